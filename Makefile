@@ -1,0 +1,58 @@
+# Everything a developer does here. `make` alone lists it.
+SHELL       := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+VENV  := .venv
+PY    := $(VENV)/bin/python
+STAMP := $(VENV)/.setup-done
+PACKAGES := connect connectors transforms rest spark_sink
+CODE  := $(PACKAGES) tests .ci $(wildcard bench)
+say    = @printf '\033[1m==> %s\033[0m\n' $(1)
+
+.PHONY: help setup check test test-full demo bench chaos docs clean
+
+help: ## List what can be made
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(STAMP) ## Make .venv with everything that tests and the demo need (quick the second time)
+
+$(STAMP): pyproject.toml
+	@.ci/setup "$(VENV)"
+	@touch $@
+
+check: setup ## Style, types, import directions, dead links
+	$(call say,'ruff check')
+	@$(PY) -m ruff check $(CODE)
+	$(call say,'ruff format')
+	@$(PY) -m ruff format --check $(CODE)
+	$(call say,'mypy --strict')
+	@$(PY) -m mypy
+	$(call say,'import directions')
+	@$(VENV)/bin/lint-imports --no-cache
+	$(call say,'links in the documentation')
+	@$(PY) .ci/links.py
+
+test: check ## Check, then the quick tests (about a minute after the first time)
+	$(call say,'quick tests (the first run fetches the jars of the broker)')
+	@$(PY) -m pytest -m 'not slow'
+
+test-full: check ## Check, then all tests
+	$(call say,'all tests')
+	@$(PY) -m pytest
+
+demo: setup ## Lines flow from a file through a real Kafka broker into another file
+	@$(PY) -m connect.cli demo
+
+bench: setup ## Measure against Apache Kafka Connect on this machine
+	@$(PY) -m bench
+
+chaos: setup ## Kill processes at random moments for a long time; nothing may be lost
+	@$(PY) -m pytest tests/chaos
+
+docs: setup ## Check that every link in the documentation leads somewhere
+	@$(PY) .ci/links.py --verbose
+
+clean: ## Remove what was made here (not the broker's data, not the cache of jars)
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

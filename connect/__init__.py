@@ -1,0 +1,1 @@
+"""Source and sink connectors for Apache Kafka."""

@@ -1,0 +1,1 @@
+"""What a plug-in is: connectors, tasks, transformations, converters and their contracts."""

@@ -1,0 +1,107 @@
+"""Reads the command line, runs one command, and turns errors into one line and an exit code.
+
+A command is a module of this package with `NAME`, `HELP`, `configure(parser)` and `run(args) -> int`.
+"""
+
+import argparse
+import importlib
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from types import ModuleType
+
+OK, FAILED, INVALID, UNREACHABLE = range(4)
+
+# Every command, with the line that `connect --help` shows. Only the one that is asked for is imported.
+COMMANDS = {
+    "standalone": "run connectors in one worker, from property files",
+    "broker": "run Apache Kafka on this machine: start, stop, status, logs",
+    "plugins": "list the connectors, transformations and converters that are installed",
+    "demo": "watch lines flow from a file through Kafka into another file",
+}
+
+EXAMPLES = """\
+examples:
+  connect demo                                               see it work
+  connect broker start                                       a Kafka broker on this machine
+  connect standalone worker.properties orders.json           run a connector
+  connect COMMAND --help                                     what a command takes
+
+exit codes: 0 done, 1 failed, 2 the command line or a configuration is invalid, 3 a server cannot be reached
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command. Returns its exit code; never raises for what a user can mend."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    debug = "--debug" in arguments
+    try:
+        args = _parse(arguments)
+        code: int = args.run(args)
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # The reader of our output (`| head`) is gone. Python would complain again when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+    except Exception as error:
+        if debug:
+            traceback.print_exc()
+        print(f"connect: {_one_line(error)}", file=sys.stderr)
+        if not debug and not getattr(error, "user_message", False):
+            print("  This was not foreseen. Run it again with --debug to see where it happened.", file=sys.stderr)
+        return int(getattr(error, "exit_code", FAILED))
+    return code
+
+
+def standalone_main() -> int:
+    """`connect-standalone`: Kafka's own name for `connect standalone`."""
+    return main(["standalone", *sys.argv[1:]])
+
+
+def _parse(arguments: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="connect",
+        description="Source and sink connectors for Apache Kafka.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=_Version())
+    commands = parser.add_subparsers(metavar="COMMAND", title="commands", required=True)
+    asked = next((word for word in arguments if not word.startswith("-")), None)
+    for name, line in COMMANDS.items():
+        module = _load(name) if name == asked else None
+        command = commands.add_parser(
+            name,
+            help=line,
+            description=module.HELP if module else line,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        if module:
+            command.add_argument("--debug", action="store_true", help="show the traceback of an error")
+            command.set_defaults(run=module.run)
+            module.configure(command)
+    return parser.parse_args(arguments)
+
+
+def _load(name: str) -> ModuleType:
+    return importlib.import_module(f"connect.cli.{name}")
+
+
+class _Version(str):
+    """Looks the version up only when it is printed: importlib.metadata is slow to import."""
+
+    __slots__ = ()
+
+    def __mod__(self, _: object) -> str:
+        from importlib.metadata import version
+
+        return f"connect-runtime {version('connect-runtime')}"
+
+
+def _one_line(error: Exception) -> str:
+    text = str(error) or type(error).__name__
+    if getattr(error, "user_message", False):
+        return text
+    return f"{type(error).__name__}: {' '.join(text.split())}"

@@ -1,0 +1,1 @@
+"""Between the bytes in Kafka and values with a schema."""

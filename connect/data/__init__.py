@@ -1,0 +1,1 @@
+"""Schemas, records, batches: what flows."""

@@ -1,0 +1,1 @@
+"""Turns wishes (configurations, target states) into running tasks."""

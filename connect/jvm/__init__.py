@@ -1,0 +1,1 @@
+"""Java on this machine: finding it, its trust store, and sets of jars with their sums."""

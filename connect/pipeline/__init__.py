@@ -1,0 +1,1 @@
+"""Converters and transformations over a batch, with the error policy."""

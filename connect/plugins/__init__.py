@@ -1,0 +1,1 @@
+"""Finding plug-ins and loading them."""

@@ -1,0 +1,1 @@
+"""Configuration: definitions, property files, providers, secrets."""

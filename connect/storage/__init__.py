@@ -1,0 +1,1 @@
+"""Where configurations, offsets and states are kept."""

@@ -1,0 +1,1 @@
+"""Task processes: the supervisor, the lease, the source and the sink loop."""

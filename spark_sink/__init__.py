@@ -1,0 +1,1 @@
+"""The Spark engine: the same connectors inside a Spark query."""

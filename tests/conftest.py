@@ -1,0 +1,77 @@
+"""What all tests share: the seed, the broker, and the account of servers that could not be had."""
+
+import os
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, NoReturn
+
+import pytest
+
+if TYPE_CHECKING:
+    from connect.kafka.broker import Broker
+
+MISSING = "cannot have "
+
+
+@pytest.fixture
+def seed(request: pytest.FixtureRequest) -> int:
+    """The number that this run's chance comes from. Give it to `random.Random`; it is printed at the end."""
+    return int(request.config.getoption("randomly_seed", default=0))
+
+
+@pytest.fixture(scope="session")
+def cannot_have() -> Callable[[str, object], NoReturn]:
+    """Skips a test whose server cannot be had: `cannot_have("PostgreSQL", "no initdb on the PATH")`.
+
+    The server is named at the end of the run; with CI=true that fails the run.
+    """
+
+    def skip(server: str, reason: object) -> NoReturn:
+        pytest.skip(f"{MISSING}{server}: {' '.join(str(reason).split())}")
+
+    return skip
+
+
+@pytest.fixture(scope="session")
+def broker(
+    tmp_path_factory: pytest.TempPathFactory, cannot_have: Callable[[str, object], NoReturn]
+) -> Iterator["Broker"]:
+    """One real Kafka broker for the whole run, with `.bootstrap_servers`. Use topic names of your own."""
+    from connect.jvm.jars import JarsUnavailable
+    from connect.jvm.java import JavaNotFound
+    from connect.kafka.broker import ensure_running, stop
+
+    data = tmp_path_factory.mktemp("broker")
+    try:
+        running = ensure_running(data, port=0)
+    except (JavaNotFound, JarsUnavailable) as error:
+        cannot_have("Kafka broker", error)
+    yield running
+    stop(data)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Name the seed, and each server that a test could not have."""
+    chance = config.getoption("randomly_seed", default=None)
+    if chance is not None:
+        terminalreporter.write_line(f"seed: {chance} (the same again: pytest --randomly-seed={chance})")
+    for server, reason in sorted(_missing(terminalreporter).items()):
+        terminalreporter.write_line(f"could not have {server}: {reason}", red=True, bold=True)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """With CI=true a server that is missing is a failure, not a gap that nobody sees."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if reporter and os.environ.get("CI") == "true" and exitstatus == pytest.ExitCode.OK and _missing(reporter):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def _missing(reporter: pytest.TerminalReporter) -> dict[str, str]:
+    found = {}
+    for report in reporter.stats.get("skipped", []):
+        if isinstance(report.longrepr, tuple):
+            reason = report.longrepr[2].removeprefix("Skipped: ")
+            if reason.startswith(MISSING):
+                server, _, why = reason.removeprefix(MISSING).partition(": ")
+                found[server] = why
+    return found

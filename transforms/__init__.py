@@ -1,0 +1,1 @@
+"""The transformations that come with the runtime, a module each."""
