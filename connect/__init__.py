@@ -1,1 +1,90 @@
-"""Source and sink connectors for Apache Kafka."""
+"""Kafka Connect in Python. `import connect` is all that a plug-in author needs.
+
+from connect import SinkConnector, SinkTask, settings
+"""
+
+from connect import settings
+from connect.api import (
+    ClientConfigOverridePolicy,
+    ClientConfigRequest,
+    Connector,
+    Converter,
+    ExactlyOnceSupport,
+    HeaderConverter,
+    Offsets,
+    Predicate,
+    RecordMetadata,
+    SchemaAndValue,
+    SinkConnector,
+    SinkTask,
+    SourceConnector,
+    SourceTask,
+    Transformation,
+)
+from connect.data import (
+    Batch,
+    Header,
+    Headers,
+    Schema,
+    SinkBatch,
+    SinkRecord,
+    SourceBatch,
+    SourceRecord,
+    Text,
+    TopicPartition,
+    Type,
+    Values,
+    logical,
+    schema,
+)
+from connect.errors import (
+    ConfigError,
+    ConnectError,
+    DataError,
+    FencedError,
+    PluginNotFoundError,
+    RetriableError,
+    SchemaError,
+)
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Batch",
+    "ClientConfigOverridePolicy",
+    "ClientConfigRequest",
+    "ConfigError",
+    "ConnectError",
+    "Connector",
+    "Converter",
+    "DataError",
+    "ExactlyOnceSupport",
+    "FencedError",
+    "Header",
+    "HeaderConverter",
+    "Headers",
+    "Offsets",
+    "PluginNotFoundError",
+    "Predicate",
+    "RecordMetadata",
+    "RetriableError",
+    "Schema",
+    "SchemaAndValue",
+    "SchemaError",
+    "SinkBatch",
+    "SinkConnector",
+    "SinkRecord",
+    "SinkTask",
+    "SourceBatch",
+    "SourceConnector",
+    "SourceRecord",
+    "SourceTask",
+    "Text",
+    "TopicPartition",
+    "Transformation",
+    "Type",
+    "Values",
+    "logical",
+    "schema",
+    "settings",
+]

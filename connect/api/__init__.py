@@ -1,1 +1,36 @@
-"""What a plug-in is: connectors, tasks, transformations, converters and their contracts."""
+"""What a plug-in is: the classes that authors extend and the contexts that the runtime gives them."""
+
+from connect.api.connector import Connector, ConnectorContext, ExactlyOnceSupport, SinkConnector, SourceConnector
+from connect.api.converter import Converter, HeaderConverter, SchemaAndValue
+from connect.api.metrics import PluginMetrics
+from connect.api.plugin import Configurable, Plugin
+from connect.api.policy import ClientConfigOverridePolicy, ClientConfigRequest
+from connect.api.sink import ErrantRecordReporter, Offsets, SinkTask, SinkTaskContext
+from connect.api.source import RecordMetadata, SourceTask, SourceTaskContext, TransactionContext
+from connect.api.transformation import Predicate, Transformation
+
+__all__ = [
+    "ClientConfigOverridePolicy",
+    "ClientConfigRequest",
+    "Configurable",
+    "Connector",
+    "ConnectorContext",
+    "Converter",
+    "ErrantRecordReporter",
+    "ExactlyOnceSupport",
+    "HeaderConverter",
+    "Offsets",
+    "Plugin",
+    "PluginMetrics",
+    "Predicate",
+    "RecordMetadata",
+    "SchemaAndValue",
+    "SinkConnector",
+    "SinkTask",
+    "SinkTaskContext",
+    "SourceConnector",
+    "SourceTask",
+    "SourceTaskContext",
+    "TransactionContext",
+    "Transformation",
+]

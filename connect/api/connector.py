@@ -1,0 +1,130 @@
+"""Connectors: they check a configuration and cut the work into task configurations; they move no data themselves."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from typing import Any, ClassVar, Protocol
+
+from connect.api.metrics import PluginMetrics
+from connect.api.plugin import Plugin
+from connect.api.sink import SinkTask
+from connect.api.source import SourceTask
+from connect.data.record import TopicPartition
+from connect.settings import ConfigValue
+
+
+class ConnectorContext(Protocol):
+    """What the runtime offers a connector."""
+
+    @property
+    def name(self) -> str:
+        """The connector's name."""
+
+    @property
+    def metrics(self) -> PluginMetrics:
+        """See `PluginMetrics`."""
+
+    def request_task_reconfiguration(self) -> None:
+        """Ask for `task_configs` to be called again: tables came or went, for example. From any thread."""
+
+    def raise_error(self, error: Exception) -> None:
+        """Fail the connector from a thread of its own. Its tasks run on."""
+
+    def offset(self, partition: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """Source connectors: the last stored offset of a source partition, or None."""
+
+
+class Connector(Plugin):
+    """Base of `SourceConnector` and `SinkConnector`. Extend one of those.
+
+    One instance exists for each running connector, in a host process that it may share with other connectors of the
+    same plug-in, and is called from one thread, in this order:
+
+        validate* ... start -> task_configs+ -> stop
+
+    `validate` may be called on an instance that is never started. A hang is ended after a time and costs the caller
+    only; an error makes the connector FAILED with its trace.
+
+    Attributes:
+        task: the class of the tasks. Set it, or override `task_class`.
+        context: see `ConnectorContext`; set before `start`.
+
+    Source: Kafka Connect's Connector (KIP-26).
+    """
+
+    task: ClassVar[type[Any] | None] = None
+    context: ConnectorContext
+
+    def start(self, config: Mapping[str, str]) -> None:
+        """Take the configuration, as the user wrote it with secrets filled in.
+
+        `self.settings.parse(config)` types it.
+        """
+        self.config = dict(config)
+
+    def task_class(self) -> type[Any]:
+        """The class of the tasks."""
+        if self.task is None:
+            raise NotImplementedError(f"{type(self).__name__} sets no `task`.")
+        return self.task
+
+    def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
+        """One configuration for each task, at most `max_tasks`. By default a single task with the connector's own.
+
+        Called after `start` and after each `request_task_reconfiguration`. An empty list runs no task.
+        """
+        return [dict(self.config)]
+
+    def stop(self) -> None:
+        """Release what `start` opened."""
+
+    def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
+        """Check a configuration beyond what `settings` can say, such as keys that exclude each other.
+
+        Returns one entry for each setting; add to `errors` of the ones at fault. Should not raise, nor need all
+        required keys at once: forms call it while the user types. Only the plug-in's own keys: the runtime checks the
+        others.
+        """
+        return self.settings.validate(config)
+
+
+class ExactlyOnceSupport(enum.Enum):
+    """Whether a source connector can deliver exactly once with a configuration (KIP-618)."""
+
+    SUPPORTED = "SUPPORTED"
+    UNSUPPORTED = "UNSUPPORTED"
+
+
+class SourceConnector(Connector):
+    """Reads from a system into topics."""
+
+    task: ClassVar[type[SourceTask] | None] = None
+
+    def exactly_once_support(self, config: Mapping[str, str]) -> ExactlyOnceSupport | None:
+        """Whether the offsets that tasks report say exactly where to go on. None: the author did not think about it."""
+        return None
+
+    def can_define_transaction_boundaries(self, config: Mapping[str, str]) -> bool:
+        """Whether tasks use `context.transaction` when `transaction.boundary=connector`."""
+        return False
+
+    def alter_offsets(self, config: Mapping[str, str], offsets: Mapping[Any, Mapping[str, Any] | None]) -> bool:
+        """A user changes stored offsets while the connector is stopped (KIP-875). Keys are frozen source partitions.
+
+        Raise `ConnectError` for partitions or offsets that make no sense. True when they were checked.
+        """
+        return False
+
+
+class SinkConnector(Connector):
+    """Writes from topics into a system."""
+
+    task: ClassVar[type[SinkTask] | None] = None
+
+    def alter_offsets(self, config: Mapping[str, str], offsets: Mapping[TopicPartition, int | None]) -> bool:
+        """A user changes consumed offsets while the connector is stopped (KIP-875).
+
+        A connector that keeps offsets in its target changes them there. Raise `ConnectError` to refuse.
+        """
+        return False

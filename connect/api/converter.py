@@ -1,0 +1,97 @@
+"""Converters: between the bytes in Kafka and the values that connectors see.
+
+A simple converter writes `to_connect_data` and `from_connect_data`; a fast one overrides the `_batch` forms, which
+take whole columns. Both must give the same result, and both must be pure: a failed batch is run again in halves to
+find the record.
+
+In a task's process, one instance for keys and one for values, called from one thread: configure -> conversions* ->
+close.
+
+Source: Kafka Connect's Converter and HeaderConverter (KIP-26, KIP-145, KIP-440).
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from connect.api.plugin import Plugin
+from connect.data.column import Column, Plain
+from connect.data.headers import Headers
+from connect.data.schema import Schema
+from connect.data.values import Values
+
+
+class SchemaAndValue(NamedTuple):
+    """A value with its schema; no schema means schemaless."""
+
+    schema: Schema | None
+    value: Any
+
+
+NULL = SchemaAndValue(None, None)
+
+
+class Converter(Plugin):
+    """Converts keys or values."""
+
+    def configure(self, config: Mapping[str, str], *, is_key: bool) -> None:
+        """Take the keys under `key.converter.` or `value.converter.`, without that prefix.
+
+        Raise `ConfigError` if wrong.
+        """
+
+    @abstractmethod
+    def to_connect_data(self, topic: str, data: bytes | None, headers: Headers | None = None) -> SchemaAndValue:
+        """The value of a record's bytes; None are a tombstone's. Raises `DataError` for bytes it cannot take."""
+
+    @abstractmethod
+    def from_connect_data(
+        self, topic: str, schema: Schema | None, value: Any, headers: Headers | None = None
+    ) -> bytes | None:
+        """The bytes of a value. Raises `DataError` for a value it cannot write."""
+
+    def to_connect_batch(self, topics: Column[str], data: Sequence[bytes | None]) -> Values:
+        """The values of a column of bytes, one for each row. Raises when any row is bad."""
+        convert = self.to_connect_data
+        rows = [convert(topic, item) for topic, item in zip(topics, data, strict=True)]
+        return collect(rows)
+
+    def from_connect_batch(self, topics: Column[str], values: Values) -> Sequence[bytes | None]:
+        """The bytes of a column of values, one for each row. Raises when any row is bad."""
+        convert = self.from_connect_data
+        return [
+            convert(topic, schema, value) for topic, schema, value in zip(topics, values.schemas, values, strict=True)
+        ]
+
+    def close(self) -> None:
+        """Release what was opened."""
+
+
+class HeaderConverter(Plugin):
+    """Converts the values of headers."""
+
+    def configure(self, config: Mapping[str, str]) -> None:
+        """Take the keys under `header.converter.`, without that prefix."""
+
+    @abstractmethod
+    def to_connect_header(self, topic: str, key: str, data: bytes | None) -> SchemaAndValue:
+        """The value of a header's bytes."""
+
+    @abstractmethod
+    def from_connect_header(self, topic: str, key: str, schema: Schema | None, value: Any) -> bytes | None:
+        """The bytes of a header's value."""
+
+    def close(self) -> None:
+        """Release what was opened."""
+
+
+def collect(rows: Sequence[SchemaAndValue]) -> Values:
+    """A column of single results; one schema for all rows where they share it."""
+    if not rows:
+        return Values([])
+    first = rows[0].schema
+    if all(row.schema is first for row in rows):
+        return Values([row.value for row in rows], first)
+    return Values([row.value for row in rows], Plain([row.schema for row in rows]))

@@ -1,0 +1,33 @@
+"""What every plug-in has: settings and a version.
+
+No plug-in ever runs in the worker's process. Connectors live in a host process that the connectors of one plug-in
+share; each task has a process of its own, in which its converters, transformations and predicates run too.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from connect.settings import Config, Definition
+
+
+class Plugin:
+    """Base of all plug-ins.
+
+    Attributes:
+        settings: the configuration keys that the plug-in understands. Validation, documentation and forms come from it.
+        version: shown by the REST API and in logs; None when there is none.
+    """
+
+    settings: ClassVar[Definition] = Definition()
+    version: ClassVar[str | None] = None
+
+
+class Configurable(Plugin):
+    """A plug-in that is configured once, before its first use, in the process that uses it."""
+
+    def configure(self, config: Config) -> None:
+        """Take the parsed settings. Raising `ConfigError` fails the task before it starts."""
+
+    def close(self) -> None:
+        """Release what was opened. Called once, also after an error; may be called without `configure`."""

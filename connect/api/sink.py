@@ -1,0 +1,137 @@
+"""Sink tasks: they take batches of consumed records and write them to one system."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from connect.api.metrics import PluginMetrics
+from connect.api.plugin import Plugin
+from connect.data.batch import SinkBatch
+from connect.data.record import SinkRecord, TopicPartition
+
+#: For topic partitions the offset of the next record: one after the last that is meant.
+Offsets = Mapping[TopicPartition, int]
+
+
+class ErrantRecordReporter(Protocol):
+    """Hands single records to the error policy (KIP-610)."""
+
+    def report(self, record: SinkRecord, error: Exception) -> None:
+        """This record cannot be written.
+
+        Returns when the policy took it; raises when the policy is to fail the task.
+        """
+
+
+class SinkTaskContext(Protocol):
+    """What the runtime offers a sink task. All methods are for the task's own thread."""
+
+    @property
+    def connector(self) -> str:
+        """The connector's name."""
+
+    @property
+    def task_id(self) -> int:
+        """The task's number, from 0."""
+
+    @property
+    def configs(self) -> Mapping[str, str]:
+        """The task's configuration as it is now, with secrets filled in."""
+
+    @property
+    def metrics(self) -> PluginMetrics:
+        """See `PluginMetrics`."""
+
+    @property
+    def assignment(self) -> frozenset[TopicPartition]:
+        """The partitions that the task owns now."""
+
+    @property
+    def errant_records(self) -> ErrantRecordReporter | None:
+        """None when the connector's error policy takes no records: then raise from `put`."""
+
+    def rewind(self, offsets: Offsets) -> None:
+        """Consume these partitions from these offsets next."""
+
+    def timeout(self, milliseconds: int) -> None:
+        """Before `RetriableError` is raised from `put`:
+
+        how long to wait. Else: call `put` again after at most this time.
+        """
+
+    def pause(self, *partitions: TopicPartition) -> None:
+        """Consume no more of these partitions, until `resume`."""
+
+    def resume(self, *partitions: TopicPartition) -> None:
+        """Consume these partitions again."""
+
+    def request_commit(self) -> None:
+        """Commit offsets soon, not only when `offset.flush.interval.ms` is over."""
+
+
+class SinkTask(Plugin):
+    """Writes batches of records to one system.
+
+    One instance lives in one process of its own and is called from one thread, in this order:
+
+        start -> open -> (put | pre_commit)* -> close -> ... -> stop
+
+    `open` and `close` come in pairs as partitions are assigned and revoked, before and after everything else that is
+    said about them. `put` owns the batch until it returns. Returning means "taken", not "durable": what is durable is
+    said by `pre_commit`. Raising `RetriableError` from `put` hands the same batch in again after a pause; any other
+    error fails the task, and the offsets of this batch are not committed.
+
+    A sink that keeps its consumed offsets with its data writes both in one atomic act and answers `open` with what it
+    finds in the target; the consumer is placed there, and Kafka's own committed offsets are only a report for lag
+    tools. Its `open` also claims the partitions in the target so that a late write of an earlier owner is refused (P3,
+    P10).
+
+    Attributes:
+        context: see `SinkTaskContext`; set before `start`.
+
+    Source: Kafka Connect's SinkTask (KIP-26, KIP-89).
+    """
+
+    context: SinkTaskContext
+
+    @abstractmethod
+    def start(self, config: Mapping[str, str]) -> None:
+        """Open what is needed. Raising fails the task."""
+
+    def open(self, partitions: Sequence[TopicPartition]) -> Offsets | None:
+        """These partitions are now the task's.
+
+        Returns:
+            for the partitions that the target knows, where to go on; None leaves the position to the consumer group.
+        """
+        return None
+
+    @abstractmethod
+    def put(self, batch: SinkBatch) -> None:
+        """Take a batch. Called with an empty batch now and then, so that time-based work can be done."""
+
+    def pre_commit(self, offsets: Offsets) -> Offsets:
+        """Make durable what was taken and say up to where everything is, in the target.
+
+        Called every `offset.flush.interval.ms`, before partitions are revoked and at the end. Raising `RetriableError`
+        tries again at the next occasion; another error fails the task. What is returned is committed to Kafka.
+
+        Args:
+            offsets: for each partition the offset after the last record that was handed to `put`.
+        """
+        self.flush(offsets)
+        return offsets
+
+    def flush(self, offsets: Offsets) -> None:
+        """Make everything durable that was handed to `put`. Enough for a sink that does not override `pre_commit`."""
+
+    def close(self, partitions: Sequence[TopicPartition]) -> None:
+        """These partitions are no longer the task's; what was durable is committed. Forget the rest about them.
+
+        Called as well when the partitions were lost: then somebody else may own them already. Write nothing.
+        """
+
+    def stop(self) -> None:
+        """Release what `start` opened. Called once, also after an error."""

@@ -1,0 +1,108 @@
+"""Source tasks: they read one part of a system and hand records to the runtime."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+from connect.api.metrics import PluginMetrics
+from connect.api.plugin import Plugin
+from connect.data.batch import SourceBatch
+from connect.data.record import SourceRecord
+
+
+class RecordMetadata(NamedTuple):
+    """Where a broker put a record."""
+
+    topic: str
+    partition: int
+    offset: int
+
+
+class TransactionContext(Protocol):
+    """Lets a task say where transactions end, with `transaction.boundary=connector` (KIP-618)."""
+
+    def commit(self, record: SourceRecord | None = None) -> None:
+        """End the transaction after this record of the batch being polled, or after the whole batch."""
+
+    def abort(self, record: SourceRecord | None = None) -> None:
+        """Throw away the transaction up to this record, or the whole batch. Its offsets still move on."""
+
+
+class SourceTaskContext(Protocol):
+    """What the runtime offers a source task."""
+
+    @property
+    def connector(self) -> str:
+        """The connector's name."""
+
+    @property
+    def task_id(self) -> int:
+        """The task's number, from 0."""
+
+    @property
+    def configs(self) -> Mapping[str, str]:
+        """The task's configuration as it is now, with secrets filled in."""
+
+    @property
+    def metrics(self) -> PluginMetrics:
+        """See `PluginMetrics`."""
+
+    @property
+    def transaction(self) -> TransactionContext | None:
+        """None unless the task defines its transactions' boundaries."""
+
+    def offset(self, partition: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """The last stored offset of a source partition, None when there is none. Asks the worker: some milliseconds."""
+
+    def offsets(self, partitions: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any] | None]:
+        """The same for several at once, in one question."""
+
+    def stopping(self) -> bool:
+        """Whether the runtime wants the task to come back from `poll` soon. From any thread."""
+
+
+class SourceTask(Plugin):
+    """Reads one part of a system.
+
+    One instance lives in one process of its own and is called from one thread, in this order:
+
+        start -> (poll | commit | commit_record)* -> stop
+
+    `poll` is called again as soon as the broker can take more; while the connector is paused it is not called.
+
+    Delivery: a record's source offset is stored only when every record before it, in the order of `poll`, is
+    acknowledged by all in-sync replicas. After a crash reading goes on from stored offsets, so records since then are
+    read again.
+
+    Attributes:
+        context: see `SourceTaskContext`; set before `start`.
+        acknowledges_records: whether `commit_record` is to be called, which costs about 0.5 us a record.
+
+    Source: Kafka Connect's SourceTask (KIP-26, KIP-89).
+    """
+
+    context: SourceTaskContext
+    acknowledges_records: ClassVar[bool] = False
+
+    @abstractmethod
+    def start(self, config: Mapping[str, str]) -> None:
+        """Open what is needed and look up `self.context.offset(...)`. Raising fails the task."""
+
+    @abstractmethod
+    def poll(self) -> SourceBatch | Iterable[SourceRecord] | None:
+        """Return the next records, or None when there are none yet.
+
+        May wait for them for about a second, checking `context.stopping()`; the runtime waits a little itself after
+        None. Raising `RetriableError` polls again after a pause; any other error fails the task.
+        """
+
+    def commit(self) -> None:
+        """Everything returned so far is acknowledged and its offsets are durable: the upstream may forget it (P2)."""
+
+    def commit_record(self, record: SourceRecord, metadata: RecordMetadata | None) -> None:
+        """A record was acknowledged; or dropped by a transformation or the error policy, then metadata is None."""
+
+    def stop(self) -> None:
+        """Release what `start` opened. Called once, also after an error; `poll` is not running."""

@@ -1,0 +1,57 @@
+"""Transformations and predicates change, drop or choose single records between converters and tasks (KIP-66, KIP-585)."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, ClassVar
+
+from connect.api.plugin import Configurable
+from connect.data.batch import Batch
+
+
+class Transformation(Configurable):
+    """Changes records one by one.
+
+    One instance for each place in a connector's chain, in each task's process, called from one thread:
+
+        configure -> (apply | apply_batch)* -> close
+
+    A simple transformation writes `apply`. A fast one writes `apply_batch` as well: a whole column in one go. Both
+    must give the same result.
+
+    Attributes:
+        pure: whether a record's result depends on that record alone, so that a failed batch may be run again in
+        halves. The
+            others are run record by record from the start.
+    """
+
+    pure: ClassVar[bool] = False
+
+    @abstractmethod
+    def apply(self, record: Any) -> Any:
+        """Return the record, a changed copy (`record.replace(...)`), or None to drop it. Never change the record
+        itself.
+
+        Raising hands the record to the connector's error policy (`errors.tolerance`, `errors.retry.timeout`).
+        """
+
+    def apply_batch(self, batch: Batch[Any]) -> Batch[Any]:
+        """The same for a batch: keep the order, yield at most one row for each, never change the input."""
+        apply = self.apply
+        return batch.with_records([apply(record) for record in batch.records()])
+
+
+class Predicate(Configurable):
+    """Chooses the records that a transformation is for (`transforms.<alias>.predicate`, `.negate`).
+
+    Called as a transformation is, from the same thread.
+    """
+
+    @abstractmethod
+    def test(self, record: Any) -> bool:
+        """Whether the transformation is to see this record."""
+
+    def test_batch(self, batch: Batch[Any]) -> list[bool]:
+        """The same for each row of a batch."""
+        test = self.test
+        return [test(record) for record in batch.records()]

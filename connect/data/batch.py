@@ -1,0 +1,306 @@
+"""Batch: one poll's worth of records, held as columns. The unit of the data plane.
+
+A batch is a sequence of records: iterate, and `SinkRecord` or `SourceRecord` objects are made on demand. Or take
+columns: `batch.values`, `batch.topics`, `batch.by_topic()`. Batches are immutable; `with_columns` and `take` give new
+ones that share what did not change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import is_
+from typing import Any, ClassVar, Generic, Self, TypeVar, overload
+
+from connect.data.column import Column, Constant, Plain, column
+from connect.data.headers import NO_HEADERS, Headers
+from connect.data.record import Origin, Record, SinkRecord, SourceRecord, TopicPartition
+from connect.data.values import Values
+
+R = TypeVar("R", bound=Record)
+
+
+class Batch(Sequence[R], Generic[R]):
+    """Records of one poll, in order, across topics and partitions.
+
+    Attributes:
+        topics: str, one a row.
+        partitions: int of the topic; None in a source batch leaves it to the partitioner.
+        keys, values: `Values`, with their schemas.
+        timestamps: milliseconds since the epoch, or None.
+        headers: `Headers`.
+    """
+
+    __slots__ = ("_length", "_records", "headers", "keys", "partitions", "timestamps", "topics", "values")
+
+    COLUMNS: ClassVar[tuple[str, ...]] = ("topics", "partitions", "keys", "values", "timestamps", "headers")
+
+    def __init__(
+        self,
+        topics: Column[str] | Sequence[str] | str,
+        values: Values,
+        *,
+        keys: Values | None = None,
+        partitions: Column[Any] | Sequence[Any] | int | None = None,
+        timestamps: Column[int | None] | Sequence[int | None] | None = None,
+        headers: Column[Headers] | Sequence[Headers] | None = None,
+    ) -> None:
+        n = len(values)
+        self._length = n
+        self._records: list[R] | None = None
+        self.values = values
+        self.topics: Column[str] = Constant(topics, n) if isinstance(topics, str) else column(topics)
+        self.partitions: Column[Any] = (
+            Constant(partitions, n) if partitions is None or isinstance(partitions, int) else column(partitions)
+        )
+        self.keys = Values.nulls(n) if keys is None else keys
+        self.timestamps: Column[int | None] = Constant(None, n) if timestamps is None else column(timestamps)
+        self.headers: Column[Headers] = Constant(NO_HEADERS, n) if headers is None else column(headers)
+
+    # As a sequence of records.
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __iter__(self) -> Iterator[R]:
+        return iter(self.records())
+
+    @overload
+    def __getitem__(self, row: int) -> R: ...
+    @overload
+    def __getitem__(self, row: slice) -> Self: ...
+    def __getitem__(self, row: int | slice) -> R | Self:
+        if isinstance(row, slice):
+            return self.take(range(*row.indices(self._length)))
+        return self.records()[row]
+
+    def records(self) -> list[R]:
+        """All records as objects. Made once; the list is the batch's own."""
+        if self._records is None:
+            self._records = self._make_records()
+        return self._records
+
+    def _make_records(self) -> list[R]:
+        raise NotImplementedError
+
+    # As columns.
+
+    def with_columns(self, **columns: Any) -> Self:
+        """The same rows with these columns in place of theirs, each of the same length."""
+        copy = self._copy()
+        for name, new in columns.items():
+            if name not in self.COLUMNS:
+                raise TypeError(f"A {type(self).__name__} has no column {name}.")
+            if len(new) != self._length:
+                raise ValueError(f"Column {name} has {len(new)} rows, the batch {self._length}.")
+            setattr(copy, name, new)
+        return copy
+
+    def take(self, rows: Sequence[int]) -> Self:
+        """The batch of these rows, in this order."""
+        copy = self._copy()
+        copy._length = len(rows)
+        for name in self.COLUMNS:
+            setattr(copy, name, getattr(self, name).take(rows))
+        return copy
+
+    def between(self, start: int, stop: int) -> Self:
+        """The batch of the rows from `start` up to, not including, `stop`."""
+        if start == 0 and stop == self._length:
+            return self
+        copy = self._copy()
+        copy._length = stop - start
+        for name in self.COLUMNS:
+            setattr(copy, name, getattr(self, name).between(start, stop))
+        return copy
+
+    def by_topic(self) -> dict[str, Self]:
+        """For each topic, in order of first appearance, the batch of its records."""
+        if self.topics.constant:
+            return {self.topics[0]: self} if self._length else {}
+        rows: dict[str, list[int]] = {}
+        for row, topic in enumerate(self.topics):
+            rows.setdefault(topic, []).append(row)
+        return {topic: self.take(chosen) for topic, chosen in rows.items()}
+
+    def with_records(self, records: Sequence[R | None]) -> Self:
+        """What a record-by-record step made of this batch: one entry for each row, None where it dropped the row.
+
+        Where the batch came from (consumed offsets, source offsets) stays with the row, whatever the records say.
+        """
+        if all(map(is_, records, self.records())):
+            return self
+        kept = [row for row, record in enumerate(records) if record is not None]
+        batch = self if len(kept) == self._length else self.take(kept)
+        changed: list[R] = [record for record in records if record is not None]
+        return batch.with_columns(
+            topics=Plain([r.topic for r in changed]),
+            partitions=Plain([r.partition for r in changed]),
+            keys=_values([r.key for r in changed], [r.key_schema for r in changed]),
+            values=_values([r.value for r in changed], [r.value_schema for r in changed]),
+            timestamps=Plain([r.timestamp for r in changed]),
+            headers=Plain([r.headers for r in changed]),
+        )
+
+    def _copy(self) -> Self:
+        copy = object.__new__(type(self))
+        copy._length = self._length
+        copy._records = None
+        for name in self.COLUMNS:
+            setattr(copy, name, getattr(self, name))
+        return copy
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._length} records)"
+
+
+class SinkBatch(Batch[SinkRecord]):
+    """Records that were consumed from topics.
+
+    Attributes:
+        offsets: where each record lies in its partition.
+        timestamp_types: "CreateTime" or "LogAppendTime".
+        original_topics, original_partitions: where the records were consumed, whatever transformations made of `topics`
+            and `partitions` since (KIP-793). Errors, dead letters and commits speak of these.
+    """
+
+    __slots__ = ("offsets", "original_partitions", "original_topics", "timestamp_types")
+
+    COLUMNS = (*Batch.COLUMNS, "offsets", "timestamp_types", "original_topics", "original_partitions")
+
+    def __init__(
+        self,
+        topics: Column[str] | Sequence[str] | str,
+        values: Values,
+        *,
+        offsets: Column[int] | Sequence[int],
+        partitions: Column[int] | Sequence[int] | int = 0,
+        timestamp_types: Column[str] | None = None,
+        **columns: Any,
+    ) -> None:
+        super().__init__(topics, values, partitions=partitions, **columns)
+        self.offsets: Column[int] = column(offsets)
+        self.timestamp_types: Column[str] = timestamp_types or Constant("CreateTime", len(values))
+        self.original_topics = self.topics
+        self.original_partitions = self.partitions
+
+    @classmethod
+    def of(cls, records: Iterable[SinkRecord]) -> SinkBatch:
+        """A batch of these records."""
+        rows = list(records)
+        batch = cls(
+            [r.topic for r in rows],
+            _values([r.value for r in rows], [r.value_schema for r in rows]),
+            offsets=[r.offset for r in rows],
+            partitions=[r.partition for r in rows],
+            keys=_values([r.key for r in rows], [r.key_schema for r in rows]),
+            timestamps=[r.timestamp for r in rows],
+            headers=[r.headers for r in rows],
+            timestamp_types=Plain([r.timestamp_type for r in rows]),
+        )
+        batch.original_topics = Plain([r.original_topic for r in rows])
+        batch.original_partitions = Plain([r.original_partition for r in rows])
+        return batch
+
+    def _make_records(self) -> list[SinkRecord]:
+        moved = self.topics is not self.original_topics or self.partitions is not self.original_partitions
+        origins: Iterable[Origin | None] = (
+            map(Origin, self.original_topics, self.original_partitions, self.offsets)
+            if moved
+            else Constant(None, self._length)
+        )
+        return list(
+            map(
+                SinkRecord,
+                self.topics,
+                self.values,
+                self.values.schemas,
+                self.keys,
+                self.keys.schemas,
+                self.partitions,
+                self.offsets,
+                self.timestamps,
+                self.timestamp_types,
+                self.headers,
+                origins,
+            )
+        )
+
+    def next_offsets(self) -> dict[TopicPartition, int]:
+        """For each partition the records were consumed from, the offset after its last record."""
+        if not self._length:
+            return {}
+        if self.original_topics.constant and self.original_partitions.constant:
+            return {TopicPartition(self.original_topics[0], self.original_partitions[0]): max(self.offsets) + 1}
+        ends: dict[TopicPartition, int] = {}
+        for topic, partition, offset in zip(self.original_topics, self.original_partitions, self.offsets, strict=True):
+            place = TopicPartition(topic, partition)
+            ends[place] = max(ends.get(place, 0), offset + 1)
+        return ends
+
+
+class SourceBatch(Batch[SourceRecord]):
+    """Records that a source task read.
+
+    Attributes:
+        source_partitions: which part of the source each record comes from.
+        source_offsets: where in that part reading goes on after the record.
+    """
+
+    __slots__ = ("source_offsets", "source_partitions")
+
+    COLUMNS = (*Batch.COLUMNS, "source_partitions", "source_offsets")
+
+    def __init__(
+        self,
+        topics: Column[str] | Sequence[str] | str,
+        values: Values,
+        *,
+        source_partitions: Column[Mapping[str, Any]] | Mapping[str, Any] | None = None,
+        source_offsets: Column[Mapping[str, Any]] | Sequence[Mapping[str, Any]] | None = None,
+        **columns: Any,
+    ) -> None:
+        super().__init__(topics, values, **columns)
+        n = len(values)
+        self.source_partitions: Column[Mapping[str, Any]] = (
+            source_partitions if isinstance(source_partitions, Column) else Constant(source_partitions or {}, n)
+        )
+        self.source_offsets: Column[Mapping[str, Any]] = (
+            Constant({}, n) if source_offsets is None else column(source_offsets)
+        )
+
+    @classmethod
+    def of(cls, records: Iterable[SourceRecord]) -> SourceBatch:
+        """A batch of these records."""
+        rows = list(records)
+        return cls(
+            [r.topic for r in rows],
+            _values([r.value for r in rows], [r.value_schema for r in rows]),
+            keys=_values([r.key for r in rows], [r.key_schema for r in rows]),
+            partitions=[r.partition for r in rows],
+            timestamps=[r.timestamp for r in rows],
+            headers=[r.headers for r in rows],
+            source_partitions=Plain([r.source_partition for r in rows]),
+            source_offsets=[r.source_offset for r in rows],
+        )
+
+    def _make_records(self) -> list[SourceRecord]:
+        return list(
+            map(
+                SourceRecord,
+                self.topics,
+                self.values,
+                self.values.schemas,
+                self.keys,
+                self.keys.schemas,
+                self.source_partitions,
+                self.source_offsets,
+                self.partitions,
+                self.timestamps,
+                self.headers,
+            )
+        )
+
+
+def _values(items: list[Any], schemas: list[Any]) -> Values:
+    first = schemas[0] if schemas else None
+    return Values(items, first if all(schema is first for schema in schemas) else Plain(schemas))

@@ -1,0 +1,117 @@
+"""Logical types: Decimal, Date, Time and Timestamp as Python's own decimal.Decimal, date, time and datetime.
+
+A logical type is a schema's name together with the type that it is encoded as: Decimal in BYTES (two's complement, big
+endian, scale as a parameter), Date in INT32 (days since 1970-01-01), Time in INT32 (milliseconds since midnight),
+Timestamp in INT64 (milliseconds since the epoch, UTC).
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+from typing import Any, Final
+
+from connect.data.schema import Schema, Type
+from connect.errors import SchemaError
+
+DECIMAL_NAME: Final = "org.apache.kafka.connect.data.Decimal"
+DATE_NAME: Final = "org.apache.kafka.connect.data.Date"
+TIME_NAME: Final = "org.apache.kafka.connect.data.Time"
+TIMESTAMP_NAME: Final = "org.apache.kafka.connect.data.Timestamp"
+SCALE: Final = "scale"
+
+DATE: Final = Schema(Type.INT32, name=DATE_NAME, version=1)
+TIME: Final = Schema(Type.INT32, name=TIME_NAME, version=1)
+TIMESTAMP: Final = Schema(Type.INT64, name=TIMESTAMP_NAME, version=1)
+
+_EPOCH_DAY: Final = dt.date(1970, 1, 1).toordinal()
+_EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+_MILLISECOND: Final = dt.timedelta(milliseconds=1)
+_DAY_MS: Final = 86_400_000
+
+_PYTHON_TYPES: Final[dict[str, type]] = {
+    DECIMAL_NAME: Decimal,
+    DATE_NAME: dt.date,
+    TIME_NAME: dt.time,
+    TIMESTAMP_NAME: dt.datetime,
+}
+
+
+def decimal(scale: int, **attributes: Any) -> Schema:
+    """The schema of decimals with this many digits after the point."""
+    return Schema(Type.BYTES, name=DECIMAL_NAME, version=1, parameters={SCALE: str(scale)}, **attributes)
+
+
+def python_type(schema: Schema) -> type | None:
+    """The Python type of a logical type's values; None when the schema is not of a logical type."""
+    return _PYTHON_TYPES.get(schema.name) if schema.name is not None else None
+
+
+def scale_of(schema: Schema) -> int:
+    """The number of digits after the point of a Decimal schema."""
+    try:
+        return int(schema.parameters[SCALE])
+    except (KeyError, ValueError):
+        raise SchemaError(f"{DECIMAL_NAME} needs a whole number as its parameter {SCALE}.") from None
+
+
+def encode(schema: Schema, value: Any) -> Any:
+    """A logical value as the int or bytes that its schema's type holds. Other values come back as they are.
+
+    Raises:
+        SchemaError: the value cannot be encoded without loss, such as a decimal of another scale.
+    """
+    match schema.name:
+        case "org.apache.kafka.connect.data.Decimal":
+            return _decimal_to_bytes(schema, value)
+        case "org.apache.kafka.connect.data.Date":
+            return value.toordinal() - _EPOCH_DAY
+        case "org.apache.kafka.connect.data.Time":
+            return ((value.hour * 60 + value.minute) * 60 + value.second) * 1000 + value.microsecond // 1000
+        case "org.apache.kafka.connect.data.Timestamp":
+            aware = value if value.tzinfo is not None else value.replace(tzinfo=dt.UTC)
+            return (aware - _EPOCH) // _MILLISECOND
+    return value
+
+
+def decode(schema: Schema, encoded: Any) -> Any:
+    """The logical value of an int or bytes. Values of schemas without a logical type come back as they are.
+
+    Raises:
+        SchemaError: outside what Python's types can hold (years 1 to 9999, a day's milliseconds).
+    """
+    match schema.name:
+        case "org.apache.kafka.connect.data.Decimal":
+            unscaled = int.from_bytes(encoded, "big", signed=True)
+            return Decimal(f"{unscaled}E{-scale_of(schema)}")
+        case "org.apache.kafka.connect.data.Date":
+            try:
+                return dt.date.fromordinal(encoded + _EPOCH_DAY)
+            except (ValueError, OverflowError):
+                raise SchemaError(f"{encoded} days since 1970 is outside of the years 1 to 9999.") from None
+        case "org.apache.kafka.connect.data.Time":
+            if not 0 <= encoded < _DAY_MS:
+                raise SchemaError(f"{encoded} ms is not a time of day.")
+            seconds, ms = divmod(encoded, 1000)
+            minutes, second = divmod(seconds, 60)
+            hour, minute = divmod(minutes, 60)
+            return dt.time(hour, minute, second, ms * 1000)
+        case "org.apache.kafka.connect.data.Timestamp":
+            try:
+                return _EPOCH + dt.timedelta(milliseconds=encoded)
+            except OverflowError:
+                raise SchemaError(f"{encoded} ms since 1970 is outside of the years 1 to 9999.") from None
+    return encoded
+
+
+def _decimal_to_bytes(schema: Schema, value: Decimal) -> bytes:
+    sign, digits, exponent = value.as_tuple()
+    scale = scale_of(schema)
+    if not isinstance(exponent, int) or -exponent != scale:
+        raise SchemaError(
+            f"Decimal {value} has scale {-exponent if isinstance(exponent, int) else exponent}, not {scale}."
+        )
+    unscaled = int("".join(map(str, digits))) * (-1 if sign else 1)
+    # Two's complement in the fewest bytes, at least one, as BigInteger.toByteArray has it.
+    length = (unscaled + (unscaled < 0)).bit_length() // 8 + 1
+    return unscaled.to_bytes(length, "big", signed=True)

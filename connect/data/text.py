@@ -1,0 +1,124 @@
+"""The text that Java gives of a value: `String.valueOf(value)`, which the file sink writes and StringConverter sends.
+
+Differs from Python's `str` for null, booleans, floats, bytes, structs, maps, arrays and logical types.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+from typing import Any
+
+from connect.data.schema import Schema, Type
+
+
+def java_text(schema: Schema | None, value: Any) -> str:
+    """A value as Java's `String.valueOf` has it.
+
+    Structs read ``Struct{a=1,b=x}`` and leave out null fields; maps ``{a=1, b=x}``; lists ``[1, 2]``; Date, Time and
+    Timestamp as `java.util.Date` prints them in UTC.
+    """
+    if value is None:
+        return "null"
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float):
+        return java_float32(value) if schema is not None and schema.type is Type.FLOAT32 else java_double(value)
+    if isinstance(value, dict):
+        return (
+            _struct_text(schema, value)
+            if schema is not None and schema.type is Type.STRUCT
+            else _map_text(schema, value)
+        )
+    if isinstance(value, list | tuple):
+        element = schema.value_schema if schema is not None else None
+        return "[" + ", ".join(java_text(element, item) for item in value) + "]"
+    if isinstance(value, Decimal):
+        return java_decimal(value)
+    if isinstance(value, dt.datetime | dt.date | dt.time):
+        return _date_text(value)
+    if isinstance(value, bytes | bytearray | memoryview):
+        # Java prints the array's identity ("[B@1b6d3586"), which says nothing; a ByteBuffer's is no better.
+        # We say the size.
+        return f"bytes[{len(value)}]"
+    return str(value)
+
+
+def java_double(value: float) -> str:
+    """A double as `Double.toString` writes it (the shortest digits, as JDK 19 and later do)."""
+    return _java_float(value, repr(value))
+
+
+def java_float32(value: float) -> str:
+    """A float as `Float.toString` writes it: the fewest digits that give the same 32-bit float."""
+    import struct
+
+    try:
+        single = struct.unpack("f", struct.pack("f", value))[0]
+    except OverflowError:
+        single = float("inf") if value > 0 else float("-inf")
+    if single != single or single in (float("inf"), float("-inf")) or single == 0:
+        return _java_float(single, repr(single))
+    for digits in range(1, 10):
+        text = f"{single:.{digits - 1}e}"
+        if struct.unpack("f", struct.pack("f", float(text)))[0] == single:
+            return _java_float(single, text)
+    return _java_float(single, repr(single))
+
+
+def _java_float(value: float, shortest: str) -> str:
+    if value != value:
+        return "NaN"
+    if value in (float("inf"), float("-inf")):
+        return "Infinity" if value > 0 else "-Infinity"
+    if value == 0:
+        return "-0.0" if str(value).startswith("-") else "0.0"
+    sign, digits_tuple, exponent = Decimal(shortest).as_tuple()
+    assert isinstance(exponent, int)
+    digits = "".join(map(str, digits_tuple)).rstrip("0") or "0"
+    point = len(digits_tuple) + exponent  # the value is 0.DIGITS x 10^point
+    prefix = "-" if sign else ""
+    if 1e-3 <= abs(value) < 1e7:
+        if point <= 0:
+            return f"{prefix}0.{'0' * -point}{digits}"
+        whole, fraction = digits[:point].ljust(point, "0"), digits[point:]
+        return f"{prefix}{whole}.{fraction or '0'}"
+    return f"{prefix}{digits[0]}.{digits[1:] or '0'}E{point - 1}"
+
+
+def java_decimal(value: Decimal) -> str:
+    """A decimal as `BigDecimal.toString` writes it: an exponent has its sign, as in 1E+3."""
+    return str(value)
+
+
+def _struct_text(schema: Schema, value: dict[str, Any]) -> str:
+    parts = []
+    for field in schema.fields:
+        item = value.get(field.name)
+        if item is None and field.schema.default is not None:
+            item = field.schema.default
+        if item is not None:
+            parts.append(f"{field.name}={java_text(field.schema, item)}")
+    return "Struct{" + ",".join(parts) + "}"
+
+
+def _map_text(schema: Schema | None, value: dict[Any, Any]) -> str:
+    keys, values = (schema.key_schema, schema.value_schema) if schema is not None else (None, None)
+    return "{" + ", ".join(f"{java_text(keys, k)}={java_text(values, v)}" for k, v in value.items()) + "}"
+
+
+def _date_text(value: dt.date | dt.time | dt.datetime) -> str:
+    if isinstance(value, dt.time):
+        value = dt.datetime.combine(dt.date(1970, 1, 1), value)
+    elif not isinstance(value, dt.datetime):
+        value = dt.datetime.combine(value, dt.time())
+    elif value.tzinfo is not None:
+        value = value.astimezone(dt.UTC)
+    days = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+    months = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+    # java.util.Date.toString: "EEE MMM dd HH:mm:ss zzz yyyy", whatever the locale.
+    return f"{days[value.weekday()]} {months[value.month - 1]} {value:%d %H:%M:%S} UTC {value.year:04d}"

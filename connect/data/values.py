@@ -1,0 +1,175 @@
+"""The values (or keys) of a batch together with their schemas: the column that converters and transformations work on.
+
+Three ways to hold them, converted at most once and only if asked: `Values`, Python values; `Text`, strings kept as the
+UTF-8 bytes they came in; `ArrowValues` (in `connect.data.arrow`), an Arrow array with a declared schema.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from connect.data.column import Column, Constant, column
+from connect.data.schema import OPTIONAL_BYTES, OPTIONAL_STRING, Schema
+from connect.data.text import java_text
+
+
+class Values(Column[Any]):
+    """Python values with their schemas.
+
+    Args:
+        items: one value a row. The list is taken over, not copied: do not change it afterwards.
+        schema: one schema for all rows (None: schemaless), or a column with one for each row.
+    """
+
+    __slots__ = ("_items", "schemas")
+
+    def __init__(
+        self, items: Column[Any] | Sequence[Any], schema: Schema | Column[Schema | None] | None = None
+    ) -> None:
+        self._items = column(items)
+        self.schemas: Column[Schema | None] = schema if isinstance(schema, Column) else Constant(schema, len(items))
+
+    @classmethod
+    def nulls(cls, length: int, schema: Schema | None = None) -> Values:
+        """As many nulls."""
+        return cls(Constant(None, length), schema)
+
+    @classmethod
+    def raw(cls, items: Column[Any] | Sequence[Any]) -> Values:
+        """Bytes as they lie in Kafka, None among them."""
+        return cls(items, OPTIONAL_BYTES)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    @property
+    def constant(self) -> bool:
+        return self._items.constant and self.schemas.constant
+
+    @property
+    def schema(self) -> Schema | None:
+        """The one schema of all rows.
+
+        Raises:
+            ValueError: rows differ; see `by_schema`.
+        """
+        if not self.schemas.constant and len(set(map(id, self.schemas))) > 1 and len(set(self.schemas)) > 1:
+            raise ValueError("The rows have different schemas.")
+        return self.schemas[0] if len(self.schemas) else None
+
+    def by_schema(self) -> list[tuple[Schema | None, list[int]]]:
+        """Each distinct schema with the rows that have it, in the order of first appearance."""
+        if self.schemas.constant:
+            return [(self.schemas[0], list(range(len(self))))] if len(self) else []
+        groups: dict[Schema | None, list[int]] = {}
+        for row, schema in enumerate(self.schemas):
+            groups.setdefault(schema, []).append(row)
+        return list(groups.items())
+
+    def take(self, rows: Sequence[int]) -> Values:
+        return Values(self._items.take(rows), self.schemas.take(rows))
+
+    def between(self, start: int, stop: int) -> Values:
+        return Values(self._items.between(start, stop), self.schemas.between(start, stop))
+
+    def to_list(self) -> list[Any]:
+        return self._items.to_list()
+
+    def __iter__(self) -> Any:
+        return iter(self._items)
+
+    def map(self, change: Callable[[Any], Any], schema: Schema | None = None) -> Values:
+        """The values changed one by one, with a new schema for all rows."""
+        return Values(list(map(change, self)), schema)
+
+    def encoded_texts(self) -> list[bytes]:
+        """Each value as Java's `String.valueOf` writes it, in UTF-8. See `connect.data.text`."""
+        if self.schemas.constant:
+            schema = self.schemas[0] if len(self) else None
+            return [java_text(schema, value).encode("utf-8", "replace") for value in self]
+        return [
+            java_text(schema, value).encode("utf-8", "replace")
+            for schema, value in zip(self.schemas, self, strict=True)
+        ]
+
+
+class Text(Values):
+    """Strings that are held as UTF-8 and decoded only when somebody looks at them.
+
+    Malformed bytes become U+FFFD, as they do in Java.
+
+    Args:
+        encoded: one entry a row, None for null. The list is taken over.
+        schema: STRING or OPTIONAL_STRING (None: schemaless strings).
+        valid: whether the bytes are known to be well-formed, so that nobody has to check them again.
+    """
+
+    __slots__ = ("_decoded", "_encoded", "_valid")
+
+    def __init__(
+        self, encoded: list[bytes | None], schema: Schema | None = OPTIONAL_STRING, *, valid: bool = False
+    ) -> None:
+        self._encoded = encoded
+        self._decoded: list[str | None] | None = None
+        self._valid = valid
+        self.schemas = Constant(schema, len(encoded))
+
+    def __len__(self) -> int:
+        return len(self._encoded)
+
+    @property
+    def constant(self) -> bool:
+        return False
+
+    def take(self, rows: Sequence[int]) -> Text:
+        encoded = self._encoded
+        return Text([encoded[row] for row in rows], self.schemas[0] if self._encoded else None, valid=self._valid)
+
+    def between(self, start: int, stop: int) -> Text:
+        return Text(self._encoded[start:stop], self.schemas[0] if self._encoded else None, valid=self._valid)
+
+    def to_list(self) -> list[Any]:
+        if self._decoded is None:
+            try:
+                self._decoded = [None if e is None else e.decode() for e in self._encoded]
+            except UnicodeDecodeError:
+                self._decoded = [None if e is None else e.decode("utf-8", "replace") for e in self._encoded]
+        return self._decoded
+
+    def __iter__(self) -> Any:
+        return iter(self.to_list())
+
+    def encoded(self) -> list[bytes | None]:
+        """The strings as well-formed UTF-8, None for null. Do not change the list."""
+        if not self._valid:
+            self._encoded = _well_formed(self._encoded)
+            self._valid = True
+        return self._encoded
+
+    def encoded_texts(self) -> list[bytes]:
+        encoded = self.encoded()
+        if None in encoded:
+            return [b"null" if e is None else e for e in encoded]
+        return encoded  # type: ignore[return-value]
+
+
+def _well_formed(encoded: list[bytes | None]) -> list[bytes | None]:
+    try:
+        joined = b"\n".join(encoded)  # type: ignore[arg-type]  # None raises TypeError: the slow way below
+        if joined.isascii():
+            return encoded
+        joined.decode()
+    except (TypeError, UnicodeDecodeError):
+        return [None if e is None else e.decode("utf-8", "replace").encode() for e in encoded]
+    return encoded
+
+
+def concat_values(parts: Iterable[Values]) -> Values:
+    """The rows of several value columns, one after another."""
+    parts = list(parts)
+    if len(parts) == 1:
+        return parts[0]
+    schemas = [schema for part in parts for schema in part.schemas]
+    same = all(schema is schemas[0] for schema in schemas)
+    return Values([v for part in parts for v in part], schemas[0] if same else column(schemas))

@@ -1,0 +1,47 @@
+"""Errors that a plug-in raises and the runtime understands.
+
+Names follow `org.apache.kafka.connect.errors` with `Error` for `Exception`. A message says what happened, where, and
+what to do about it, in one line; the cause is chained for the log.
+"""
+
+
+class ConnectError(Exception):
+    """Something failed for good. A task that raises it is FAILED and shows the error in its status."""
+
+
+class RetriableError(ConnectError):
+    """Something failed that may pass: the runtime waits and hands the same work in again.
+
+    From `SinkTask.put`: the same batch again. From `SourceTask.poll`: polled again. From a converter or a
+    transformation: again as long as `errors.retry.timeout` allows.
+    """
+
+
+class DataError(ConnectError):
+    """A record's bytes or values are not what they should be."""
+
+
+class SchemaError(DataError):
+    """A value does not fit its schema, or a schema contradicts itself."""
+
+
+class ConfigError(ConnectError):
+    """A configuration value is missing or wrong.
+
+    Args:
+        key: the configuration key that is at fault.
+        message: what is wrong with it and what to write instead. Never the value of a secret.
+    """
+
+    def __init__(self, key: str, message: str) -> None:
+        super().__init__(f'key "{key}": {message}')
+        self.key = key
+        self.message = message
+
+
+class PluginNotFoundError(ConnectError):
+    """No plug-in has this name; the message lists the ones that come near."""
+
+
+class FencedError(ConnectError):
+    """Another owner has taken over; this one must stop at once and write nothing more."""
