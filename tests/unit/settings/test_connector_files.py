@@ -18,8 +18,8 @@ def write(folder, name: str, text: str | bytes) -> str:
         ("c.properties", "name=orders\nconnector.class=FileStreamSink\ntopics=a,\\\n  b\n"),
         ("c.json", '{"name": "orders", "connector.class": "FileStreamSink", "topics": "a,b"}'),
         ("c.json", '{"name": "orders", "config": {"connector.class": "FileStreamSink", "topics": "a,b"}}'),
-        ("c.json", ('{"name": "orders", "config": {"connector.class": "FileStreamSink", "topics": "a,b", "name": "orders"},'
-                   ' "tasks": [{"connector": "orders", "task": 0}], "type": "sink"}')),
+        ("c.json", ('{"name": "orders", "config": {"connector.class": "FileStreamSink", "topics": "a,b", '
+                    '"name": "orders"}, "tasks": [{"connector": "orders", "task": 0}], "type": "sink"}')),
         ("c.properties", '{"name": "orders", "connector.class": "FileStreamSink", "topics": "a,b"}'),
         ("c.json", "name=orders\nconnector.class=FileStreamSink\ntopics=a,b"),
         ("c.json", "\ufeff" + '{"name": "orders", "connector.class": "FileStreamSink", "topics": "a,b"}'),

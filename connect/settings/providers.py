@@ -1,0 +1,162 @@
+"""What a config provider is, and the three that Kafka has: file, directory, environment variable.
+
+https://kafka.apache.org/documentation/#config_providers (KIP-297, KIP-887, KIP-993)
+
+Different on purpose: a symbolic link does not lead out of `allowed.paths`, which it does in Kafka.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from connect.errors import ConnectError
+from connect.settings.properties import PropertiesError, load
+
+
+class ProviderError(ConnectError):
+    """A provider cannot do its work: what is wrong and what to do; `param` names the parameter at fault, if one is."""
+
+    def __init__(self, message: str, param: str = "") -> None:
+        super().__init__(message)
+        self.param = param
+
+
+@dataclass(frozen=True)
+class ProviderData:
+    """What a provider found.
+
+    `ttl_ms` is how long the values hold, None for ever. `note` says why a key may be missing, e.g. a forbidden path.
+    """
+
+    values: Mapping[str, str] = field(repr=False)
+    ttl_ms: int | None = None
+    note: str = ""
+
+
+class ConfigProvider(ABC):
+    """Looks up values that should not stand in a configuration, mostly secrets.
+
+    Operator code: it runs with the rights of the worker. Called in this order, by one thread at a time:
+
+        configure -> get* -> close
+    """
+
+    @abstractmethod
+    def configure(self, params: Mapping[str, str]) -> None:
+        """Take the settings under `config.providers.<alias>.param.`. Raise ProviderError for a wrong one."""
+
+    @abstractmethod
+    def get(self, path: str, keys: frozenset[str]) -> ProviderData:
+        """Look up `keys` under `path`, which is "" in `${alias:key}`.
+
+        A key that does not exist is left out of the answer. Raise ProviderError if the path itself cannot be read.
+        """
+
+    def close(self) -> None:  # noqa: B027 - most providers have nothing to close
+        """Let go of connections."""
+
+
+class FileConfigProvider(ConfigProvider):
+    """`${file:/etc/connect/db.properties:password}`: a key of a .properties file."""
+
+    def configure(self, params: Mapping[str, str]) -> None:
+        self._allowed = _AllowedPaths(params.get("allowed.paths", ""))
+
+    def get(self, path: str, keys: frozenset[str]) -> ProviderData:
+        if not path:
+            return ProviderData({}, note="it names no file; write ${alias:/path/to/file.properties:key}")
+        if not (file := self._allowed.resolve(path)):
+            return ProviderData({}, note=self._allowed.refusal(path))
+        try:
+            found = load(file)
+        except PropertiesError as error:
+            raise ProviderError(str(error)) from error
+        return ProviderData({key: found[key] for key in keys if key in found})
+
+
+class DirectoryConfigProvider(ConfigProvider):
+    """`${directory:/run/secrets:db-password}`: the whole content of a file in a directory, final line end included."""
+
+    def configure(self, params: Mapping[str, str]) -> None:
+        self._allowed = _AllowedPaths(params.get("allowed.paths", ""))
+
+    def get(self, path: str, keys: frozenset[str]) -> ProviderData:
+        if not path:
+            return ProviderData({}, note="it names no directory; write ${alias:/path/to/directory:file}")
+        if not (directory := self._allowed.resolve(path)):
+            return ProviderData({}, note=self._allowed.refusal(path))
+        try:
+            names = keys & {entry.name for entry in directory.iterdir()}  # so that a key cannot be a path
+        except OSError as error:
+            return ProviderData({}, note=f"{path} is no directory that can be read ({error.strerror})")
+        values = {}
+        for name in names:
+            file = self._allowed.resolve(str(directory / name))
+            if file and file.is_file():
+                try:
+                    values[name] = file.read_bytes().decode()
+                except OSError as error:
+                    raise ProviderError(f"{path}/{name}: cannot be read ({error.strerror})") from error
+                except UnicodeDecodeError:
+                    raise ProviderError(f"{path}/{name}: this is not UTF-8 text") from None
+        return ProviderData(values)
+
+
+class EnvVarConfigProvider(ConfigProvider):
+    """`${env:DB_PASSWORD}`: an environment variable of the worker, as it was when the worker started."""
+
+    def configure(self, params: Mapping[str, str]) -> None:
+        pattern = params.get("allowlist.pattern", ".*")
+        try:
+            allowed = re.compile(pattern)
+        except re.error as error:
+            raise ProviderError(
+                f"it is no regular expression ({error}); write e.g. DB_.*", "allowlist.pattern"
+            ) from None
+        self._note = f"it is not set, or allowlist.pattern ({pattern}) does not allow it"
+        self._variables = {name: value for name, value in os.environ.items() if allowed.fullmatch(name)}
+
+    def get(self, path: str, keys: frozenset[str]) -> ProviderData:
+        if path:
+            raise ProviderError(f'an environment variable has no path, but "{path}" is given; write ${{alias:NAME}}')
+        found = {key: self._variables[key] for key in keys if key in self._variables}
+        return ProviderData(found, note=self._note)
+
+
+class _AllowedPaths:
+    """The folders and files that a provider may read; none given means everything."""
+
+    def __init__(self, setting: str) -> None:
+        self._setting = setting
+        self._allowed = [Path(os.path.normpath(path.strip())) for path in setting.split(",") if path.strip()]
+        for path in self._allowed:
+            if not path.is_absolute():
+                raise ProviderError(f"{path} is not absolute; write the path from / on", "allowed.paths")
+            if not path.exists():
+                raise ProviderError(f"{path} does not exist; create it or take it out", "allowed.paths")
+
+    def resolve(self, path: str) -> Path | None:
+        """The real path to read, or None if it is not allowed, be it as written or behind its symbolic links."""
+        written = Path(os.path.normpath(path))
+        real = Path(os.path.realpath(written))
+        if not self._allowed:
+            return written
+        as_written = any(written.is_relative_to(allowed) for allowed in self._allowed)
+        as_real = any(real.is_relative_to(os.path.realpath(allowed)) for allowed in self._allowed)
+        return real if as_written and as_real else None
+
+    def refusal(self, path: str) -> str:
+        return f"{path} is, or leads, outside allowed.paths ({self._setting})"
+
+
+JAVA_PACKAGE = "org.apache.kafka.common.config.provider."
+BUILT_IN: dict[str, type[ConfigProvider]] = {
+    name: provider
+    for provider in (FileConfigProvider, DirectoryConfigProvider, EnvVarConfigProvider)
+    for name in (JAVA_PACKAGE + provider.__name__, provider.__name__, provider.__name__.removesuffix("ConfigProvider"))
+}
