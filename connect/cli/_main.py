@@ -11,7 +11,8 @@ import traceback
 from collections.abc import Sequence
 from types import ModuleType
 
-OK, FAILED, INVALID, UNREACHABLE = range(4)
+from connect.cli._exit import FAILED, INVALID
+from connect.errors import ConfigError, ConnectError, PluginNotFoundError
 
 # Every command, with the line that `connect --help` shows. Only the one that is asked for is imported.
 COMMANDS = {
@@ -49,9 +50,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         if debug:
             traceback.print_exc()
         print(f"connect: {_one_line(error)}", file=sys.stderr)
-        if not debug and not getattr(error, "user_message", False):
+        if not debug and not _for_users(error):
             print("  This was not foreseen. Run it again with --debug to see where it happened.", file=sys.stderr)
-        return int(getattr(error, "exit_code", FAILED))
+        return _exit_code(error)
     return code
 
 
@@ -67,7 +68,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--version", action="version", version=_Version())
+    parser.add_argument("--version", action=_Version, nargs=0, help="show the version")
     commands = parser.add_subparsers(metavar="COMMAND", title="commands", required=True)
     asked = next((word for word in arguments if not word.startswith("-")), None)
     for name, line in COMMANDS.items():
@@ -89,19 +90,27 @@ def _load(name: str) -> ModuleType:
     return importlib.import_module(f"connect.cli.{name}")
 
 
-class _Version(str):
-    """Looks the version up only when it is printed: importlib.metadata is slow to import."""
+class _Version(argparse.Action):
+    """Looks the version up only when it is asked for: importlib.metadata is slow to import."""
 
-    __slots__ = ()
-
-    def __mod__(self, _: object) -> str:
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
         from importlib.metadata import version
 
-        return f"connect-runtime {version('connect-runtime')}"
+        print(f"connect-runtime {version('connect-runtime')}")
+        parser.exit()
+
+
+def _for_users(error: Exception) -> bool:
+    """Whether the error's message was written for the one who typed the command."""
+    return isinstance(error, ConnectError) or bool(getattr(error, "user_message", False))
 
 
 def _one_line(error: Exception) -> str:
     text = str(error) or type(error).__name__
-    if getattr(error, "user_message", False):
-        return text
-    return f"{type(error).__name__}: {' '.join(text.split())}"
+    return text if _for_users(error) else f"{type(error).__name__}: {' '.join(text.split())}"
+
+
+def _exit_code(error: Exception) -> int:
+    if isinstance(error, (ConfigError, PluginNotFoundError)):
+        return INVALID
+    return int(getattr(error, "exit_code", FAILED))
