@@ -1,0 +1,196 @@
+"""Finding plug-ins by name: among our own, in installed packages, and in the folders of plugin.path.
+
+An installed package names its plug-ins as entry points, in the groups `connect.sources`, `connect.sinks`,
+`connect.converters`, `connect.header_converters`, `connect.transformations` and `connect.predicates`:
+
+    [project.entry-points."connect.sinks"]
+    OrdersSinkConnector = "orders.sink:OrdersSinkConnector"
+
+A folder of plugin.path is a plug-in folder, if it directly holds Python code, or it holds plug-in folders. Packages in
+it (`pip install --target`) name their plug-ins in the same way; loose modules are read as text, for classes that extend
+those of `connect`. A plug-in folder is seen only by the processes that run its plug-ins, so two of them may bring two
+versions of one library.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Container, Iterable, Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from connect.errors import PluginNotFoundError
+from connect.plugins.builtin import BUILT_IN
+from connect.plugins.ref import PluginKind, PluginRef, aliases
+from connect.plugins.source import Source
+from connect.plugins.versions import VersionRange, order
+
+if TYPE_CHECKING:
+    from importlib.metadata import Distribution
+
+_GROUPS = {
+    "connect.sources": PluginKind.SOURCE,
+    "connect.sinks": PluginKind.SINK,
+    "connect.converters": PluginKind.CONVERTER,
+    "connect.header_converters": PluginKind.HEADER_CONVERTER,
+    "connect.transformations": PluginKind.TRANSFORMATION,
+    "connect.predicates": PluginKind.PREDICATE,
+}
+
+
+class Plugins:
+    """The plug-ins of one worker. Nothing is read before a name is not among our own, or all are listed."""
+
+    def __init__(self, plugin_path: Sequence[Path] = ()) -> None:
+        self._plugin_path = plugin_path
+
+    @classmethod
+    def discover(cls, plugin_path: Sequence[Path | str] = ()) -> Plugins:
+        """The plug-ins that are built in, installed, or in these folders."""
+        return cls([Path(folder).absolute() for folder in plugin_path])
+
+    def all(self, kind: PluginKind | None = None) -> list[PluginRef]:
+        """Every plug-in, in order of kind and name."""
+        order_of_kinds = list(PluginKind)
+        found = [ref for ref in (*BUILT_IN, *self._found) if kind in (None, ref.kind)]
+        return sorted(found, key=lambda ref: (order_of_kinds.index(ref.kind), ref.name, order(ref.version)))
+
+    def find(self, kinds: PluginKind | Iterable[PluginKind], name: str, version_range: str | None = None) -> PluginRef:
+        """The plug-in with this name: a Java class name, an alias, `module.Class` or `module:Class`.
+
+        Of several versions the latest is taken. Whether the class can be loaded shows only in `load`.
+
+        Args:
+            kinds: what it must be; a connector is a source or a sink.
+            name: as in `connector.class`.
+            version_range: `1.2` for exactly that, a range such as `[1.0,2.0)`, or None or `latest` for any (KIP-891).
+
+        Raises:
+            PluginNotFoundError: none, or more than one, has this name.
+            ValueError: `version_range` is no range.
+        """
+        wanted = frozenset([kinds] if isinstance(kinds, PluginKind) else kinds)
+        versions = None if version_range in (None, "", "latest") else VersionRange.parse(version_range)
+        refused: list[PluginRef] = []
+        for look in (lambda: BUILT_IN, lambda: self._found, lambda: self._by_path(wanted, name)):
+            named = _named(name, [ref for ref in look() if ref.kind in wanted])
+            if found := [ref for ref in named if versions is None or ref.version in versions]:
+                return _latest(name, found)
+            refused += named
+        if refused:
+            there = ", ".join(str(ref.version or "one that says no version") for ref in refused)
+            raise PluginNotFoundError(f'"{name}" is here in version {there}, not in {version_range}.')
+        raise PluginNotFoundError(self._not_found(wanted, name))
+
+    @cached_property
+    def _found(self) -> list[PluginRef]:
+        from importlib.metadata import distributions
+
+        found = list(_entry_points(distributions(), None))
+        for folder, source in self._sources.items():
+            packages = list(distributions(path=[str(folder)]))
+            found += _entry_points(packages, folder)
+            found += _in_text(folder, source, {file.parts[0] for package in packages for file in package.files or ()})
+        return list(dict.fromkeys(found))
+
+    @cached_property
+    def _sources(self) -> dict[Path, Source]:
+        return {folder: Source(folder) for path in self._plugin_path for folder in _plugin_folders(path)}
+
+    def _by_path(self, wanted: frozenset[PluginKind], name: str) -> Iterator[PluginRef]:
+        """The class that a name spells, though nobody declares it."""
+        module, _, cls = name.partition(":") if ":" in name else name.rpartition(".")
+        places: list[tuple[Path | None, Source]] = [*self._sources.items(), (None, Source())]
+        for folder, source in places:
+            if module and source.has(module):
+                # The text does not tell of a class that is made by a call; then it is what it is asked for to be.
+                kind = source.kind(module, cls) or (next(iter(wanted)) if len(wanted) == 1 else None)
+                if kind:
+                    yield PluginRef(
+                        name=f"{module}.{cls}",
+                        kind=kind,
+                        target=f"{module}:{cls}",
+                        aliases=aliases(cls, kind),
+                        folder=str(folder) if folder else None,
+                        version=source.version(module, cls),
+                    )
+                return
+
+    def _not_found(self, wanted: frozenset[PluginKind], name: str) -> str:
+        what = " or ".join(sorted(kind.value.replace("_", " ") for kind in wanted))
+        others = [ref for ref in self.all() if ref.kind not in wanted]
+        if meant := _named(name, others):
+            return f'"{name}" is a {meant[0].kind.value.replace("_", " ")}, not a {what}.'
+        known = {text for ref in self.all() if ref.kind in wanted for text in (ref.name, *ref.aliases)}
+        near = difflib.get_close_matches(name, sorted(known), n=3, cutoff=0.75)
+        folders = [str(folder) for folder in self._sources] or ["no folder: plugin.path names none that holds Python"]
+        parts = [
+            f'There is no {what} "{name}".',
+            *([f"Did you mean {' or '.join(near)}?"] if near else []),
+            f"Looked in the runtime, in installed packages and in {', '.join(folders)}.",
+            *(f"Could not read {text}." for source in self._sources.values() for text in source.unreadable.values()),
+            *(
+                [f"{here} lies in the current folder: set plugin.path=. to use it."]
+                if (here := _in_this_folder(name))
+                else []
+            ),
+        ]
+        what_to_do = "Install the package that brings it, or add its folder to plugin.path;"
+        return " ".join([*parts, what_to_do, "`connect plugins list` shows what there is."])
+
+
+def _named(name: str, refs: Sequence[PluginRef]) -> list[PluginRef]:
+    """Those with this full name; if there are none, those with this alias."""
+    return [ref for ref in refs if ref.is_named(name)] or [ref for ref in refs if name in ref.aliases]
+
+
+def _latest(name: str, found: Sequence[PluginRef]) -> PluginRef:
+    if len(names := sorted({ref.name for ref in found})) > 1:
+        raise PluginNotFoundError(f'"{name}" is short for {" and for ".join(names)}. Write the full name.')
+    return max(found, key=lambda ref: order(ref.version))  # the first of equals: in the order of plugin.path
+
+
+def _in_this_folder(name: str) -> str | None:
+    """The module of the current folder that a newcomer means by `module.Class`."""
+    module = re.split(r"[.:]", name)[0]
+    return next((path for path in (f"{module}.py", f"{module}/__init__.py") if Path(path).is_file()), None)
+
+
+def _entry_points(distributions: Iterable[Distribution], folder: Path | None) -> Iterator[PluginRef]:
+    for distribution in distributions:
+        for point in distribution.entry_points:
+            if kind := _GROUPS.get(point.group):
+                # A name with dots is the Java class that this one stands for.
+                name = point.name if "." in point.name else point.value.replace(":", ".")
+                yield PluginRef(
+                    name=name,
+                    kind=kind,
+                    target=point.value,
+                    aliases=tuple(dict.fromkeys([*aliases(name, kind), *aliases(point.name, kind)])),
+                    folder=str(folder) if folder else None,
+                    version=distribution.version,
+                )
+
+
+def _in_text(folder: Path, source: Source, packaged: Container[str]) -> Iterator[PluginRef]:
+    for module, cls, kind in source.plugins(but=packaged):
+        yield PluginRef(
+            name=f"{module}.{cls}",
+            kind=kind,
+            target=f"{module}:{cls}",
+            aliases=aliases(cls, kind),
+            folder=str(folder),
+            version=source.version(module, cls),
+        )
+
+
+def _plugin_folders(path: Path) -> list[Path]:
+    if _holds_code(path):
+        return [path]
+    return [folder for folder in sorted(path.glob("*/")) if _holds_code(folder)]
+
+
+def _holds_code(folder: Path) -> bool:
+    return any(True for pattern in ("*.dist-info", "*.py", "*/__init__.py") for _ in folder.glob(pattern))

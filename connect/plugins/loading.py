@@ -1,0 +1,77 @@
+"""Importing a plug-in, in the process that uses it."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+from typing import Any
+
+from connect import api
+from connect.errors import ConnectError
+from connect.plugins.ref import PluginKind, PluginRef
+from connect.settings.providers import ConfigProvider
+
+_BASES: dict[PluginKind, type[Any]] = {
+    PluginKind.SOURCE: api.SourceConnector,
+    PluginKind.SINK: api.SinkConnector,
+    PluginKind.CONVERTER: api.Converter,
+    PluginKind.HEADER_CONVERTER: api.HeaderConverter,
+    PluginKind.TRANSFORMATION: api.Transformation,
+    PluginKind.PREDICATE: api.Predicate,
+    PluginKind.CONFIG_PROVIDER: ConfigProvider,
+    PluginKind.OVERRIDE_POLICY: api.ClientConfigOverridePolicy,
+}
+
+
+class PluginLoadError(ConnectError):
+    """A plug-in was found but cannot be used: its import fails, or it is not what its kind asks for."""
+
+
+def load(ref: PluginRef) -> type[Any]:
+    """Import a plug-in and return its class. Its folder goes first on this process's sys.path.
+
+    Raises:
+        PluginLoadError: says in one line what is wrong; the cause is chained.
+    """
+    if ref.folder and ref.folder not in sys.path:
+        sys.path.insert(0, ref.folder)
+        importlib.invalidate_caches()
+    module_name, _, name = ref.target.partition(":")
+    try:
+        module = importlib.import_module(module_name)
+    except Exception as error:
+        raise PluginLoadError(f"{_said(ref)}: importing {module_name} failed: {_in_one_line(error)}") from error
+    file = getattr(module, "__file__", None)
+    if ref.folder and file and not Path(file).resolve().is_relative_to(Path(ref.folder).resolve()):
+        raise PluginLoadError(
+            f"{_said(ref)}: this process already has a module {module_name}, from {file}. "
+            "Rename the one in the folder, or take the other out of the installation."
+        )
+    found: Any = module
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    _check(ref, module_name, name, found)
+    return found  # type: ignore[no-any-return]  # _check made sure that it is a class
+
+
+def _check(ref: PluginRef, module: str, name: str, found: Any) -> None:
+    base = _BASES[ref.kind]
+    wanted = f"A {ref.kind.value.replace('_', ' ')} extends {base.__module__.partition('.')[0]}.{base.__name__}."
+    if found is None:
+        raise PluginLoadError(f"{_said(ref)}: the module {module} has no {name}.")
+    if not isinstance(found, type):
+        raise PluginLoadError(f"{_said(ref)}: it is no class but of type {type(found).__name__}. {wanted}")
+    if not issubclass(found, base):
+        parents = ", ".join(f"{parent.__module__}.{parent.__qualname__}" for parent in found.__bases__)
+        raise PluginLoadError(f"{_said(ref)}: it extends {parents}. {wanted}")
+    if missing := [name for name in dir(found) if getattr(getattr(found, name), "__isabstractmethod__", False)]:
+        raise PluginLoadError(f"{_said(ref)}: it does not define {', '.join(missing)}.")
+
+
+def _said(ref: PluginRef) -> str:
+    return f'Plug-in "{ref.name}"{f" of {ref.folder}" if ref.folder else ""}'
+
+
+def _in_one_line(error: Exception) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"

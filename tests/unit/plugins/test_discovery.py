@@ -1,0 +1,204 @@
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from connect.errors import PluginNotFoundError
+from connect.plugins import PluginKind, PluginRef, Plugins
+
+CONNECTORS = (PluginKind.SOURCE, PluginKind.SINK)
+BOOM = "raise SystemExit('finding a plug-in must not import it')\n"
+ORDERS = (
+    BOOM
+    + """
+from connect import SinkConnector, SinkTask
+
+class OrdersSinkConnector(SinkConnector):
+    version = "{version}"
+"""
+)
+
+
+def install(folder: Path, name: str, version: str, entry_points: str) -> None:
+    """What `pip install --target` leaves of a package's metadata."""
+    info = folder / f"{name}-{version}.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+    (info / "entry_points.txt").write_text(entry_points)
+
+
+def write(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "FileStreamSource",
+        "FileStreamSourceConnector",
+        "org.apache.kafka.connect.file.FileStreamSourceConnector",
+        "connectors.file.FileStreamSourceConnector",
+        "connectors.file:FileStreamSourceConnector",
+    ],
+)
+def test_a_connector_of_ours_answers_to_its_java_names_and_to_its_python_name(name: str) -> None:
+    ref = Plugins.discover().find(CONNECTORS, name)
+    assert ref.name == "org.apache.kafka.connect.file.FileStreamSourceConnector"
+    assert ref.kind is PluginKind.SOURCE
+    assert ref.target == "connectors.file:FileStreamSourceConnector"
+    assert ref.task == "org.apache.kafka.connect.file.FileStreamSourceTask"
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "target"),
+    [
+        (PluginKind.CONVERTER, "org.apache.kafka.connect.json.JsonConverter", "connect.converters:JsonConverter"),
+        (PluginKind.CONVERTER, "Json", "connect.converters:JsonConverter"),
+        (PluginKind.HEADER_CONVERTER, "Simple", "connect.converters:SimpleHeaderConverter"),
+        (PluginKind.CONFIG_PROVIDER, "EnvVar", "connect.settings.providers:EnvVarConfigProvider"),
+        (PluginKind.OVERRIDE_POLICY, "Principal", "connect.api.policy:PrincipalOverrides"),
+    ],
+)
+def test_short_names_are_cut_as_java_cuts_them(kind: PluginKind, name: str, target: str) -> None:
+    assert Plugins.discover().find(kind, name).target == target
+
+
+def test_a_module_in_a_folder_is_found_by_its_bases_without_running_it(tmp_path: Path) -> None:
+    write(tmp_path / "orders.py", ORDERS.format(version="1.2"))
+    plugins = Plugins.discover([tmp_path])
+    expected = PluginRef(
+        name="orders.OrdersSinkConnector",
+        kind=PluginKind.SINK,
+        target="orders:OrdersSinkConnector",
+        aliases=("OrdersSinkConnector", "OrdersSink"),
+        folder=str(tmp_path),
+        version="1.2",
+    )
+    for name in ("OrdersSink", "OrdersSinkConnector", "orders.OrdersSinkConnector", "orders:OrdersSinkConnector"):
+        assert plugins.find(CONNECTORS, name) == expected
+    assert "orders" not in sys.modules
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import connect\nclass Mine(connect.SourceConnector): ...",
+        "import connect.api as api\nclass Mine(api.SourceConnector): ...",
+        "from connect import SourceConnector as Base\nclass Mine(Base): ...",
+        "from connect import *\nclass Mine(SourceConnector): ...",
+        "from connect.api.connector import SourceConnector\nclass _Base(SourceConnector): ...\nclass Mine(_Base): ...",
+        "if True:\n    from connect import SourceConnector\nclass Mine(SourceConnector): ...",
+        "from .other import Base\nclass Mine(Base): ...",
+        "from pack.other import *\nclass Mine(Base): ...",
+        "from pack import other\nclass Mine(other.Base): ...",
+    ],
+)
+def test_the_kind_of_a_class_is_read_through_imports_and_bases(tmp_path: Path, source: str) -> None:
+    write(tmp_path / "pack/__init__.py", "")
+    write(tmp_path / "pack/other.py", BOOM + "from connect import SourceConnector\nclass Base(SourceConnector): ...")
+    write(tmp_path / "pack/mine.py", BOOM + source)
+    assert Plugins.discover([tmp_path]).find(CONNECTORS, "Mine").kind is PluginKind.SOURCE
+
+
+def test_a_class_is_found_where_a_package_offers_it_again(tmp_path: Path) -> None:
+    write(tmp_path / "orders/__init__.py", BOOM + "from orders._sink import OrdersSinkConnector")
+    write(tmp_path / "orders/_sink.py", ORDERS.format(version="1"))
+    ref = Plugins.discover([tmp_path]).find(CONNECTORS, "orders.OrdersSinkConnector")
+    assert (ref.kind, ref.target) == (PluginKind.SINK, "orders:OrdersSinkConnector")
+
+
+def test_entry_points_of_a_folder_count_and_may_carry_a_java_name(tmp_path: Path) -> None:
+    write(tmp_path / "jdbc/jdbc_sink.py", BOOM + "JdbcSink = type('JdbcSink', (), {})")
+    install(
+        tmp_path / "jdbc",
+        "jdbc",
+        "10.8",
+        "[connect.sinks]\nio.confluent.connect.jdbc.JdbcSinkConnector=jdbc_sink:JdbcSink",
+    )
+    ref = Plugins.discover([tmp_path]).find(CONNECTORS, "JdbcSink")
+    assert ref.name == "io.confluent.connect.jdbc.JdbcSinkConnector"
+    assert (ref.target, ref.version, ref.folder) == ("jdbc_sink:JdbcSink", "10.8", str(tmp_path / "jdbc"))
+
+
+def test_the_text_of_a_package_is_not_searched_only_loose_modules_are(tmp_path: Path) -> None:
+    write(tmp_path / "library/sinks.py", ORDERS.format(version="1").replace("Orders", "Internal"))
+    write(tmp_path / "library/__init__.py", "")
+    install(tmp_path, "library", "1.0", "")
+    write(tmp_path / "library-1.0.dist-info/RECORD", "library/__init__.py,,\nlibrary/sinks.py,,\n")
+    write(tmp_path / "orders.py", ORDERS.format(version="1"))
+    plugins = Plugins.discover([tmp_path])
+    assert [ref.name for ref in plugins.all() if ref.folder] == ["orders.OrdersSinkConnector"]
+    assert plugins.find(CONNECTORS, "library.sinks.InternalSinkConnector").kind is PluginKind.SINK
+
+
+def test_an_installed_package_is_found_by_its_entry_points(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    install(tmp_path, "masks", "2.0", "[connect.transformations]\nMaskAll = masks.all:MaskAll")
+    monkeypatch.syspath_prepend(tmp_path)
+    ref = Plugins.discover().find(PluginKind.TRANSFORMATION, "MaskAll")
+    assert (ref.name, ref.target, ref.folder) == ("masks.all.MaskAll", "masks.all:MaskAll", None)
+
+
+def test_the_latest_version_in_the_range_is_taken(tmp_path: Path) -> None:
+    for version in ("1.9", "1.10", "2.0rc1"):
+        write(tmp_path / version / "orders.py", ORDERS.format(version=version))
+    plugins = Plugins.discover([tmp_path])
+    assert plugins.find(CONNECTORS, "OrdersSink").version == "2.0rc1"
+    assert plugins.find(CONNECTORS, "OrdersSink", "[1.0,2.0-alpha)").version == "1.10"
+    assert plugins.find(CONNECTORS, "OrdersSink", "1.9").folder == str(tmp_path / "1.9")
+    with pytest.raises(PluginNotFoundError, match=r"is here in version .*1\.10.*, not in \[3,\)"):
+        plugins.find(CONNECTORS, "OrdersSink", "[3,)")
+
+
+def test_an_alias_of_two_is_refused_with_both_full_names(tmp_path: Path) -> None:
+    write(tmp_path / "a/first.py", ORDERS.format(version="1"))
+    write(tmp_path / "b/second.py", ORDERS.format(version="1"))
+    plugins = Plugins.discover([tmp_path])
+    with pytest.raises(PluginNotFoundError, match=r"first\.OrdersSinkConnector and for second.OrdersSinkConnector"):
+        plugins.find(CONNECTORS, "OrdersSink")
+    assert plugins.find(CONNECTORS, "second.OrdersSinkConnector").folder == str(tmp_path / "b")
+
+
+def test_what_is_not_found_is_answered_with_near_names_and_the_places_looked_at(tmp_path: Path) -> None:
+    write(tmp_path / "broken.py", "import connect\nclass Broken(\n")
+    with pytest.raises(PluginNotFoundError) as caught:
+        Plugins.discover([tmp_path]).find(CONNECTORS, "FileStreamSorce")
+    message = str(caught.value)
+    assert 'There is no sink or source "FileStreamSorce". Did you mean FileStreamSource' in message
+    assert str(tmp_path) in message
+    assert "broken.py:2" in message
+
+
+def test_a_name_of_another_kind_says_what_it_is() -> None:
+    with pytest.raises(PluginNotFoundError, match='"StringConverter" is a converter, not a sink or source'):
+        Plugins.discover().find(CONNECTORS, "StringConverter")
+
+
+def test_a_module_of_the_current_folder_is_pointed_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path / "my_connector.py", ORDERS.format(version="1"))
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(PluginNotFoundError, match=r"my_connector.py lies in the current folder: set plugin.path=\."):
+        Plugins.discover().find(CONNECTORS, "my_connector.OrdersSinkConnector")
+    assert Plugins.discover([Path()]).find(CONNECTORS, "my_connector.OrdersSinkConnector").folder == str(tmp_path)
+
+
+def test_everything_is_listed_once_and_a_reference_survives_json(tmp_path: Path) -> None:
+    write(tmp_path / "orders.py", ORDERS.format(version="1"))
+    found = Plugins.discover([tmp_path]).all()
+    assert len(found) == len(set(found))
+    assert {"orders.OrdersSinkConnector", "org.apache.kafka.connect.json.JsonConverter"} <= {ref.name for ref in found}
+    assert msgspec.json.decode(msgspec.json.encode(found), type=list[PluginRef]) == found
+
+
+def test_looking_up_our_own_plug_ins_reads_and_imports_nothing() -> None:
+    heavy = "('connectors', 'connect.converters', 'pyarrow', 'confluent_kafka', 'importlib.metadata', 'asyncio')"
+    code = (
+        "import sys; from connect.plugins import Plugins, PluginKind as K; "
+        "Plugins.discover(['/']).find([K.SOURCE], 'FileStreamSource'); "
+        f"print([name for name in {heavy} if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
