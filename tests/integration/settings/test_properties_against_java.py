@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from connect.jvm.java import JavaNotFound, find_java
 from connect.settings.properties import PropertiesError, loads
 
 # Reads a file name a line; answers with a JSON object a line, or with "error".
@@ -68,9 +68,11 @@ class Java:
 
 @pytest.fixture(scope="module")
 def java(tmp_path_factory: pytest.TempPathFactory, cannot_have: Callable[[str, object], NoReturn]) -> Iterator[Java]:
-    if not (found := shutil.which("java")):
-        cannot_have("Java", "no java on PATH (17 or later, to compare with java.util.Properties)")
-    oracle = Java(tmp_path_factory.mktemp("oracle"), found)
+    try:
+        java = find_java()
+    except JavaNotFound as error:
+        cannot_have("Java", error)
+    oracle = Java(tmp_path_factory.mktemp("oracle"), str(java.path))
     yield oracle
     oracle.close()
 
