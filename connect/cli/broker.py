@@ -90,7 +90,7 @@ def _status(args: argparse.Namespace) -> int:
     elif embedded.ended_by_itself(args.data):
         print(f"not running: it ended without being stopped; connect broker logs --data {args.data} says why")
     else:
-        print(f"not running (data in {args.data}); start it with: connect broker start")
+        print(f"not running (data in {args.data}); start it with: connect broker start --data {args.data}")
     return OK if broker else UNREACHABLE
 
 

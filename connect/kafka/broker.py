@@ -72,13 +72,12 @@ def ensure_running(
     data = _folder(data)
     say = say or _to_stderr
     with _lock(data / "start.lock"):
-        if running := status(data):
+        if running := _await_pid(data):
             if port and not running.bootstrap_servers.endswith(f":{port}"):
                 raise BrokerError(
                     f"The broker of {data} runs on {running.bootstrap_servers} already. "
                     f"Stop it first: connect broker stop --data {data}"
                 )
-            # Its starter was killed before it was ready.
             return _await_ready(running)
         java = find_java()
         jars = classpath("kafka-broker", say)
@@ -86,6 +85,7 @@ def ensure_running(
         chosen = setup.choose_port(data, port)
         setup.write_properties(data, chosen, settings or {})
         setup.format_once(java.path, jars, data)
+        setup.pid_file(data).unlink(missing_ok=True)
         with _alive(data).open("a") as alive:
             fcntl.flock(alive, fcntl.LOCK_EX)
             setup.launch(java.path, jars, data, alive)
@@ -98,9 +98,11 @@ def ensure_running(
 def status(data: Path | None = None) -> Broker | None:
     """The broker of this folder if it runs, else None."""
     data = data or default_data()
-    if not _is_alive(data):
+    pid = setup.pid_of(data)
+    # One that lives without a process id is being started by somebody at this moment.
+    if pid is None or not _is_alive(data):
         return None
-    return Broker(f"{HOST}:{setup.port_of(data)}", setup.pid_of(data), data, setup.log_of(data))
+    return Broker(f"{HOST}:{setup.port_of(data)}", pid, data, setup.log_of(data))
 
 
 def ended_by_itself(data: Path | None = None) -> bool:
@@ -124,6 +126,12 @@ def stop(data: Path | None = None) -> bool:
                 _eventually(lambda: not _is_alive(data), STOP_WITHIN)
         setup.pid_file(data).unlink(missing_ok=True)
     return running is not None
+
+
+def _await_pid(data: Path) -> Broker | None:
+    """The broker of this folder if one lives, even if its starter was killed before the process id was written."""
+    _eventually(lambda: not _is_alive(data) or status(data) is not None, 10)
+    return status(data)
 
 
 def _await_ready(running: Broker) -> Broker:

@@ -45,6 +45,9 @@ PROPERTIES = {
     "share.coordinator.state.topic.replication.factor": "1",
     "share.coordinator.state.topic.min.isr": "1",
     "share.coordinator.state.topic.num.partitions": "1",
+    # A killed broker is let in again when its session has ended. The defaults make a start after a kill wait 9 s.
+    "broker.session.timeout.ms": "3000",
+    "broker.heartbeat.interval.ms": "500",
     # The default takes 128 MB of memory before there is anything to clean.
     "log.cleaner.dedupe.buffer.size": str(16 << 20),
 }
@@ -72,9 +75,12 @@ def pid_file(data: Path) -> Path:
     return data / "broker.pid"
 
 
-def pid_of(data: Path) -> int:
-    """The process id of the broker that runs."""
-    return int(pid_file(data).read_text(encoding="ascii"))
+def pid_of(data: Path) -> int | None:
+    """The process id that the present or last start wrote, or None when it has not yet, or was stopped."""
+    try:
+        return int(pid_file(data).read_text(encoding="ascii"))
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        return None
 
 
 def port_of(data: Path) -> int | None:

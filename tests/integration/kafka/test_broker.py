@@ -1,0 +1,182 @@
+"""The embedded broker: the real Kafka, started, shared, killed and stopped."""
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+
+import psutil
+import pytest
+from confluent_kafka import Consumer, Producer
+
+from connect.kafka import broker as embedded
+from connect.kafka.broker import BrokerError, ended_by_itself, ensure_running, status, stop
+
+CONNECT = [sys.executable, "-m", "connect.cli", "broker"]
+
+
+@pytest.fixture
+def data(tmp_path, broker):
+    """A folder for a broker of this test's own. The session's broker is asked for so that jars and Java are there."""
+    folder = tmp_path / "data"
+    yield folder
+    stop(folder)
+
+
+def write(bootstrap_servers: str, topic: str, value: bytes) -> None:
+    producer = Producer({"bootstrap.servers": bootstrap_servers, "acks": "all"})
+    producer.produce(topic, value)
+    assert producer.flush(30) == 0
+
+
+def read_first(bootstrap_servers: str, topic: str) -> bytes:
+    consumer = Consumer(
+        {"bootstrap.servers": bootstrap_servers, "group.id": "reader", "auto.offset.reset": "earliest"},
+    )
+    try:
+        consumer.subscribe([topic])
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline:
+            message = consumer.poll(1)
+            if message is not None and message.error() is None:
+                return message.value()
+    finally:
+        consumer.close()
+    raise AssertionError(f"nothing in {topic}")
+
+
+def await_end(pid: int) -> None:
+    if psutil.pid_exists(pid):
+        psutil.wait_procs([psutil.Process(pid)], timeout=30)
+
+
+def test_it_serves_and_listens_on_loopback_only(broker):
+    write(broker.bootstrap_servers, "serves", b"hello")
+    assert read_first(broker.bootstrap_servers, "serves") == b"hello"
+    listening = [each for each in psutil.Process(broker.pid).net_connections() if each.status == "LISTEN"]
+    assert {each.laddr.ip.removeprefix("::ffff:") for each in listening} == {"127.0.0.1"}
+
+
+def test_data_and_port_survive_a_stop_and_a_kill(data):
+    first = ensure_running(data, port=0)
+    write(first.bootstrap_servers, "survives", b"still here")
+    assert stop(data)
+    assert status(data) is None
+    assert not ended_by_itself(data)
+
+    second = ensure_running(data)
+    assert second.bootstrap_servers == first.bootstrap_servers
+    assert read_first(second.bootstrap_servers, "survives") == b"still here"
+    os.kill(second.pid, signal.SIGKILL)
+    await_end(second.pid)
+    assert status(data) is None
+    assert ended_by_itself(data)
+
+    third = ensure_running(data)
+    assert third.bootstrap_servers == first.bootstrap_servers
+
+
+def test_a_broker_that_runs_is_shared_and_keeps_its_port(data):
+    first = ensure_running(data, port=0)
+    assert ensure_running(data) == first
+    with pytest.raises(BrokerError, match="runs on .* already. Stop it first"):
+        ensure_running(data, port=1)
+    assert status(data) == first
+
+
+def test_two_that_start_it_at_once_share_one(data):
+    command = [*CONNECT, "start", "--data", data, "--port", "0", "--json"]
+    with ThreadPoolExecutor(2) as pool:
+        done = list(pool.map(lambda _: subprocess.run(command, capture_output=True, text=True, check=False), range(2)))
+    assert [each.returncode for each in done] == [0, 0], done
+    first, second = (json.loads(each.stdout) for each in done)
+    assert first == second
+    assert first["pid"] == status(data).pid
+
+
+def test_it_outlives_its_starter_and_is_nobodys_child(data):
+    answer = subprocess.check_output([*CONNECT, "start", "--data", data, "--port", "0", "--json"])
+    running = psutil.Process(json.loads(answer)["pid"])
+    assert running.is_running()
+    assert running.pid not in {child.pid for child in psutil.Process().children(recursive=True)}
+    assert os.getsid(running.pid) != os.getsid(0)
+
+
+@pytest.mark.slow
+def test_a_starter_that_is_killed_leaves_a_broker_that_the_next_one_takes_over(data):
+    starter = subprocess.Popen([*CONNECT, "start", "--data", data, "--port", "0"])
+    try:
+        while status(data) is None:
+            assert starter.poll() is None
+            time.sleep(0.01)
+    finally:
+        starter.kill()
+        starter.wait()
+    taken = ensure_running(data)
+    write(taken.bootstrap_servers, "taken-over", b"x")
+
+
+def test_a_process_id_that_another_program_has_now_is_not_taken_for_the_broker(data):
+    other = subprocess.Popen(["sleep", "600"])
+    try:
+        data.mkdir()
+        (data / "broker.pid").write_text(str(other.pid))
+        assert status(data) is None
+        assert ended_by_itself(data)
+        started = ensure_running(data, port=0)
+        assert started.pid != other.pid
+        (data / "broker.pid").write_text(str(other.pid))
+        os.kill(started.pid, signal.SIGKILL)
+        await_end(started.pid)
+        assert not stop(data)
+        assert other.poll() is None
+    finally:
+        other.kill()
+        other.wait()
+
+
+def test_a_taken_port_is_named_with_one_that_is_free(data):
+    with socket.socket() as occupant:
+        occupant.bind(("127.0.0.1", 0))
+        occupant.listen()
+        port = occupant.getsockname()[1]
+        with pytest.raises(BrokerError, match=rf"Port {port} of 127\.0\.0\.1 is taken .* --port \d+$"):
+            ensure_running(data, port=port)
+    assert status(data) is None
+    assert ensure_running(data, port=port).bootstrap_servers == f"127.0.0.1:{port}"
+
+
+def test_a_disk_without_room_is_named_before_anything_is_written(data, monkeypatch):
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=3 << 20))
+    with pytest.raises(BrokerError, match="Only 3 MB are free .* Make room"):
+        ensure_running(data, port=0)
+    assert not (data / "kafka").exists()
+
+
+def test_a_broker_that_ends_while_it_starts_is_explained_by_its_log(data):
+    with pytest.raises(BrokerError, match=r"^The broker ended: .*num\.io\.threads.* \(log: .*broker\.log\)$"):
+        ensure_running(data, port=0, settings={"num.io.threads": "none"})
+    assert status(data) is None
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(BrokerError, match="cannot keep its data in .*file/data: Not a directory"):
+        ensure_running(tmp_path / "file" / "data")
+
+
+def test_what_is_not_there_has_no_status_and_needs_no_stop(tmp_path):
+    assert status(tmp_path / "none") is None
+    assert not stop(tmp_path / "none")
+    assert not (tmp_path / "none").exists()
+
+
+def test_the_default_folder_is_in_the_users_data(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    assert embedded.default_data() == tmp_path / "connect-runtime" / "broker"

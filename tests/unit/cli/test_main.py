@@ -1,0 +1,115 @@
+"""The command line: what is imported, what is printed, and the exit codes."""
+
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from connect.cli import _main, main
+from connect.errors import ConfigError, ConnectError
+
+
+@pytest.fixture
+def command(monkeypatch):
+    """Puts a command `try` into the table that runs the given function."""
+
+    def put(run):
+        module = SimpleNamespace(NAME="try", HELP="Try it.", configure=lambda parser: None, run=run)
+        monkeypatch.setitem(_main.COMMANDS, "try", "try it")
+        monkeypatch.setattr(_main, "_load", lambda name: module)
+
+    return put
+
+
+def raising(error):
+    def run(args):
+        raise error
+
+    return run
+
+
+def test_the_code_of_a_command_is_the_exit_code(command):
+    command(lambda args: 3)
+    assert main(["try"]) == 3
+
+
+class ServerAway(Exception):
+    user_message = True
+    exit_code = 3
+
+
+@pytest.mark.parametrize(
+    ("error", "line", "code"),
+    [
+        (ConnectError("The file is gone. Restore it."), "connect: The file is gone. Restore it.", 1),
+        (ConfigError("file", "is missing"), 'connect: key "file": is missing', 2),
+        (ServerAway("No broker at h:1."), "connect: No broker at h:1.", 3),
+    ],
+)
+def test_an_error_that_a_user_can_mend_is_one_line(command, capsys, error, line, code):
+    command(raising(error))
+    assert main(["try"]) == code
+    assert capsys.readouterr().err == line + "\n"
+
+
+def test_an_error_that_nobody_foresaw_names_the_way_to_its_traceback(command, capsys):
+    command(raising(ValueError("what\nis this")))
+    assert main(["try"]) == 1
+    shown = capsys.readouterr().err
+    assert shown.startswith("connect: ValueError: what is this\n")
+    assert "--debug" in shown
+    assert "Traceback" not in shown
+
+
+def test_debug_shows_the_traceback(command, capsys):
+    command(raising(ConnectError("gone")))
+    assert main(["try", "--debug"]) == 1
+    shown = capsys.readouterr().err
+    assert "Traceback" in shown
+    assert shown.endswith("connect: gone\n")
+
+
+def test_ctrl_c_is_no_error(command, capsys):
+    command(raising(KeyboardInterrupt()))
+    assert main(["try"]) == 130
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("words", [[], ["nonsense"], ["broker"], ["broker", "start", "--port", "70000"]])
+def test_a_wrong_command_line_is_invalid(words):
+    with pytest.raises(SystemExit) as ended:
+        main(words)
+    assert ended.value.code == 2
+
+
+def test_help_lists_every_command_and_imports_none():
+    code = (
+        "import sys\nfrom connect.cli import main\ntry: main(['--help'])\nexcept SystemExit: pass\n"
+        "heavy = {'confluent_kafka', 'kafka', 'pyarrow', 'connect.kafka', 'connect.cli.broker'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert all(f"    {name}" in shown for name in _main.COMMANDS)
+    assert "examples:" in shown
+    assert "exit codes:" in shown
+
+
+def test_version(capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert ended.value.code == 0
+    assert capsys.readouterr().out.startswith("connect-runtime ")
+
+
+def test_a_reader_that_goes_away_ends_it_quietly(tmp_path):
+    (tmp_path / "broker.log").write_text("a line of a log\n" * 100_000)
+    shown = subprocess.run(
+        f"{sys.executable} -m connect.cli broker logs --data {tmp_path} -n 100000 | head -1",
+        shell=True,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert shown.stdout == "a line of a log\n"
+    assert shown.stderr == ""
