@@ -1,1 +1,23 @@
-"""Between the bytes in Kafka and values with a schema."""
+"""The converters that come with the runtime: JSON, text, bytes, numbers, and headers by inference."""
+
+from connect.converters.bytes import ByteArrayConverter
+from connect.converters.numbers import (
+    BooleanConverter,
+    DoubleConverter,
+    FloatConverter,
+    IntegerConverter,
+    LongConverter,
+    ShortConverter,
+)
+from connect.converters.string import StringConverter
+
+__all__ = [
+    "BooleanConverter",
+    "ByteArrayConverter",
+    "DoubleConverter",
+    "FloatConverter",
+    "IntegerConverter",
+    "LongConverter",
+    "ShortConverter",
+    "StringConverter",
+]

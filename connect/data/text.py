@@ -5,7 +5,9 @@ Differs from Python's `str` for null, booleans, floats, bytes, structs, maps, ar
 
 from __future__ import annotations
 
+import codecs
 import datetime as dt
+import struct
 from decimal import Decimal
 from typing import Any
 
@@ -15,8 +17,8 @@ from connect.data.schema import Schema, Type
 def java_text(schema: Schema | None, value: Any) -> str:
     """A value as Java's `String.valueOf` has it.
 
-    Structs read ``Struct{a=1,b=x}`` and leave out null fields; maps ``{a=1, b=x}``; lists ``[1, 2]``; Date, Time and
-    Timestamp as `java.util.Date` prints them in UTC.
+    Structs read ``Struct{a=1,b=x}`` and leave out null fields, whatever their defaults; maps ``{a=1, b=x}``;
+    lists ``[1, 2]``; Date, Time and Timestamp as `java.util.Date` prints them in UTC.
     """
     if value is None:
         return "null"
@@ -48,6 +50,30 @@ def java_text(schema: Schema | None, value: Any) -> str:
     return str(value)
 
 
+def utf8_text(data: bytes) -> str:
+    """The text of UTF-8 bytes, malformed ones replaced by U+FFFD as Java's `new String(bytes, UTF_8)` does."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return data.decode("utf-8", _MALFORMED)
+
+
+_MALFORMED = "connect.malformed"
+
+
+def _replace_malformed(error: UnicodeError) -> tuple[str | bytes, int]:
+    assert isinstance(error, UnicodeDecodeError)
+    start, end = error.start, error.end
+    found = error.object[start : start + 3]
+    # Half a surrogate pair in three bytes is one error for Java and three for Python.
+    if found[0] == 0xED and len(found) > 1 and 0xA0 <= found[1] <= 0xBF:
+        end = start + (3 if len(found) > 2 and 0x80 <= found[2] <= 0xBF else 2)
+    return "\N{REPLACEMENT CHARACTER}", end
+
+
+codecs.register_error(_MALFORMED, _replace_malformed)
+
+
 def java_double(value: float) -> str:
     """A double as `Double.toString` writes it (the shortest digits, as JDK 19 and later do)."""
     return _java_float(value, repr(value))
@@ -55,8 +81,6 @@ def java_double(value: float) -> str:
 
 def java_float32(value: float) -> str:
     """A float as `Float.toString` writes it: the fewest digits that give the same 32-bit float."""
-    import struct
-
     try:
         single = struct.unpack("f", struct.pack("f", value))[0]
     except OverflowError:
@@ -92,15 +116,13 @@ def _java_float(value: float, shortest: str) -> str:
 
 def java_decimal(value: Decimal) -> str:
     """A decimal as `BigDecimal.toString` writes it: an exponent has its sign, as in 1E+3."""
-    return str(value)
+    return str(value.copy_abs()) if value.is_zero() else str(value)  # BigDecimal has no negative zero
 
 
 def _struct_text(schema: Schema, value: dict[str, Any]) -> str:
     parts = []
     for field in schema.fields:
         item = value.get(field.name)
-        if item is None and field.schema.default is not None:
-            item = field.schema.default
         if item is not None:
             parts.append(f"{field.name}={java_text(field.schema, item)}")
     return "Struct{" + ",".join(parts) + "}"
@@ -121,4 +143,4 @@ def _date_text(value: dt.date | dt.time | dt.datetime) -> str:
     days = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
     months = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
     # java.util.Date.toString: "EEE MMM dd HH:mm:ss zzz yyyy", whatever the locale.
-    return f"{days[value.weekday()]} {months[value.month - 1]} {value:%d %H:%M:%S} UTC {value.year:04d}"
+    return f"{days[value.weekday()]} {months[value.month - 1]} {value:%d %H:%M:%S} UTC {value.year}"

@@ -11,7 +11,7 @@ from typing import Any
 
 from connect.data.column import Column, Constant, column
 from connect.data.schema import OPTIONAL_BYTES, OPTIONAL_STRING, Schema
-from connect.data.text import java_text
+from connect.data.text import java_text, utf8_text
 
 
 class Values(Column[Any]):
@@ -134,7 +134,7 @@ class Text(Values):
             try:
                 self._decoded = [None if e is None else e.decode() for e in self._encoded]
             except UnicodeDecodeError:
-                self._decoded = [None if e is None else e.decode("utf-8", "replace") for e in self._encoded]
+                self._decoded = [None if e is None else utf8_text(e) for e in self._encoded]
         return self._decoded
 
     def __iter__(self) -> Any:
@@ -161,7 +161,7 @@ def _well_formed(encoded: list[bytes | None]) -> list[bytes | None]:
             return encoded
         joined.decode()
     except (TypeError, UnicodeDecodeError):
-        return [None if e is None else e.decode("utf-8", "replace").encode() for e in encoded]
+        return [None if e is None else utf8_text(e).encode() for e in encoded]
     return encoded
 
 

@@ -1,0 +1,125 @@
+"""StringConverter: text in a character set of the user's choice, UTF-8 by default.
+
+Whatever is not text is written as Java's `String.valueOf` has it: see `connect.data.text`.
+"""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from connect import settings
+from connect.api.converter import Converter, HeaderConverter, SchemaAndValue
+from connect.converters.kind import CONVERTER_TYPE, with_type
+from connect.data.column import Column
+from connect.data.headers import Headers
+from connect.data.schema import OPTIONAL_STRING, Schema
+from connect.data.text import java_text, utf8_text
+from connect.data.values import Text, Values
+from connect.errors import ConfigError
+
+
+class StringConverter(Converter, HeaderConverter):
+    """Converts between text and its bytes. null is null both ways; malformed bytes become U+FFFD, as in Java."""
+
+    settings = settings.define(
+        CONVERTER_TYPE,
+        settings.String(
+            "converter.encoding",
+            default="UTF-8",
+            doc="The character set of the text, such as UTF-8, ISO-8859-1 or UTF-16.",
+            importance=settings.Importance.HIGH,
+        ),
+    )
+
+    def __init__(self) -> None:
+        self._utf8 = True
+        self._encode: Callable[[str], bytes] = _utf8_bytes
+        self._decode: Callable[[bytes], str] = utf8_text
+
+    def configure(self, config: Mapping[str, str], *, is_key: bool | None = None) -> None:
+        encoding = self.settings.parse(with_type(config, is_key))["converter.encoding"]
+        self._encode, self._decode = _codec(encoding)
+        self._utf8 = self._encode is _utf8_bytes
+
+    def to_connect_data(self, topic: str, data: bytes | None, headers: Headers | None = None) -> SchemaAndValue:
+        return SchemaAndValue(OPTIONAL_STRING, None if data is None else self._decode(data))
+
+    def from_connect_data(
+        self, topic: str, schema: Schema | None, value: Any, headers: Headers | None = None
+    ) -> bytes | None:
+        return None if value is None else self._encode(java_text(schema, value))
+
+    def to_connect_batch(self, topics: Column[str], data: Sequence[bytes | None]) -> Values:
+        if self._utf8:
+            return Text(data if isinstance(data, list) else list(data))
+        decode = self._decode
+        return Values([None if item is None else decode(item) for item in data], OPTIONAL_STRING)
+
+    def from_connect_batch(self, topics: Column[str], values: Values) -> Sequence[bytes | None]:
+        if self._utf8 and isinstance(values, Text):
+            return values.encoded()
+        encode = self._encode
+        return [
+            None if value is None else encode(value if type(value) is str else java_text(schema, value))
+            for schema, value in zip(values.schemas, values, strict=True)
+        ]
+
+    def to_connect_header(self, topic: str, key: str, data: bytes | None) -> SchemaAndValue:
+        return self.to_connect_data(topic, data)
+
+    def from_connect_header(self, topic: str, key: str, schema: Schema | None, value: Any) -> bytes | None:
+        return self.from_connect_data(topic, schema, value)
+
+
+_Codec = tuple[Callable[[str], bytes], Callable[[bytes], str]]
+
+
+def _utf8_bytes(text: str) -> bytes:
+    return text.encode("utf-8", "replace")
+
+
+def _codec(name: str) -> _Codec:
+    """How text is encoded and decoded under a name of Java's."""
+    try:
+        known = codecs.lookup(name).name
+        "".encode(known)
+    except LookupError:
+        raise ConfigError(
+            "converter.encoding", f'"{name}" is no character set. Write one such as UTF-8, ISO-8859-1 or UTF-16.'
+        ) from None
+    if known == "utf-8":
+        return _utf8_bytes, utf8_text
+    if known in ("utf-16", "utf-32"):
+        return _with_byte_order(known)
+    replacement = "\N{REPLACEMENT CHARACTER}" if known.startswith("utf-") else "?"
+    return (
+        lambda text: _without_surrogates(text, replacement).encode(known, "replace"),
+        lambda data: data.decode(known, "replace"),
+    )
+
+
+def _with_byte_order(known: str) -> _Codec:
+    """UTF-16 and UTF-32 without a stated order are big endian in Java; only UTF-16 is written with its mark."""
+    big = f"{known}-be"
+    mark = codecs.BOM_UTF16_BE if known == "utf-16" else b""
+    marks = {
+        "utf-16": (codecs.BOM_UTF16_BE, codecs.BOM_UTF16_LE),
+        "utf-32": (codecs.BOM_UTF32_BE, codecs.BOM_UTF32_LE),
+    }[known]
+
+    def encode(text: str) -> bytes:
+        return (mark if text else b"") + _without_surrogates(text, "\N{REPLACEMENT CHARACTER}").encode(big)
+
+    def decode(data: bytes) -> str:
+        return data.decode(known if data.startswith(marks) else big, "replace")
+
+    return encode, decode
+
+
+def _without_surrogates(text: str, replacement: str) -> str:
+    """Half a surrogate pair has no encoding."""
+    if text.isascii() or not any("\ud800" <= c <= "\udfff" for c in text):
+        return text
+    return "".join(replacement if "\ud800" <= c <= "\udfff" else c for c in text)

@@ -1,0 +1,189 @@
+"""Asks Apache Kafka Connect's own converters: one Java process for a whole run of tests, JSON lines over its pipes."""
+
+import base64
+import datetime as dt
+import json
+import struct
+import subprocess
+import threading
+from collections.abc import Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from connect.data import Schema, Type, logical
+from connect.data.logical import DATE_NAME, TIME_NAME, TIMESTAMP_NAME
+
+JSON = "org.apache.kafka.connect.json.JsonConverter"
+STRING = "org.apache.kafka.connect.storage.StringConverter"
+SIMPLE = "org.apache.kafka.connect.storage.SimpleHeaderConverter"
+BYTES = "org.apache.kafka.connect.converters.ByteArrayConverter"
+
+Answer = dict[str, Any]
+
+
+class Oracle:
+    """Java's converters behind a pipe.
+
+    Args:
+        java: the `java` program, 17 or newer.
+        classpath: the jars of Kafka Connect's runtime.
+    """
+
+    def __init__(self, java: str, classpath: str) -> None:
+        source = Path(__file__).with_name("Oracle.java")
+        command = [java, "-XX:TieredStopAtLevel=1", "-Duser.timezone=UTC", "-cp", classpath, str(source)]
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
+
+    def ask(self, questions: Sequence[Answer]) -> list[Answer]:
+        """The answer to each question: what it found, or `error` (the exception's class) and `message`."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        lines = b"".join(json.dumps(question).encode() + b"\n" for question in questions)
+        writer = threading.Thread(target=self._send, args=(lines,))
+        writer.start()
+        answers = [json.loads(self._process.stdout.readline()) for _ in questions]
+        writer.join()
+        return answers
+
+    def _send(self, lines: bytes) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(lines)
+        self._process.stdin.flush()
+
+    def close(self) -> None:
+        """End the Java process."""
+        self._process.communicate()
+
+
+# Questions.
+
+
+def to_connect(cls: str, data: bytes | None, **config: str) -> Answer:
+    """What does the converter make of these bytes?"""
+    encoded = None if data is None else base64.b64encode(data).decode()
+    return {"op": "to", "class": cls, "config": config, "is_key": False, "data": encoded}
+
+
+def from_connect(cls: str, schema: Schema | None, value: Any, **config: str) -> Answer:
+    """Which bytes does the converter make of this value?"""
+    return {
+        "op": "from",
+        "class": cls,
+        "config": config,
+        "is_key": False,
+        "schema": describe(schema),
+        "value": tagged(schema, value),
+    }
+
+
+def text(schema: Schema | None, value: Any) -> Answer:
+    """What is the `String.valueOf` of this value?"""
+    return {"op": "text", "value": tagged(schema, value)}
+
+
+def describe(schema: Schema | None) -> Answer | None:
+    """A schema as the Java side reads it."""
+    if schema is None:
+        return None
+    described: Answer = {
+        "type": schema.type.name,
+        "optional": schema.optional,
+        "name": schema.name,
+        "version": schema.version,
+        "doc": schema.doc,
+        "parameters": dict(schema.parameters),
+        "default": tagged(schema, schema.default),
+    }
+    if schema.type is Type.MAP:
+        described["keys"] = describe(schema.key_schema)
+    if schema.type in (Type.MAP, Type.ARRAY):
+        described["values"] = describe(schema.value_schema)
+    if schema.type is Type.STRUCT:
+        described["fields"] = [[field.name, describe(field.schema)] for field in schema.fields]
+    return described
+
+
+_INTEGERS = {Type.INT8: "i8", Type.INT16: "i16", Type.INT32: "i32", Type.INT64: "i64"}
+
+
+def tagged(schema: Schema | None, value: Any) -> Any:
+    """A value as the Java side reads it: of the Java class that the schema calls for, else of the nearest."""
+    kind = schema.type if schema is not None else None
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int):
+        if kind in (Type.FLOAT32, Type.FLOAT64):
+            return tagged(schema, float(value))
+        return [_INTEGERS.get(kind, "i64") if kind else "i64", str(value)]
+    if isinstance(value, float):
+        if kind is Type.FLOAT32:
+            return ["f32", str(struct.unpack(">i", struct.pack(">f", value))[0])]
+        return ["f64", str(struct.unpack(">q", struct.pack(">d", value))[0])]
+    if isinstance(value, str):
+        return ["str", value]
+    if isinstance(value, bytes):
+        return ["bytes", base64.b64encode(value).decode()]
+    if isinstance(value, Decimal):
+        sign, digits, exponent = value.as_tuple()
+        assert isinstance(exponent, int)
+        return ["decimal", str(int("".join(map(str, digits))) * (-1 if sign else 1)), -exponent]
+    if isinstance(value, dt.date | dt.time):
+        return ["date", str(milliseconds(value))]
+    if isinstance(value, list):
+        element = schema.value_schema if schema is not None else None
+        return ["list", [tagged(element, item) for item in value]]
+    if kind is Type.STRUCT:
+        assert schema is not None
+        pairs = [[f.name, tagged(f.schema, value[f.name])] for f in schema.fields if f.name in value]
+        return ["struct", describe(schema), pairs]
+    keys, values = (schema.key_schema, schema.value_schema) if schema is not None else (None, None)
+    return ["map", [[tagged(keys, k), tagged(values, v)] for k, v in value.items()]]
+
+
+def milliseconds(value: dt.date | dt.time) -> int:
+    """A Date, Time or Timestamp as `java.util.Date` counts it."""
+    if isinstance(value, dt.datetime):
+        return int(logical.encode(logical.TIMESTAMP, value))
+    if isinstance(value, dt.time):
+        return int(logical.encode(logical.TIME, value))
+    return int(logical.encode(logical.DATE, value)) * 86_400_000
+
+
+# Answers.
+
+
+def found(schema: Schema | None, value: Any) -> Any:
+    """A schema and value of ours in the form in which they are compared with Java's answer."""
+    return _ordered(describe(schema)), plain(tagged(schema, value))
+
+
+def answered(answer: Answer) -> Any:
+    """Java's schema and value in the same form."""
+    return _ordered(answer["schema"]), plain(answer["value"])
+
+
+def _ordered(schema: Answer | None) -> str:
+    return json.dumps(schema, sort_keys=True, default=str) if schema is not None else "null"
+
+
+def plain(node: Any) -> Any:
+    """A tagged value such that equal values are equal whatever order their maps have."""
+    if not isinstance(node, list):
+        return node
+    match node[0]:
+        case "list":
+            return ("list", tuple(plain(item) for item in node[1]))
+        case "map":
+            return ("map", frozenset((plain(k), plain(v)) for k, v in node[1]))
+        case "struct":
+            # A field that was never set reads as null, as in Java.
+            return ("struct", tuple(sorted((name, repr(plain(v))) for name, v in node[2] if v is not None)))
+        case "i8" | "i16" | "i32" | "i64":
+            return ("int", node[1])
+    return tuple(node)
+
+
+LOGICAL_NAMES = (DATE_NAME, TIME_NAME, TIMESTAMP_NAME)
