@@ -1,1 +1,19 @@
-"""Metrics, logs and the redaction of secrets."""
+"""Metrics, logs and the redaction of secrets. Knows no other room."""
+
+from connect.telemetry.metrics import Buckets, Counter, Gauge, Histogram, Labelled, Registry, Sample
+from connect.telemetry.rates import Rate
+from connect.telemetry.redaction import RedactingFilter, Redactor, redactor
+
+__all__ = [
+    "Buckets",
+    "Counter",
+    "Gauge",
+    "Histogram",
+    "Labelled",
+    "Rate",
+    "RedactingFilter",
+    "Redactor",
+    "Registry",
+    "Sample",
+    "redactor",
+]

@@ -1,0 +1,122 @@
+"""Log lines for people, or JSON lines for machines, with the connector or task that they are about.
+
+    2026-03-01T09:30:00.123+01:00 INFO  orders-sink-0  wrote 30,000 records to PostgreSQL table orders in 0.21 s
+
+Loggers are the standard library's: `logging.getLogger("connect.worker")`. A plug-in uses its own.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from datetime import datetime
+from typing import Literal, TextIO
+
+from connect.telemetry.redaction import RedactingFilter, Redactor, redactor
+
+LEVELS = ("DEBUG", "INFO", "WARN", "ERROR")
+
+# They tell each step of a connection at INFO, which nobody acts on.
+_TALKATIVE = ("kafka", "urllib3", "botocore", "asyncio", "py4j")
+
+_about: ContextVar[str | None] = ContextVar("about", default=None)
+
+
+@contextmanager
+def about(name: str) -> Iterator[None]:
+    """Lines that are logged inside, by this thread or coroutine, are about this connector or task."""
+    token = _about.set(name)
+    try:
+        yield
+    finally:
+        _about.reset(token)
+
+
+def configure(
+    level: str = "INFO",
+    style: Literal["text", "json"] = "text",
+    stream: TextIO | None = None,
+    *,
+    name: str = "worker",
+    secrets: Redactor = redactor,
+) -> None:
+    """Send the log of this process to a stream, redacted. Again: replaces what was before.
+
+    Args:
+        level: DEBUG, INFO, WARN or ERROR.
+        style: text for people, json for machines.
+        stream: stderr by default.
+        name: what lines are about that say nothing else: a task's process gives the task's name.
+        secrets: what to hide; the process's own by default.
+
+    Raises:
+        ValueError: there is no such level or style.
+    """
+    if level.upper() not in (*LEVELS, "WARNING"):
+        raise ValueError(f'"{level}" is no log level. Write one of {", ".join(LEVELS)}.')
+    if style not in _STYLES:
+        raise ValueError(f'"{style}" is no log style. Write text or json.')
+    handler = _Handler(stream or sys.stderr)
+    handler.setFormatter(_STYLES[style]())
+    handler.addFilter(_Naming(name))
+    handler.addFilter(RedactingFilter(secrets))
+    root = logging.getLogger()
+    for old in [old for old in root.handlers if isinstance(old, _Handler)]:
+        root.removeHandler(old)
+    root.addHandler(handler)
+    root.setLevel("WARNING" if level.upper() == "WARN" else level.upper())
+    for talkative in _TALKATIVE:
+        logging.getLogger(talkative).setLevel(logging.NOTSET if level.upper() == "DEBUG" else logging.WARNING)
+
+
+class _Handler(logging.StreamHandler[TextIO]):
+    """Ours, so that `configure` knows which one to replace."""
+
+
+class _Naming(logging.Filter):
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self._name = name
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if not hasattr(record, "about"):  # logged with extra={"about": ...}
+            record.about = _about.get() or self._name
+        return True
+
+
+class _Text(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        about: str = getattr(record, "about", record.name)
+        lines = [f"{_time(record)} {_level(record):5} {about}  {record.getMessage()}"]
+        lines += [text for text in (record.exc_text, record.stack_info) if text]
+        # Only a line of ours starts at the margin: nothing that is logged can pass for one.
+        return "\n".join(lines).replace("\r", "\\r").replace("\n", "\n  ")
+
+
+class _Json(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        line = {
+            "time": _time(record),
+            "level": _level(record),
+            "about": getattr(record, "about", record.name),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        if trace := "\n".join(text for text in (record.exc_text, record.stack_info) if text):
+            line["trace"] = trace
+        return json.dumps(line, ensure_ascii=False)
+
+
+_STYLES = {"text": _Text, "json": _Json}
+
+
+def _time(record: logging.LogRecord) -> str:
+    return datetime.fromtimestamp(record.created).astimezone().isoformat(timespec="milliseconds")
+
+
+def _level(record: logging.LogRecord) -> str:
+    return {"WARNING": "WARN", "CRITICAL": "ERROR"}.get(record.levelname, record.levelname)

@@ -1,0 +1,203 @@
+"""Counters, gauges and histograms of one process, and of the task processes that report to it.
+
+Names are Prometheus's: snake case, with the unit, counters ending in `_total`. A task's process sends `snapshot()` once
+a second; the worker keeps the last one of each task with `merge`, also after the task has failed.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from typing import Final, Literal, NamedTuple, TypeVar
+
+Kind = Literal["counter", "gauge", "histogram"]
+Labels = tuple[tuple[str, str], ...]
+
+#: Upper ends, in seconds: from a fast poll to a timeout of a minute.
+SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
+
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
+
+
+class Buckets(NamedTuple):
+    """What a histogram saw. `counts[i]` lie above `bounds[i-1]` and not above `bounds[i]`; one more is for the rest."""
+
+    bounds: tuple[float, ...]
+    counts: tuple[int, ...]
+    sum: float
+
+
+class Sample(NamedTuple):
+    """One series as it is now. Plain data: msgspec and JSON take it."""
+
+    name: str
+    kind: Kind
+    labels: dict[str, str]
+    value: float | Buckets
+
+
+class Counter:
+    """Something that only grows."""
+
+    kind: Final = "counter"
+
+    def __init__(self) -> None:
+        self._value: float = 0
+        self._lock = threading.Lock()
+
+    def add(self, amount: float = 1) -> None:
+        """Add to it; `amount` is not negative."""
+        with self._lock:
+            self._value += amount
+
+    @property
+    def value(self) -> float:
+        """The sum so far."""
+        return self._value
+
+
+class Gauge:
+    """Something that goes up and down."""
+
+    kind: Final = "gauge"
+
+    def __init__(self) -> None:
+        self._value: float = 0
+
+    def set(self, value: float) -> None:
+        """Say how much it is now."""
+        self._value = value
+
+    @property
+    def value(self) -> float:
+        """What was last said."""
+        return self._value
+
+
+class Histogram:
+    """How measurements are distributed."""
+
+    kind: Final = "histogram"
+
+    def __init__(self, bounds: Sequence[float] = SECONDS) -> None:
+        self.bounds = tuple(bounds)
+        self._counts = [0] * (len(self.bounds) + 1)
+        self._sum = 0.0
+        self._lock = threading.Lock()
+
+    def observe(self, value: float) -> None:
+        """Add one measurement."""
+        with self._lock:
+            self._counts[bisect_left(self.bounds, value)] += 1
+            self._sum += value
+
+    @property
+    def value(self) -> Buckets:
+        """What was seen so far."""
+        with self._lock:
+            return Buckets(self.bounds, tuple(self._counts), self._sum)
+
+
+_Instrument = TypeVar("_Instrument", Counter, Gauge, Histogram)
+
+
+class Registry:
+    """All metrics of a process. Safe to use from many threads; keep what it hands out, it is cheap to add to."""
+
+    def __init__(self) -> None:
+        self._own: dict[tuple[str, Labels], Counter | Gauge | Histogram] = {}
+        self._kinds: dict[str, Kind] = {}
+        self._merged: dict[str, list[Sample]] = {}
+        self._lock = threading.Lock()
+
+    def counter(self, name: str, /, **labels: str) -> Counter:
+        """The counter with this name, ending in `_total`, and these labels. ValueError for a name that is none."""
+        return self._get(name, labels, Counter())
+
+    def gauge(self, name: str, /, **labels: str) -> Gauge:
+        """The gauge with this name and these labels."""
+        return self._get(name, labels, Gauge())
+
+    def histogram(self, name: str, bounds: Sequence[float] = SECONDS, /, **labels: str) -> Histogram:
+        """The histogram with this name and these labels. `bounds` are the upper ends of its buckets, ascending."""
+        return self._get(name, labels, Histogram(bounds))
+
+    def labelled(self, **labels: str) -> Labelled:
+        """The same metrics for a plug-in, with these labels on all."""
+        return Labelled(self, labels)
+
+    def snapshot(self) -> list[Sample]:
+        """Everything as it is now, the merged included. Counters and histograms of one name and labels are summed."""
+        with self._lock:
+            own, merged = list(self._own.items()), [sample for part in self._merged.values() for sample in part]
+        samples = [Sample(name, one.kind, dict(labels), one.value) for (name, labels), one in own]
+        found: dict[tuple[str, Labels], Sample] = {}
+        for sample in (*samples, *merged):
+            key = sample.name, _labels(sample.labels)
+            found[key] = _sum(found[key], sample) if key in found else sample
+        return list(found.values())
+
+    def merge(self, source: str, snapshot: Iterable[Sample]) -> None:
+        """Keep what another process reports, in place of what it reported before."""
+        with self._lock:
+            self._merged[source] = list(snapshot)
+
+    def forget(self, source: str) -> None:
+        """Drop what another process reported: its task is gone for good."""
+        with self._lock:
+            self._merged.pop(source, None)
+
+    def _get(self, name: str, labels: dict[str, str], new: _Instrument) -> _Instrument:
+        key = name, _labels(labels)
+        with self._lock:
+            found = self._own.get(key)
+            if found is None:
+                self._check(name, new.kind)
+                self._own[key] = found = new
+            if not isinstance(found, type(new)):
+                raise ValueError(f"The metric {name} is a {found.kind}, not a {new.kind}.")
+            return found
+
+    def _check(self, name: str, kind: Kind) -> None:
+        if not _NAME.fullmatch(name):
+            raise ValueError(f'"{name}" is no name of a metric. Write it in snake case, with its unit.')
+        if (kind == "counter") != name.endswith("_total"):
+            raise ValueError(f"The metric {name} is a {kind}: names of counters end in _total, and no others.")
+        if self._kinds.setdefault(name, kind) != kind:
+            raise ValueError(f"The metric {name} is a {self._kinds[name]}, not a {kind}.")
+
+
+class Labelled:
+    """Metrics of one plug-in: `connect.api.PluginMetrics`."""
+
+    def __init__(self, registry: Registry, labels: dict[str, str]) -> None:
+        self._registry = registry
+        self._labels = labels
+
+    def count(self, name: str, amount: float = 1, **labels: str) -> None:
+        """Add to a counter."""
+        self._registry.counter(name, **(labels | self._labels)).add(amount)
+
+    def gauge(self, name: str, value: float, **labels: str) -> None:
+        """Set a gauge."""
+        self._registry.gauge(name, **(labels | self._labels)).set(value)
+
+    def observe(self, name: str, value: float, **labels: str) -> None:
+        """Add one measurement to a histogram."""
+        self._registry.histogram(name, SECONDS, **(labels | self._labels)).observe(value)
+
+
+def _labels(labels: dict[str, str]) -> Labels:
+    return tuple(sorted(labels.items()))
+
+
+def _sum(first: Sample, second: Sample) -> Sample:
+    one, other = first.value, second.value
+    if isinstance(one, Buckets) and isinstance(other, Buckets) and one.bounds == other.bounds:
+        counts = tuple(a + b for a, b in zip(one.counts, other.counts, strict=True))
+        return first._replace(value=Buckets(one.bounds, counts, one.sum + other.sum))
+    if first.kind == "counter" and not isinstance(one, Buckets) and not isinstance(other, Buckets):
+        return first._replace(value=one + other)
+    return second

@@ -1,0 +1,114 @@
+"""Keeping secrets out of texts: the ones we know, and what looks like one.
+
+Whoever fills a secret into a configuration has it remembered here, in the process that uses it. Logs are redacted on
+their way out (`connect.telemetry.logs`); traces, statuses and errors by whoever hands them on.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import threading
+from collections.abc import Iterable, Iterator
+from typing import Final
+from urllib.parse import quote, quote_plus
+
+MASK: Final = "[hidden]"
+
+# Shorter ones would tear holes into every text, and protect nothing.
+_SHORTEST = 4
+
+# The bound keeps a long line of letters and dots from being searched again from each dot.
+_KEY = (
+    r"[\w.\-]{0,80}"
+    r"(?:password|passwd|passphrase|secret|token|credentials?|(?:api|access|private|secret)[._\-]?key|user\.info)"
+)
+_QUOTED = r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\''
+# What stands before a secret stays, so that a reader sees what was hidden.
+_LOOKS_SECRET = re.compile(
+    r"(?P<before>"
+    # sasl.jaas.config=org...LoginModule required username="u" password="p";   up to the semicolon
+    r"\bsasl\.jaas\.config[\"']?\s*[=:]\s*"
+    rf")(?:{_QUOTED}|[^;\n]+)"
+    # password=p   "password": "p"   'password': 'p'
+    rf"|(?P<assigned>\b{_KEY}\s*=\s*|[\"']{_KEY}[\"']\s*[=:]\s*)(?:{_QUOTED}|[^\s,;&)}}\]\"']+)"
+    # Authorization: Basic dXNlcjpw
+    r"|(?P<header>\bAuthorization[\"']?\s*[=:]\s*[\"']?(?:Basic|Bearer)\s+)[^\s\"',]+"
+    # postgresql://user:p@host
+    r"|(?P<url>://[^\s/:@]*:)[^\s/@]+(?=@)",
+    re.IGNORECASE,
+)
+
+
+class Redactor:
+    """Hides secrets in texts. Safe to use from many threads."""
+
+    def __init__(self) -> None:
+        self._known: set[str] = set()
+        self._pattern: re.Pattern[str] | None = None
+        self._lock = threading.Lock()
+
+    def remember(self, secrets: Iterable[str]) -> None:
+        """Hide these from now on, also as they look inside JSON and URLs. Those shorter than 4 characters are not."""
+        spellings = {text for secret in secrets for text in _spellings(secret) if len(text) >= _SHORTEST}
+        with self._lock:
+            if spellings <= self._known:
+                return
+            self._known |= spellings
+            # The longest first: one secret may be part of another.
+            longest_first = sorted(self._known, key=len, reverse=True)
+            self._pattern = re.compile("|".join(map(re.escape, longest_first)))
+
+    def redact(self, text: str) -> str:
+        """The text with every secret replaced by `[hidden]`."""
+        if self._pattern is not None:
+            text = self._pattern.sub(MASK, text)
+        return _LOOKS_SECRET.sub(_mask, text)
+
+
+class RedactingFilter(logging.Filter):
+    """Redacts what a log record says, its arguments, its trace and its stack. Put it on a handler."""
+
+    def __init__(self, redactor: Redactor) -> None:
+        super().__init__()
+        self._redactor = redactor
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Let every record through, redacted."""
+        redact = self._redactor.redact
+        try:
+            message = record.getMessage()
+        except Exception:  # raising here would fail the code that logs; the handler would only have complained
+            message = f"{record.msg} (with arguments that do not fit)"
+        record.msg, record.args = redact(message), None
+        if record.exc_info and not record.exc_text:
+            record.exc_text = _FORMATTER.formatException(record.exc_info)
+        if record.exc_text:
+            record.exc_text = redact(record.exc_text)
+        if record.stack_info:
+            record.stack_info = redact(record.stack_info)
+        return True
+
+
+_FORMATTER = logging.Formatter()
+
+
+def _mask(match: re.Match[str]) -> str:
+    before: str = next(text for text in match.groups() if text is not None)
+    return before + MASK
+
+
+def _spellings(secret: str) -> Iterator[str]:
+    yield secret
+    yield json.dumps(secret)[1:-1]
+    yield json.dumps(secret, ensure_ascii=False)[1:-1]
+    yield repr(secret)[1:-1]
+    yield quote(secret, safe="")
+    yield quote_plus(secret)
+    if len(lines := secret.splitlines()) > 1:  # a key in PEM form is logged line by line
+        yield from (line.strip() for line in lines)
+
+
+#: The secrets of this process.
+redactor = Redactor()
