@@ -1,0 +1,260 @@
+"""FileStreamSource: the lines of files, each as a record with a string.
+
+https://kafka.apache.org/documentation/#connect_running describes the original; its keys and offsets are understood.
+"""
+
+from __future__ import annotations
+
+import glob
+import json
+import logging
+import os
+import stat
+import threading
+import time
+from collections.abc import Mapping
+from typing import Any, ClassVar, Final
+
+from connect import (
+    ConnectError,
+    ExactlyOnceSupport,
+    SourceBatch,
+    SourceConnector,
+    SourceTask,
+    Text,
+    schema,
+    settings,
+)
+from connect.data import Deferred
+from connectors.file.lines import encoding
+from connectors.file.tail import Offset, Pipe, Read, Tail, open_for_reading
+
+log = logging.getLogger(__name__)
+
+STDIN: Final = 0
+
+
+def _known_encoding(name: str, value: Any) -> None:
+    encoding(value)
+
+
+SETTINGS = settings.define(
+    settings.String(
+        "file",
+        default=None,
+        importance="HIGH",
+        group="Source",
+        width="LONG",
+        doc="The file to read. Nothing means standard input. Several are separated by commas, and * ? [ ] match names, "
+        "as in /data/*.log: such files are shared out among the tasks, and new ones are noticed. The name of a file "
+        "that exists is taken as it is.",
+    ),
+    settings.String(
+        "topic",
+        importance="HIGH",
+        group="Source",
+        width="MEDIUM",
+        validator=settings.non_empty,
+        doc="The topic that the lines go to.",
+    ),
+    settings.Int(
+        "batch.size",
+        default=2000,
+        importance="LOW",
+        group="Source",
+        validator=settings.at_least(1),
+        doc="The most lines that are read at a time. As long as it is not set, a mebibyte is read at a time, which is "
+        "faster.",
+    ),
+    settings.String(
+        "encoding",
+        default="UTF-8",
+        importance="LOW",
+        group="Text",
+        validator=_known_encoding,
+        doc="The encoding of the files, by any name that Python knows: UTF-8, UTF-16, ISO-8859-1, cp1252, Shift_JIS. "
+        "UTF-16 and UTF-32 take the byte order from the mark at the file's beginning, else big-endian.",
+    ),
+    settings.Int(
+        "max.line.bytes",
+        default=16 * 1024 * 1024,
+        importance="LOW",
+        group="Text",
+        validator=settings.at_least(1),
+        doc="The most bytes that one line may take, which is also the memory that an unfinished line may take. "
+        "A longer one fails the task.",
+    ),
+    settings.String("task.files", default=None, internal=True, doc="A JSON list of the files that a task reads."),
+)
+
+
+class FileStreamSourceTask(SourceTask):
+    """Reads some files, or standard input. Keys are null; the timestamp is left to the producer."""
+
+    settings = SETTINGS
+
+    def start(self, config: Mapping[str, str]) -> None:
+        parsed = self.settings.parse(config)
+        self._topic: str = parsed["topic"]
+        self._most: int = parsed["batch.size"] if config.get("batch.size") is not None else 0
+        self._encoding = encoding(parsed["encoding"])
+        self._longest: int = parsed["max.line.bytes"]
+        files: list[str | None] = json.loads(parsed["task.files"] or "null") or [parsed["file"] or None]
+        self._open: dict[str | None, Tail | Pipe] = {}
+        self._missing: set[str | None] = set()
+        self._held: SourceBatch | None = None  # read, of which `_given` lines were returned
+        self._given = 0
+        # Dealt from the front, put back at the end: a file that grows fast does not keep the others waiting.
+        self._turns = files
+        self._stored = dict(zip(files, self.context.offsets([{"filename": file} for file in files]), strict=True))
+
+    def poll(self) -> SourceBatch | None:
+        if self._held is None:
+            read = self._read()
+            if read is None or not self._most:
+                return read
+            self._held, self._given = read, 0
+        start, stop = self._given, self._given + self._most
+        batch = self._held[start:stop]
+        self._given = stop
+        if stop >= len(self._held):
+            self._held = None
+        return batch
+
+    def stop(self) -> None:
+        for opened in getattr(self, "_open", {}).values():
+            opened.close()
+
+    def _read(self) -> SourceBatch | None:
+        for turn, file in enumerate(self._turns):
+            followed = self._open.get(file) or self._begin(file)
+            if followed is None:
+                continue
+            if isinstance(followed, Pipe) and len(self._turns) == 1:
+                followed.wait(0.25)
+            if read := followed.read():
+                self._turns = [*self._turns[turn + 1 :], *self._turns[: turn + 1]]
+                return self._batch(file, read)
+        return None
+
+    def _begin(self, file: str | None) -> Tail | Pipe | None:
+        if file is None:
+            followed: Tail | Pipe = Pipe("standard input", STDIN, self._encoding, self._longest, ends=True)
+        else:
+            descriptor = open_for_reading(file)
+            if descriptor is None:
+                if file not in self._missing:
+                    self._missing.add(file)
+                    log.warning('"%s" does not exist yet: waiting for it.', file)
+                return None
+            if stat.S_ISREG(os.fstat(descriptor).st_mode):
+                followed = Tail(file, descriptor, self._encoding, self._longest, self._stored[file])
+            else:
+                followed = Pipe(file, descriptor, self._encoding, self._longest, ends=False)
+        self._open[file] = followed
+        return followed
+
+    def _batch(self, file: str | None, read: Read) -> SourceBatch:
+        lines, offset = read
+        texts: list[bytes | None] = lines.texts  # type: ignore[assignment]  # a list of bytes is one with no null in it
+        last = len(texts) - 1
+        ends: list[int] = []
+
+        def offset_at(row: int) -> Offset:
+            # What is acknowledged is mostly a whole batch, whose end needs no counting.
+            if row == last:
+                return offset(lines.end)
+            if not ends:
+                ends.extend(lines.ends())
+            return offset(ends[row])
+
+        return SourceBatch(
+            self._topic,
+            Text(texts, schema.STRING, valid=lines.encoding.codec != "utf-8"),
+            source_partitions={"filename": file},
+            source_offsets=Deferred(len(texts), lambda: list(map(offset, lines.ends())), offset_at),
+        )
+
+
+class FileStreamSourceConnector(SourceConnector):
+    """Shares files out among its tasks, and looks for new ones where names are matched."""
+
+    settings = SETTINGS
+    task = FileStreamSourceTask
+
+    scan_seconds: ClassVar[float] = 5.0
+    #: A file that is being rotated is missing for a moment, and its task is still to read the rest of it.
+    forget_seconds: ClassVar[float] = 60.0
+
+    def start(self, config: Mapping[str, str]) -> None:
+        super().start(config)
+        self._patterns = patterns(self.settings.parse(config)["file"])
+        self._seen: dict[str, float] = {}
+        self._stopped = threading.Event()
+        if any(map(_matches_names, self._patterns)):
+            self._scan()
+            threading.Thread(target=self._watch, name="file-source-watch", daemon=True).start()
+
+    def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
+        if not self._patterns or (len(self._patterns) == 1 and not _matches_names(self._patterns[0])):
+            return [dict(self.config)]
+        files = sorted({*self._seen, *(pattern for pattern in self._patterns if not _matches_names(pattern))})
+        tasks = min(max_tasks, len(files))
+        return [{**self.config, "task.files": json.dumps(files[task::tasks])} for task in range(tasks)]
+
+    def stop(self) -> None:
+        if hasattr(self, "_stopped"):
+            self._stopped.set()
+
+    def exactly_once_support(self, config: Mapping[str, str]) -> ExactlyOnceSupport:
+        files = patterns(config.get("file"))
+        pipes = any(os.path.exists(file) and not os.path.isfile(file) for file in files)  # noqa: PTH110, PTH113
+        return ExactlyOnceSupport.SUPPORTED if files and not pipes else ExactlyOnceSupport.UNSUPPORTED
+
+    def alter_offsets(self, config: Mapping[str, str], offsets: Mapping[Any, Mapping[str, Any] | None]) -> bool:
+        if not patterns(config.get("file")):
+            raise ConnectError("Standard input has no offsets to change. Set file first.")
+        for partition, offset in offsets.items():
+            if "filename" not in dict(partition):
+                raise ConnectError('A source partition of files reads {"filename": "<the file as configured>"}.')
+            if offset is None:
+                continue
+            position = offset.get("position")
+            if not isinstance(position, int) or isinstance(position, bool) or position < 0:
+                raise ConnectError('An offset of files is null or reads {"position": <bytes from the beginning>}.')
+        return True
+
+    def _watch(self) -> None:
+        while not self._stopped.wait(self.scan_seconds):
+            if self._scan():
+                self.context.request_task_reconfiguration()
+
+    def _scan(self) -> bool:
+        """Match names again. Whether there is a file that was not there before."""
+        now = time.monotonic()
+        found = {
+            file
+            for pattern in self._patterns
+            if _matches_names(pattern)
+            for file in glob.iglob(pattern, recursive=True)  # noqa: PTH207 - the names stay text, as configured
+            if os.path.isfile(file)  # noqa: PTH113
+        }
+        new = not found <= self._seen.keys()
+        # A new dict each time: `task_configs` reads it from another thread.
+        kept = {file: seen for file, seen in self._seen.items() if now - seen < self.forget_seconds}
+        self._seen = kept | dict.fromkeys(found, now)
+        return new
+
+
+def patterns(file: str | None) -> list[str]:
+    """The names and patterns in the key `file`; none for standard input."""
+    if not file or not file.strip():
+        return []
+    file = file.strip()
+    if os.path.lexists(file):
+        return [file]
+    return list(dict.fromkeys(part for part in map(str.strip, file.split(",")) if part))
+
+
+def _matches_names(pattern: str) -> bool:
+    return glob.has_magic(pattern) and not os.path.lexists(pattern)
