@@ -8,6 +8,9 @@ what to do about it, in one line; the cause is chained for the log.
 class ConnectError(Exception):
     """Something failed for good. A task that raises it is FAILED and shows the error in its status."""
 
+    #: Its message is made for users: the command line prints it without a traceback.
+    user_message = True
+
 
 class RetriableError(ConnectError):
     """Something failed that may pass: the runtime waits and hands the same work in again.

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from connect.api.plugin import Plugin
 from connect.data.column import Column, Plain
@@ -70,7 +70,13 @@ class Converter(Plugin):
 
 
 class HeaderConverter(Plugin):
-    """Converts the values of headers."""
+    """Converts the values of headers.
+
+    Attributes:
+        never_fails: whether `to_connect_header` takes any bytes. Then headers are converted only when somebody looks.
+    """
+
+    never_fails: ClassVar[bool] = False
 
     def configure(self, config: Mapping[str, str]) -> None:
         """Take the keys under `header.converter.`, without that prefix."""

@@ -1,12 +1,14 @@
-"""Transformations and predicates change, drop or choose single records between converters and tasks (KIP-66, KIP-585)."""
+"""Transformations and predicates: change, drop or choose records between converters and tasks (KIP-66, KIP-585)."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from connect.api.plugin import Configurable
 from connect.data.batch import Batch
+
+B = TypeVar("B", bound=Batch[Any])
 
 
 class Transformation(Configurable):
@@ -35,7 +37,7 @@ class Transformation(Configurable):
         Raising hands the record to the connector's error policy (`errors.tolerance`, `errors.retry.timeout`).
         """
 
-    def apply_batch(self, batch: Batch[Any]) -> Batch[Any]:
+    def apply_batch(self, batch: B) -> B:
         """The same for a batch: keep the order, yield at most one row for each, never change the input."""
         apply = self.apply
         return batch.with_records([apply(record) for record in batch.records()])

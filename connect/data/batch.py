@@ -7,14 +7,15 @@ ones that share what did not change.
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import is_
 from typing import Any, ClassVar, Generic, Self, TypeVar, overload
 
-from connect.data.column import Column, Constant, Plain, column
+from connect.data.column import Column, Constant, Deferred, Plain, column, concat
 from connect.data.headers import NO_HEADERS, Headers
 from connect.data.record import Origin, Record, SinkRecord, SourceRecord, TopicPartition
-from connect.data.values import Values
+from connect.data.values import Values, concat_values
 
 R = TypeVar("R", bound=Record)
 
@@ -67,9 +68,9 @@ class Batch(Sequence[R], Generic[R]):
     @overload
     def __getitem__(self, row: int) -> R: ...
     @overload
-    def __getitem__(self, row: slice) -> Self: ...
-    def __getitem__(self, row: int | slice) -> R | Self:
-        if isinstance(row, slice):
+    def __getitem__(self, row: builtins.slice) -> Self: ...
+    def __getitem__(self, row: int | builtins.slice) -> R | Self:
+        if isinstance(row, builtins.slice):
             return self.take(range(*row.indices(self._length)))
         return self.records()[row]
 
@@ -103,7 +104,7 @@ class Batch(Sequence[R], Generic[R]):
             setattr(copy, name, getattr(self, name).take(rows))
         return copy
 
-    def between(self, start: int, stop: int) -> Self:
+    def slice(self, start: int, stop: int) -> Self:
         """The batch of the rows from `start` up to, not including, `stop`."""
         if start == 0 and stop == self._length:
             return self
@@ -112,6 +113,18 @@ class Batch(Sequence[R], Generic[R]):
         for name in self.COLUMNS:
             setattr(copy, name, getattr(self, name).between(start, stop))
         return copy
+
+    @classmethod
+    def concat(cls, parts: Sequence[Self]) -> Self:
+        """The rows of several batches of one kind, one after another. At least one part."""
+        if len(parts) == 1:
+            return parts[0]
+        joined = parts[0]._copy()
+        joined._length = sum(map(len, parts))
+        for name in cls.COLUMNS:
+            columns = [getattr(part, name) for part in parts]
+            setattr(joined, name, concat_values(columns) if name in ("keys", "values") else concat(columns))
+        return joined
 
     def by_topic(self) -> dict[str, Self]:
         """For each topic, in order of first appearance, the batch of its records."""
@@ -244,11 +257,12 @@ class SourceBatch(Batch[SourceRecord]):
     Attributes:
         source_partitions: which part of the source each record comes from.
         source_offsets: where in that part reading goes on after the record.
+        rows: which row of the polled batch each record was, whatever transformations dropped since.
     """
 
-    __slots__ = ("source_offsets", "source_partitions")
+    __slots__ = ("rows", "source_offsets", "source_partitions")
 
-    COLUMNS = (*Batch.COLUMNS, "source_partitions", "source_offsets")
+    COLUMNS = (*Batch.COLUMNS, "source_partitions", "source_offsets", "rows")
 
     def __init__(
         self,
@@ -267,6 +281,7 @@ class SourceBatch(Batch[SourceRecord]):
         self.source_offsets: Column[Mapping[str, Any]] = (
             Constant({}, n) if source_offsets is None else column(source_offsets)
         )
+        self.rows: Column[int] = Deferred(n, lambda: list(range(n)), lambda row: row)
 
     @classmethod
     def of(cls, records: Iterable[SourceRecord]) -> SourceBatch:

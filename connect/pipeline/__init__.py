@@ -1,1 +1,7 @@
-"""Converters and transformations over a batch, with the error policy."""
+"""The chain of converters and transformations over a batch, and what happens to records that fail in it."""
+
+from connect.pipeline.build import sink_chain, source_chain
+from connect.pipeline.chain import Chain, Step
+from connect.pipeline.policy import ErrorCounts, ErrorPolicy, RecordError, Stage
+
+__all__ = ["Chain", "ErrorCounts", "ErrorPolicy", "RecordError", "Stage", "Step", "sink_chain", "source_chain"]

@@ -1,0 +1,314 @@
+"""Consumes batches of records for a sink task, and keeps the task's positions.
+
+Columns are made from the client's messages only where somebody looks: topics, partitions, offsets, timestamps and
+headers of a batch that is written as plain values are never touched.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Protocol, TypeVar
+
+from connect.data.batch import SinkBatch
+from connect.data.column import Column, Constant, Deferred
+from connect.data.record import TopicPartition
+from connect.data.values import Values
+from connect.errors import ConnectError
+
+log = logging.getLogger("connect.kafka")
+
+#: More is slower: the client fills its queue in batches of about this size (measured: 2,000 beat 10,000).
+ROWS_PER_BATCH = 2000
+_TIMESTAMP_TYPES = ("NoTimestampType", "CreateTime", "LogAppendTime")
+_REGEX_REFRESH_S = 30.0
+
+T = TypeVar("T")
+
+
+class RebalanceListener(Protocol):
+    """Told of partitions that come and go, from within `BatchConsumer.poll`."""
+
+    def assigned(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, int] | None:
+        """These partitions are ours. Returns where to begin in the ones for which that is known."""
+
+    def revoked(self, partitions: Sequence[TopicPartition]) -> None:
+        """These partitions go to somebody else; commits are still possible."""
+
+    def lost(self, partitions: Sequence[TopicPartition]) -> None:
+        """These partitions are somebody else's already."""
+
+
+class BatchConsumer:
+    """A consumer of one task. Called from one thread.
+
+    Args:
+        settings: librdkafka's, from `client_settings`.
+        topics: names, or a compiled pattern that whole names must match.
+        listener: see `RebalanceListener`.
+        rows: at most so many records a batch.
+    """
+
+    def __init__(
+        self,
+        settings: Mapping[str, Any],
+        topics: Sequence[str] | re.Pattern[str],
+        listener: RebalanceListener,
+        rows: int = ROWS_PER_BATCH,
+    ) -> None:
+        from confluent_kafka import Consumer, Message
+
+        self._value, self._key, self._error = Message.value, Message.key, Message.error
+        self._group = str(settings["group.id"])
+        self._topics = topics
+        self._subscribed: list[str] = []
+        self._regex_due = 0.0
+        self._listener = listener
+        self._rows = rows
+        self._assignment: frozenset[TopicPartition] = frozenset()
+        self._paused: set[TopicPartition] = set()
+        self._changed = False
+        self._assigning = False
+        self._raised: list[BaseException] = []
+        self._problem: str | None = None
+        self._incremental = (
+            "cooperative" in str(settings.get("partition.assignment.strategy", ""))
+            or settings.get("group.protocol") == "consumer"
+        )
+        self._consumer = Consumer({**settings, "error_cb": self._on_error, "logger": log})
+        self._subscribe()
+
+    @property
+    def assignment(self) -> frozenset[TopicPartition]:
+        """The partitions that are ours now."""
+        return self._assignment
+
+    @property
+    def group(self) -> str:
+        """The consumer group's name."""
+        return self._group
+
+    @property
+    def member_id(self) -> str | None:
+        """Our member of the consumer group, once it has joined."""
+        member: str | None = self._consumer.memberid()
+        return member or None
+
+    def poll(self, timeout: float) -> SinkBatch | None:
+        """The next records, at most `rows`; waits so many seconds for the first. None when there are none.
+
+        Runs the listener. Raises what the listener raised, and `ConnectError` for errors that do not pass by
+        themselves.
+        """
+        if isinstance(self._topics, re.Pattern) and time.monotonic() >= self._regex_due:
+            self._subscribe()
+        self._changed = False
+        # `consume` waits for all rows or the whole time; a first message by itself keeps a quiet topic's latency low.
+        first = self._consumer.poll(timeout)
+        if self._raised:
+            raise self._raised.pop(0)
+        if first is None:
+            return None
+        messages = self._consumer.consume(self._rows - 1, 0)
+        if self._raised:
+            raise self._raised.pop(0)
+        messages.insert(0, first)
+        if any(map(self._error, messages)):
+            messages = self._without_errors(messages)
+        if self._changed:
+            # Partitions moved while we polled: what came from those that left is for their next owner.
+            ours = self._assignment
+            messages = [m for m in messages if (m.topic(), m.partition()) in ours]
+        return self._batch(messages) if messages else None
+
+    def positions(self) -> dict[TopicPartition, int]:
+        """For each assigned partition from which something came, the offset of the record that comes next."""
+        from confluent_kafka import TopicPartition as Place
+
+        asked = [Place(*partition) for partition in self._assignment]
+        found = self._consumer.position(asked) if asked else []
+        return {TopicPartition(str(p.topic), int(p.partition)): int(p.offset) for p in found if p.offset >= 0}
+
+    def commit(self, offsets: Mapping[TopicPartition, int]) -> None:
+        """Commit, and wait for the broker's answer.
+
+        Raises:
+            ConnectError: the broker did not take it.
+        """
+        from confluent_kafka import KafkaException
+        from confluent_kafka import TopicPartition as Place
+
+        if not offsets:
+            return
+        try:
+            answers = self._consumer.commit(
+                offsets=[Place(p.topic, p.partition, offset) for p, offset in offsets.items()], asynchronous=False
+            )
+        except KafkaException as error:
+            raise ConnectError(f"Offsets were not committed: {error.args[0].str()}") from error
+        for answer in answers or ():
+            if answer.error is not None:
+                where = f"{answer.topic}-{answer.partition}"
+                raise ConnectError(f"The offset of {where} was not committed: {answer.error.str()}")
+
+    def seek(self, offsets: Mapping[TopicPartition, int]) -> None:
+        """Go on from these offsets, in partitions that are ours."""
+        from confluent_kafka import TopicPartition as Place
+
+        for partition, offset in offsets.items():
+            if partition in self._assignment:
+                self._consumer.seek(Place(partition.topic, partition.partition, offset))
+
+    def pause(self, partitions: Iterable[TopicPartition]) -> None:
+        """Deliver no more of these."""
+        self._switch(self._consumer.pause, self._paused.update, partitions)
+
+    def resume(self, partitions: Iterable[TopicPartition]) -> None:
+        """Deliver these again."""
+        self._switch(self._consumer.resume, self._paused.difference_update, partitions)
+
+    def lag(self) -> int:
+        """Records that wait in our partitions, as far as the client knows. Asks no broker."""
+        from confluent_kafka import TopicPartition as Place
+
+        total = 0
+        for partition, position in self.positions().items():
+            low_high = self._consumer.get_watermark_offsets(Place(*partition), cached=True)
+            if low_high is not None and low_high[1] >= 0:
+                total += max(0, low_high[1] - position)
+        return total
+
+    def close(self) -> None:
+        """Leave the group; the listener is told of the partitions that go."""
+        self._consumer.close()
+
+    # Making batches.
+
+    def _batch(self, messages: list[Any]) -> SinkBatch:
+        n = len(messages)
+        keys = list(map(self._key, messages))
+        topics: Column[str]
+        partitions: Column[int]
+        if len(self._assignment) == 1:
+            ((topic, partition),) = self._assignment
+            topics, partitions = Constant(topic, n), Constant(partition, n)
+        else:
+            topics = _deferred(messages, lambda m: m.topic())
+            partitions = _deferred(messages, lambda m: m.partition())
+        stamps = _deferred(messages, lambda m: m.timestamp())
+        return SinkBatch(
+            topics,
+            Values.raw(list(map(self._value, messages))),
+            partitions=partitions,
+            offsets=_deferred(messages, lambda m: m.offset()),
+            keys=Values.raw(Constant(None, n) if keys.count(None) == n else keys),
+            timestamps=Deferred(n, lambda: [at if kind else None for kind, at in stamps]),
+            timestamp_types=Deferred(n, lambda: [_TIMESTAMP_TYPES[kind] for kind, _ in stamps]),
+            headers=_deferred(messages, lambda m: m.headers()),
+        )
+
+    def _without_errors(self, messages: list[Any]) -> list[Any]:
+        from confluent_kafka import KafkaError
+
+        good = []
+        for message in messages:
+            error = message.error()
+            if error is None:
+                good.append(message)
+            elif error.code() in (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.GROUP_AUTHORIZATION_FAILED):
+                raise ConnectError(
+                    f"The broker refuses: {error.str()} ({error.name()}). Grant READ on the topics and on the consumer"
+                    " group of this connector to its user."
+                )
+            elif error.fatal() or error.code() == KafkaError._AUTO_OFFSET_RESET:
+                raise ConnectError(f"The consumer cannot go on: {error.str()} ({error.name()}).")
+            elif error.code() != KafkaError._PARTITION_EOF:
+                self._say(f"{error.str()} ({error.name()})")
+        return good
+
+    # The group.
+
+    def _subscribe(self) -> None:
+        if isinstance(self._topics, re.Pattern):
+            self._regex_due = time.monotonic() + _REGEX_REFRESH_S
+            known = self._consumer.list_topics(timeout=10).topics
+            names = sorted(name for name in known if self._topics.fullmatch(name))
+        else:
+            names = list(self._topics)
+        if names and names != self._subscribed:
+            self._subscribed = names
+            self._consumer.subscribe(names, on_assign=self._assign, on_revoke=self._revoke, on_lost=self._lost)
+
+    def _assign(self, consumer: Any, places: list[Any]) -> None:
+        # The client swallows what a callback raises: it is kept for `poll`.
+        try:
+            added = [TopicPartition(p.topic, p.partition) for p in places]
+            self._changed = True
+            self._assignment |= frozenset(added)
+            self._assigning = True  # what the listener pauses is paused below: the client does not have it yet
+            try:
+                begin = self._listener.assigned(added) or {}
+            finally:
+                self._assigning = False
+            for place in places:
+                offset = begin.get(TopicPartition(place.topic, place.partition))
+                if offset is not None:
+                    place.offset = offset
+            (consumer.incremental_assign if self._incremental else consumer.assign)(places)
+            still_paused = self._paused & set(added)
+            if still_paused:
+                self.pause(still_paused)
+        except BaseException as error:
+            self._raised.append(error)
+
+    def _revoke(self, consumer: Any, places: list[Any]) -> None:
+        self._give_up(consumer, places, self._listener.revoked)
+
+    def _lost(self, consumer: Any, places: list[Any]) -> None:
+        self._give_up(consumer, places, self._listener.lost)
+
+    def _give_up(self, consumer: Any, places: list[Any], tell: Callable[[Sequence[TopicPartition]], None]) -> None:
+        gone = [TopicPartition(p.topic, p.partition) for p in places]
+        self._changed = True
+        try:
+            tell(gone)
+        except BaseException as error:
+            self._raised.append(error)
+        finally:
+            self._assignment -= frozenset(gone)
+            self._paused -= set(gone)
+            if self._incremental:
+                consumer.incremental_unassign(places)
+            else:
+                consumer.unassign()
+
+    def _switch(
+        self,
+        switch: Callable[[list[Any]], None],
+        note: Callable[[list[TopicPartition]], None],
+        partitions: Iterable[TopicPartition],
+    ) -> None:
+        from confluent_kafka import TopicPartition as Place
+
+        ours = [partition for partition in partitions if partition in self._assignment]
+        if ours:
+            note(ours)
+        if ours and not self._assigning:
+            switch([Place(p.topic, p.partition) for p in ours])
+
+    def _on_error(self, error: Any) -> None:
+        if error.fatal():
+            self._raised.append(ConnectError(f"The consumer cannot go on: {error.str()} ({error.name()})."))
+        else:
+            self._say(f"{error.str()}. Trying again; nothing is lost.")
+
+    def _say(self, problem: str) -> None:
+        if problem != self._problem:
+            self._problem = problem
+            log.warning("%s", problem)
+
+
+def _deferred(messages: list[Any], get: Callable[[Any], T]) -> Deferred[T]:
+    return Deferred(len(messages), lambda: list(map(get, messages)), lambda row: get(messages[row]))

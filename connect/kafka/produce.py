@@ -1,0 +1,317 @@
+"""Sends batches of encoded records and tells when each batch is acknowledged.
+
+Java's partitions and order: murmur2 partitioner, idempotent, no delivery time-out (see `client_settings`). What is
+under way is bounded in bytes by this class: a slow broker makes `send` wait, and the source is not polled meanwhile
+(P7).
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from connect.data.batch import SourceBatch
+from connect.errors import ConnectError
+
+log = logging.getLogger("connect.kafka")
+
+_ROWS_PER_CALL = 5000
+_WAIT_S = 0.05
+
+
+class DeliveryError(ConnectError):
+    """The broker, or the client for it, refuses a record for good.
+
+    Attributes:
+        topic: where the record was to go.
+        code: the Kafka error's name, such as MSG_SIZE_TOO_LARGE.
+    """
+
+    def __init__(self, topic: str, code: str, message: str) -> None:
+        super().__init__(f'Topic "{topic}" does not take a record: {message} ({code}).{_advice(topic, code)}')
+        self.topic = topic
+        self.code = code
+
+
+class Delivery:
+    """One batch under way.
+
+    Attributes:
+        mark: what the sender wants back when the batch is acknowledged (its source offsets).
+        rows: how many records.
+        size: their bytes.
+        waiting: how many are neither acknowledged nor refused.
+    """
+
+    __slots__ = ("_refused", "mark", "rows", "size", "waiting")
+
+    def __init__(self, mark: Any, rows: int, size: int, refused: Callable[[DeliveryError, Any], None]) -> None:
+        self.mark = mark
+        self.rows = rows
+        self.size = size
+        self.waiting = rows
+        self._refused = refused
+
+    def report(self, error: Any, message: Any) -> None:
+        """Called by the client for each record, from within `poll`."""
+        self.waiting -= 1
+        if error is not None:
+            self._refused(DeliveryError(message.topic(), error.name(), error.str()), message)
+
+
+class BatchProducer:
+    """A producer of one task. Called from one thread.
+
+    Args:
+        settings: librdkafka's, from `client_settings`. Its queue.buffering.max.kbytes is how much may be under way.
+        keep_going: called while waiting; raises to end the wait (the task stops, the lease is gone).
+        refused: called with each record that is refused for good, and the client's message; may raise to fail the task.
+    """
+
+    def __init__(
+        self,
+        settings: Mapping[str, Any],
+        keep_going: Callable[[], None],
+        refused: Callable[[DeliveryError, Any], None],
+    ) -> None:
+        from confluent_kafka import Producer
+
+        self._window = int(settings["queue.buffering.max.kbytes"]) * 1024
+        self._keep_going = keep_going
+        self._refused_by_user = refused
+        self._errors: list[BaseException] = []
+        self._under_way: deque[Delivery] = deque()
+        self._bytes = 0
+        self._known_topics: set[str] = set()
+        self._sent = 0
+        self._problem: str | None = None
+        # The window is ours, so that a batch never meets a full queue half way through.
+        limits = {"queue.buffering.max.kbytes": 2_000_000, "queue.buffering.max.messages": 0}
+        self._producer = Producer({**settings, **limits, "error_cb": self._on_error, "logger": log})
+
+    @property
+    def sent(self) -> int:
+        """Records handed to the client so far."""
+        return self._sent
+
+    @property
+    def outstanding(self) -> int:
+        """Records that are neither acknowledged nor refused."""
+        return sum(delivery.waiting for delivery in self._under_way)
+
+    def send(
+        self, batch: SourceBatch, mark: Any, each: Callable[[int], Callable[[Any, Any], None]] | None = None
+    ) -> None:
+        """Hand a batch to the client; wait while too much is under way.
+
+        Args:
+            batch: keys and values are bytes, headers pairs of key and bytes or None.
+            mark: given back by `acknowledged`.
+            each: gives, for a row, a callback for its delivery. Costs; for tasks that want `commit_record`.
+
+        Raises:
+            ConnectError: a topic does not exist and cannot be made.
+        """
+        if not len(batch):
+            self._under_way.append(Delivery(mark, 0, 0, self._refused))
+            return
+        values = batch.values.to_list()
+        keys = batch.keys
+        size = _bytes(values) + (0 if keys.constant else _bytes(keys.to_list()))
+        while self._bytes and self._bytes + size > self._window:
+            self._wait()
+        delivery = Delivery(mark, len(batch), size, self._refused)
+        self._under_way.append(delivery)
+        self._bytes += size
+        for topic, part in batch.by_topic().items():
+            self._know(topic)
+            if not part.headers.constant or (len(part) and part.headers[0]):
+                self._send_with_headers(topic, part, delivery, each)
+            else:
+                self._send_columns(topic, part, delivery, each)
+        self._sent += len(batch)
+        self.poll()
+
+    def poll(self, timeout: float = 0) -> None:
+        """Serve delivery reports. Raises what `refused` raised."""
+        self._producer.poll(timeout)
+        if self._errors:
+            raise self._errors[0]
+
+    def acknowledged(self) -> list[Any]:
+        """The marks of batches that are through, oldest first, up to the first that is not. Each is given once."""
+        marks = []
+        while self._under_way and not self._under_way[0].waiting:
+            delivery = self._under_way.popleft()
+            self._bytes -= delivery.size
+            marks.append(delivery.mark)
+        return marks
+
+    def drain(self, timeout: float) -> bool:
+        """Wait until everything is acknowledged or refused, at most so many seconds. Returns whether it is."""
+        deadline = time.monotonic() + timeout
+        while self.outstanding:
+            if time.monotonic() >= deadline:
+                return False
+            self._producer.flush(min(_WAIT_S, timeout))
+            if self._errors:
+                raise self._errors[0]
+        return True
+
+    def close(self) -> None:
+        """Forget what is under way, and end the client."""
+        self._producer.purge(in_queue=True, in_flight=True)
+        self._under_way.clear()
+        self._errors.clear()
+        self._producer.flush(1)
+
+    # Sending.
+
+    def _send_columns(self, topic: str, part: SourceBatch, delivery: Delivery, each: Any) -> None:
+        messages = _messages(part)
+        if each is not None:
+            for row, message in enumerate(messages):
+                message["callback"] = _both(delivery.report, each(row))
+        for start in range(0, len(messages), _ROWS_PER_CALL):
+            chunk = messages if len(messages) <= _ROWS_PER_CALL else messages[start : start + _ROWS_PER_CALL]
+            queued = (
+                self._producer.produce_batch(topic, chunk, on_delivery=delivery.report)
+                if each is None
+                else self._producer.produce_batch(topic, chunk)
+            )
+            if queued != len(chunk):
+                self._refuse_unqueued(topic, chunk, delivery)
+
+    def _refuse_unqueued(self, topic: str, chunk: list[dict[str, Any]], delivery: Delivery) -> None:
+        """Records that the client itself refused: larger than message.max.bytes, for example."""
+        for message in chunk:
+            error = message.get("_error")
+            if error is not None:
+                delivery.waiting -= 1
+                self._refused(DeliveryError(topic, error.name(), error.str()), None)
+
+    def _send_with_headers(self, topic: str, part: SourceBatch, delivery: Delivery, each: Any) -> None:
+        from confluent_kafka import KafkaException
+
+        columns = zip(part.values, part.keys, part.partitions, part.timestamps, part.headers, strict=True)
+        for row, (value, key, partition, timestamp, headers) in enumerate(columns):
+            report = delivery.report if each is None else _both(delivery.report, each(row))
+            try:
+                self._producer.produce(
+                    topic, value, key, -1 if partition is None else partition, report, None, timestamp or 0, headers
+                )
+            except KafkaException as error:
+                delivery.waiting -= 1
+                self._refused(DeliveryError(topic, error.args[0].name(), error.args[0].str()), None)
+
+    def _know(self, topic: str) -> None:
+        """Make sure that a topic exists before records for it pile up; a broker that creates topics does so on this."""
+        if topic in self._known_topics:
+            return
+        from confluent_kafka import KafkaError, KafkaException
+
+        deadline = time.monotonic() + 30
+        while True:
+            self._keep_going()
+            try:
+                found = self._producer.list_topics(topic, timeout=5).topics[topic]
+            except KafkaException as error:
+                if not error.args[0].retriable() and error.args[0].code() not in (
+                    KafkaError._TRANSPORT,
+                    KafkaError._ALL_BROKERS_DOWN,
+                    KafkaError._TIMED_OUT,
+                ):
+                    raise DeliveryError(topic, error.args[0].name(), error.args[0].str()) from None
+                self._say(f"No broker answers: {error.args[0].str()}. Trying again; nothing is lost.")
+                deadline = time.monotonic() + 30
+                continue
+            if found.error is None and found.partitions:
+                self._known_topics.add(topic)
+                return
+            if found.error is not None and found.error.code() in (
+                KafkaError.TOPIC_AUTHORIZATION_FAILED,
+                KafkaError.TOPIC_EXCEPTION,
+                KafkaError.INVALID_REPLICATION_FACTOR,
+            ):
+                raise DeliveryError(topic, found.error.name(), found.error.str())
+            if time.monotonic() >= deadline:
+                code = found.error.name() if found.error is not None else "LEADER_NOT_AVAILABLE"
+                raise DeliveryError(topic, code, "it does not exist and the broker does not create it")
+            self._producer.poll(_WAIT_S)
+
+    # Waiting and errors.
+
+    def _wait(self) -> None:
+        self.poll(_WAIT_S)
+        self._release()
+        self._keep_going()
+
+    def _release(self) -> None:
+        # Batches that are through free their bytes even before the sender asks for their marks.
+        for delivery in self._under_way:
+            if delivery.waiting:
+                break
+            self._bytes -= delivery.size
+            delivery.size = 0
+
+    def _refused(self, error: DeliveryError, message: Any) -> None:
+        # The client swallows what a callback raises: it is kept for `poll`.
+        try:
+            self._refused_by_user(error, message)
+        except BaseException as raised:
+            self._errors.append(raised)
+
+    def _on_error(self, error: Any) -> None:
+        if error.fatal():
+            self._errors.append(ConnectError(f"The producer cannot go on: {error.str()}"))
+        else:
+            self._say(f"{error.str()}. Trying again; nothing is lost.")
+
+    def _say(self, problem: str) -> None:
+        if problem != self._problem:
+            self._problem = problem
+            log.warning("%s", problem)
+
+
+def _messages(part: SourceBatch) -> list[dict[str, Any]]:
+    """Columns as the client wants them: a dict a row, with only the entries that say something."""
+    messages: list[dict[str, Any]] = [{"value": value} for value in part.values.to_list()]
+    for name, column in (("key", part.keys), ("partition", part.partitions), ("timestamp", part.timestamps)):
+        if column.constant and (not len(column) or column[0] is None):
+            continue
+        for message, item in zip(messages, column, strict=True):
+            if item is not None:
+                message[name] = item
+    return messages
+
+
+def _bytes(items: list[Any]) -> int:
+    try:
+        return sum(map(len, items))
+    except TypeError:  # a null among them
+        return sum(len(item) for item in items if item is not None)
+
+
+def _both(first: Callable[[Any, Any], None], second: Callable[[Any, Any], None]) -> Callable[[Any, Any], None]:
+    def report(error: Any, message: Any) -> None:
+        second(error, message)
+        first(error, message)
+
+    return report
+
+
+def _advice(topic: str, code: str) -> str:
+    match code.removeprefix("_"):
+        case "MSG_SIZE_TOO_LARGE":
+            return (
+                " Raise max.message.bytes of the topic and producer.override.max.request.size of the connector, or skip"
+                ' such records with "errors.tolerance": "all".'
+            )
+        case "TOPIC_AUTHORIZATION_FAILED":
+            return f" Grant WRITE (and CREATE, if it does not exist) on topic {topic} to the user of this producer."
+        case "UNKNOWN_TOPIC_OR_PART" | "UNKNOWN_TOPIC" | "LEADER_NOT_AVAILABLE":
+            return f" Create it with `kafka-topics --create --topic {topic}`."
+    return ""

@@ -1,0 +1,118 @@
+"""Makes the chain of a task from its connector's and its worker's configuration. Runs in the task's process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from connect.api.converter import Converter, HeaderConverter
+from connect.api.transformation import Predicate, Transformation
+from connect.errors import ConfigError
+from connect.pipeline.chain import Chain, Step
+from connect.pipeline.policy import ErrorPolicy
+from connect.pipeline.steps import Decode, DecodeHeaders, Encode, EncodeHeaders, Transform
+from connect.plugins import PluginKind, Plugins, load
+
+_SIMPLE_HEADERS = "org.apache.kafka.connect.storage.SimpleHeaderConverter"
+
+
+def sink_chain(
+    plugins: Plugins, worker: Mapping[str, str], connector: Mapping[str, str], pause: Callable[[float], None]
+) -> Chain:
+    """Bytes -> values -> transformations.
+
+    Args:
+        plugins: where classes are looked up.
+        worker, connector: their configurations, with secrets filled in.
+        pause: see `ErrorPolicy`.
+
+    Raises:
+        ConfigError: a class or a setting is wrong.
+    """
+    steps: list[Step] = [
+        Decode(converter(plugins, worker, connector, "key.converter"), is_key=True),
+        Decode(converter(plugins, worker, connector, "value.converter"), is_key=False),
+        DecodeHeaders(header_converter(plugins, worker, connector)),
+        *transformations(plugins, connector),
+    ]
+    return Chain(steps, ErrorPolicy.from_config(connector, pause))
+
+
+def source_chain(
+    plugins: Plugins, worker: Mapping[str, str], connector: Mapping[str, str], pause: Callable[[float], None]
+) -> Chain:
+    """Transformations -> values -> bytes. Arguments and errors as for `sink_chain`."""
+    steps: list[Step] = [
+        *transformations(plugins, connector),
+        EncodeHeaders(header_converter(plugins, worker, connector)),
+        Encode(converter(plugins, worker, connector, "key.converter"), is_key=True),
+        Encode(converter(plugins, worker, connector, "value.converter"), is_key=False),
+    ]
+    return Chain(steps, ErrorPolicy.from_config(connector, pause))
+
+
+def converter_config(
+    worker: Mapping[str, str], connector: Mapping[str, str], key: str, default: str | None = None
+) -> tuple[str, dict[str, str]]:
+    """The class and the sub-keys of `key.converter`, `value.converter` or `header.converter`.
+
+    A connector that names a class brings its own sub-keys; one that does not takes the worker's class with the worker's
+    sub-keys (KIP-75).
+
+    Raises:
+        ConfigError: neither names a class and there is no default.
+    """
+    owner = connector if connector.get(key) else worker
+    name = owner.get(key) or default
+    if not name:
+        raise ConfigError(key, "is set neither in the connector nor in the worker. Name a converter class.")
+    prefix = f"{key}."
+    return name, {k[len(prefix) :]: v for k, v in owner.items() if k.startswith(prefix)}
+
+
+def converter(plugins: Plugins, worker: Mapping[str, str], connector: Mapping[str, str], key: str) -> Converter:
+    """The configured converter of `key.converter` or `value.converter`."""
+    name, config = converter_config(worker, connector, key)
+    made: Converter = load(plugins.find(PluginKind.CONVERTER, name))()
+    is_key = key.startswith("key")
+    made.configure({**config, "converter.type": "key" if is_key else "value"}, is_key=is_key)
+    return made
+
+
+def header_converter(plugins: Plugins, worker: Mapping[str, str], connector: Mapping[str, str]) -> HeaderConverter:
+    """The configured header converter; SimpleHeaderConverter when none is named."""
+    name, config = converter_config(worker, connector, "header.converter", _SIMPLE_HEADERS)
+    made: HeaderConverter = load(plugins.find(PluginKind.HEADER_CONVERTER, name))()
+    made.configure({**config, "converter.type": "header"})
+    return made
+
+
+def transformations(plugins: Plugins, connector: Mapping[str, str]) -> list[Step]:
+    """The configured transformations, in order, each with its predicate."""
+    steps: list[Step] = []
+    for alias in names(connector.get("transforms")):
+        prefix = f"transforms.{alias}."
+        config = {k[len(prefix) :]: v for k, v in connector.items() if k.startswith(prefix)}
+        if not config.get("type"):
+            raise ConfigError(f"{prefix}type", "is missing. Name the transformation's class.")
+        made: Transformation = load(plugins.find(PluginKind.TRANSFORMATION, config["type"]))()
+        made.configure(made.settings.parse(config))
+        predicate = _predicate(plugins, connector, config["predicate"], prefix) if config.get("predicate") else None
+        steps.append(Transform(made, predicate, negate=config.get("negate", "false").strip().lower() == "true"))
+    return steps
+
+
+def _predicate(plugins: Plugins, connector: Mapping[str, str], alias: str, used_by: str) -> Predicate:
+    if alias not in names(connector.get("predicates")):
+        raise ConfigError(f"{used_by}predicate", f'there is no predicate "{alias}". Add it to the key "predicates".')
+    prefix = f"predicates.{alias}."
+    config = {k[len(prefix) :]: v for k, v in connector.items() if k.startswith(prefix)}
+    if not config.get("type"):
+        raise ConfigError(f"{prefix}type", "is missing. Name the predicate's class.")
+    made: Predicate = load(plugins.find(PluginKind.PREDICATE, config["type"]))()
+    made.configure(made.settings.parse(config))
+    return made
+
+
+def names(value: str | None) -> list[str]:
+    """The aliases of a comma-separated list."""
+    return [alias.strip() for alias in (value or "").split(",") if alias.strip()]

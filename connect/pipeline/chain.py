@@ -1,0 +1,103 @@
+"""Runs a batch through converters and transformations, and finds the bad record when one of them fails.
+
+Errors cost nothing on the good path: a batch runs whole. Only when a step raises is the batch halved until the bad
+record is alone; that one meets the error policy, the others go on. A step that is not pure (it may remember records) is
+run record by record from the start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, TypeVar
+
+from connect.data.batch import Batch
+from connect.pipeline.policy import ErrorPolicy, Stage
+
+B = TypeVar("B", bound=Batch[Any])
+
+
+class Step(Protocol):
+    """One operation on a batch.
+
+    Attributes:
+        stage: for messages and metrics.
+        operation: the class that does the work, for messages.
+        apply_one: None when a part of the batch may be run again; else the operation on one record, which is to be
+            called once for each.
+    """
+
+    @property
+    def stage(self) -> Stage: ...
+
+    @property
+    def operation(self) -> str: ...
+
+    @property
+    def apply_one(self) -> Callable[[Any], Any] | None: ...
+
+    def run(self, batch: B) -> B:
+        """The batch changed: same order, at most one row for each. Raises when any row is bad."""
+
+    def close(self) -> None:
+        """Release what the step holds."""
+
+
+class Chain:
+    """Steps in order, with one error policy. Called from one thread."""
+
+    def __init__(self, steps: Sequence[Step], policy: ErrorPolicy) -> None:
+        self.steps = list(steps)
+        self.policy = policy
+
+    def run(self, batch: B) -> B:
+        """What the steps make of a batch, without the records that were dropped or skipped.
+
+        Raises:
+            RecordError: a record failed and errors are not tolerated.
+        """
+        for step in self.steps:
+            if not len(batch):
+                break
+            one = step.apply_one
+            batch = self._whole(step, batch) if one is None else self._one_by_one(step, one, batch)
+        return batch
+
+    def close(self) -> None:
+        """Close every step, whatever the others do."""
+        errors = []
+        for step in self.steps:
+            try:
+                step.close()
+            except Exception as error:  # plug-ins raise anything
+                errors.append(error)
+        if errors:
+            raise errors[0]
+
+    def _whole(self, step: Step, batch: B) -> B:
+        try:
+            return step.run(batch)
+        except Exception:  # plug-ins raise anything; the record alone will raise it again
+            if len(batch) == 1:
+                return self._alone(step, batch)
+            middle = len(batch) // 2
+            halves = [self._whole(step, batch.slice(0, middle)), self._whole(step, batch.slice(middle, len(batch)))]
+            kept = [half for half in halves if len(half)]
+            return type(batch).concat(kept) if kept else batch.slice(0, 0)
+
+    def _alone(self, step: Step, one: B) -> B:
+        result: B | None = self.policy.attempt(
+            step.stage, step.operation, lambda: one.records()[0], lambda: step.run(one)
+        )
+        return one.slice(0, 0) if result is None else result
+
+    def _one_by_one(self, step: Step, apply: Callable[[Any], Any], batch: B) -> B:
+        changed: list[Any] = []
+        for record in batch.records():
+            try:
+                changed.append(apply(record))
+            except Exception as error:  # plug-ins raise anything
+                changed.append(self._again(step, apply, record, error))
+        return batch.with_records(changed)
+
+    def _again(self, step: Step, apply: Callable[[Any], Any], record: Any, error: Exception) -> Any:
+        return self.policy.attempt(step.stage, step.operation, lambda: record, lambda: apply(record), first=error)

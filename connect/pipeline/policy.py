@@ -1,0 +1,190 @@
+"""What happens to a record that a converter or a transformation cannot take: retry, skip, log, or fail the task.
+
+`errors.retry.timeout`, `errors.retry.delay.max.ms`, `errors.tolerance`, `errors.log.enable` and
+`errors.log.include.messages` as in Kafka Connect (KIP-298).
+"""
+
+from __future__ import annotations
+
+import enum
+import logging
+import random
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from connect import settings
+from connect.data.record import Record, SinkRecord
+from connect.errors import ConnectError, RetriableError
+
+log = logging.getLogger("connect.pipeline")
+
+_FIRST_DELAY_S = 0.3
+
+SETTINGS = settings.define(
+    settings.Long(
+        "errors.retry.timeout",
+        default=0,
+        validator=settings.at_least(-1),
+        group="Error handling",
+        doc="How long, in milliseconds, an operation that failed is tried again. 0 never, -1 without end.",
+    ),
+    settings.Long(
+        "errors.retry.delay.max.ms",
+        default=60000,
+        validator=settings.at_least(1),
+        group="Error handling",
+        doc="The longest pause between two tries, in milliseconds. Pauses double from 300 ms, with jitter at the cap.",
+    ),
+    settings.String(
+        "errors.tolerance",
+        default="none",
+        validator=settings.one_of("none", "all"),
+        group="Error handling",
+        doc="none: the first bad record fails the task. all: bad records are skipped.",
+    ),
+    settings.Boolean(
+        "errors.log.enable",
+        default=False,
+        group="Error handling",
+        doc="Log each error with the operation and the record's place.",
+    ),
+    settings.Boolean(
+        "errors.log.include.messages",
+        default=False,
+        group="Error handling",
+        doc="Add the record's key and value to the log. They may be confidential.",
+    ),
+)
+
+
+class Stage(enum.Enum):
+    """Where in the pipeline a record failed. The names are Kafka Connect's."""
+
+    KEY_CONVERTER = "KEY_CONVERTER"
+    VALUE_CONVERTER = "VALUE_CONVERTER"
+    HEADER_CONVERTER = "HEADER_CONVERTER"
+    TRANSFORMATION = "TRANSFORMATION"
+    TASK_PUT = "TASK_PUT"
+    KAFKA_PRODUCE = "KAFKA_PRODUCE"
+
+    @property
+    def words(self) -> str:
+        """The stage as a message says it."""
+        return self.value.lower().replace("_", " ")
+
+
+class RecordError(ConnectError):
+    """A record that could not be taken, and where. The cause is what the plug-in raised."""
+
+
+@dataclass(slots=True)
+class ErrorCounts:
+    """Totals of one task (`task-error-metrics`)."""
+
+    failures: int = 0  # operations that failed for good
+    errors: int = 0  # errors, retried or not
+    skipped: int = 0
+    retries: int = 0
+    logged: int = 0
+    last_error_ms: int = 0
+
+
+@dataclass(slots=True)
+class ErrorPolicy:
+    """One connector's answer to bad records.
+
+    Attributes:
+        retry_timeout_ms, retry_delay_max_ms, tolerate, log_errors, log_messages: the settings.
+        pause: waits for some seconds; raises when the task is to stop, which ends all retries.
+        counts: see `ErrorCounts`.
+    """
+
+    retry_timeout_ms: int = 0
+    retry_delay_max_ms: int = 60_000
+    tolerate: bool = False
+    log_errors: bool = False
+    log_messages: bool = False
+    pause: Callable[[float], None] = time.sleep
+    counts: ErrorCounts = field(default_factory=ErrorCounts)
+
+    @classmethod
+    def from_config(cls, connector: Mapping[str, str], pause: Callable[[float], None]) -> ErrorPolicy:
+        """Read the `errors.*` keys of a connector. Raises `ConfigError`."""
+        config = SETTINGS.parse(connector)
+        return cls(
+            retry_timeout_ms=config["errors.retry.timeout"],
+            retry_delay_max_ms=config["errors.retry.delay.max.ms"],
+            tolerate=config["errors.tolerance"] == "all",
+            log_errors=config["errors.log.enable"],
+            log_messages=config["errors.log.include.messages"],
+            pause=pause,
+        )
+
+    def attempt(
+        self,
+        stage: Stage,
+        operation: str,
+        record: Callable[[], Record],
+        run: Callable[[], Any],
+        first: Exception | None = None,
+    ) -> Any:
+        """Run an operation on one record, after it failed in a batch, as often as its retries allow.
+
+        Args:
+            stage: where in the pipeline.
+            operation: the class that does it, for messages.
+            record: gives the record, for messages.
+            run: the operation on this record alone.
+            first: what the operation raised for this record already; None when that is not known.
+
+        Returns:
+            what the operation returns; None when the record is to be skipped.
+
+        Raises:
+            RecordError: errors are not tolerated.
+        """
+        deadline = None if self.retry_timeout_ms < 0 else time.monotonic() + self.retry_timeout_ms / 1000
+        delay = _FIRST_DELAY_S
+        while True:
+            try:
+                if first is None:
+                    return run()
+                raised, first = first, None
+                raise raised
+            except RetriableError as error:
+                self.counts.errors += 1
+                if deadline is not None and time.monotonic() >= deadline:
+                    return self.reject(stage, operation, record(), error)
+                self.counts.retries += 1
+                self.pause(delay)
+                delay = self._next_delay(delay)
+            except Exception as error:  # plug-ins raise anything
+                self.counts.errors += 1
+                return self.reject(stage, operation, record(), error)
+
+    def reject(self, stage: Stage, operation: str, record: Record, error: Exception) -> None:
+        """A record is given up: skip it, or raise `RecordError` when errors are not tolerated."""
+        self.counts.failures += 1
+        self.counts.last_error_ms = int(time.time() * 1000)
+        message = f"{_place(record)}: {stage.words} {operation} failed: {type(error).__name__}: {error}"
+        if self.log_errors:
+            self.counts.logged += 1
+            content = f" (key {record.key!r}, value {record.value!r})" if self.log_messages else ""
+            log.error("%s%s", message, content, exc_info=error)
+        if not self.tolerate:
+            advice = 'Mend the record or the configuration, or skip such records with "errors.tolerance": "all".'
+            raise RecordError(f"{message} {advice}") from error
+        self.counts.skipped += 1
+
+    def _next_delay(self, delay: float) -> float:
+        cap = self.retry_delay_max_ms / 1000
+        doubled = delay * 2
+        return doubled if doubled <= cap else cap * random.uniform(0.5, 1.0)  # noqa: S311 - jitter, not a secret
+
+
+def _place(record: Record) -> str:
+    if isinstance(record, SinkRecord):
+        return f"record {record.original_topic}-{record.original_partition}@{record.original_offset}"
+    return f"record for topic {record.topic} from {dict(record.source_partition)} at {dict(record.source_offset)}"

@@ -1,0 +1,157 @@
+"""The steps of a chain: converting keys, values and headers, both ways, and transformations with their predicates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+from connect.api.converter import Converter, HeaderConverter
+from connect.api.transformation import Predicate, Transformation
+from connect.data.batch import Batch
+from connect.data.column import Column, Constant, Deferred, Plain
+from connect.data.headers import NO_HEADERS, Header, Headers
+from connect.data.values import Values
+from connect.pipeline.policy import Stage
+
+#: A record's headers as they lie in Kafka: pairs of key and bytes.
+RawHeaders = Sequence[tuple[str, bytes | None]]
+
+
+B = TypeVar("B", bound=Batch[Any])
+
+
+class Decode:
+    """Bytes of keys or values -> values."""
+
+    apply_one = None
+
+    def __init__(self, converter: Converter, *, is_key: bool) -> None:
+        self.converter = converter
+        self.stage = Stage.KEY_CONVERTER if is_key else Stage.VALUE_CONVERTER
+        self.operation = type(converter).__name__
+        self._column = "keys" if is_key else "values"
+
+    def run(self, batch: B) -> B:
+        data: Values = getattr(batch, self._column)
+        values = self.converter.to_connect_batch(batch.topics, data.to_list())
+        return batch.with_columns(**{self._column: values})
+
+    def close(self) -> None:
+        self.converter.close()
+
+
+class Encode:
+    """Values of keys or values -> bytes."""
+
+    apply_one = None
+
+    def __init__(self, converter: Converter, *, is_key: bool) -> None:
+        self.converter = converter
+        self.stage = Stage.KEY_CONVERTER if is_key else Stage.VALUE_CONVERTER
+        self.operation = type(converter).__name__
+        self._column = "keys" if is_key else "values"
+
+    def run(self, batch: B) -> B:
+        values: Values = getattr(batch, self._column)
+        data = self.converter.from_connect_batch(batch.topics, values)
+        return batch.with_columns(**{self._column: Values.raw(data)})
+
+    def close(self) -> None:
+        self.converter.close()
+
+
+class DecodeHeaders:
+    """Bytes of headers -> `Headers`. A converter that never fails is asked only when somebody looks."""
+
+    stage = Stage.HEADER_CONVERTER
+    apply_one = None
+
+    def __init__(self, converter: HeaderConverter) -> None:
+        self.converter = converter
+        self.operation = type(converter).__name__
+
+    def run(self, batch: B) -> B:
+        raw: Column[Any] = batch.headers  # RawHeaders or None
+        if raw.constant and not (len(raw) and raw[0]):
+            return batch.with_columns(headers=Constant(NO_HEADERS, len(batch)))
+        if self.converter.never_fails:
+            topics = batch.topics
+            return batch.with_columns(headers=Deferred(len(batch), lambda: self._decode(topics, raw)))
+        return batch.with_columns(headers=Plain(self._decode(batch.topics, raw)))
+
+    def _decode(self, topics: Column[str], raw: Column[Any]) -> list[Headers]:
+        convert = self.converter.to_connect_header
+        decoded = []
+        for topic, items in zip(topics, raw, strict=True):
+            if not items:
+                decoded.append(NO_HEADERS)
+                continue
+            results = [(key, convert(topic, key, data)) for key, data in items]
+            decoded.append(Headers(Header(key, result.value, result.schema) for key, result in results))
+        return decoded
+
+    def close(self) -> None:
+        self.converter.close()
+
+
+class EncodeHeaders:
+    """`Headers` -> pairs of key and bytes, None for a record without any."""
+
+    stage = Stage.HEADER_CONVERTER
+    apply_one = None
+
+    def __init__(self, converter: HeaderConverter) -> None:
+        self.converter = converter
+        self.operation = type(converter).__name__
+
+    def run(self, batch: B) -> B:
+        headers = batch.headers
+        if headers.constant and not (len(headers) and headers[0]):
+            return batch.with_columns(headers=Constant(None, len(batch)))
+        convert = self.converter.from_connect_header
+        encoded = [
+            [(h.key, convert(topic, h.key, h.schema, h.value)) for h in items] or None
+            for topic, items in zip(batch.topics, headers, strict=True)
+        ]
+        return batch.with_columns(headers=Plain(encoded))
+
+    def close(self) -> None:
+        self.converter.close()
+
+
+class Transform:
+    """A transformation, for the records that its predicate chooses."""
+
+    stage = Stage.TRANSFORMATION
+
+    def __init__(
+        self, transformation: Transformation, predicate: Predicate | None = None, *, negate: bool = False
+    ) -> None:
+        self.transformation = transformation
+        self.predicate = predicate
+        self.operation = type(transformation).__name__
+        self.apply_one = None if transformation.pure else self._apply_one
+        self._negate = negate
+
+    def run(self, batch: B) -> B:
+        if self.predicate is None:
+            return self.transformation.apply_batch(batch)
+        chosen = [test != self._negate for test in self.predicate.test_batch(batch)]
+        if all(chosen):
+            return self.transformation.apply_batch(batch)
+        if not any(chosen):
+            return batch
+        apply = self.transformation.apply
+        return batch.with_records(
+            [apply(record) if take else record for record, take in zip(batch.records(), chosen, strict=True)]
+        )
+
+    def _apply_one(self, record: Any) -> Any:
+        if self.predicate is not None and self.predicate.test(record) == self._negate:
+            return record
+        return self.transformation.apply(record)
+
+    def close(self) -> None:
+        self.transformation.close()
+        if self.predicate is not None:
+            self.predicate.close()

@@ -1,0 +1,149 @@
+"""The task's end of its control pipe: what the worker wants, the lease, and questions to the worker.
+
+One thread reads the pipe and does nothing else, so that a renewal is taken while the task writes. The task's own thread
+calls everything else here. When the worker is gone the process ends at once.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from connect.errors import ConnectError
+from connect.worker import messages
+from connect.worker.channel import Channel
+from connect.worker.lease import Lease
+
+
+class Stopping(BaseException):
+    """The worker wants the task to end."""
+
+
+class Control:
+    """What the worker wants of this task."""
+
+    def __init__(self, channel: Channel, lease: Lease, *, paused: bool) -> None:
+        self._channel = channel
+        self._lease = lease
+        self._changed = threading.Condition()
+        self._answers: dict[int, messages.Offsets | messages.Stored] = {}
+        self._questions = itertools.count(1)
+        self.paused = paused
+        self.stopping = False
+
+    def start(self) -> None:
+        """Begin to read the pipe."""
+        threading.Thread(target=self._read, name="control", daemon=True).start()
+
+    # Called by the task's thread.
+
+    def check(self) -> None:
+        """Raise `Stopping` when the task is to end."""
+        if self.stopping:
+            raise Stopping
+
+    def proceed(self) -> None:
+        """Return when a poll, a put or a commit may start: the lease is valid and the task is not to end.
+
+        Raises:
+            Stopping: it is to end.
+        """
+        if self.stopping:
+            raise Stopping
+        while not self._lease.valid():
+            self._lease.wait(0.5)
+            if self.stopping:
+                raise Stopping
+
+    def owned(self) -> bool:
+        """Whether the lease is valid at this moment."""
+        return self._lease.valid()
+
+    def wait(self, seconds: float) -> None:
+        """Wait so long, or until the worker wants something else.
+
+        Raises:
+            Stopping: the task is to end.
+        """
+        with self._changed:
+            paused = self.paused
+            self._changed.wait_for(lambda: self.stopping or self.paused != paused, seconds)
+        self.check()
+
+    def sleep(self, seconds: float) -> None:
+        """Wait so long, whatever else the worker wants, but raise `Stopping` at once."""
+        with self._changed:
+            self._changed.wait_for(lambda: self.stopping, seconds)
+        self.check()
+
+    def send(self, message: messages.Message) -> None:
+        """Tell the worker."""
+        self._channel.send(message)
+
+    def ask_offsets(self, partitions: Sequence[Mapping[str, Any]]) -> list[dict[str, Any] | None]:
+        """The stored offsets of these source partitions.
+
+        Raises:
+            ConnectError: the worker could not read them.
+        """
+        question = next(self._questions)
+        self.send(messages.AskOffsets(question, [dict(partition) for partition in partitions]))
+        answer = self._answer(question, timeout=None)
+        assert isinstance(answer, messages.Offsets)
+        return answer.offsets
+
+    def store_offsets(
+        self, entries: Sequence[tuple[dict[str, Any], dict[str, Any] | None]], timeout: float | None = None
+    ) -> None:
+        """Make source offsets durable; returns when they are.
+
+        Raises:
+            ConnectError: they could not be stored, or not within the timeout.
+        """
+        question = next(self._questions)
+        self.send(messages.StoreOffsets(question, list(entries)))
+        self._answer(question, timeout)
+
+    def _answer(self, question: int, timeout: float | None) -> messages.Offsets | messages.Stored:
+        deadline = None if timeout is None else time.monotonic() + timeout
+        with self._changed:
+            while question not in self._answers:
+                left = None if deadline is None else deadline - time.monotonic()
+                if left is not None and left <= 0:
+                    raise ConnectError("The worker did not answer in time.")
+                self._changed.wait(left)
+            answer = self._answers.pop(question)
+        if answer.error is not None:
+            raise ConnectError(answer.error)
+        return answer
+
+    # Called by the reading thread.
+
+    def _read(self) -> None:
+        while True:
+            try:
+                message = self._channel.receive()
+            except (EOFError, OSError):
+                # The worker is gone. Linux kills us with it (see guard); this is for the moment in between.
+                os._exit(1)
+            self._take(message)
+
+    def _take(self, message: messages.AnyMessage) -> None:
+        match message:
+            case messages.Renew(until):
+                self._lease.renew(until)
+                return
+            case messages.Pause():
+                self.paused = True
+            case messages.Resume():
+                self.paused = False
+            case messages.Stop():
+                self.stopping = True
+            case messages.Offsets() | messages.Stored():
+                self._answers[message.question] = message
+        with self._changed:
+            self._changed.notify_all()

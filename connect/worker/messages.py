@@ -1,0 +1,229 @@
+"""What a worker and its task and connector processes say to each other over their control pipes. Data never does.
+
+Each message is a msgspec struct, sent as msgpack with its name as tag.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+
+class Message(msgspec.Struct, frozen=True, tag=True):
+    """Base of all messages."""
+
+
+class TaskSpec(Message, frozen=True):
+    """All that a task process needs to begin.
+
+    Attributes:
+        connector: its name.
+        task: its number.
+        kind: "source" or "sink".
+        task_class: "module:Class".
+        folder: the plug-in's folder, None when it is installed.
+        config: the task's configuration, secrets filled in.
+        connector_config: the connector's, secrets filled in: converters, transformations, client overrides.
+        worker_config: the worker's.
+        plugin_path: folders for converters and transformations.
+        secrets: texts that no log may show.
+        paused: whether to begin paused.
+        lease_until: see `connect.worker.lease`.
+        log_level: of the task's loggers.
+    """
+
+    connector: str
+    task: int
+    kind: Literal["source", "sink"]
+    task_class: str
+    folder: str | None
+    config: dict[str, str]
+    connector_config: dict[str, str]
+    worker_config: dict[str, str]
+    plugin_path: list[str]
+    secrets: list[str]
+    paused: bool
+    lease_until: float
+    log_level: int
+
+    @property
+    def id(self) -> str:
+        """The task as logs name it."""
+        return f"{self.connector}-{self.task}"
+
+
+# From the worker to a task.
+
+
+class Renew(Message, frozen=True):
+    """The lease holds until this moment of the boot-time clock."""
+
+    until: float
+
+
+class Pause(Message, frozen=True):
+    """Stop polling or delivering until `Resume`."""
+
+
+class Resume(Message, frozen=True):
+    """Go on after `Pause`."""
+
+
+class Stop(Message, frozen=True):
+    """Commit what is durable and end. The worker kills what is left after its graceful timeout."""
+
+
+class Offsets(Message, frozen=True):
+    """The answer to `AskOffsets`: one entry for each partition asked for."""
+
+    question: int
+    offsets: list[dict[str, Any] | None]
+    error: str | None = None
+
+
+class Stored(Message, frozen=True):
+    """The answer to `StoreOffsets`: durable, or why not."""
+
+    question: int
+    error: str | None = None
+
+
+# From a task to its worker.
+
+
+class Running(Message, frozen=True):
+    """The task has started; `paused` says how."""
+
+    paused: bool = False
+
+
+class Paused(Message, frozen=True):
+    """The task honours a pause (True) or has gone on (False)."""
+
+    paused: bool
+
+
+class Failed(Message, frozen=True):
+    """The task ends with an error.
+
+    Attributes:
+        summary: one line.
+        trace: all of it, without secrets.
+        retriable: whether the error may pass by itself.
+    """
+
+    summary: str
+    trace: str
+    retriable: bool = False
+
+
+class Stopped(Message, frozen=True):
+    """The task has ended as it should."""
+
+
+class AskOffsets(Message, frozen=True):
+    """Which offsets are stored for these source partitions?"""
+
+    question: int
+    partitions: list[dict[str, Any]]
+
+
+class StoreOffsets(Message, frozen=True):
+    """Make these source offsets durable: pairs of partition and offset."""
+
+    question: int
+    entries: list[tuple[dict[str, Any], dict[str, Any] | None]]
+
+
+class Membership(Message, frozen=True):
+    """A sink task's consumer joined its group: when the task has to be killed, the worker removes this member."""
+
+    group: str
+    member_id: str
+
+
+class Progress(Message, frozen=True):
+    """Once a second: what the task has done.
+
+    Attributes:
+        records: handed to the target or acknowledged by the broker, since the start.
+        read: polled or consumed, since the start.
+        lag: records that wait in the topics of a sink; -1 unknown.
+        errors: records given up, since the start.
+        metrics: snapshot of the task's registry.
+    """
+
+    records: int
+    read: int
+    lag: int
+    errors: int
+    metrics: list[Any]
+
+
+class Log(Message, frozen=True):
+    """A log record of the task's process."""
+
+    level: int
+    logger: str
+    text: str
+    trace: str | None
+    created: float
+
+
+# Between the worker and a connector's host process.
+
+
+class Call(Message, frozen=True):
+    """Do something with a connector: method is one of validate, start, task_configs, stop."""
+
+    question: int
+    method: str
+    connector: str
+    arguments: dict[str, Any]
+
+
+class Answer(Message, frozen=True):
+    """What a call returned, or how it failed."""
+
+    question: int
+    result: Any = None
+    error: str | None = None
+    trace: str | None = None
+
+
+class Reconfigure(Message, frozen=True):
+    """A connector asks for its task configurations to be made anew."""
+
+    connector: str
+
+
+class ConnectorFailed(Message, frozen=True):
+    """A connector raised an error from a thread of its own."""
+
+    connector: str
+    summary: str
+    trace: str
+
+
+AnyMessage = (
+    Renew
+    | Pause
+    | Resume
+    | Stop
+    | Offsets
+    | Stored
+    | Running
+    | Paused
+    | Failed
+    | Stopped
+    | AskOffsets
+    | StoreOffsets
+    | Membership
+    | Progress
+    | Log
+    | Call
+    | Answer
+    | Reconfigure
+    | ConnectorFailed
+)

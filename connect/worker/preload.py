@@ -1,0 +1,23 @@
+"""Imported by the fork server before it forks: what many tasks need is loaded once and shared. No client is made here.
+
+Its names are also how a forked process knows its server.
+"""
+
+import contextlib
+import gc
+import os
+from importlib import import_module
+
+from connect.worker import guard
+
+#: The published set of what every task process has already, in the versions installed beside the runtime.
+PROVIDED = ("connect", "msgspec", "orjson", "confluent_kafka", "connect.converters", "connect.worker.task_process")
+
+SERVER_PID = os.getpid()
+
+guard.die_with(os.getppid())
+for _module in PROVIDED:
+    with contextlib.suppress(ImportError):
+        import_module(_module)
+gc.collect()
+gc.freeze()  # children share these pages as long as nobody writes to them

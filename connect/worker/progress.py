@@ -1,0 +1,44 @@
+"""What a task has done, told to its worker once a second."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from connect.telemetry.metrics import Registry
+from connect.worker.control import Control
+from connect.worker.messages import Progress
+
+_EVERY_S = 1.0
+
+
+class ProgressReport:
+    """Counts of one task. Called from the task's thread.
+
+    Attributes:
+        read: records polled from the source, or consumed.
+        records: records acknowledged by the broker, or taken by the sink task.
+        lag: records that wait; -1 unknown.
+        errors: records given up.
+    """
+
+    def __init__(self, control: Control, registry: Registry, measure: Callable[[ProgressReport], None]) -> None:
+        self.read = 0
+        self.records = 0
+        self.lag = -1
+        self.errors = 0
+        self._control = control
+        self._registry = registry
+        self._measure = measure
+        self._due = 0.0
+
+    def tell_if_due(self) -> None:
+        """Tell the worker, at most once a second."""
+        if time.monotonic() >= self._due:
+            self.tell()
+
+    def tell(self) -> None:
+        """Tell the worker now."""
+        self._due = time.monotonic() + _EVERY_S
+        self._measure(self)
+        self._control.send(Progress(self.records, self.read, self.lag, self.errors, self._registry.snapshot()))

@@ -1,0 +1,273 @@
+"""The loop of a sink task: consume, convert, transform, put, commit.
+
+A batch's offsets are committed only when the task said that they are durable (P1). A batch that `put` refused for now
+is held and handed in again, while the consumer stays in its group with all partitions paused.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+from connect.api.sink import SinkTask
+from connect.data.batch import SinkBatch
+from connect.data.record import TopicPartition
+from connect.data.values import Values
+from connect.errors import ConnectError, RetriableError
+from connect.kafka.consume import BatchConsumer, RebalanceListener
+from connect.pipeline import Chain
+from connect.worker.control import Control, Stopping
+from connect.worker.messages import Membership, Paused
+from connect.worker.progress import ProgressReport
+
+log = logging.getLogger("connect.worker.sink")
+
+#: How long a quiet consumer waits before it looks at what the worker wants.
+_POLL_S = 0.2
+_EMPTY_PUT_S = 1.0
+_RETRY_S = 3.0
+_NO_RECORDS = SinkBatch("", Values([]), offsets=[])
+
+
+class SinkLoop:
+    """Runs one sink task in its process, from one thread.
+
+    Args:
+        task: made, with its context set, not started.
+        config: the task's configuration.
+        chain: bytes -> values -> transformations.
+        make_consumer: called once with this loop as listener, after the task has started.
+        control: what the worker wants.
+        report: counts for the worker.
+        commit_interval: seconds between commits.
+    """
+
+    def __init__(
+        self,
+        task: SinkTask,
+        config: Mapping[str, str],
+        chain: Chain,
+        make_consumer: Callable[[RebalanceListener], BatchConsumer],
+        control: Control,
+        report: ProgressReport,
+        commit_interval: float,
+    ) -> None:
+        self._task = task
+        self._config = config
+        self._chain = chain
+        self._make_consumer = make_consumer
+        self._control = control
+        self._report = report
+        self._commit_interval = commit_interval
+        self._consumer: BatchConsumer | None = None
+        self._delivered: dict[TopicPartition, int] = {}
+        self._committed: dict[TopicPartition, int] = {}
+        self._held: SinkBatch | None = None
+        self._held_positions: dict[TopicPartition, int] = {}
+        self._paused_by_worker = False
+        self._paused_by_task: set[TopicPartition] = set()
+        self._commit_due = 0.0
+        self._commit_soon = False
+        self._put_due = 0.0
+        self._retry_in: float | None = None
+
+    # The context's part.
+
+    @property
+    def consumer(self) -> BatchConsumer:
+        """The consumer, once the task has started."""
+        assert self._consumer is not None
+        return self._consumer
+
+    def rewind(self, offsets: Mapping[TopicPartition, int]) -> None:
+        """See `SinkTaskContext.rewind`."""
+        self.consumer.seek(offsets)
+        self._delivered.update({p: o for p, o in offsets.items() if p in self.consumer.assignment})
+        for partition in offsets:
+            self._committed.pop(partition, None)
+
+    def timeout(self, milliseconds: int) -> None:
+        """See `SinkTaskContext.timeout`."""
+        self._retry_in = milliseconds / 1000
+        self._put_due = min(self._put_due, time.monotonic() + self._retry_in)
+
+    def pause(self, partitions: Sequence[TopicPartition]) -> None:
+        """See `SinkTaskContext.pause`."""
+        self._paused_by_task.update(partitions)
+        self.consumer.pause(partitions)
+
+    def resume(self, partitions: Sequence[TopicPartition]) -> None:
+        """See `SinkTaskContext.resume`."""
+        self._paused_by_task.difference_update(partitions)
+        if not self._paused_by_worker and self._held is None:
+            self.consumer.resume(partitions)
+
+    def measure(self, report: ProgressReport) -> None:
+        """Fill in what is not counted as it goes."""
+        report.errors = self._chain.policy.counts.failures
+        if self._consumer is not None:
+            report.lag = self._consumer.lag()
+
+    def commit_soon(self) -> None:
+        """See `SinkTaskContext.request_commit`."""
+        self._commit_soon = True
+
+    # The loop.
+
+    def run(self, started: Callable[[], None]) -> None:
+        """Run until the worker wants the task to end. Raises what ends the task otherwise."""
+        try:
+            self._task.start(self._config)
+            self._consumer = self._make_consumer(self)
+            started()
+            self._commit_due = time.monotonic() + self._commit_interval
+            while True:
+                self._control.proceed()
+                self._follow_pause()
+                self._once()
+                self._report.tell_if_due()
+        except Stopping:
+            log.debug("stopping")
+        finally:
+            self._finish()
+
+    def _once(self) -> None:
+        now = time.monotonic()
+        if self._commit_soon or now >= self._commit_due:
+            self._commit(list(self.consumer.assignment))
+        if self._held is not None:
+            self._deliver_held()
+            return
+        batch = self.consumer.poll(_POLL_S)
+        if batch is not None:
+            positions = self.consumer.positions()
+            self._report.read += len(batch)
+            self._control.proceed()
+            self._deliver(self._chain.run(batch), positions)
+        elif now >= self._put_due and not self._paused_by_worker:
+            self._control.proceed()
+            self._deliver(_NO_RECORDS, {})
+
+    def _deliver(self, batch: SinkBatch, positions: dict[TopicPartition, int]) -> None:
+        self._put_due = time.monotonic() + _EMPTY_PUT_S
+        self._retry_in = None
+        try:
+            self._task.put(batch)
+        except RetriableError as error:
+            self._hold(batch, positions, error)
+            return
+        self._report.records += len(batch)
+        self._delivered.update(positions)
+
+    def _hold(self, batch: SinkBatch, positions: dict[TopicPartition, int], error: RetriableError) -> None:
+        wait = _RETRY_S if self._retry_in is None else self._retry_in
+        log.warning("%s Trying again in %.3g s; consumption is paused, nothing is lost.", error, wait)
+        self._held, self._held_positions = batch, positions
+        self._put_due = time.monotonic() + wait
+        self.consumer.pause(self.consumer.assignment)
+
+    def _deliver_held(self) -> None:
+        left = self._put_due - time.monotonic()
+        if left > 0:
+            # All partitions are paused: this only keeps us in the group.
+            self.consumer.poll(min(_POLL_S, left))
+            return
+        batch, positions = self._held, self._held_positions
+        assert batch is not None
+        self._held = None
+        self._deliver(batch, positions)
+        if self._held is None and not self._paused_by_worker:
+            self.consumer.resume(self.consumer.assignment - self._paused_by_task)
+
+    def _follow_pause(self) -> None:
+        if self._control.paused == self._paused_by_worker:
+            return
+        self._paused_by_worker = self._control.paused
+        if self._paused_by_worker:
+            self.consumer.pause(self.consumer.assignment)
+            self._commit(list(self.consumer.assignment))
+        elif self._held is None:
+            self.consumer.resume(self.consumer.assignment - self._paused_by_task)
+        self._report.tell()
+        self._control.send(Paused(self._paused_by_worker))
+
+    # Committing.
+
+    def _commit(self, partitions: Sequence[TopicPartition]) -> None:
+        """Ask the task what is durable and commit that. A commit that fails is tried again next time."""
+        self._commit_soon = False
+        self._commit_due = time.monotonic() + self._commit_interval
+        current = {p: self._delivered[p] for p in partitions if p in self._delivered}
+        if not any(self._committed.get(p) != offset for p, offset in current.items()):
+            return
+        try:
+            durable = self._task.pre_commit(current)
+        except RetriableError as error:
+            log.warning("%s Offsets are committed next time.", error)
+            return
+        changed = {
+            p: min(offset, current[p])
+            for p, offset in (durable or {}).items()
+            if p in current and self._committed.get(p) != offset
+        }
+        if not changed or not self._control.owned():
+            return
+        try:
+            self.consumer.commit(changed)
+        except ConnectError as error:
+            log.warning("%s", error)
+            return
+        self._committed.update(changed)
+
+    # The consumer's listener.
+
+    def assigned(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, int] | None:
+        """Open partitions; begin where the task's target says, if it does."""
+        known = self._task.open(partitions)
+        if known:
+            self._delivered.update({p: o for p, o in known.items() if p in partitions})
+        if self._paused_by_worker or self._held is not None:
+            self.consumer.pause(partitions)
+        if self.consumer.member_id:
+            self._control.send(Membership(self.consumer.group, self.consumer.member_id))
+        return known
+
+    def revoked(self, partitions: Sequence[TopicPartition]) -> None:
+        """Commit what is durable, then close."""
+        try:
+            if self._control.owned():
+                self._commit(partitions)
+        finally:
+            self.lost(partitions)
+
+    def lost(self, partitions: Sequence[TopicPartition]) -> None:
+        """Close partitions and forget what was taken of them."""
+        for partition in partitions:
+            self._delivered.pop(partition, None)
+            self._committed.pop(partition, None)
+            self._held_positions.pop(partition, None)
+            self._paused_by_task.discard(partition)
+        if self._held is not None:
+            gone = set(partitions)
+            places = zip(self._held.original_topics, self._held.original_partitions, strict=True)
+            self._held = self._held.take([row for row, place in enumerate(places) if place not in gone])
+        self._task.close(partitions)
+
+    # The end.
+
+    def _finish(self) -> None:
+        """Commit what is durable, give the partitions back, and stop the task, each whatever became of the others."""
+        errors: list[Exception] = []
+        for step in (self._leave, self._task.stop, self._chain.close):
+            try:
+                step()
+            except Exception as error:  # plug-ins raise anything
+                errors.append(error)
+        self._report.tell()
+        for failed in errors:
+            log.error("While stopping: %s: %s", type(failed).__name__, failed, exc_info=failed)
+
+    def _leave(self) -> None:
+        if self._consumer is not None:
+            self._consumer.close()

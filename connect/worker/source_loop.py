@@ -1,0 +1,247 @@
+"""The loop of a source task: poll, transform, convert, produce, and store the offsets of what is acknowledged.
+
+A source offset is stored only when every record before it, in the order of `poll`, is acknowledged (P1); the task is
+told to forget upstream only after that (P2).
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from connect.api.source import RecordMetadata, SourceTask
+from connect.data.batch import SourceBatch
+from connect.errors import ConnectError, RetriableError
+from connect.kafka.produce import BatchProducer, DeliveryError
+from connect.pipeline import Chain
+from connect.worker.control import Control, Stopping
+from connect.worker.messages import Paused
+from connect.worker.progress import ProgressReport
+
+log = logging.getLogger("connect.worker.source")
+
+#: How long to wait after a poll that brought nothing. A task that can wait for its source does so in `poll`.
+_IDLE_S = 0.05
+_RETRY_S = 1.0
+_DRAIN_SLICE_S = 0.2
+# : Of the graceful time, what is given to the broker for records under way; the rest is for offsets and the task's
+# `stop`.
+_DRAIN_SHARE = 0.6
+
+#: For each source partition, by its canonical JSON, the partition and the offset after its last record.
+Positions = dict[str, tuple[dict[str, Any], dict[str, Any] | None]]
+
+
+class SourceLoop:
+    """Runs one source task in its process, from one thread.
+
+    Args:
+        task: made, with its context set, not started.
+        config: the task's configuration.
+        chain: transformations -> values -> bytes.
+        make_producer: called once, before the task starts, with what to do about refused records.
+        control: what the worker wants.
+        report: counts for the worker.
+        store: makes offsets durable, or raises `ConnectError`.
+        commit_interval: seconds between stores.
+        graceful: seconds that the worker waits for the end before it kills.
+    """
+
+    def __init__(
+        self,
+        task: SourceTask,
+        config: Mapping[str, str],
+        chain: Chain,
+        make_producer: Callable[[Callable[[DeliveryError, Any], None]], BatchProducer],
+        control: Control,
+        report: ProgressReport,
+        store: Callable[[list[tuple[dict[str, Any], dict[str, Any] | None]]], None],
+        commit_interval: float,
+        graceful: float,
+    ) -> None:
+        self._task = task
+        self._config = config
+        self._chain = chain
+        self._make_producer = make_producer
+        self._control = control
+        self._report = report
+        self._store = store
+        self._commit_interval = commit_interval
+        self._graceful = graceful
+        self._producer: BatchProducer | None = None
+        self._acknowledged: Positions = {}
+        self._refused_count = 0
+        self._paused = False
+        self._store_due = 0.0
+
+    def measure(self, report: ProgressReport) -> None:
+        """Fill in what is not counted as it goes."""
+        report.errors = self._chain.policy.counts.failures
+        if self._producer is not None:
+            report.records = self._producer.sent - self._producer.outstanding - self._refused_count
+
+    def run(self, started: Callable[[], None]) -> None:
+        """Run until the worker wants the task to end. Raises what ends the task otherwise."""
+        try:
+            self._producer = self._make_producer(self._refused)
+            self._task.start(self._config)
+            started()
+            self._store_due = time.monotonic() + self._commit_interval
+            while True:
+                self._control.proceed()
+                self._follow_pause()
+                self._serve(self._producer)
+                if self._paused or not self._once(self._producer):
+                    self._control.wait(_IDLE_S)
+        except Stopping:
+            log.debug("stopping")
+        finally:
+            self._finish()
+
+    def _once(self, producer: BatchProducer) -> bool:
+        """Move one batch. False when there was none."""
+        try:
+            polled = self._task.poll()
+        except RetriableError as error:
+            log.warning("%s Polling again in %.3g s.", error, _RETRY_S)
+            self._control.wait(_RETRY_S)
+            return True
+        if polled is None:
+            return False
+        batch = polled if isinstance(polled, SourceBatch) else SourceBatch.of(polled)
+        if not len(batch):
+            return False
+        self._control.proceed()
+        self._report.read += len(batch)
+        encoded = self._chain.run(batch)
+        if not self._task.acknowledges_records:
+            producer.send(encoded, _positions(batch))
+        else:
+            self._send_each(producer, batch, encoded)
+        return True
+
+    def _send_each(self, producer: BatchProducer, batch: SourceBatch, encoded: SourceBatch) -> None:
+        """Send, and tell the task of every record: also of those that a transformation or the error policy dropped."""
+        kept = set(encoded.rows)
+        for row, record in enumerate(batch.records()):
+            if row not in kept:
+                self._task.commit_record(record, None)
+        records = batch.take(encoded.rows.to_list()).records()
+
+        def each(row: int) -> Callable[[Any, Any], None]:
+            record = records[row]
+
+            def report(error: Any, message: Any) -> None:
+                metadata = None
+                if error is None:
+                    metadata = RecordMetadata(message.topic(), message.partition(), message.offset())
+                self._task.commit_record(record, metadata)
+
+            return report
+
+        producer.send(encoded, _positions(batch), each)
+
+    def _serve(self, producer: BatchProducer) -> None:
+        producer.poll()
+        for positions in producer.acknowledged():
+            self._acknowledged.update(positions)
+        if time.monotonic() >= self._store_due:
+            self._store_acknowledged()
+        self._report.tell_if_due()
+
+    def _store_acknowledged(self) -> None:
+        self._store_due = time.monotonic() + self._commit_interval
+        if not self._acknowledged:
+            return
+        positions, self._acknowledged = self._acknowledged, {}
+        try:
+            self._store(list(positions.values()))
+        except ConnectError as error:
+            log.warning("Offsets were not stored, trying again in %.3g s: %s", self._commit_interval, error)
+            self._acknowledged = {**positions, **self._acknowledged}
+            return
+        self._task.commit()
+
+    def _refused(self, error: DeliveryError, message: Any) -> None:
+        """A record that Kafka does not take: skipped where errors are tolerated (KIP-779), else the task fails."""
+        self._refused_count += 1
+        policy = self._chain.policy
+        policy.counts.failures += 1
+        policy.counts.last_error_ms = int(time.time() * 1000)
+        if not policy.tolerate:
+            raise error
+        policy.counts.skipped += 1
+        if policy.log_errors:
+            policy.counts.logged += 1
+            log.error("%s The record is skipped.", error)
+
+    def _follow_pause(self) -> None:
+        if self._control.paused == self._paused:
+            return
+        self._paused = self._control.paused
+        if self._paused and self._producer is not None:
+            self._drain(self._producer, self._commit_interval)
+            self._store_acknowledged()
+        self._report.tell()
+        self._control.send(Paused(self._paused))
+
+    def _drain(self, producer: BatchProducer, seconds: float) -> None:
+        deadline = time.monotonic() + seconds
+        while not producer.drain(_DRAIN_SLICE_S) and time.monotonic() < deadline:
+            self._control.check()
+        for positions in producer.acknowledged():
+            self._acknowledged.update(positions)
+
+    # The end.
+
+    def _finish(self) -> None:
+        """Store what is acknowledged, and stop the task, each whatever became of the others."""
+        errors: list[Exception] = []
+        for step in (self._last_store, self._task.stop, self._chain.close, self._close_producer):
+            try:
+                step()
+            except Exception as error:  # plug-ins raise anything
+                errors.append(error)
+        self._report.tell()
+        for failed in errors:
+            log.error("While stopping: %s: %s", type(failed).__name__, failed, exc_info=failed)
+
+    def _last_store(self) -> None:
+        if self._producer is None:
+            return
+        try:
+            self._producer.drain(self._graceful * _DRAIN_SHARE)
+        finally:
+            for positions in self._producer.acknowledged():
+                self._acknowledged.update(positions)
+            if self._control.owned():
+                self._store_acknowledged()
+
+    def _close_producer(self) -> None:
+        if self._producer is not None:
+            self._producer.close()
+
+
+def _positions(batch: SourceBatch) -> Positions:
+    """Where reading goes on after a batch, for each source partition in it."""
+    if batch.source_partitions.constant:
+        partition = dict(batch.source_partitions[0])
+        return {_canonical(partition): (partition, dict(batch.source_offsets[-1]))}
+    last: dict[Any, tuple[Mapping[str, Any], Mapping[str, Any]]] = {}
+    for partition, offset in zip(batch.source_partitions, batch.source_offsets, strict=True):
+        last[_identity(partition)] = (partition, offset)
+    return {_canonical(p): (dict(p), dict(offset)) for p, offset in last.values()}
+
+
+def _identity(partition: Mapping[str, Any]) -> Any:
+    try:
+        return frozenset(partition.items())
+    except TypeError:  # nested values
+        return _canonical(partition)
+
+
+def _canonical(partition: Mapping[str, Any]) -> str:
+    return json.dumps(partition, sort_keys=True, default=str)

@@ -1,0 +1,229 @@
+"""The process of one task: makes the task, its clients and its chain from the specification, runs the loop, tells how
+it ended.
+
+Nothing of a plug-in is imported before this process has begun, and nothing of it runs anywhere else (P6).
+"""
+
+from __future__ import annotations
+
+import gc
+import logging
+import re
+import signal
+import socket
+import sys
+import traceback
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from connect import settings
+from connect.api.sink import SinkTask
+from connect.api.source import SourceTask
+from connect.errors import ConfigError, ConnectError, RetriableError
+from connect.kafka.client_settings import task_client_settings
+from connect.kafka.consume import ROWS_PER_BATCH, BatchConsumer, RebalanceListener
+from connect.kafka.produce import BatchProducer, DeliveryError
+from connect.pipeline import Chain, sink_chain, source_chain
+from connect.plugins import Plugins
+from connect.telemetry.metrics import Registry
+from connect.telemetry.redaction import RedactingFilter, Redactor
+from connect.worker import guard, messages
+from connect.worker.channel import Channel
+from connect.worker.contexts import PolicyReporter, SinkContext, SourceContext
+from connect.worker.control import Control
+from connect.worker.lease import Lease
+from connect.worker.progress import ProgressReport
+from connect.worker.sink_loop import SinkLoop
+from connect.worker.source_loop import SourceLoop
+
+log = logging.getLogger("connect.worker")
+
+#: What a task process reads of the worker's configuration itself.
+WORKER_SETTINGS = settings.define(
+    settings.Long("offset.flush.interval.ms", default=60_000, validator=settings.at_least(1)),
+    settings.Long("offset.flush.timeout.ms", default=5_000, validator=settings.at_least(1)),
+    settings.Long("task.shutdown.graceful.timeout.ms", default=5_000, validator=settings.at_least(1)),
+)
+
+
+def main(spec: bytes, end: socket.socket, server: int | None) -> None:
+    """Run a task to its end.
+
+    Args:
+        spec: an encoded `TaskSpec`.
+        end: this process's end of the control pipe.
+        server: the fork server's process, with which this one dies.
+    """
+    if server is not None:
+        guard.die_with(server)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C in a terminal is for the worker, which then stops us
+    _tune_collector()
+    import msgspec
+
+    task = msgspec.msgpack.decode(spec, type=messages.TaskSpec)
+    channel = Channel(end)
+    redactor = Redactor()
+    redactor.remember(task.secrets)
+    _send_logs(channel, task, redactor)
+    control = Control(channel, Lease(task.lease_until), paused=task.paused)
+    control.start()
+    try:
+        _run(task, control)
+    except BaseException as error:
+        summary = redactor.redact(" ".join(str(error).split()) or type(error).__name__)
+        if not isinstance(error, ConnectError):
+            summary = f"{type(error).__name__}: {summary}"
+        trace = redactor.redact("".join(traceback.format_exception(error)))
+        channel.send(messages.Failed(summary, trace, isinstance(error, RetriableError)))
+    else:
+        channel.send(messages.Stopped())
+
+
+def _run(task: messages.TaskSpec, control: Control) -> None:
+    worker = WORKER_SETTINGS.parse(task.worker_config)
+    plugins = Plugins.discover([Path(folder) for folder in task.plugin_path])
+    registry = Registry()
+    metrics = registry.labelled(connector=task.connector, task=str(task.task))
+    plugin = load_class(task.task_class, task.folder)()
+
+    def started() -> None:
+        gc.collect()
+        gc.freeze()  # what lives now lives as long as the task: the collector need not look at it again
+        control.send(messages.Running(control.paused))
+
+    if task.kind == "source":
+        if not isinstance(plugin, SourceTask):
+            raise ConnectError(f"{task.task_class} is no SourceTask. A source connector's task class extends it.")
+        plugin.context = SourceContext(task.connector, task.task, task.config, metrics, control)
+        chain = source_chain(plugins, task.worker_config, task.connector_config, control.sleep)
+        source = _source_loop(task, plugin, chain, control, registry, worker)
+        source.run(started)
+    else:
+        if not isinstance(plugin, SinkTask):
+            raise ConnectError(f"{task.task_class} is no SinkTask. A sink connector's task class extends it.")
+        chain = sink_chain(plugins, task.worker_config, task.connector_config, control.sleep)
+        reporter = PolicyReporter(chain.policy, type(plugin).__name__) if chain.policy.tolerate else None
+        context = SinkContext(task.connector, task.task, task.config, metrics, reporter)
+        plugin.context = context
+        sink = _sink_loop(task, plugin, chain, control, registry, worker)
+        context.loop = sink
+        sink.run(started)
+
+
+def _source_loop(
+    task: messages.TaskSpec,
+    plugin: SourceTask,
+    chain: Chain,
+    control: Control,
+    registry: Registry,
+    worker: settings.Config,
+) -> SourceLoop:
+    clients = task_client_settings("producer", task.worker_config, task.connector_config)
+    for warning in clients.warnings:
+        log.warning("%s", warning)
+
+    def make_producer(refused: Callable[[DeliveryError, Any], None]) -> BatchProducer:
+        return BatchProducer(clients.librdkafka, control.check, refused)
+
+    loop: SourceLoop
+    loop = SourceLoop(
+        plugin,
+        task.config,
+        chain,
+        make_producer,
+        control,
+        ProgressReport(control, registry, lambda report: loop.measure(report)),  # noqa: PLW0108 - the loop is made here
+        lambda entries: control.store_offsets(entries, worker["offset.flush.timeout.ms"] / 1000),
+        worker["offset.flush.interval.ms"] / 1000,
+        worker["task.shutdown.graceful.timeout.ms"] / 1000,
+    )
+    return loop
+
+
+def _sink_loop(
+    task: messages.TaskSpec,
+    plugin: SinkTask,
+    chain: Chain,
+    control: Control,
+    registry: Registry,
+    worker: settings.Config,
+) -> SinkLoop:
+    clients = task_client_settings("consumer", task.worker_config, task.connector_config)
+    for warning in clients.warnings:
+        log.warning("%s", warning)
+    topics = subscription(task.connector_config)
+    rows = clients.runtime.get("max.poll.records", ROWS_PER_BATCH)
+
+    def make_consumer(listener: RebalanceListener) -> BatchConsumer:
+        return BatchConsumer(clients.librdkafka, topics, listener, rows)
+
+    loop: SinkLoop
+    loop = SinkLoop(
+        plugin,
+        task.config,
+        chain,
+        make_consumer,
+        control,
+        ProgressReport(control, registry, lambda report: loop.measure(report)),  # noqa: PLW0108 - the loop is made here
+        worker["offset.flush.interval.ms"] / 1000,
+    )
+    return loop
+
+
+def subscription(connector: Mapping[str, str]) -> list[str] | re.Pattern[str]:
+    """What a sink consumes: `topics` or `topics.regex`.
+
+    Raises:
+        ConfigError: neither or both are given, or the pattern is broken.
+    """
+    topics = [name.strip() for name in connector.get("topics", "").split(",") if name.strip()]
+    pattern = connector.get("topics.regex", "")
+    if bool(topics) == bool(pattern):
+        raise ConfigError("topics", "give either topics or topics.regex, and not both.")
+    try:
+        return topics or re.compile(pattern)
+    except re.error as error:
+        raise ConfigError("topics.regex", f'"{pattern}" is no valid pattern: {error}.') from None
+
+
+def load_class(target: str, folder: str | None) -> type[Any]:
+    """Import "module:Class", from a plug-in's folder where it has one."""
+    from importlib import import_module
+
+    if folder and folder not in sys.path:
+        sys.path.insert(0, folder)
+    module, _, name = target.partition(":")
+    found: Any = import_module(module)
+    for part in name.split("."):
+        found = getattr(found, part)
+    return found  # type: ignore[no-any-return]
+
+
+def _tune_collector() -> None:
+    # Batches make and drop millions of objects without cycles; at Python's thresholds the collector would look at
+    # all of
+    # them again and again (measured: up to ten times the cost on big lists).
+    gc.set_threshold(100_000, 20, 100)
+
+
+class _LogToWorker(logging.Handler):
+    def __init__(self, channel: Channel) -> None:
+        super().__init__()
+        self._channel = channel
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            self._channel.send(
+                messages.Log(record.levelno, record.name, record.getMessage(), record.exc_text, record.created)
+            )
+        except OSError:
+            pass  # the worker is gone, and this process with it in a moment
+
+
+def _send_logs(channel: Channel, task: messages.TaskSpec, redactor: Redactor) -> None:
+    handler = _LogToWorker(channel)
+    handler.addFilter(RedactingFilter(redactor))
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(task.log_level)
