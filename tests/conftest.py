@@ -1,6 +1,8 @@
 """What all tests share: the seed, the broker, and the account of servers that could not be had."""
 
 import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NoReturn
 
@@ -38,15 +40,19 @@ def broker(
     """One real Kafka broker for the whole run, with `.bootstrap_servers`. Use topic names of your own."""
     from connect.jvm.jars import JarsUnavailable
     from connect.jvm.java import JavaNotFound
-    from connect.kafka.broker import ensure_running, stop
+    from connect.kafka.broker import ensure_running
 
     data = tmp_path_factory.mktemp("broker")
     try:
         running = ensure_running(data, port=0)
     except (JavaNotFound, JarsUnavailable) as error:
         cannot_have("Kafka broker", error)
-    yield running
-    stop(data)
+    # The broker outlives whoever started it. This one stops it when our end of the pipe closes, even if we are killed.
+    code = (
+        "import pathlib, sys; from connect.kafka.broker import stop; sys.stdin.read(); stop(pathlib.Path(sys.argv[1]))"
+    )
+    with subprocess.Popen([sys.executable, "-c", code, data], stdin=subprocess.PIPE, start_new_session=True):
+        yield running
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

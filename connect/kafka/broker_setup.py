@@ -164,7 +164,8 @@ def format_once(java: Path, classpath: str, data: Path) -> None:
         check=False,
     )
     if done.returncode:
-        raise BrokerError(_reason(done.stdout + done.stderr, data) or f"Kafka cannot format {data}: {done.stderr}")
+        text = done.stdout + done.stderr
+        raise BrokerError(_known(text, data) or f"Kafka refuses to format {data}: {_cause(text)}")
 
 
 def launch(java: Path, classpath: str, data: Path, alive: IO[str]) -> None:
@@ -195,10 +196,11 @@ def explain(data: Path) -> str:
     """Why the broker of this folder ended, in one line, from its log."""
     log = log_of(data)
     text = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
-    return _reason(text, data) or f"The broker ended. Its log says why: {log}"
+    return _known(text, data) or f"The broker ended: {_cause(text)} (log: {log})"
 
 
-def _reason(text: str, data: Path) -> str | None:
+def _known(text: str, data: Path) -> str | None:
+    """What to do about a trouble that is known by its words."""
     if "No space left on device" in text or "Disk quota exceeded" in text:
         return f"The broker ended because the disk of {data} is full. Make room, or choose another folder with --data"
     if "Address already in use" in text:
@@ -207,8 +209,16 @@ def _reason(text: str, data: Path) -> str | None:
         return f"Another Kafka uses {_logs(data)}. Stop it, or choose another folder with --data"
     if "UnsupportedClassVersionError" in text:
         return "This Java is too old for Kafka. Install Java 17 or newer and set JAVA_HOME"
-    errors = re.findall(r"^.*(?:ERROR|Exception(?: in thread)?|Error occurred)\b.*$", text, re.MULTILINE)
-    return f"The broker ended: {errors[0].strip()[:300]} (log: {log_of(data)})" if errors else None
+    return None
+
+
+def _cause(text: str) -> str:
+    """The line that comes nearest to the reason: the innermost exception, or else the first error."""
+    innermost = re.findall(r"^Caused by: (.+)$", text, re.MULTILINE)[-1:]
+    raised = re.findall(r"^(?:Exception in thread \S+ )?((?:\w+\.)+\w*(?:Exception|Error)\b.*)$", text, re.MULTILINE)
+    logged = re.findall(r"^.*\bERROR\b.*$", text, re.MULTILINE)
+    lines = [*innermost, *raised, *logged, *reversed(text.splitlines()), "it said nothing"]
+    return str(lines[0]).strip()[:300]
 
 
 def _properties_file(data: Path) -> Path:

@@ -159,7 +159,15 @@ def test_a_disk_without_room_is_named_before_anything_is_written(data, monkeypat
     assert not (data / "kafka").exists()
 
 
+def test_a_setting_that_kafka_refuses_is_named(data):
+    with pytest.raises(BrokerError, match=r"^Kafka refuses to format .*num\.io\.threads: Not a number"):
+        ensure_running(data, port=0, settings={"num.io.threads": "none"})
+    assert not (data / "broker.log").exists()
+
+
 def test_a_broker_that_ends_while_it_starts_is_explained_by_its_log(data):
+    ensure_running(data, port=0)
+    stop(data)
     with pytest.raises(BrokerError, match=r"^The broker ended: .*num\.io\.threads.* \(log: .*broker\.log\)$"):
         ensure_running(data, port=0, settings={"num.io.threads": "none"})
     assert status(data) is None

@@ -19,7 +19,12 @@ from connect.kafka import broker_setup as setup
         ("Failed to acquire lock on file .lock in /x", "Another Kafka uses .* Stop it"),
         ("java.lang.UnsupportedClassVersionError: kafka/Kafka", "Install Java 17 or newer"),
         ("12:00 ERROR Kafka - Something new\nmore", "The broker ended: 12:00 ERROR Kafka - Something new .log: "),
-        ("Killed", "Its log says why: .*broker.log"),
+        (
+            "12:00 ERROR Exiting\nx.y.ConfigException: No number\n\tat z",
+            "The broker ended: x.y.ConfigException: No number",
+        ),
+        ("ERROR e\nx.AException: a\n\tat b\nCaused by: x.BError: b\n", "The broker ended: x.BError: b .log: "),
+        ("Killed", "The broker ended: Killed .log: .*broker.log"),
     ],
 )
 def test_a_log_is_explained_in_one_line(tmp_path, logged, said):
