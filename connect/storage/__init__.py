@@ -1,1 +1,18 @@
 """Where configurations, offsets and states are kept."""
+
+from connect.storage.file_offsets import FileOffsetStore
+from connect.storage.memory_offsets import MemoryOffsetStore
+from connect.storage.offsets import OffsetStore, OffsetStoreError
+from connect.storage.status import ConnectorStatus, MemoryStatusStore, State, Status, TaskStatus
+
+__all__ = [
+    "ConnectorStatus",
+    "FileOffsetStore",
+    "MemoryOffsetStore",
+    "MemoryStatusStore",
+    "OffsetStore",
+    "OffsetStoreError",
+    "State",
+    "Status",
+    "TaskStatus",
+]

@@ -1,0 +1,107 @@
+"""Where source connectors got to: what an offset store is, and how its keys look.
+
+A key is JSON without spaces, `["orders",{"filename":"a.txt"}]`, byte for byte as a Java worker writes it: a
+partition's entries in their own order. Two partitions with the same entries are the same partition in whatever order
+they are; Java takes them for two.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from connect.data.text import java_double
+from connect.errors import ConnectError, DataError
+
+Partition = Mapping[str, Any]
+Offset = Mapping[str, Any]
+
+
+class OffsetStoreError(ConnectError):
+    """Offsets cannot be read or written: where, and what to do about it."""
+
+
+class OffsetStore(ABC):
+    """Keeps for each source partition of each connector the offset from which reading goes on.
+
+    Safe to use from many threads. Partitions and offsets are flat: names with text, numbers, booleans, bytes or None.
+    Bytes come back as base64 text, as they do in Java.
+
+    Source: Kafka Connect's OffsetBackingStore and OffsetStorageReader (KIP-26).
+    """
+
+    @abstractmethod
+    def get(self, connector: str, partitions: Sequence[Partition]) -> list[Offset | None]:
+        """The stored offset of each partition, None where there is none."""
+
+    @abstractmethod
+    def set(self, connector: str, entries: Sequence[tuple[Partition, Offset | None]]) -> None:
+        """Store offsets, all or none; None forgets a partition. Durable on return.
+
+        Raises:
+            OffsetStoreError: they could not be stored; nothing has changed.
+            DataError: a partition or an offset holds what JSON cannot say.
+        """
+
+    @abstractmethod
+    def all(self, connector: str) -> list[tuple[Partition, Offset]]:
+        """Every stored partition of a connector with its offset."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of files and connections. Nothing is lost by not calling it."""
+
+
+def key(connector: str, partition: Partition) -> bytes:
+    """The key of a source partition as Java writes it to the offsets topic and file. DataError as in `set`."""
+    return f"[{_text(connector)},{to_json(partition)}]".encode()
+
+
+def identity(partition: Partition) -> str:
+    """The same for two partitions that are the same."""
+    return to_json({name: partition[name] for name in sorted(partition)})
+
+
+def to_json(value: Any) -> str:
+    """JSON as Kafka's JsonConverter writes it without a schema: no spaces, bytes as base64, Java's numbers."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "true" if value else "false"
+        case int():
+            return str(value)
+        case float():
+            return java_double(value) if math.isfinite(value) else f'"{java_double(value)}"'
+        case str():
+            return _text(value)
+        case bytes() | bytearray() | memoryview():
+            return f'"{base64.b64encode(value).decode()}"'
+        case Mapping():
+            return "{" + ",".join(f"{_name(name)}:{to_json(one)}" for name, one in value.items()) + "}"
+        case list() | tuple():
+            return "[" + ",".join(map(to_json, value)) + "]"
+    raise DataError(
+        f"A source partition or offset holds a {type(value).__name__}. "
+        "It may hold text, numbers, booleans, bytes and None."
+    )
+
+
+def _name(name: Any) -> str:
+    if not isinstance(name, str):
+        raise DataError(f"A source partition or offset has the {type(name).__name__} {name} for a name. Use text.")
+    return _text(name)
+
+
+def _text(text: str) -> str:
+    # Java writes control characters with capital digits.
+    return re.sub(r"(?<!\\)((?:\\\\)*)\\u00(..)", _capitals, json.dumps(text, ensure_ascii=False))
+
+
+def _capitals(match: re.Match[str]) -> str:
+    return f"{match[1]}\\u00{match[2].upper()}"

@@ -1,0 +1,140 @@
+"""The state of every connector and task, and waiting for one."""
+
+from __future__ import annotations
+
+import enum
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from connect.telemetry.redaction import Redactor, redactor
+
+
+class State(enum.Enum):
+    """What a connector or task does, by the names that the REST API shows."""
+
+    UNASSIGNED = "UNASSIGNED"
+    RUNNING = "RUNNING"
+    PAUSED = "PAUSED"
+    STOPPED = "STOPPED"
+    FAILED = "FAILED"
+    RESTARTING = "RESTARTING"
+    DESTROYED = "DESTROYED"
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectorStatus:
+    """How a connector is.
+
+    Attributes:
+        connector: its name.
+        state: what it does.
+        worker_id: where, ``host:port``.
+        trace: why it FAILED, else None.
+        generation: of the group when this was said; 0 in standalone mode.
+        version: of the plug-in, None when it says none.
+    """
+
+    connector: str
+    state: State
+    worker_id: str
+    trace: str | None = None
+    generation: int = 0
+    version: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TaskStatus:
+    """How a task is. The attributes are those of `ConnectorStatus`; `task` is its number."""
+
+    connector: str
+    task: int
+    state: State
+    worker_id: str
+    trace: str | None = None
+    generation: int = 0
+    version: str | None = None
+
+
+Status = ConnectorStatus | TaskStatus
+
+
+class MemoryStatusStore:
+    """Statuses that last as long as the worker. Safe to use from many threads. Traces are kept without secrets."""
+
+    def __init__(self, secrets: Redactor = redactor) -> None:
+        self._secrets = secrets
+        self._connectors: dict[str, ConnectorStatus] = {}
+        self._tasks: dict[str, dict[int, TaskStatus]] = {}
+        self._listeners: list[Callable[[Status], None]] = []
+        self._changed = threading.Condition()
+
+    def put(self, status: Status) -> None:
+        """Replace what was known. Tells the listeners, in this thread."""
+        if status.trace is not None:
+            status = replace(status, trace=self._secrets.redact(status.trace))
+        with self._changed:
+            if isinstance(status, TaskStatus):
+                self._tasks.setdefault(status.connector, {})[status.task] = status
+            else:
+                self._connectors[status.connector] = status
+            listeners = list(self._listeners)
+            self._changed.notify_all()
+        for listener in listeners:
+            listener(status)
+
+    def connector(self, name: str) -> ConnectorStatus | None:
+        """How a connector is, None when nothing is known."""
+        with self._changed:
+            return self._connectors.get(name)
+
+    def connectors(self) -> list[str]:
+        """The names of all connectors of which something is known."""
+        with self._changed:
+            return sorted(self._connectors.keys() | self._tasks.keys())
+
+    def tasks(self, connector: str) -> list[TaskStatus]:
+        """How the tasks of a connector are, in order of their numbers."""
+        with self._changed:
+            return [status for _, status in sorted(self._tasks.get(connector, {}).items())]
+
+    def forget(self, connector: str, task: int | None = None) -> None:
+        """Drop one task, or a connector with all its tasks."""
+        with self._changed:
+            if task is not None:
+                self._tasks.get(connector, {}).pop(task, None)
+            else:
+                self._connectors.pop(connector, None)
+                self._tasks.pop(connector, None)
+            self._changed.notify_all()
+
+    def listen(self, listener: Callable[[Status], None]) -> Callable[[], None]:
+        """Call with each status from now on; must be quick and not raise. Returns how to end that."""
+        with self._changed:
+            self._listeners.append(listener)
+
+        def end() -> None:
+            with self._changed:
+                if listener in self._listeners:
+                    self._listeners.remove(listener)
+
+        return end
+
+    def wait(self, condition: Callable[[MemoryStatusStore], bool], timeout: float) -> bool:
+        """Wait until the condition holds of this store, at most `timeout` seconds. Returns whether it does.
+
+        It is asked after each change, with the store locked: it must be quick and only read.
+        """
+        with self._changed:
+            return self._changed.wait_for(lambda: condition(self), timeout)
+
+    def wait_for_state(self, state: State, connector: str, task: int | None = None, *, timeout: float) -> bool:
+        """Wait until a connector, or one of its tasks, is in this state."""
+
+        def reached(store: MemoryStatusStore) -> bool:
+            if task is None:
+                found = store.connector(connector)
+                return found is not None and found.state is state
+            return any(status.task == task and status.state is state for status in store.tasks(connector))
+
+        return self.wait(reached, timeout)
