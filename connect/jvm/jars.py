@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from connect.jvm import fetch
-from connect.jvm.cache import cache_folder
+from connect.jvm.cache import cache_path
 
 SUMS = Path(__file__).parent / "sums"
 
@@ -76,8 +76,9 @@ def resolve(name: str, say: Say | None = None) -> list[Path]:
     """
     jars = read_set(name)
     say = say or _to_stderr
+    cache = cache_path("jars")
     try:
-        cache = cache_folder("jars")
+        cache.mkdir(parents=True, exist_ok=True)
         if not all(map(_cached(cache), jars)):
             with _locked(cache, say):
                 # Whoever held the lock before may have fetched them meanwhile.
@@ -86,11 +87,10 @@ def resolve(name: str, say: Say | None = None) -> list[Path]:
                     _fetch(name, missing, cache, say)
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            where = error.filename or "the cache"
-            raise JarsUnavailable(
-                f"The disk is full ({where}): no room for the jars of {name}, about 50 MB."
-            ) from error
-        raise JarsUnavailable(f"The jars of {name} cannot be kept: {error}.") from error
+            advice = "The disk is full: make room for about 50 MB, or choose another cache with XDG_CACHE_HOME"
+        else:
+            advice = f"{error.strerror or error}. Choose another cache with XDG_CACHE_HOME"
+        raise JarsUnavailable(f"The jars of {name} cannot be kept in {cache}. {advice}") from error
     return [cache / jar.group / jar.name for jar in jars]
 
 

@@ -11,7 +11,7 @@ import tempfile
 import warnings
 from pathlib import Path
 
-from connect.jvm.cache import cache_folder
+from connect.jvm.cache import cache_path
 
 # Java wants a password on a store; it protects nothing, the certificates are public.
 PASSWORD = "changeit"  # noqa: S105
@@ -39,8 +39,9 @@ def jvm_options() -> list[str]:
 def truststore(bundle: Path) -> Path:
     """A PKCS12 store with the certificates of a PEM bundle, kept in the cache under the bundle's hash."""
     pem = bundle.read_bytes()
-    store = cache_folder("truststores") / f"{hashlib.sha256(pem).hexdigest()[:16]}.p12"
+    store = cache_path("truststores") / f"{hashlib.sha256(pem).hexdigest()[:16]}.p12"
     if not store.exists():
+        store.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=store.parent, delete=False) as file:
             file.write(_pkcs12(pem))
         Path(file.name).replace(store)

@@ -97,7 +97,14 @@ def test_without_any_tool_the_error_says_what_to_install(tools):
 
 def test_a_full_disk_is_named(tools):
     tools(jgo=OSError(errno.ENOSPC, "No space left on device", "/somewhere"))
-    with pytest.raises(JarsUnavailable, match="disk is full"):
+    with pytest.raises(JarsUnavailable, match="cannot be kept in .*/cache/.* disk is full: make room"):
+        resolve("demo", quiet)
+
+
+def test_a_cache_that_cannot_be_made_is_named(tools, tmp_path):
+    tools(jgo=CONTENT)
+    (tmp_path / "cache").touch()
+    with pytest.raises(JarsUnavailable, match="cannot be kept in .*/cache/.* Not a directory"):
         resolve("demo", quiet)
 
 
