@@ -23,25 +23,27 @@ _CONNECTORS = [
     ),
 ]
 
+_CONVERTERS = [
+    "storage.StringConverter",
+    "json.JsonConverter",
+    "converters.ByteArrayConverter",
+    "converters.BooleanConverter",
+    "converters.ShortConverter",
+    "converters.IntegerConverter",
+    "converters.LongConverter",
+    "converters.FloatConverter",
+    "converters.DoubleConverter",
+]
+
 _OTHERS = [
-    (PluginKind.CONVERTER, "org.apache.kafka.connect.storage.StringConverter", "connect.converters:StringConverter"),
-    (PluginKind.CONVERTER, "org.apache.kafka.connect.json.JsonConverter", "connect.converters:JsonConverter"),
+    # Each converter takes headers as well, as in Java.
     *(
-        (PluginKind.CONVERTER, f"org.apache.kafka.connect.converters.{name}", f"connect.converters:{name}")
-        for name in (
-            "ByteArrayConverter",
-            "BooleanConverter",
-            "ShortConverter",
-            "IntegerConverter",
-            "LongConverter",
-            "FloatConverter",
-            "DoubleConverter",
+        (kind, f"org.apache.kafka.connect.{name}", f"connect.converters:{name.partition('.')[2]}")
+        for kind, names in (
+            (PluginKind.CONVERTER, _CONVERTERS),
+            (PluginKind.HEADER_CONVERTER, ["storage.SimpleHeaderConverter", *_CONVERTERS]),
         )
-    ),
-    (
-        PluginKind.HEADER_CONVERTER,
-        "org.apache.kafka.connect.storage.SimpleHeaderConverter",
-        "connect.converters:SimpleHeaderConverter",
+        for name in names
     ),
     (PluginKind.CONFIG_PROVIDER, f"{_PROVIDER}.FileConfigProvider", "connect.settings.providers:FileConfigProvider"),
     (

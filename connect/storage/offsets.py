@@ -8,7 +8,6 @@ they are; Java takes them for two.
 from __future__ import annotations
 
 import base64
-import json
 import math
 import re
 from abc import ABC, abstractmethod
@@ -99,9 +98,17 @@ def _name(name: Any) -> str:
 
 
 def _text(text: str) -> str:
-    # Java writes control characters with capital digits.
-    return re.sub(r"(?<!\\)((?:\\\\)*)\\u00(..)", _capitals, json.dumps(text, ensure_ascii=False))
+    return f'"{_ESCAPED.sub(_escape, text)}"'
 
 
-def _capitals(match: re.Match[str]) -> str:
-    return f"{match[1]}\\u00{match[2].upper()}"
+# What Java escapes: quotes, control characters, and what needs two of its characters. Half of such a pair is how Python
+# has a byte of a file name that is no text; it has to come back as it was.
+_ESCAPED = re.compile(r'["\\\x00-\x1f\ud800-\udfff\U00010000-\U0010ffff]')
+_SHORT = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+
+def _escape(match: re.Match[str]) -> str:
+    if short := _SHORT.get(match[0]):
+        return short
+    units = match[0].encode("utf-16-be", "surrogatepass").hex().upper()
+    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))

@@ -59,6 +59,7 @@ def test_a_connector_of_ours_answers_to_its_java_names_and_to_its_python_name(na
         (PluginKind.CONVERTER, "org.apache.kafka.connect.json.JsonConverter", "connect.converters:JsonConverter"),
         (PluginKind.CONVERTER, "Json", "connect.converters:JsonConverter"),
         (PluginKind.HEADER_CONVERTER, "Simple", "connect.converters:SimpleHeaderConverter"),
+        (PluginKind.HEADER_CONVERTER, "StringConverter", "connect.converters:StringConverter"),
         (PluginKind.CONFIG_PROVIDER, "EnvVar", "connect.settings.providers:EnvVarConfigProvider"),
         (PluginKind.OVERRIDE_POLICY, "Principal", "connect.api.policy:PrincipalOverrides"),
     ],

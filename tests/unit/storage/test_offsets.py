@@ -31,6 +31,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[OffsetStor
         ("X", {"p": "\x1f"}, b'["X",{"p":"\\u001F"}]'),
         ("X", {"p": "\\u001f"}, b'["X",{"p":"\\\\u001f"}]'),
         ("X", {"p": b"\x00\xff", "q": 1e10}, b'["X",{"p":"AP8=","q":1.0E10}]'),
+        ("X", {"p": "\U0001f600"}, b'["X",{"p":"\\uD83D\\uDE00"}]'),
         ("X", {}, b'["X",{}]'),
     ],
 )
@@ -60,6 +61,15 @@ def test_offsets_are_got_set_and_forgotten_by_connector_and_partition(store: Off
     assert store.all("a") == [({"f": "1", "g": 2}, {"position": 3})]
     assert store.all("b") == [({"f": "2"}, {"position": 20})]
     assert store.all("c") == []
+
+
+@pytest.mark.parametrize("name", ["\x00\x1f\x7f\\", "\U0001f600", "\udcff.txt", "\u2028 \"'"])
+def test_any_text_comes_back_as_it_was_also_a_file_name_that_is_no_text(tmp_path: Path, name: str) -> None:
+    for offset in ({"name": name}, None):
+        store = FileOffsetStore(tmp_path / "offsets")
+        assert store.get("a", [{"f": name}]) == ([None] if offset else [{"name": name}])
+        store.set("a", [({"f": name}, {"name": name})])
+        store.close()
 
 
 def test_what_json_cannot_say_is_refused_and_nothing_of_it_is_stored(store: OffsetStore) -> None:
