@@ -1,6 +1,7 @@
 """The converters that come with the runtime: JSON, text, bytes, numbers, and headers by inference."""
 
 from connect.converters.bytes import ByteArrayConverter
+from connect.converters.json_converter import JsonConverter
 from connect.converters.numbers import (
     BooleanConverter,
     DoubleConverter,
@@ -17,6 +18,7 @@ __all__ = [
     "DoubleConverter",
     "FloatConverter",
     "IntegerConverter",
+    "JsonConverter",
     "LongConverter",
     "ShortConverter",
     "StringConverter",

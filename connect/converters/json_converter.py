@@ -1,0 +1,336 @@
+"""JsonConverter: values as JSON, alone or in an envelope with their schema.
+
+With `schemas.enable` a record reads ``{"schema":{...},"payload":...}``; without, it is the payload alone. KIP-301,
+KIP-481 (decimals as numbers), KIP-581 (defaults for null), KIP-1054 (one schema outside of the records).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal, InvalidOperation
+from itertools import chain
+from types import NoneType
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+from connect import settings
+from connect.api.converter import Converter, HeaderConverter, SchemaAndValue
+from connect.converters import json_schema
+from connect.converters.json_decode import Decoder, Inexact, schemaless
+from connect.converters.json_encode import Preparer, lines
+from connect.converters.json_text import read, read_at
+from connect.converters.kind import CONVERTER_TYPE, with_type
+from connect.data.column import Column, Plain
+from connect.data.headers import Headers
+from connect.data.schema import Schema
+from connect.data.values import Values
+from connect.errors import ConfigError, DataError
+from connect.settings import Config
+
+_PAYLOAD: Final = b'"payload":'
+_BEFORE_SCHEMA: Final = re.compile(r'[ \t\n\r]*\{[ \t\n\r]*"schema"[ \t\n\r]*:[ \t\n\r]*')
+_AFTER_SCHEMA: Final = re.compile(r'[ \t\n\r]*,[ \t\n\r]*"payload":')
+
+
+class JsonConverter(Converter, HeaderConverter):
+    """Converts between JSON and values, with or without schemas."""
+
+    settings = settings.define(
+        CONVERTER_TYPE,
+        settings.Boolean(
+            "schemas.enable",
+            default=True,
+            doc="Whether each record carries its schema: an object of schema and payload.",
+            importance=settings.Importance.HIGH,
+        ),
+        settings.Int(
+            "schemas.cache.size",
+            default=1000,
+            doc="How many schemas are remembered, so that they are not read or written anew for each record.",
+            importance=settings.Importance.HIGH,
+        ),
+        settings.String(
+            "schema.content",
+            default=None,
+            doc="A schema, in the form it has in the envelope, for all records that are read. They are then plain JSON "
+            "without an envelope. Only with schemas.enable.",
+            importance=settings.Importance.HIGH,
+        ),
+        settings.String(
+            "decimal.format",
+            default="BASE64",
+            doc="How decimals are written: BASE64 keeps every digit, NUMERIC is a JSON number. Both are read.",
+            importance=settings.Importance.LOW,
+            validator=settings.one_of("BASE64", "NUMERIC", ignore_case=True),
+        ),
+        settings.Boolean(
+            "replace.null.with.default",
+            default=True,
+            doc="Whether null becomes the default of a field that has one.",
+            importance=settings.Importance.LOW,
+        ),
+    )
+
+    def __init__(self) -> None:
+        self._take(self.settings.parse({CONVERTER_TYPE.name: "value"}))
+
+    def configure(self, config: Mapping[str, str], *, is_key: bool | None = None) -> None:
+        self._take(self.settings.parse(with_type(config, is_key)))
+
+    def _take(self, config: Config) -> None:
+        replace_null = config["replace.null.with.default"]
+        self._envelope: bool = config["schemas.enable"]
+        self._decoder = Decoder(replace_null)
+        numeric = config["decimal.format"].upper() == "NUMERIC"
+        self._preparer = Preparer(decimal_numeric=numeric, replace_null=replace_null)
+        size = max(1, config["schemas.cache.size"])
+        self._by_start: _Remembered[bytes, Schema | None] = _Remembered(size)
+        self._by_node: _Remembered[str, Schema | None] = _Remembered(size)
+        self._starts: _Remembered[Schema | None, bytes] = _Remembered(size)
+        self._declared: Schema | None = None
+        if self._envelope and config["schema.content"]:
+            try:
+                self._declared = self._schema_of(read(config["schema.content"].encode()))
+            except DataError as error:
+                raise ConfigError("schema.content", f"holds no schema. {error}") from None
+
+    def to_connect_data(self, topic: str, data: bytes | None, headers: Headers | None = None) -> SchemaAndValue:
+        values = self._to_connect([data])
+        return SchemaAndValue(values.schemas[0], values[0])
+
+    def to_connect_batch(self, topics: Column[str], data: Sequence[bytes | None]) -> Values:
+        return self._to_connect(data)
+
+    def from_connect_data(
+        self, topic: str, schema: Schema | None, value: Any, headers: Headers | None = None
+    ) -> bytes | None:
+        return self._from_connect(schema, [value])[0]
+
+    def from_connect_batch(self, topics: Column[str], values: Values) -> Sequence[bytes | None]:
+        if values.schemas.constant:
+            return self._from_connect(values.schemas[0] if len(values) else None, values.to_list())
+        items = values.to_list()
+        written: dict[int, bytes | None] = {}
+        for schema, rows in values.by_schema():
+            written.update(zip(rows, self._from_connect(schema, [items[row] for row in rows]), strict=True))
+        return [written[row] for row in range(len(items))]
+
+    def to_connect_header(self, topic: str, key: str, data: bytes | None) -> SchemaAndValue:
+        return self.to_connect_data(topic, data)
+
+    def from_connect_header(self, topic: str, key: str, schema: Schema | None, value: Any) -> bytes | None:
+        return self.from_connect_data(topic, schema, value)
+
+    # Reading.
+
+    def _to_connect(self, data: Sequence[bytes | None]) -> Values:
+        present = [item for item in data if item is not None]
+        if len(present) < len(data):
+            return self._with_tombstones(data, self._to_connect(present))
+        if not self._envelope:
+            return Values(_schemaless_values(present))
+        if self._declared is not None:
+            return Values(self._values_of(self._declared, present, _nodes), self._declared)
+        return self._of_envelopes(present)
+
+    def _with_tombstones(self, data: Sequence[bytes | None], present: Values) -> Values:
+        values, schemas = iter(present), iter(present.schemas)
+        rows = [None if item is None else next(values) for item in data]
+        if not self._envelope:
+            return Values(rows)
+        return Values(rows, Plain([None if item is None else next(schemas) for item in data]))
+
+    def _values_of(
+        self, schema: Schema | None, payloads: list[bytes], parse: Callable[[list[bytes]], list[Any]]
+    ) -> list[Any]:
+        if schema is None:
+            return [schemaless(node) for node in map(_exact, payloads)]
+        try:
+            values = self._decoder.column(schema, parse(payloads))
+        except Inexact:
+            values = self._decoder.column(schema, list(map(_exact, payloads)))
+        return values if isinstance(values, list) else list(values)
+
+    def _of_envelopes(self, data: list[bytes]) -> Values:
+        """Records that begin alike have the same schema: it is read once, and only their payloads are parsed."""
+        if not data:
+            return Values([])
+        first = _start_of(data[0])
+        if all([item.startswith(first) for item in data]):  # noqa: C419 - a list is faster here
+            found = self._of_group(first, data)
+            if found is not None:
+                return Values(found, self._by_start[first])
+        groups: dict[bytes, list[int]] = {}
+        for row, item in enumerate(data):
+            groups.setdefault(_start_of(item), []).append(row)
+        values: list[Any] = [None] * len(data)
+        schemas: list[Schema | None] = [None] * len(data)
+        for start, rows in groups.items():
+            found = self._of_group(start, [data[row] for row in rows])
+            if found is None:
+                for row in rows:
+                    schemas[row], values[row] = self._of_envelope(data[row])
+            else:
+                schema = self._by_start[start]
+                for row, value in zip(rows, found, strict=True):
+                    schemas[row], values[row] = schema, value
+        return Values(values, Plain(schemas))
+
+    def _of_group(self, start: bytes, data: list[bytes]) -> list[Any] | None:
+        """The values of records that all begin like this, or None where only looking at each as a whole will tell."""
+        if not (start in self._by_start or self._learn(start)):
+            return None
+        # What is left is the payload, if it is one JSON value and nothing else: the parser makes sure of it.
+        if not all([item[-1] == 0x7D for item in data]):  # noqa: C419 - a list is faster here
+            return None
+        length = len(start)
+        payloads = [item[length:-1] for item in data]
+        schema = self._by_start[start]
+        try:
+            if schema is None:
+                return _schemaless_values(payloads, list(map(_FAST.decode, payloads)))
+            return self._values_of(schema, payloads, lambda each: list(map(_FAST.decode, each)))
+        except _REFUSED:
+            return None
+
+    def _learn(self, start: bytes) -> bool:
+        """Read the schema in what comes before a payload; False when this is no beginning of an envelope."""
+        try:
+            text = start.decode()
+            before = _BEFORE_SCHEMA.match(text)
+            if before is None:
+                return False
+            node, end = read_at(text, before.end())
+            if _AFTER_SCHEMA.fullmatch(text, end) is None:
+                return False
+            self._by_start[start] = self._schema_of(node)
+        except (DataError, UnicodeDecodeError):
+            return False
+        return True
+
+    def _of_envelope(self, data: bytes) -> SchemaAndValue:
+        node = _exact(data)
+        if not isinstance(node, dict) or len(node) != 2 or "schema" not in node or "payload" not in node:
+            raise DataError(
+                'JsonConverter with schemas.enable requires "schema" and "payload" fields and may not contain '
+                "additional fields. If you are trying to deserialize plain JSON data, set schemas.enable=false in "
+                "your converter configuration."
+            )
+        schema = self._schema_of(node["schema"])
+        payload = node["payload"]
+        value = schemaless(payload) if schema is None else self._decoder.column(schema, [payload])[0]
+        return SchemaAndValue(schema, value)
+
+    def _schema_of(self, node: Any) -> Schema | None:
+        key = repr(node)
+        if key not in self._by_node:
+            self._by_node[key] = json_schema.from_json(node, lambda s, value: self._decoder.column(s, [value])[0])
+        return self._by_node[key]
+
+    # Writing.
+
+    def _from_connect(self, schema: Schema | None, items: list[Any]) -> list[bytes | None]:
+        if schema is None and NoneType in set(map(type, items)):
+            present = iter(self._from_connect(None, [item for item in items if item is not None]))
+            return [None if item is None else next(present) for item in items]
+        try:
+            text = lines(self._preparer.column(schema, items))
+        except RecursionError:
+            raise DataError("the value is nested too deeply, or holds itself.") from None
+        if self._envelope and items:
+            start = self._start(schema)
+            text = start + text[:-1].replace(b"\n", b"}\n" + start) + b"}\n"
+        rows: list[bytes | None] = text.split(b"\n")  # type: ignore[assignment]
+        rows.pop()
+        return rows
+
+    def _start(self, schema: Schema | None) -> bytes:
+        """What stands before a payload of this schema."""
+        if schema not in self._starts:
+            node = (
+                None if schema is None else json_schema.to_json(schema, lambda s, v: self._preparer.column(s, [v])[0])
+            )
+            self._starts[schema] = b'{"schema":' + lines([node])[:-1] + b"," + _PAYLOAD
+        return self._starts[schema]
+
+
+# Parsing. The fast parser is stricter than Java's and has floats; the exact ways come after it.
+
+_FAST: Final = msgspec.json.Decoder()
+
+
+def _digits(text: str) -> Decimal:
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        raise DataError("a number with so large an exponent is none that Java reads.") from None
+
+
+_DECIMALS: Final = msgspec.json.Decoder(float_hook=_digits)
+_REFUSED: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError, DataError)
+
+_ZEROS: Final = bytes(0x30 if 0x30 <= code <= 0x39 else code for code in range(256))
+_LOOK_TWICE: Final = (b"-0.", b"-0e", b"-0E")
+
+
+def _exact(data: bytes) -> Any:
+    """The parsed JSON with Decimal for float, in whatever form Java takes it."""
+    try:
+        return _DECIMALS.decode(data)
+    except _REFUSED:
+        return read(data)
+
+
+def _nodes(data: list[bytes]) -> list[Any]:
+    try:
+        return list(map(_FAST.decode, data))
+    except _REFUSED:
+        return list(map(_exact, data))
+
+
+def _schemaless_values(data: list[bytes], nodes: list[Any] | None = None) -> list[Any]:
+    """The values of JSON without a schema, some already parsed."""
+    if nodes is None:
+        try:
+            nodes = list(map(_FAST.decode, data))
+        except _REFUSED:
+            return [schemaless(_exact(item)) for item in data]
+    # What the fast parser reads in another way than Java: whole numbers beyond 64 bits, and minus zero.
+    joined = b"\n".join(data)
+    if any(sign in joined for sign in _LOOK_TWICE) or (
+        b"0" * 19 in joined.translate(_ZEROS) and not _fit_into_int64(nodes)
+    ):
+        return [schemaless(_exact(item)) for item in data]
+    return nodes
+
+
+def _fit_into_int64(values: Sequence[Any]) -> bool:
+    kinds = set(map(type, values))
+    numbers = [value for value in values if type(value) is int] if int in kinds else [0]
+    if min(numbers) < -(1 << 63) or max(numbers) >= 1 << 63:
+        return False
+    inner = [value if type(value) is list else value.values() for value in values if type(value) in (list, dict)]
+    return not inner or _fit_into_int64(list(chain.from_iterable(inner)))
+
+
+def _start_of(item: bytes) -> bytes:
+    return item[: item.find(_PAYLOAD) + len(_PAYLOAD)]
+
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class _Remembered(dict[K, V]):
+    """A dict that forgets its oldest entry when it is full."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self._size = size
+
+    def __setitem__(self, key: K, value: V) -> None:
+        if len(self) >= self._size and key not in self:
+            del self[next(iter(self))]
+        super().__setitem__(key, value)

@@ -1,0 +1,261 @@
+"""Values of parsed JSON by their schema, a column at a time.
+
+A column that is already as its schema wants it comes back untouched; that is what makes the good path fast. What JSON
+leaves open is done as in Kafka Connect: a number that is too big wraps, a text where a number belongs is 0.
+"""
+
+from __future__ import annotations
+
+import binascii
+import re
+import struct
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from itertools import chain, islice
+from math import copysign
+from types import NoneType
+from typing import Any, Final
+
+from connect.converters.json_text import MISSING
+from connect.data import logical
+from connect.data.schema import Schema, Type
+from connect.errors import DataError, SchemaError
+
+Column = Sequence[Any]
+
+
+class Inexact(Exception):
+    """The column holds a float where its exact decimal digits matter: parse again, keeping them."""
+
+
+_BITS: Final = {Type.INT8: 8, Type.INT16: 16, Type.INT32: 32, Type.INT64: 64}
+
+
+def schemaless(node: Any) -> Any:
+    """The value of exactly parsed JSON without a schema: whole numbers have 64 bits, all others are doubles."""
+    if isinstance(node, dict):
+        return {name: schemaless(item) for name, item in node.items()}
+    if isinstance(node, list):
+        return [schemaless(item) for item in node]
+    if isinstance(node, Decimal):
+        return _double(node)
+    if isinstance(node, int) and not isinstance(node, bool):
+        return _wrapped(node, 64)
+    return None if node is MISSING else node
+
+
+class Decoder:
+    """Makes values of columns of parsed JSON.
+
+    Args:
+        replace_null: whether null becomes the default of a schema that has one.
+    """
+
+    def __init__(self, replace_null: bool) -> None:
+        self._replace_null = replace_null
+
+    def column(self, schema: Schema, nodes: Column, *, in_struct: bool = False) -> Column:
+        """The values of these nodes; the very same sequence if nothing had to be changed.
+
+        Raises:
+            DataError: a node cannot be a value of this schema.
+            Inexact: see there. Never when nodes have Decimal for float.
+        """
+        kinds = set(map(type, nodes))
+        if NoneType in kinds:
+            return self._with_nulls(schema, nodes, in_struct)
+        if schema.name in _LOGICAL:
+            make = _LOGICAL[schema.name]
+            return [make(schema, node) for node in nodes]
+        match schema.type:
+            case Type.STRING:
+                values = nodes if kinds <= {str} else [node if type(node) is str else None for node in nodes]
+            case Type.INT8 | Type.INT16 | Type.INT32 | Type.INT64:
+                bits = _BITS[schema.type]
+                high = 1 << (bits - 1)
+                if kinds <= {int} and (not nodes or (min(nodes) >= -high and max(nodes) < high)):
+                    return nodes
+                return [_whole(node, bits) for node in nodes]
+            case Type.FLOAT64:
+                if kinds <= {float} and not (0.0 in nodes and any(map(_is_minus_zero, nodes))):
+                    return nodes
+                return [_double(node) for node in nodes]
+            case Type.FLOAT32:
+                return [_single(node) for node in nodes]
+            case Type.BOOLEAN:
+                return nodes if kinds <= {bool} else [node is True for node in nodes]
+            case Type.BYTES:
+                values = [_base64(node) if type(node) is str else None for node in nodes]
+            case Type.ARRAY:
+                return self._arrays(schema, nodes, in_struct)
+            case Type.MAP:
+                return self._maps(schema, nodes, in_struct)
+            case _:
+                return self._structs(schema, nodes)
+        if in_struct and not schema.optional and None in values:
+            raise DataError(f"something else than the JSON string that {schema.type.name} takes.")
+        return values
+
+    def _with_nulls(self, schema: Schema, nodes: Column, in_struct: bool) -> Column:
+        instead = None
+        if schema.default is not None and self._replace_null:
+            instead = schema.default
+        elif not schema.optional:
+            raise DataError(f"null where the schema requires a value of type {schema.type.name}.")
+        values = iter(self.column(schema, [node for node in nodes if node is not None], in_struct=in_struct))
+        return [instead if node is None else next(values) for node in nodes]
+
+    def _arrays(self, schema: Schema, nodes: Column, in_struct: bool) -> Column:
+        assert schema.value_schema is not None
+        # Java iterates over whatever has children: an object's values, nothing of a number.
+        lists = [n if type(n) is list else list(n.values()) if type(n) is dict else [] for n in nodes]
+        flat = list(chain.from_iterable(lists))
+        values = self._inner("element", schema.value_schema, flat, in_struct)
+        if values is flat:
+            return lists
+        rest = iter(values)
+        return [list(islice(rest, len(items))) for items in lists]
+
+    def _maps(self, schema: Schema, nodes: Column, in_struct: bool) -> Column:
+        assert schema.key_schema is not None
+        assert schema.value_schema is not None
+        if schema.key_schema.type is Type.STRING:
+            if not set(map(type, nodes)) <= {dict}:
+                raise DataError("a map with string keys must be a JSON object.")
+            flat = list(chain.from_iterable(map(dict.values, nodes)))
+            values = self._inner("map value", schema.value_schema, flat, in_struct)
+            if values is flat:
+                return nodes
+            rest = iter(values)
+            return [dict(zip(node, islice(rest, len(node)), strict=True)) for node in nodes]
+        return [self._map_of_pairs(schema, node, in_struct) for node in nodes]
+
+    def _map_of_pairs(self, schema: Schema, node: Any, in_struct: bool) -> dict[Any, Any]:
+        assert schema.key_schema is not None
+        assert schema.value_schema is not None
+        if type(node) is not list or not all(type(pair) is list and len(pair) == 2 for pair in node):
+            raise DataError("a map with keys that are no strings must be a JSON array of [key, value] arrays.")
+        keys = self._inner("map key", schema.key_schema, [pair[0] for pair in node], in_struct)
+        values = self._inner("map value", schema.value_schema, [pair[1] for pair in node], in_struct)
+        try:
+            return dict(zip(keys, values, strict=True))
+        except TypeError:
+            raise DataError(f"keys of type {schema.key_schema.type.name} cannot be the keys of a dict.") from None
+
+    def _structs(self, schema: Schema, nodes: Column) -> Column:
+        if not set(map(type, nodes)) <= {dict}:
+            raise DataError("a struct must be a JSON object.")
+        names = tuple(field.name for field in schema.fields)
+        alike = list(map(tuple, nodes)).count(names) == len(nodes)
+        columns: list[Column]
+        if alike and nodes:
+            columns = list(zip(*map(dict.values, nodes), strict=True))
+        else:
+            columns = [[node.get(name) for node in nodes] for name in names]
+        values = [
+            self._inner(field.name, field.schema, column, True)
+            for field, column in zip(schema.fields, columns, strict=True)
+        ]
+        if alike and all(value is column for value, column in zip(values, columns, strict=True)):
+            return nodes
+        if not names:
+            return [{} for _ in nodes]
+        return [dict(zip(names, row, strict=True)) for row in zip(*values, strict=True)]
+
+    def _inner(self, name: str, schema: Schema, nodes: Column, in_struct: bool) -> Column:
+        try:
+            return self.column(schema, nodes, in_struct=in_struct)
+        except DataError as error:
+            raise DataError(f"{name}: {error}") from None
+
+
+def _whole(node: Any, bits: int) -> int:
+    if type(node) is float:
+        raise Inexact
+    return _wrapped(int(node), bits) if type(node) in (int, Decimal) else 0
+
+
+def _wrapped(number: int, bits: int) -> int:
+    high = 1 << (bits - 1)
+    return (number + high) % (high << 1) - high
+
+
+def _is_minus_zero(number: float) -> bool:
+    return number == 0 and copysign(1, number) < 0
+
+
+def _double(node: Any) -> float:
+    if type(node) is float:
+        if _is_minus_zero(node):
+            raise Inexact  # Java reads -0.0 as 0.0, but -1E-400 as -0.0
+        return node
+    if type(node) not in (int, Decimal) or not node:
+        return 0.0
+    try:
+        return float(node)
+    except OverflowError:
+        return float("inf") if node > 0 else float("-inf")
+
+
+def _single(node: Any) -> float:
+    wide = _double(node)
+    try:
+        narrow: float = struct.unpack("f", struct.pack("f", wide))[0]
+    except OverflowError:
+        return float("inf") if wide > 0 else float("-inf")
+    return narrow
+
+
+#: Java's decoder takes white space between groups of four, and goes on after padding.
+_GROUPS: Final = re.compile(r"[\0- ]*([A-Za-z0-9+/]{2}(?:[A-Za-z0-9+/]{2}|[A-Za-z0-9+/]=|==))")
+
+
+def _base64(text: str) -> bytes:
+    try:
+        return binascii.a2b_base64(text, strict_mode=True)
+    except ValueError:
+        groups = _GROUPS.findall(text)
+        if _GROUPS.sub("", text).strip("".join(map(chr, range(33)))):
+            raise DataError("what should be base64 is not.") from None
+        return b"".join(map(binascii.a2b_base64, groups))
+
+
+def _decimal(schema: Schema, node: Any) -> Decimal:
+    if type(node) is float:
+        raise Inexact
+    if type(node) is int:
+        return Decimal(node)
+    if type(node) is Decimal:
+        return node or node.copy_abs()
+    if type(node) is not str:
+        raise DataError(f"Decimal takes a JSON number or base64, and there is {_kind(node)}.")
+    encoded = _base64(node)
+    if not encoded:
+        raise DataError("Decimal takes at least one byte, and there is none.")
+    value: Decimal = logical.decode(schema, encoded)
+    return value
+
+
+def _counted(bits: int) -> Callable[[Schema, Any], Any]:
+    def make(schema: Schema, node: Any) -> Any:
+        name = str(schema.name).rpartition(".")[2]
+        if type(node) is not int or (bits < 64 and not -(1 << 31) <= node < 1 << 31):
+            raise DataError(f"{name} takes a whole JSON number, and there is {_kind(node)}.")
+        try:
+            return logical.decode(schema, _wrapped(node, bits))
+        except SchemaError as error:
+            raise DataError(f"{name}: {error}") from None
+
+    return make
+
+
+_LOGICAL: Final[dict[str | None, Callable[[Schema, Any], Any]]] = {
+    logical.DECIMAL_NAME: _decimal,
+    logical.DATE_NAME: _counted(32),
+    logical.TIME_NAME: _counted(32),
+    logical.TIMESTAMP_NAME: _counted(64),
+}
+
+
+def _kind(node: Any) -> str:
+    return "a number that is too big or has a fraction" if type(node) in (int, float, Decimal) else type(node).__name__
