@@ -19,11 +19,8 @@ MASK: Final = "[hidden]"
 # Shorter ones would tear holes into every text, and protect nothing.
 _SHORTEST = 4
 
-# The bound keeps a long line of letters and dots from being searched again from each dot.
-_KEY = (
-    r"[\w.\-]{0,80}"
-    r"(?:password|passwd|passphrase|secret|token|credentials?|(?:api|access|private|secret)[._\-]?key|user\.info)"
-)
+# How the names of keys end that hold secrets; nothing before it, or a long line would be searched from each dot.
+_KEY = r"(?:password|passwd|passphrase|secret|token|credentials?|(?:api|access|private|secret)[._\-]?key|user\.info)"
 _QUOTED = r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\''
 # What stands before a secret stays, so that a reader sees what was hidden.
 _LOOKS_SECRET = re.compile(
@@ -32,7 +29,7 @@ _LOOKS_SECRET = re.compile(
     r"\bsasl\.jaas\.config[\"']?\s*[=:]\s*"
     rf")(?:{_QUOTED}|[^;\n]+)"
     # password=p   "password": "p"   'password': 'p'
-    rf"|(?P<assigned>\b{_KEY}\s*=\s*|[\"']{_KEY}[\"']\s*[=:]\s*)(?:{_QUOTED}|[^\s,;&)}}\]\"']+)"
+    rf"|(?P<assigned>{_KEY}(?:\s*=|[\"']\s*[=:])\s*)(?:{_QUOTED}|[^\s,;&)}}\]\"']+)"
     # Authorization: Basic dXNlcjpw
     r"|(?P<header>\bAuthorization[\"']?\s*[=:]\s*[\"']?(?:Basic|Bearer)\s+)[^\s\"',]+"
     # postgresql://user:p@host

@@ -100,6 +100,13 @@ def test_other_texts_stay_as_they_are(redactor: Redactor, text: str) -> None:
     assert redactor.redact(text) == text
 
 
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("part", ["a.", "password", "://", '"', "password=", "sasl.jaas.config", "a "])
+def test_a_long_line_does_not_hold_the_task_up(redactor: Redactor, part: str) -> None:
+    redactor.remember(["hunter2"])
+    redactor.redact(part * 200_000)
+
+
 def test_a_log_record_is_redacted_in_message_arguments_and_trace(redactor: Redactor) -> None:
     redactor.remember(["hunter2"])
     log = record("%s with %r", "login", {"with": "hunter2"})
