@@ -84,7 +84,7 @@ def ensure_running(
         setup.check_room(data)
         chosen = setup.choose_port(data, port)
         setup.write_properties(data, chosen, settings or {})
-        setup.format_once(java.path, jars, data)
+        is_new = setup.format_once(java.path, jars, data)
         setup.pid_file(data).unlink(missing_ok=True)
         with _alive(data).open("a") as alive:
             fcntl.flock(alive, fcntl.LOCK_EX)
@@ -92,7 +92,10 @@ def ensure_running(
         running = status(data)
         if running is None:
             raise BrokerError(setup.explain(data))
-        return _await_ready(running)
+        _await_ready(running)
+        if is_new:
+            _make_group_topic(running)
+        return running
 
 
 def status(data: Path | None = None) -> Broker | None:
@@ -146,6 +149,26 @@ def _await_ready(running: Broker) -> Broker:
     if not _is_alive(running.data):
         raise BrokerError(setup.explain(running.data))
     return running
+
+
+def _make_group_topic(running: Broker) -> None:
+    """Let a new broker make and load the topic that consumer groups live in.
+
+    Otherwise the first consumer finds it loading, and librdkafka asks again only after three seconds.
+    """
+    from confluent_kafka import KafkaException
+    from confluent_kafka.admin import AdminClient
+
+    admin = AdminClient({"bootstrap.servers": running.bootstrap_servers, "log_level": 0})
+
+    def answers() -> bool:
+        try:
+            admin.describe_consumer_groups(["connect"], request_timeout=5)["connect"].result()
+        except KafkaException:
+            return False
+        return True
+
+    _eventually(answers, 10)  # it is only quicker: a consumer that finds it loading waits and goes on
 
 
 def _serves(running: Broker) -> bool:

@@ -137,15 +137,14 @@ def write_properties(data: Path, port: int, settings: Mapping[str, str]) -> None
     _properties_file(data).write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def format_once(java: Path, classpath: str, data: Path) -> None:
-    """Give the folder its cluster id, the first time.
+def format_once(java: Path, classpath: str, data: Path) -> bool:
+    """Give the folder its cluster id, the first time. Returns whether this was the first time.
 
     Raises:
         BrokerError: Kafka's tool refuses.
     """
     if (_logs(data) / "meta.properties").exists():
-        return
-    cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode("ascii").rstrip("=")
+        return False
     done = subprocess.run(
         [
             java,
@@ -155,7 +154,7 @@ def format_once(java: Path, classpath: str, data: Path) -> None:
             "kafka.tools.StorageTool",
             "format",
             "--cluster-id",
-            cluster,
+            cluster_id(),
             "--config",
             _properties_file(data),
         ],
@@ -166,6 +165,14 @@ def format_once(java: Path, classpath: str, data: Path) -> None:
     if done.returncode:
         text = done.stdout + done.stderr
         raise BrokerError(_known(text, data) or f"Kafka refuses to format {data}: {_cause(text)}")
+    return True
+
+
+def cluster_id() -> str:
+    """A new cluster id in Kafka's form. One in 64 would begin with a hyphen, which its tools take for an option."""
+    while (text := base64.urlsafe_b64encode(uuid.uuid4().bytes).decode("ascii").rstrip("=")).startswith("-"):
+        pass
+    return text
 
 
 def launch(java: Path, classpath: str, data: Path, alive: IO[str]) -> None:

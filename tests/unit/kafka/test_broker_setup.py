@@ -55,3 +55,9 @@ def test_a_caller_may_add_and_replace_properties(tmp_path):
     setup.write_properties(tmp_path, 9092, {"auto.create.topics.enable": "false", "num.partitions": "3"})
     lines = (tmp_path / "server.properties").read_text().splitlines()
     assert {"auto.create.topics.enable=false", "num.partitions=3", "process.roles=broker,controller"} <= set(lines)
+
+
+def test_no_cluster_id_looks_like_an_option():
+    ids = [setup.cluster_id() for _ in range(2000)]
+    assert all(re.fullmatch(r"[\w][\w-]{21}", each) for each in ids)
+    assert len(set(ids)) == len(ids)
