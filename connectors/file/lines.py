@@ -12,6 +12,9 @@ from itertools import accumulate, pairwise
 
 from connect import ConnectError
 
+#: Their lines mean nothing without the file's beginning, or they are no encodings of text.
+NOT_BY_LINE = frozenset({"iso2022_kr", "idna", "raw-unicode-escape"})
+
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
@@ -89,7 +92,7 @@ def encoding(name: str) -> Encoding:
         return Encoding("utf-8", mark=codecs.BOM_UTF8)
     if wide:
         return Encoding(codec, ends[wide:], ends[:wide], mark="\ufeff".encode(codec))
-    if len(ends) != 2:
+    if len(ends) != 2 or codec in NOT_BY_LINE:
         raise ValueError(f'"{name}" does not keep lines apart and cannot be read line by line. Convert it to UTF-8.')
     return Encoding(codec, ends[1:], ends[:1], shifts=codec.startswith(("iso2022", "hz", "utf-7")))
 
