@@ -26,3 +26,10 @@ def die_with(parent: int) -> None:
             raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG) failed")
     if os.getppid() != parent:
         os._exit(1)
+
+
+def die_with_server() -> None:
+    """In a process that a fork server made: die with that server, which dies with the worker."""
+    preloaded = sys.modules.get("connect.worker.preload")
+    if preloaded is not None:
+        die_with(preloaded.SERVER_PID)

@@ -123,10 +123,11 @@ class Stopped(Message, frozen=True):
 
 
 class AskOffsets(Message, frozen=True):
-    """Which offsets are stored for these source partitions?"""
+    """Which offsets are stored for these source partitions? A connector's host names the connector."""
 
     question: int
     partitions: list[dict[str, Any]]
+    connector: str = ""
 
 
 class StoreOffsets(Message, frozen=True):

@@ -11,7 +11,6 @@ import logging
 import re
 import signal
 import socket
-import sys
 import traceback
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -27,13 +26,15 @@ from connect.kafka.produce import BatchProducer, DeliveryError
 from connect.pipeline import Chain, sink_chain, source_chain
 from connect.plugins import Plugins
 from connect.telemetry.metrics import Registry
-from connect.telemetry.redaction import RedactingFilter, Redactor
+from connect.telemetry.redaction import Redactor
 from connect.worker import guard, messages
 from connect.worker.channel import Channel
 from connect.worker.contexts import PolicyReporter, SinkContext, SourceContext
 from connect.worker.control import Control
 from connect.worker.lease import Lease
+from connect.worker.loading import load_class
 from connect.worker.progress import ProgressReport
+from connect.worker.remote_log import send_logs
 from connect.worker.sink_loop import SinkLoop
 from connect.worker.source_loop import SourceLoop
 
@@ -47,16 +48,14 @@ WORKER_SETTINGS = settings.define(
 )
 
 
-def main(spec: bytes, end: socket.socket, server: int | None) -> None:
+def main(spec: bytes, end: socket.socket) -> None:
     """Run a task to its end.
 
     Args:
         spec: an encoded `TaskSpec`.
         end: this process's end of the control pipe.
-        server: the fork server's process, with which this one dies.
     """
-    if server is not None:
-        guard.die_with(server)
+    guard.die_with_server()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C in a terminal is for the worker, which then stops us
     _tune_collector()
     import msgspec
@@ -65,7 +64,7 @@ def main(spec: bytes, end: socket.socket, server: int | None) -> None:
     channel = Channel(end)
     redactor = Redactor()
     redactor.remember(task.secrets)
-    _send_logs(channel, task, redactor)
+    send_logs(channel, redactor, task.log_level)
     control = Control(channel, Lease(task.lease_until), paused=task.paused)
     control.start()
     try:
@@ -187,43 +186,8 @@ def subscription(connector: Mapping[str, str]) -> list[str] | re.Pattern[str]:
         raise ConfigError("topics.regex", f'"{pattern}" is no valid pattern: {error}.') from None
 
 
-def load_class(target: str, folder: str | None) -> type[Any]:
-    """Import "module:Class", from a plug-in's folder where it has one."""
-    from importlib import import_module
-
-    if folder and folder not in sys.path:
-        sys.path.insert(0, folder)
-    module, _, name = target.partition(":")
-    found: Any = import_module(module)
-    for part in name.split("."):
-        found = getattr(found, part)
-    return found  # type: ignore[no-any-return]
-
-
 def _tune_collector() -> None:
     # Batches make and drop millions of objects without cycles; at Python's thresholds the collector would look at
     # all of
     # them again and again (measured: up to ten times the cost on big lists).
     gc.set_threshold(100_000, 20, 100)
-
-
-class _LogToWorker(logging.Handler):
-    def __init__(self, channel: Channel) -> None:
-        super().__init__()
-        self._channel = channel
-
-    def emit(self, record: logging.LogRecord) -> None:
-        try:
-            self._channel.send(
-                messages.Log(record.levelno, record.name, record.getMessage(), record.exc_text, record.created)
-            )
-        except OSError:
-            pass  # the worker is gone, and this process with it in a moment
-
-
-def _send_logs(channel: Channel, task: messages.TaskSpec, redactor: Redactor) -> None:
-    handler = _LogToWorker(channel)
-    handler.addFilter(RedactingFilter(redactor))
-    root = logging.getLogger()
-    root.handlers[:] = [handler]
-    root.setLevel(task.log_level)

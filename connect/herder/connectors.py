@@ -1,0 +1,81 @@
+"""The connectors that run on this worker: started in their host processes, asked for task configurations, stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from connect.plugins import PluginRef
+from connect.worker.hosts import ConnectorHosts
+
+#: How long one call of a connector may take before its process is given up.
+CALL_TIMEOUT_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class StartedConnector:
+    """A connector that runs.
+
+    Attributes:
+        ref: its plug-in.
+        task_class: "module:Class" of its tasks.
+        version: of the plug-in.
+        config: with secrets filled in.
+        secrets: the texts that no log may show.
+    """
+
+    ref: PluginRef
+    task_class: str
+    version: str | None
+    config: Mapping[str, str]
+    secrets: tuple[str, ...]
+
+
+class Connectors:
+    """All connectors of this worker. Calls block until the connector answers; raise `ConnectorCallError`."""
+
+    def __init__(self, hosts: ConnectorHosts, timeout: float = CALL_TIMEOUT_S) -> None:
+        self._hosts = hosts
+        self._timeout = timeout
+        self._started: dict[str, StartedConnector] = {}
+
+    def get(self, name: str) -> StartedConnector | None:
+        """A connector that runs, or None."""
+        return self._started.get(name)
+
+    def start(self, name: str, ref: PluginRef, config: Mapping[str, str], secrets: tuple[str, ...]) -> StartedConnector:
+        """Make and start a connector. One of the same name is stopped before."""
+        self.stop(name)
+        answer: dict[str, Any] = self._hosts.call(
+            ref,
+            name,
+            "start",
+            self._timeout,
+            target=ref.target,
+            folder=ref.folder,
+            config=dict(config),
+            secrets=list(secrets),
+        )
+        version = answer["version"] or ref.version
+        started = StartedConnector(ref, answer["task_class"], version, config, secrets)
+        self._started[name] = started
+        return started
+
+    def task_configs(self, name: str, max_tasks: int) -> list[dict[str, str]]:
+        """Have the connector cut its work."""
+        started = self._started[name]
+        configs: list[dict[str, str]] = self._hosts.call(
+            started.ref, name, "task_configs", self._timeout, max_tasks=max_tasks
+        )
+        return configs
+
+    def stop(self, name: str) -> None:
+        """Stop a connector. Harmless when it does not run."""
+        started = self._started.pop(name, None)
+        if started is not None:
+            self._hosts.call(started.ref, name, "stop", self._timeout)
+
+    def lost(self, name: str) -> None:
+        """The connector's process is gone."""
+        self._started.pop(name, None)

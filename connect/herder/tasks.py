@@ -1,0 +1,205 @@
+"""The tasks that run on this worker: started, paused, stopped, their statuses written and their questions answered."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+from connect.errors import ConnectError
+from connect.storage import MemoryStatusStore, OffsetStore, State, TaskStatus
+from connect.telemetry.metrics import Registry
+from connect.worker import messages
+from connect.worker.supervisor import Supervisor, TaskProcess
+
+log = logging.getLogger("connect.herder")
+
+_NO_PROGRESS = messages.Progress(0, 0, -1, 0, [])
+
+
+@dataclass(slots=True)
+class RunningTask:
+    """A task on this worker.
+
+    Attributes:
+        process: see `TaskProcess`.
+        version: of its connector's plug-in.
+        progress: the newest report.
+        progress_at: when it came, on the monotonic clock.
+        failed: whether it ended with an error.
+    """
+
+    process: TaskProcess
+    version: str | None
+    progress: messages.Progress = _NO_PROGRESS
+    progress_at: float = field(default_factory=time.monotonic)
+    failed: bool = False
+
+
+class Tasks:
+    """All tasks of this worker. Safe to use from many threads; `start` and `stop` of one connector one after another.
+
+    Args:
+        supervisor: makes the processes.
+        offsets: of sources.
+        statuses: where states go.
+        metrics: into which the tasks' own are merged.
+        worker_id: for statuses.
+        generation: of the group, now.
+        remove_member: takes the member of a killed sink task out of its consumer group, so that its partitions need not
+            wait for the session to end.
+    """
+
+    def __init__(
+        self,
+        supervisor: Supervisor,
+        offsets: OffsetStore,
+        statuses: MemoryStatusStore,
+        metrics: Registry,
+        worker_id: str,
+        generation: Callable[[], int],
+        remove_member: Callable[[str, str, Mapping[str, str]], None],
+    ) -> None:
+        self._supervisor = supervisor
+        self._offsets = offsets
+        self._statuses = statuses
+        self._metrics = metrics
+        self._worker_id = worker_id
+        self._generation = generation
+        self._remove_member = remove_member
+        self._running: dict[tuple[str, int], RunningTask] = {}
+        self._lock = threading.Lock()
+        # Stores may wait for a disk: never in the supervisor's thread, which renews the leases.
+        self._storing = ThreadPoolExecutor(1, thread_name_prefix="offsets")
+        self._tidying = ThreadPoolExecutor(1, thread_name_prefix="groups")
+
+    def start(self, spec: messages.TaskSpec, version: str | None) -> None:
+        """Start a task. One of the same id must have ended.
+
+        Raises:
+            ConnectError: it still runs.
+        """
+        key = (spec.connector, spec.task)
+        with self._lock:
+            before = self._running.get(key)
+            if before is not None and not before.process.ended.is_set():
+                raise ConnectError(f"Task {spec.id} still runs.")
+            # Inside the lock: its first words must find it here.
+            self._running[key] = RunningTask(self._supervisor.start_task(spec, self), version)
+
+    def stop(self, which: Iterable[tuple[str, int]], graceful: float) -> None:
+        """End tasks, all at once, and wait for it. Those that do not end in time are killed (P11)."""
+        with self._lock:
+            chosen = [(key, self._running[key]) for key in which if key in self._running]
+        for _, task in chosen:
+            if not task.process.ended.is_set():
+                self._supervisor.stop_task(task.process, graceful)
+        for key, task in chosen:
+            # Killed at the latest after `graceful`; the rest is for the kernel to take the process away.
+            if not task.process.ended.wait(graceful + 30):
+                raise ConnectError(f"Task {task.process.id} (process {task.process.pid}) cannot be killed.")
+            with self._lock:
+                self._running.pop(key, None)
+            self._metrics.forget(task.process.id)
+
+    def pause(self, connector: str, *, paused: bool) -> None:
+        """Pause or resume all tasks of a connector. They say themselves when they have."""
+        for task in self.of(connector).values():
+            if paused:
+                task.process.pause()
+            else:
+                task.process.resume()
+
+    def of(self, connector: str) -> dict[int, RunningTask]:
+        """The tasks of a connector by number; the failed ones included."""
+        with self._lock:
+            return {number: task for (name, number), task in sorted(self._running.items()) if name == connector}
+
+    def all(self) -> list[tuple[str, int]]:
+        """Every task."""
+        with self._lock:
+            return sorted(self._running)
+
+    def close(self) -> None:
+        """Wait for what is being stored."""
+        self._storing.shutdown()
+        self._tidying.shutdown()
+
+    # The supervisor's listener: its thread, nothing here may block.
+
+    def task_said(self, task: TaskProcess, message: messages.AnyMessage) -> None:
+        match message:
+            case messages.Running(paused) | messages.Paused(paused):
+                self._put(task, State.PAUSED if paused else State.RUNNING)
+            case messages.Progress():
+                running = self._find(task)
+                if running is not None:
+                    running.progress = message
+                    running.progress_at = time.monotonic()
+                    # self._metrics.merge(task.id, message.metrics)
+            case messages.AskOffsets():
+                self._storing.submit(self._answer, task, message)
+            case messages.StoreOffsets():
+                self._storing.submit(self._store, task, message)
+
+    def task_ended(self, task: TaskProcess, error: str | None, trace: str | None) -> None:
+        running = self._find(task)
+        if error is not None:
+            if running is not None:
+                running.failed = True
+            log.error("%s", error, extra={"about": task.id})
+            if trace is not None and trace != error:
+                log.debug("%s", trace, extra={"about": task.id})
+            self._put(task, State.FAILED, trace)
+        else:
+            self._put(task, State.UNASSIGNED)
+        member = task.abandoned_member
+        if member is not None:
+            self._tidying.submit(self._tidy, task, member)
+
+    def _find(self, task: TaskProcess) -> RunningTask | None:
+        running = self._running.get((task.spec.connector, task.spec.task))
+        return running if running is not None and running.process is task else None
+
+    def _put(self, task: TaskProcess, state: State, trace: str | None = None) -> None:
+        running = self._running.get((task.spec.connector, task.spec.task))
+        self._statuses.put(
+            TaskStatus(
+                task.spec.connector,
+                task.spec.task,
+                state,
+                self._worker_id,
+                trace,
+                self._generation(),
+                running.version if running is not None else None,
+            )
+        )
+
+    def _answer(self, task: TaskProcess, question: messages.AskOffsets) -> None:
+        try:
+            found = self._offsets.get(task.spec.connector, question.partitions)
+            task.send(messages.Offsets(question.question, [None if o is None else dict(o) for o in found]))
+        except Exception as error:
+            task.send(messages.Offsets(question.question, [], f"Offsets cannot be read: {error}"))
+
+    def _store(self, task: TaskProcess, wish: messages.StoreOffsets) -> None:
+        try:
+            self._offsets.set(task.spec.connector, wish.entries)
+            task.send(messages.Stored(wish.question))
+        except Exception as error:
+            task.send(messages.Stored(wish.question, f"Offsets cannot be stored: {error}"))
+
+    def _tidy(self, task: TaskProcess, member: messages.Membership) -> None:
+        try:
+            self._remove_member(member.group, member.member_id, task.spec.connector_config)
+        except Exception as error:
+            log.warning(
+                "The member that this task left in group %s could not be removed; its partitions wait for the session"
+                " to end: %s",
+                member.group,
+                error,
+                extra={"about": task.id},
+            )

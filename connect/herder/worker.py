@@ -1,0 +1,130 @@
+"""A worker: what all herders run on. Configuration, plug-ins, processes, stores, in one place and started in order."""
+
+from __future__ import annotations
+
+import logging
+import socket
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from connect.herder.connectors import Connectors
+from connect.herder.tasks import Tasks
+from connect.kafka.groups import remove_member
+from connect.plugins import PluginRef, Plugins
+from connect.settings.definition import Config
+from connect.settings.resolver import Resolver
+from connect.storage import MemoryStatusStore, OffsetStore
+from connect.telemetry.metrics import Registry
+from connect.telemetry.redaction import redactor
+from connect.worker import messages
+from connect.worker.hosts import ConnectorHosts, HostListener
+from connect.worker.supervisor import Supervisor
+
+log = logging.getLogger("connect.herder")
+
+
+class Worker:
+    """Runs connectors and tasks in processes of their own; a herder tells it which.
+
+    Args:
+        raw: the worker's properties, providers' values filled in and brokers known.
+        config: the same, parsed.
+        resolver: fills providers' values into connectors' configurations.
+        offsets: of sources. Closed with the worker.
+        listener: told what connectors say of themselves.
+        live: whether the worker owns its tasks (membership of the group).
+        generation: of the group, now.
+    """
+
+    def __init__(
+        self,
+        raw: Mapping[str, str],
+        config: Config,
+        resolver: Resolver,
+        offsets: OffsetStore,
+        listener: HostListener,
+        live: Callable[[], bool] = lambda: True,
+        generation: Callable[[], int] = lambda: 0,
+    ) -> None:
+        self.raw = dict(raw)
+        self.config = config
+        self.resolver = resolver
+        self.offsets = offsets
+        self.id = f"{socket.gethostname()}:{_rest_port(raw)}"
+        self.statuses = MemoryStatusStore()
+        self.metrics = Registry()
+        self.plugin_path: list[str] = [str(Path(folder).absolute()) for folder in config["plugin.path"] or []]
+        self.plugins = Plugins.discover(self.plugin_path)
+        self.supervisor = Supervisor(live=live)
+        level = logging.getLogger("connect").getEffectiveLevel()
+        self.hosts = ConnectorHosts(listener, self.plugin_path, level)
+        self.connectors = Connectors(self.hosts)
+        self.tasks = Tasks(
+            self.supervisor,
+            offsets,
+            self.statuses,
+            self.metrics,
+            self.id,
+            generation,
+            lambda group, member, connector: remove_member(self.raw, connector, group, member),
+        )
+
+    @property
+    def graceful(self) -> float:
+        """Seconds that all tasks together get to end."""
+        seconds: float = self.config["task.shutdown.graceful.timeout.ms"] / 1000
+        return seconds
+
+    def start(self) -> None:
+        """Start what watches over processes. Call it from the main thread."""
+        self.supervisor.start()
+
+    def stop(self) -> None:
+        """End all tasks, then everything else."""
+        self.tasks.stop(self.tasks.all(), self.graceful)
+        self.supervisor.close()
+        self.hosts.close()
+        self.tasks.close()
+        self.offsets.close()
+        self.resolver.close()
+
+    def resolved(self, config: Mapping[str, str]) -> tuple[dict[str, str], tuple[str, ...]]:
+        """A connector's configuration with providers' values, and the ones among them that are secret."""
+        found = self.resolver.resolve(config)
+        secrets = tuple(sorted({found.values[key] for key in found.secret_keys if found.values[key]}))
+        redactor.remember(secrets)
+        for missing in found.unresolved:
+            log.warning("%s", missing.message, extra={"about": config.get("name", "worker")})
+        return found.values, secrets
+
+    def task_spec(
+        self, connector: str, number: int, kind: Any, config: Mapping[str, str], *, paused: bool
+    ) -> messages.TaskSpec:
+        """What a task of a started connector begins with."""
+        started = self.connectors.get(connector)
+        assert started is not None
+        return messages.TaskSpec(
+            connector=connector,
+            task=number,
+            kind=kind,
+            task_class=started.task_class,
+            folder=started.ref.folder,
+            config={**config, "task.class": started.ref.task or started.task_class},
+            connector_config=dict(started.config),
+            worker_config=self.raw,
+            plugin_path=self.plugin_path,
+            secrets=list(started.secrets),
+            paused=paused,
+            lease_until=self.supervisor.lease_until(),
+            log_level=logging.getLogger("connect").getEffectiveLevel(),
+        )
+
+    def validate(self, ref: PluginRef | None, config: Mapping[str, str], timeout: float = 30.0) -> Any:
+        """Check a connector's configuration in its host process. Raises `ConnectorCallError`."""
+        return self.hosts.validate(ref, self.raw, config, timeout)
+
+
+def _rest_port(raw: Mapping[str, str]) -> str:
+    first = (raw.get("listeners") or "http://:8083").split(",")[0]
+    return first.rpartition(":")[2].strip("/") or "8083"

@@ -1,0 +1,169 @@
+"""The process that connectors of one plug-in share: validates, starts, cuts into task configurations, stops.
+
+Calls are answered one after another, in the order in which they came. A connector that hangs blocks its neighbours only
+until the worker gives up on it, kills this process and gives the neighbours another one.
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import os
+import queue
+import signal
+import socket
+import threading
+import traceback
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from connect.api.connector import Connector
+from connect.api.metrics import PluginMetrics
+from connect.errors import ConnectError
+from connect.plugins import Plugins
+from connect.telemetry.metrics import Registry
+from connect.telemetry.redaction import Redactor
+from connect.worker import guard, messages
+from connect.worker.channel import Channel
+from connect.worker.remote_log import send_logs
+
+log = logging.getLogger("connect.worker.host")
+
+
+class HostSpec(msgspec.Struct, frozen=True):
+    """All that a host process needs to begin.
+
+    Attributes:
+        plugin_path: folders in which converters and transformations are looked up for validation.
+        log_level: of its loggers.
+    """
+
+    plugin_path: list[str]
+    log_level: int
+
+
+def main(spec: bytes, end: socket.socket) -> None:
+    """Answer calls until the worker closes the pipe."""
+    guard.die_with_server()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    Host(msgspec.msgpack.decode(spec, type=HostSpec), Channel(end)).run()
+
+
+class Host:
+    """Connectors by name, and the calls on them. `run` is the main thread's; another one reads the pipe."""
+
+    def __init__(self, spec: HostSpec, channel: Channel) -> None:
+        self._channel = channel
+        self._plugins = Plugins.discover([Path(folder) for folder in spec.plugin_path])
+        self._connectors: dict[str, Connector] = {}
+        self._calls: queue.SimpleQueue[messages.Call] = queue.SimpleQueue()
+        self._offsets: dict[int, queue.SimpleQueue[messages.Offsets]] = {}
+        self._questions = itertools.count(1)
+        self._redactor = Redactor()
+        send_logs(channel, self._redactor, spec.log_level)
+
+    def run(self) -> None:
+        """Answer calls, for ever."""
+        threading.Thread(target=self._read, name="control", daemon=True).start()
+        while True:
+            call = self._calls.get()
+            try:
+                result = getattr(self, f"_{call.method}")(call.connector, **call.arguments)
+                answer = messages.Answer(call.question, result)
+            except BaseException as error:
+                summary = " ".join(str(error).split()) or type(error).__name__
+                if not isinstance(error, ConnectError):
+                    summary = f"{type(error).__name__}: {summary}"
+                trace = "".join(traceback.format_exception(error))
+                redact = self._redactor.redact
+                answer = messages.Answer(call.question, None, redact(summary), redact(trace))
+            self._channel.send(answer)
+
+    # The calls.
+
+    def _validate(self, connector: str, worker: dict[str, str], config: dict[str, str]) -> Any:
+        from connect.pipeline.validation import validate
+
+        return msgspec.to_builtins(validate(self._plugins, worker, config))
+
+    def _start(
+        self, connector: str, target: str, folder: str | None, config: dict[str, str], secrets: list[str]
+    ) -> dict[str, Any]:
+        from connect.worker.loading import load_class
+
+        self._redactor.remember(secrets)
+        made: Connector = load_class(target, folder)()
+        made.context = HostedContext(self, connector, Registry().labelled(connector=connector))
+        made.start(config)
+        self._connectors[connector] = made
+        task = made.task_class()
+        return {"task_class": f"{task.__module__}:{task.__qualname__}", "version": made.version}
+
+    def _task_configs(self, connector: str, max_tasks: int) -> list[dict[str, str]]:
+        configs = self._connectors[connector].task_configs(max_tasks)
+        return [{str(k): str(v) for k, v in config.items()} for config in configs]
+
+    def _stop(self, connector: str) -> None:
+        made = self._connectors.pop(connector, None)
+        if made is not None:
+            made.stop()
+
+    def _alter_offsets(
+        self, connector: str, target: str, folder: str | None, config: dict[str, str], offsets: Any
+    ) -> bool:
+        from connect.worker.loading import load_class
+
+        made = load_class(target, folder)()
+        return bool(made.alter_offsets(config, offsets))
+
+    # The pipe.
+
+    def _read(self) -> None:
+        while True:
+            try:
+                message = self._channel.receive()
+            except (EOFError, OSError):
+                os._exit(0)
+            if isinstance(message, messages.Call):
+                self._calls.put(message)
+            elif isinstance(message, messages.Offsets):
+                waiting = self._offsets.pop(message.question, None)
+                if waiting is not None:
+                    waiting.put(message)
+
+    def ask_offset(self, connector: str, partition: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """The stored offset of a source partition."""
+        question = next(self._questions)
+        waiting = self._offsets[question] = queue.SimpleQueue()
+        self._channel.send(messages.AskOffsets(question, [dict(partition)], connector))
+        answer = waiting.get()
+        if answer.error is not None:
+            raise ConnectError(answer.error)
+        return answer.offsets[0]
+
+    def tell(self, message: messages.Message) -> None:
+        """Tell the worker."""
+        self._channel.send(message)
+
+
+class HostedContext:
+    """See `connect.api.connector.ConnectorContext`."""
+
+    def __init__(self, host: Host, name: str, metrics: PluginMetrics) -> None:
+        self.name = name
+        self.metrics = metrics
+        self._host = host
+
+    def request_task_reconfiguration(self) -> None:
+        self._host.tell(messages.Reconfigure(self.name))
+
+    def raise_error(self, error: Exception) -> None:
+        summary = f"{type(error).__name__}: {' '.join(str(error).split())}"
+        trace = "".join(traceback.format_exception(error))
+        self._host.tell(messages.ConnectorFailed(self.name, summary, trace))
+
+    def offset(self, partition: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        return self._host.ask_offset(self.name, partition)

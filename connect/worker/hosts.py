@@ -1,0 +1,210 @@
+"""The worker's side of connector host processes: makes them, calls them, gives up on those that hang (P6)."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import logging
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeoutError
+from typing import Any, Protocol
+
+import msgspec
+
+from connect.errors import ConnectError
+from connect.plugins import PluginRef
+from connect.worker import host_process, messages
+from connect.worker.processes import ChildProcess, how_it_ended
+from connect.worker.remote_log import write_log
+
+log = logging.getLogger("connect.worker")
+
+
+class ConnectorCallError(ConnectError):
+    """A connector's method failed, hung, or its process died.
+
+    Attributes:
+        trace: all that is known, without secrets.
+    """
+
+    def __init__(self, message: str, trace: str | None = None) -> None:
+        super().__init__(message)
+        self.trace = trace or message
+
+
+class HostListener(Protocol):
+    """Told what connectors say of themselves. Called from the host's reading thread."""
+
+    def reconfigure(self, connector: str) -> None:
+        """The connector wants its task configurations made anew."""
+
+    def connector_failed(self, connector: str, summary: str, trace: str) -> None:
+        """The connector raised an error by itself, or its process is gone."""
+
+    def source_offsets(self, connector: str, partitions: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any] | None]:
+        """Stored offsets, for a connector that asks."""
+
+
+class ConnectorHosts:
+    """One host process for each plug-in, and for each connector that once hung or crashed one of its own.
+
+    Args:
+        listener: see `HostListener`.
+        plugin_path: folders of plug-ins.
+        log_level: for the hosts' loggers.
+    """
+
+    def __init__(self, listener: HostListener, plugin_path: Sequence[str], log_level: int) -> None:
+        self._listener = listener
+        self._spec = msgspec.msgpack.encode(host_process.HostSpec(list(plugin_path), log_level))
+        self._hosts: dict[str, _Host] = {}
+        self._separated: set[str] = set()
+        self._lock = threading.Lock()
+
+    def validate(
+        self, ref: PluginRef | None, worker: Mapping[str, str], config: Mapping[str, str], timeout: float
+    ) -> Any:
+        """What `connect.pipeline.validation.validate` finds, as builtins. Raises `ConnectorCallError`."""
+        name = config.get("name", "")
+        return self.call(ref, name, "validate", timeout, worker=dict(worker), config=dict(config))
+
+    def call(self, ref: PluginRef | None, connector: str, method: str, timeout: float, **arguments: Any) -> Any:
+        """Call a method of a connector and wait for the answer.
+
+        Raises:
+            ConnectorCallError: it raised, it took longer than `timeout` seconds, or its process died.
+        """
+        host = self._host(ref, connector)
+        try:
+            return host.call(method, connector, arguments, timeout)
+        except FutureTimeoutError:
+            self._give_up(host, connector)
+            raise ConnectorCallError(
+                f"Connector {connector or '(new)'} did not return from {method} within {timeout:g} s. Its process was"
+                " killed; look for a call that waits without a time-out."
+            ) from None
+
+    def forget(self, connector: str) -> None:
+        """A connector was deleted: the next one of its name starts in its plug-in's shared process again."""
+        with self._lock:
+            self._separated.discard(connector)
+            own = self._hosts.pop(f"own {connector}", None)
+        if own is not None:
+            own.close()
+
+    def close(self) -> None:
+        """End all hosts."""
+        with self._lock:
+            hosts, self._hosts = list(self._hosts.values()), {}
+        for host in hosts:
+            host.close()
+
+    def _host(self, ref: PluginRef | None, connector: str) -> _Host:
+        shared = ref.target if ref is not None else "no plug-in"
+        key = f"own {connector}" if connector in self._separated else shared
+        with self._lock:
+            host = self._hosts.get(key)
+            if host is None or not host.alive:
+                host = self._hosts[key] = _Host(key, self._spec, self._listener, self._died)
+            host.connectors.add(connector)
+            return host
+
+    def _give_up(self, host: _Host, connector: str) -> None:
+        with self._lock:
+            self._separated.add(connector)
+            host.connectors.discard(connector)
+        host.kill()
+
+    def _died(self, host: _Host, words: str) -> None:
+        with self._lock:
+            known = self._hosts.get(host.key) is host
+            if known:
+                del self._hosts[host.key]
+            neighbours = sorted(host.connectors - {""}) if known else []
+            if len(neighbours) > 1:
+                self._separated.update(neighbours)  # whichever it was, it will not take the others with it again
+        for connector in neighbours:
+            self._listener.connector_failed(connector, words, words)
+
+
+class _Host:
+    """One host process."""
+
+    def __init__(self, key: str, spec: bytes, listener: HostListener, died: Callable[[_Host, str], None]) -> None:
+        self.key = key
+        self.connectors: set[str] = set()
+        self._listener = listener
+        self._died = died
+        self._waiting: dict[int, Future[Any]] = {}
+        self._questions = itertools.count(1)
+        self._closing = False
+        self._child = ChildProcess(f"connectors of {key}", host_process.main, spec)
+        self.alive = True
+        threading.Thread(target=self._read, name=f"host {key}", daemon=True).start()
+
+    def call(self, method: str, connector: str, arguments: dict[str, Any], timeout: float) -> Any:
+        question = next(self._questions)
+        answer: Future[Any] = Future()
+        self._waiting[question] = answer
+        with contextlib.suppress(OSError):
+            self._child.channel.send(messages.Call(question, method, connector, arguments))
+        if not self.alive:
+            self._fail_waiting("The connector's process is gone.")
+        return answer.result(timeout)
+
+    def kill(self) -> None:
+        self._child.kill()
+
+    def close(self) -> None:
+        self._closing = True
+        self._child.kill()
+
+    def _read(self) -> None:
+        while True:
+            try:
+                message = self._child.channel.receive()
+            except (EOFError, OSError):
+                break
+            self._take(message)
+        self.alive = False
+        self._child.kill()
+        words = how_it_ended(self._child.reap()).replace("The task's", "The connector's")
+        self._fail_waiting(words)
+        if not self._closing:
+            self._died(self, words)
+
+    def _take(self, message: messages.AnyMessage) -> None:
+        match message:
+            case messages.Answer():
+                waiting = self._waiting.pop(message.question, None)
+                if waiting is None:
+                    return
+                if message.error is not None:
+                    waiting.set_exception(ConnectorCallError(message.error, message.trace))
+                else:
+                    waiting.set_result(message.result)
+            case messages.Reconfigure():
+                self._listener.reconfigure(message.connector)
+            case messages.ConnectorFailed():
+                self._listener.connector_failed(message.connector, message.summary, message.trace)
+            case messages.AskOffsets():
+                self._answer_offsets(message)
+            case messages.Log():
+                write_log(message, self.key)
+
+    def _answer_offsets(self, message: messages.AskOffsets) -> None:
+        try:
+            found = self._listener.source_offsets(message.connector, message.partitions)
+            answer = messages.Offsets(message.question, [None if o is None else dict(o) for o in found])
+        except ConnectError as error:
+            answer = messages.Offsets(message.question, [], str(error))
+        with contextlib.suppress(OSError):
+            self._child.channel.send(answer)
+
+    def _fail_waiting(self, words: str) -> None:
+        for question in list(self._waiting):
+            waiting = self._waiting.pop(question, None)
+            if waiting is not None and not waiting.done():
+                waiting.set_exception(ConnectorCallError(words))

@@ -1,0 +1,241 @@
+"""Watches over task processes: renews their leases, passes their messages on, kills those that do not end in time.
+
+One thread looks after all tasks of a worker. What it calls must not block: a lease that is not renewed stops a task.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import select
+import selectors
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Protocol
+
+import msgspec
+
+from connect.worker import messages, processes, task_process
+from connect.worker.lease import now
+from connect.worker.processes import ChildProcess, how_it_ended
+from connect.worker.remote_log import write_log
+
+log = logging.getLogger("connect.worker")
+
+
+class TaskListener(Protocol):
+    """Told what a task says, from the supervisor's thread. Must not block."""
+
+    def task_said(self, task: TaskProcess, message: messages.AnyMessage) -> None:
+        """The task sent this."""
+
+    def task_ended(self, task: TaskProcess, error: str | None, trace: str | None) -> None:
+        """The task's process is gone.
+
+        Args:
+            task: which.
+            error: None when it ended as it was told to, else one line.
+            trace: all that is known of the error.
+        """
+
+
+class TaskProcess:
+    """One task, seen from its worker.
+
+    Attributes:
+        spec: what it was started with.
+        started: when, by `now()`.
+    """
+
+    def __init__(self, spec: messages.TaskSpec, child: ChildProcess, listener: TaskListener) -> None:
+        self.spec = spec
+        self.started = now()
+        self.ended = threading.Event()
+        self._child = child
+        self._listener = listener
+        self._stopping = False
+        self._stopped = False
+        self._killed = False
+        self._kill_at: float | None = None
+        self._failure: messages.Failed | None = None
+        self._membership: messages.Membership | None = None
+
+    @property
+    def id(self) -> str:
+        """Connector and number."""
+        return self.spec.id
+
+    @property
+    def pid(self) -> int:
+        """Of its process."""
+        return self._child.pid
+
+    @property
+    def abandoned_member(self) -> messages.Membership | None:
+        """The consumer group member that a killed or crashed sink task leaves behind; None when it left by itself."""
+        return None if self._stopped else self._membership
+
+    def send(self, message: messages.Message) -> None:
+        """Tell the task. A task that is gone is noticed elsewhere."""
+        with contextlib.suppress(OSError):
+            self._child.channel.send(message)
+
+    def pause(self) -> None:
+        """Ask it to move nothing until `resume`."""
+        self.send(messages.Pause())
+
+    def resume(self) -> None:
+        """Let it go on."""
+        self.send(messages.Resume())
+
+    def kill(self) -> None:
+        """End its process at once."""
+        self._killed = True
+        self._child.kill()
+
+
+class Supervisor:
+    """Looks after task processes.
+
+    Args:
+        lease: how long a renewal holds, in seconds.
+        live: whether this worker owns its tasks still; while it does not, leases run out.
+    """
+
+    def __init__(self, lease: float = 6.0, live: Callable[[], bool] = lambda: True) -> None:
+        self._lease = lease
+        self._live = live
+        self._tasks: set[TaskProcess] = set()
+        self._selector = selectors.DefaultSelector()
+        self._wake_read, self._wake_write = os.pipe()
+        os.set_blocking(self._wake_write, False)
+        self._selector.register(self._wake_read, selectors.EVENT_READ, None)
+        self._calls: deque[Callable[[], None]] = deque()
+        self._thread = threading.Thread(target=self._run, name="supervisor", daemon=True)
+        self._closing = False
+
+    def start(self) -> None:
+        """Start the fork server and the watching thread. Call it from the worker's main thread."""
+        processes.start_server()
+        self._thread.start()
+
+    def lease_until(self) -> float:
+        """Up to when a task that starts now may work without a renewal."""
+        return now() + self._lease
+
+    def start_task(self, spec: messages.TaskSpec, listener: TaskListener) -> TaskProcess:
+        """Start a task in a process of its own. Blocks for some milliseconds, until it is forked."""
+        child = ChildProcess(spec.id, task_process.main, msgspec.msgpack.encode(spec))
+        task = TaskProcess(spec, child, listener)
+        self._call(lambda: self._watch(task))
+        return task
+
+    def stop_task(self, task: TaskProcess, graceful: float) -> None:
+        """Ask a task to end, and kill it after so many seconds (P11). `task.ended` is set when it has."""
+        task._stopping = True
+        task.send(messages.Stop())
+        task._kill_at = time.monotonic() + graceful
+        self._call(lambda: None)
+
+    def close(self) -> None:
+        """Kill what is left and end the thread."""
+        for task in list(self._tasks):
+            task.kill()
+        self._closing = True
+        self._call(lambda: None)
+        self._thread.join(10)
+
+    # The thread.
+
+    def _call(self, call: Callable[[], None]) -> None:
+        self._calls.append(call)
+        with contextlib.suppress(BlockingIOError):
+            os.write(self._wake_write, b"x")
+
+    def _run(self) -> None:
+        renew_every = self._lease / 3
+        renew_at = time.monotonic() + renew_every
+        while not (self._closing and not self._tasks):
+            deadlines = [task._kill_at for task in self._tasks if task._kill_at is not None]
+            wait = min([renew_at, *deadlines]) - time.monotonic()
+            for key, _ in self._selector.select(max(0.0, wait)):
+                if key.data is None:
+                    os.read(self._wake_read, 4096)
+                else:
+                    key.data()
+            while self._calls:
+                self._calls.popleft()()
+            moment = time.monotonic()
+            if moment >= renew_at:
+                renew_at = moment + renew_every
+                self._renew()
+            for task in self._tasks:
+                if task._kill_at is not None and moment >= task._kill_at:
+                    task._kill_at = None
+                    log.warning("%s did not stop in time and is killed", task.id)
+                    task.kill()
+
+    def _watch(self, task: TaskProcess) -> None:
+        self._tasks.add(task)
+        self._selector.register(task._child.channel.fileno(), selectors.EVENT_READ, lambda: self._read(task))
+        self._selector.register(task._child.sentinel, selectors.EVENT_READ, lambda: self._end(task))
+
+    def _renew(self) -> None:
+        if not self._live():
+            return
+        until = now() + self._lease
+        for task in self._tasks:
+            # A renewal that finds the pipe full is not sent: the task does not read, and no one may wait for it here.
+            fd = task._child.channel.fileno()
+            if select.select([], [fd], [], 0)[1]:
+                task.send(messages.Renew(until))
+
+    def _read(self, task: TaskProcess) -> None:
+        try:
+            for message in task._child.channel.receive_ready():
+                self._take(task, message)
+        except EOFError:
+            with contextlib.suppress(KeyError):
+                self._selector.unregister(task._child.channel.fileno())
+
+    def _take(self, task: TaskProcess, message: messages.AnyMessage) -> None:
+        match message:
+            case messages.Failed():
+                task._failure = message
+            case messages.Stopped():
+                task._stopped = True
+            case messages.Membership():
+                task._membership = message
+            case messages.Log():
+                write_log(message, task.id)
+            case _:
+                task._listener.task_said(task, message)
+
+    def _end(self, task: TaskProcess) -> None:
+        # Its last words may still be in the pipe.
+        while select.select([task._child.channel.fileno()], [], [], 0)[0]:
+            try:
+                for message in task._child.channel.receive_ready():
+                    self._take(task, message)
+            except EOFError:
+                break
+        with contextlib.suppress(KeyError):
+            self._selector.unregister(task._child.channel.fileno())
+        self._selector.unregister(task._child.sentinel)
+        self._tasks.discard(task)
+        code = task._child.reap()
+        error, trace = _outcome(task, code)
+        task.ended.set()
+        task._listener.task_ended(task, error, trace)
+
+
+def _outcome(task: TaskProcess, code: int) -> tuple[str | None, str | None]:
+    if task._failure is not None:
+        return task._failure.summary, task._failure.trace
+    if task._stopped or (task._stopping and task._killed):
+        return None, None
+    words = how_it_ended(code)
+    return words, words
