@@ -272,7 +272,7 @@ _DECIMALS: Final = msgspec.json.Decoder(float_hook=_digits)
 _REFUSED: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError, DataError)
 
 _ZEROS: Final = bytes(0x30 if 0x30 <= code <= 0x39 else code for code in range(256))
-_LOOK_TWICE: Final = (b"-0.", b"-0e", b"-0E")
+_MINUS_ZERO: Final = re.compile(rb"-0(?:\.0+(?:[eE][-+]?[0-9]+)?|[eE][-+]?[0-9]+)(?![0-9.])")
 
 
 def _exact(data: bytes) -> Any:
@@ -299,9 +299,7 @@ def _schemaless_values(data: list[bytes], nodes: list[Any] | None = None) -> lis
             return [schemaless(_exact(item)) for item in data]
     # What the fast parser reads in another way than Java: whole numbers beyond 64 bits, and minus zero.
     joined = b"\n".join(data)
-    if any(sign in joined for sign in _LOOK_TWICE) or (
-        b"0" * 19 in joined.translate(_ZEROS) and not _fit_into_int64(nodes)
-    ):
+    if _MINUS_ZERO.search(joined) or (b"0" * 19 in joined.translate(_ZEROS) and not _fit_into_int64(nodes)):
         return [schemaless(_exact(item)) for item in data]
     return nodes
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import binascii
 import re
-import struct
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from itertools import chain, islice
@@ -19,6 +18,7 @@ from typing import Any, Final
 from connect.converters.json_text import MISSING
 from connect.data import logical
 from connect.data.schema import Schema, Type
+from connect.data.text import float32
 from connect.errors import DataError, SchemaError
 
 Column = Sequence[Any]
@@ -81,7 +81,7 @@ class Decoder:
                     return nodes
                 return [_double(node) for node in nodes]
             case Type.FLOAT32:
-                return [_single(node) for node in nodes]
+                return [float32(_double(node)) for node in nodes]
             case Type.BOOLEAN:
                 return nodes if kinds <= {bool} else [node is True for node in nodes]
             case Type.BYTES:
@@ -195,15 +195,6 @@ def _double(node: Any) -> float:
         return float(node)
     except OverflowError:
         return float("inf") if node > 0 else float("-inf")
-
-
-def _single(node: Any) -> float:
-    wide = _double(node)
-    try:
-        narrow: float = struct.unpack("f", struct.pack("f", wide))[0]
-    except OverflowError:
-        return float("inf") if wide > 0 else float("-inf")
-    return narrow
 
 
 #: Java's decoder takes white space between groups of four, and goes on after padding.

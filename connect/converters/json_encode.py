@@ -8,7 +8,7 @@ written untouched. After it, what Java escapes in another way is replaced in the
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
 from itertools import chain, islice
 from types import NoneType
@@ -26,6 +26,7 @@ Column = Sequence[Any]
 _ENCODER: Final = msgspec.json.Encoder()
 _AS_THEY_ARE: Final = frozenset({str, int, bool, NoneType, bytes, bytearray, memoryview})
 _INT64: Final = 1 << 63
+_WORTH_COLUMNS: Final = 16
 _BITS: Final = {Type.INT8: 8, Type.INT16: 16, Type.INT32: 32, Type.INT64: 64}
 
 
@@ -37,7 +38,9 @@ def lines(column: Column) -> bytes:
         # Half a surrogate pair. Python's strings may hold one, and so may Java's.
         joined = "".join(_text(value) + "\n" for value in column)
         text = _SURROGATE.sub(lambda half: f"\\u{ord(half[0]):04X}", joined).encode()
-    if b"\\u00" in text or not (text.isascii() or all(lead not in text for lead in b"\xf0\xf1\xf2\xf3\xf4")):
+    if (b"\\" in text and b"\\u00" in text) or not (
+        text.isascii() or all(lead not in text for lead in b"\xf0\xf1\xf2\xf3\xf4")
+    ):
         return _ESCAPED_OTHERWISE.sub(_as_java, text)
     return text
 
@@ -191,30 +194,26 @@ class Preparer:
     def _schemaless(self, values: Column) -> Column:
         kinds = set(map(type, values))
         if int in kinds:
-            _check_int64(values)
+            _check_int64(values if len(kinds) == 1 else [value for value in values if type(value) is int])
         if kinds <= _AS_THEY_ARE:
             return values
-        changed: list[Any] | None = None
+        changed: dict[type, Iterator[Any]] = {}
         for kind in kinds - _AS_THEY_ARE:
-            rows = [row for row, value in enumerate(values) if type(value) is kind]
-            part = [values[row] for row in rows] if len(kinds) > 1 else values
+            part = [value for value in values if type(value) is kind] if len(kinds) > 1 else values
             new = self._schemaless_part(kind, part)
             if new is not part:
-                changed = list(values) if changed is None else changed
-                for row, value in zip(rows, new, strict=True):
-                    changed[row] = value
-        return values if changed is None else changed
+                changed[kind] = iter(new)
+        if not changed:
+            return values
+        return [next(changed[type(value)]) if type(value) in changed else value for value in values]
 
     def _schemaless_part(self, kind: type, values: Column) -> Column:
         if kind is float:
             return _floats(values, java_double)
         if issubclass(kind, dict):
-            keys = list(chain.from_iterable(values))
-            flat = list(chain.from_iterable(map(dict.values, values)))
-            items = self._schemaless(flat)
-            if set(map(type, keys)) <= {str}:
-                return values if items is flat and kind is dict else _objects(values, keys, items)
-            return [self._schemaless_map(value) for value in values]
+            if not set(map(type, set().union(*values))) <= {str}:
+                return [self._schemaless_map(value) for value in values]
+            return self._schemaless_objects(values, untouched=kind is dict)
         if issubclass(kind, list | tuple):
             flat = list(chain.from_iterable(values))
             items = self._schemaless(flat)
@@ -223,6 +222,23 @@ class Preparer:
             if issubclass(kind, plain):
                 return self._schemaless([plain(value) for value in values])
         raise DataError(f"a value of type {kind.__name__} has no place in JSON without a schema.")
+
+    def _schemaless_objects(self, values: Column, *, untouched: bool) -> Column:
+        rows = map(dict.values, values)
+        if len(values) >= _WORTH_COLUMNS and len(set(map(len, values))) == 1:
+            # Objects alike: field by field, since the values of one field are mostly of one type.
+            columns = list(zip(*rows, strict=True))
+            prepared = [self._schemaless(column) for column in columns]
+            if untouched and all(new is old for new, old in zip(prepared, columns, strict=True)):
+                return values
+            if not columns:
+                return [{} for _ in values]
+            return [dict(zip(v, row, strict=True)) for v, row in zip(values, zip(*prepared, strict=True), strict=True)]
+        flat = list(chain.from_iterable(rows))
+        items = self._schemaless(flat)
+        if untouched and items is flat:
+            return values
+        return _objects(values, chain.from_iterable(values), items)
 
     def _schemaless_map(self, value: dict[Any, Any]) -> Any:
         items = self._schemaless(list(value.values()))
@@ -242,8 +258,7 @@ def _whole(schema: Schema, values: Column, kinds: set[type]) -> Column:
     return values if kinds <= {int} else list(map(int, values))
 
 
-def _check_int64(values: Column) -> None:
-    numbers = [value for value in values if type(value) is int]
+def _check_int64(numbers: Column) -> None:
     for number in (min(numbers), max(numbers)):
         if not -_INT64 <= number < _INT64:
             raise DataError(f"{number} does not fit into INT64, the largest whole number of Kafka Connect.")
@@ -273,7 +288,7 @@ def _like(values: Column, items: Column) -> list[list[Any]]:
     return [list(islice(rest, len(value))) for value in values]
 
 
-def _objects(values: Column, keys: Column, items: Column) -> list[dict[str, Any]]:
+def _objects(values: Column, keys: Iterable[str], items: Column) -> list[dict[str, Any]]:
     names, rest = iter(keys), iter(items)
     return [dict(zip(islice(names, len(v)), islice(rest, len(v)), strict=True)) for v in values]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import codecs
 import datetime as dt
 import struct
+import sys
 from decimal import Decimal
 from typing import Any
 
@@ -76,42 +77,49 @@ codecs.register_error(_MALFORMED, _replace_malformed)
 
 def java_double(value: float) -> str:
     """A double as `Double.toString` writes it (the shortest digits, as JDK 19 and later do)."""
-    return _java_float(value, repr(value))
+    if value - value != 0:
+        return "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"
+    text = repr(value)
+    if abs(value) < sys.float_info.min:
+        text = f"{value:.1e}" if float(f"{value:.1e}") == value else text  # at least two digits: 4.9E-324
+    if 1e-3 <= abs(value) < 1e7 or value == 0:
+        return text
+    sign = "-" if value < 0 else ""
+    digits, _, exponent = text.lstrip("-").partition("e")
+    whole, _, fraction = digits.partition(".")
+    if exponent:
+        return f"{sign}{whole}.{fraction or '0'}E{int(exponent)}"
+    if whole != "0":
+        rest = (whole[1:] + fraction).rstrip("0")
+        return f"{sign}{whole[0]}.{rest or '0'}E{len(whole) - 1}"
+    rest = fraction.lstrip("0")
+    return f"{sign}{rest[0]}.{rest[1:] or '0'}E{len(rest) - len(fraction) - 1}"
 
 
 def java_float32(value: float) -> str:
     """A float as `Float.toString` writes it: the fewest digits that give the same 32-bit float."""
+    single = float32(value)
+    if single - single != 0:
+        return java_double(single)
+    # Of a normal float, fewer than six digits show as zeros at the end.
+    for digits in range(5 if abs(single) > _SMALLEST_NORMAL_SINGLE else 1, 9):
+        near = float(f"{single:.{digits}e}")
+        if float32(near) == single:
+            return java_double(near)
+    raise AssertionError(f"nine digits are enough for any float, {single!r}")
+
+
+def float32(value: float) -> float:
+    """The nearest 32-bit float; infinity for what is beyond."""
     try:
-        single = struct.unpack("f", struct.pack("f", value))[0]
+        nearest: float = _SINGLE.unpack(_SINGLE.pack(value))[0]
     except OverflowError:
-        single = float("inf") if value > 0 else float("-inf")
-    if single != single or single in (float("inf"), float("-inf")) or single == 0:
-        return _java_float(single, repr(single))
-    for digits in range(1, 10):
-        text = f"{single:.{digits - 1}e}"
-        if struct.unpack("f", struct.pack("f", float(text)))[0] == single:
-            return _java_float(single, text)
-    return _java_float(single, repr(single))
+        return float("inf") if value > 0 else float("-inf")
+    return nearest
 
 
-def _java_float(value: float, shortest: str) -> str:
-    if value != value:
-        return "NaN"
-    if value in (float("inf"), float("-inf")):
-        return "Infinity" if value > 0 else "-Infinity"
-    if value == 0:
-        return "-0.0" if str(value).startswith("-") else "0.0"
-    sign, digits_tuple, exponent = Decimal(shortest).as_tuple()
-    assert isinstance(exponent, int)
-    digits = "".join(map(str, digits_tuple)).rstrip("0") or "0"
-    point = len(digits_tuple) + exponent  # the value is 0.DIGITS x 10^point
-    prefix = "-" if sign else ""
-    if 1e-3 <= abs(value) < 1e7:
-        if point <= 0:
-            return f"{prefix}0.{'0' * -point}{digits}"
-        whole, fraction = digits[:point].ljust(point, "0"), digits[point:]
-        return f"{prefix}{whole}.{fraction or '0'}"
-    return f"{prefix}{digits[0]}.{digits[1:] or '0'}E{point - 1}"
+_SINGLE = struct.Struct("f")
+_SMALLEST_NORMAL_SINGLE = 2.0**-126
 
 
 def java_decimal(value: Decimal) -> str:
