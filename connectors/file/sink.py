@@ -16,6 +16,7 @@ from connect import (
     SinkConnector,
     SinkTask,
     TopicPartition,
+    __version__,
     settings,
 )
 from connect.settings import ConfigValue
@@ -141,6 +142,7 @@ class FileStreamSinkConnector(SinkConnector):
     """Hands its configuration to the tasks, which all append to the same file."""
 
     settings = SETTINGS
+    version = __version__
     task = FileStreamSinkTask
 
     def task_configs(self, max_tasks: int) -> list[dict[str, str]]:

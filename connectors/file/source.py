@@ -22,6 +22,7 @@ from connect import (
     SourceConnector,
     SourceTask,
     Text,
+    __version__,
     schema,
     settings,
 )
@@ -180,6 +181,7 @@ class FileStreamSourceConnector(SourceConnector):
     """Shares files out among its tasks, and looks for new ones where names are matched."""
 
     settings = SETTINGS
+    version = __version__
     task = FileStreamSourceTask
 
     scan_seconds: ClassVar[float] = 5.0

@@ -105,7 +105,7 @@ class Tail:
         """Let go of the file."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
-            self._descriptor = -1
+        self._descriptor = -1
 
     def _goes_on(self) -> bool:
         """Whether there is something to look at since the end was reached."""
@@ -248,8 +248,9 @@ class Pipe:
 
     def close(self) -> None:
         """Let go of it; standard input stays open."""
-        if not self._ends:
+        if not self._ends and self._descriptor >= 0:
             os.close(self._descriptor)
+        self._descriptor = -1
 
 
 def _nowhere(position: int) -> Offset:

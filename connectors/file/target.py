@@ -56,9 +56,10 @@ class Stream:
         """Nothing more can be done for it."""
 
     def close(self) -> None:
-        """Standard output stays open."""
-        if self._descriptor != 1:
+        """Let go of it; standard output stays open."""
+        if self._descriptor > 1:
             os.close(self._descriptor)
+        self._descriptor = -1
 
 
 class AppendedFile:
@@ -159,7 +160,9 @@ class AppendedFile:
 
     def close(self) -> None:
         """Let go of the file and of the claim."""
-        os.close(self._descriptor)
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+        self._descriptor = -1
 
     def _append(self, data: bytes) -> None:
         written = 0
