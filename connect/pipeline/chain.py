@@ -76,17 +76,17 @@ class Chain:
     def _whole(self, step: Step, batch: B) -> B:
         try:
             return step.run(batch)
-        except Exception:  # plug-ins raise anything; the record alone will raise it again
+        except Exception as error:  # plug-ins raise anything; the record alone will raise it again
             if len(batch) == 1:
-                return self._alone(step, batch)
+                return self._alone(step, batch, error)
             middle = len(batch) // 2
             halves = [self._whole(step, batch.slice(0, middle)), self._whole(step, batch.slice(middle, len(batch)))]
             kept = [half for half in halves if len(half)]
             return type(batch).concat(kept) if kept else batch.slice(0, 0)
 
-    def _alone(self, step: Step, one: B) -> B:
+    def _alone(self, step: Step, one: B, error: Exception) -> B:
         result: B | None = self.policy.attempt(
-            step.stage, step.operation, lambda: one.records()[0], lambda: step.run(one)
+            step.stage, step.operation, lambda: one.records()[0], lambda: step.run(one), error
         )
         return one.slice(0, 0) if result is None else result
 
@@ -100,4 +100,4 @@ class Chain:
         return batch.with_records(changed)
 
     def _again(self, step: Step, apply: Callable[[Any], Any], record: Any, error: Exception) -> Any:
-        return self.policy.attempt(step.stage, step.operation, lambda: record, lambda: apply(record), first=error)
+        return self.policy.attempt(step.stage, step.operation, lambda: record, lambda: apply(record), error)

@@ -8,55 +8,22 @@ from __future__ import annotations
 
 import enum
 import logging
+import math
 import random
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from connect import settings
 from connect.data.record import Record, SinkRecord
 from connect.errors import ConnectError, RetriableError
+from connect.settings.connector_keys import ERRORS
 
 log = logging.getLogger("connect.pipeline")
 
 _FIRST_DELAY_S = 0.3
 
-SETTINGS = settings.define(
-    settings.Long(
-        "errors.retry.timeout",
-        default=0,
-        validator=settings.at_least(-1),
-        group="Error handling",
-        doc="How long, in milliseconds, an operation that failed is tried again. 0 never, -1 without end.",
-    ),
-    settings.Long(
-        "errors.retry.delay.max.ms",
-        default=60000,
-        validator=settings.at_least(1),
-        group="Error handling",
-        doc="The longest pause between two tries, in milliseconds. Pauses double from 300 ms, with jitter at the cap.",
-    ),
-    settings.String(
-        "errors.tolerance",
-        default="none",
-        validator=settings.one_of("none", "all"),
-        group="Error handling",
-        doc="none: the first bad record fails the task. all: bad records are skipped.",
-    ),
-    settings.Boolean(
-        "errors.log.enable",
-        default=False,
-        group="Error handling",
-        doc="Log each error with the operation and the record's place.",
-    ),
-    settings.Boolean(
-        "errors.log.include.messages",
-        default=False,
-        group="Error handling",
-        doc="Add the record's key and value to the log. They may be confidential.",
-    ),
-)
+SETTINGS = ERRORS
 
 
 class Stage(enum.Enum):
@@ -128,16 +95,16 @@ class ErrorPolicy:
         operation: str,
         record: Callable[[], Record],
         run: Callable[[], Any],
-        first: Exception | None = None,
+        failed: Exception,
     ) -> Any:
-        """Run an operation on one record, after it failed in a batch, as often as its retries allow.
+        """An operation failed on one record: try it again, as often as its retries allow.
 
         Args:
             stage: where in the pipeline.
             operation: the class that does it, for messages.
             record: gives the record, for messages.
             run: the operation on this record alone.
-            first: what the operation raised for this record already; None when that is not known.
+            failed: what the operation raised for this record.
 
         Returns:
             what the operation returns; None when the record is to be skipped.
@@ -146,23 +113,19 @@ class ErrorPolicy:
             RecordError: errors are not tolerated.
         """
         deadline = None if self.retry_timeout_ms < 0 else time.monotonic() + self.retry_timeout_ms / 1000
-        delay = _FIRST_DELAY_S
+        retries = 0
         while True:
+            self.counts.errors += 1
+            left = math.inf if deadline is None else deadline - time.monotonic()
+            if not isinstance(failed, RetriableError) or left <= 0:
+                return self.reject(stage, operation, record(), failed)
+            self.pause(min(self._delay(retries), left))
+            self.counts.retries += 1
+            retries += 1
             try:
-                if first is None:
-                    return run()
-                raised, first = first, None
-                raise raised
-            except RetriableError as error:
-                self.counts.errors += 1
-                if deadline is not None and time.monotonic() >= deadline:
-                    return self.reject(stage, operation, record(), error)
-                self.counts.retries += 1
-                self.pause(delay)
-                delay = self._next_delay(delay)
+                return run()
             except Exception as error:  # plug-ins raise anything
-                self.counts.errors += 1
-                return self.reject(stage, operation, record(), error)
+                failed = error
 
     def reject(self, stage: Stage, operation: str, record: Record, error: Exception) -> None:
         """A record is given up: skip it, or raise `RecordError` when errors are not tolerated."""
@@ -178,9 +141,10 @@ class ErrorPolicy:
             raise RecordError(f"{message} {advice}") from error
         self.counts.skipped += 1
 
-    def _next_delay(self, delay: float) -> float:
+    def _delay(self, retries: int) -> float:
+        """Seconds before the next try, after so many."""
         cap = self.retry_delay_max_ms / 1000
-        doubled = delay * 2
+        doubled: float = _FIRST_DELAY_S * 2 ** min(retries, 32)
         return doubled if doubled <= cap else cap * random.uniform(0.5, 1.0)  # noqa: S311 - jitter, not a secret
 
 

@@ -104,6 +104,7 @@ class Setting:
         importance: HIGH, MEDIUM or LOW.
         validator: called with name and parsed value (not for None).
         group: heading under which forms show it; None for none.
+        order: its place in the group; None for the place at which it is declared.
         width: "NONE", "SHORT", "MEDIUM" or "LONG": how wide a form shows it.
         display_name: for forms; None takes the name.
         dependents: settings whose values or visibility depend on this one.
@@ -118,11 +119,16 @@ class Setting:
     importance: Importance = Importance.MEDIUM
     validator: Validator | None = None
     group: str | None = None
+    order: int | None = None
     width: str = "NONE"
     display_name: str | None = None
     dependents: tuple[str, ...] = ()
     recommender: Recommender | None = None
     internal: bool = False
+
+    def __post_init__(self) -> None:
+        if self.kind is Kind.PASSWORD and isinstance(self.default, str):
+            object.__setattr__(self, "default", Secret(self.default))
 
     @property
     def required(self) -> bool:
@@ -153,6 +159,19 @@ class Setting:
             raise
         except ValueError as error:
             raise ConfigError(self.name, str(error)) from None
+
+    def value(self, raw: Mapping[str, Any]) -> Any:
+        """The typed value in a configuration, or the default. A key with the value None is not set.
+
+        Raises:
+            ConfigError: it is missing, not of this type or not valid.
+        """
+        given = raw.get(self.name)
+        if given is not None:
+            return self.parse(given)
+        if self.default is REQUIRED:
+            raise ConfigError(self.name, "is required and has no default.")
+        return list(self.default) if isinstance(self.default, list) else self.default
 
 
 @dataclass(slots=True)
@@ -227,7 +246,8 @@ class Definition:
         return Definition((self._settings | other._settings).values())
 
     def replaced(self, name: str, **changes: Any) -> Definition:
-        """The same settings with one of them changed, such as another default."""
+        """The same settings with one of them changed, such as another default. KeyError if there is no such setting."""
+        self[name]
         return Definition(replace(s, **changes) if s.name == name else s for s in self)
 
     def parse(self, raw: Mapping[str, Any]) -> Config:
@@ -236,35 +256,24 @@ class Definition:
         Raises:
             ConfigError: for the first key that is missing or wrong.
         """
-        values: dict[str, Any] = {}
-        for setting in self:
-            if setting.name in raw:
-                values[setting.name] = setting.parse(raw[setting.name])
-            elif setting.required:
-                raise ConfigError(setting.name, "is required and has no default.")
-            else:
-                values[setting.name] = setting.default
-        return Config(values, raw)
+        return Config({setting.name: setting.value(raw) for setting in self}, raw)
 
     def validate(self, raw: Mapping[str, Any]) -> list[ConfigValue]:
-        """Find out about every declared key at once. Never raises for what a user wrote."""
+        """Find out about every declared key at once. Never raises, whatever a user wrote or a validator does."""
         values: dict[str, Any] = {}
         found: dict[str, ConfigValue] = {}
         for setting in self:
             entry = found[setting.name] = ConfigValue(setting.name)
-            given = raw.get(setting.name)
             try:
-                if setting.name in raw and not (given is None and setting.required):
-                    values[setting.name] = setting.parse(given)
-                elif setting.required:
-                    entry.errors.append("is required and has no default.")
-                else:
-                    values[setting.name] = setting.default
+                values[setting.name] = setting.value(raw)
             except ConfigError as error:
                 entry.errors.append(error.message)
-                entry.value = None if setting.kind is Kind.PASSWORD else _text(given)
-            else:
-                entry.value = _text(values.get(setting.name))
+            except Exception as error:  # plug-ins raise anything
+                entry.errors.append(f"its validator failed: {type(error).__name__}: {error}")
+            if setting.name in values:
+                entry.value = text(values[setting.name])
+            elif setting.kind is not Kind.PASSWORD:
+                entry.value = text(raw.get(setting.name))
         for setting in self:
             if setting.recommender is None:
                 continue
@@ -272,8 +281,8 @@ class Definition:
             try:
                 entry.recommended = setting.recommender.valid_values(setting.name, values)
                 entry.visible = setting.recommender.visible(setting.name, values)
-            except Exception as error:
-                entry.errors.append(f"its recommender failed: {error}")
+            except Exception as error:  # plug-ins raise anything
+                entry.errors.append(f"its recommender failed: {type(error).__name__}: {error}")
         return list(found.values())
 
 
@@ -315,10 +324,10 @@ Password = _declare(Kind.PASSWORD)
 def _boolean(name: str, raw: Any) -> bool | None:
     if raw is None or isinstance(raw, bool):
         return raw
-    text = str(raw).strip().lower()
-    if text not in ("true", "false"):
+    word = str(raw).strip().lower()
+    if word not in ("true", "false"):
         raise ConfigError(name, f'"{raw}" is not a boolean. Write true or false.')
-    return text == "true"
+    return word == "true"
 
 
 def _whole(bits: int) -> Callable[[str, Any], int | None]:
@@ -327,33 +336,42 @@ def _whole(bits: int) -> Callable[[str, Any], int | None]:
     def parse(name: str, raw: Any) -> int | None:
         if raw is None:
             return None
-        text = str(raw).strip()
-        digits = text[1:] if text[:1] in ("-", "+") else text
+        written = str(raw).strip()
+        digits = written[1:] if written[:1] in ("-", "+") else written
         if isinstance(raw, bool) or not (digits.isascii() and digits.isdigit()):
-            raise ConfigError(name, f'"{raw}" is not a whole number.{_meant(text)}')
-        value = int(text)
+            meant = _meant(written)
+            proposal = f" Write {meant}." if meant is not None and low <= meant <= high else ""
+            raise ConfigError(name, f'"{raw}" is not a whole number.{proposal}')
+        digits = digits.lstrip("0")[:40] or "0"  # Python refuses to read thousands of them
+        value = -int(digits) if written[0] == "-" else int(digits)
         if not low <= value <= high:
-            raise ConfigError(name, f"{value} is out of range, which is {low} to {high}.")
+            raise ConfigError(name, f"{_short(written)} is out of range, which is {low} to {high}.")
         return value
 
     return parse
 
 
-def _meant(text: str) -> str:
-    """A proposal for what people write in place of whole numbers: 3k, 1_000, 5.0."""
-    plain = text.replace("_", "").replace(",", "").lower()
+def _meant(written: str) -> int | None:
+    """The whole number that people mean by 3k, 1_000 or 5.0."""
+    plain = written.replace("_", "").replace(",", "").lower()
     factor = {"k": 1000, "m": 1_000_000}.get(plain[-1:], 1)
     try:
         number = float(plain[:-1] if factor > 1 else plain) * factor
-        return f" Write {int(number)}." if number == int(number) else ""
+        return int(number) if number == int(number) else None
     except (ValueError, OverflowError):
-        return ""
+        return None
+
+
+def _short(written: str) -> str:
+    return written if len(written) <= 40 else f"{written[:40]}..."
 
 
 def _double(name: str, raw: Any) -> float | None:
     if raw is None:
         return None
     try:
+        if isinstance(raw, bool) or "_" in str(raw):  # Python would take them
+            raise ValueError
         return float(raw)
     except (TypeError, ValueError):
         raise ConfigError(name, f'"{raw}" is not a number.') from None
@@ -368,8 +386,8 @@ def _list(name: str, raw: Any) -> list[str] | None:
         return None
     if isinstance(raw, list | tuple):
         return [str(item) for item in raw]
-    text = str(raw).strip()
-    return [item.strip() for item in text.split(",")] if text else []
+    written = str(raw).strip()
+    return [item.strip() for item in written.split(",")] if written else []
 
 
 def _password(name: str, raw: Any) -> Secret | None:
@@ -389,7 +407,8 @@ _PARSERS: Final[Mapping[Kind, Callable[[str, Any], Any]]] = {
 }
 
 
-def _text(value: Any) -> str | None:
+def text(value: Any) -> str | None:
+    """A typed value as a file or the REST API writes it: `true`, `a,b`; a secret is masked, None is None."""
     if value is None:
         return None
     if isinstance(value, bool):

@@ -1,0 +1,395 @@
+"""The keys that every connector has, beside its plug-in's own.
+
+https://kafka.apache.org/documentation/#connect_configuring. Groups, order, widths and display names are those that
+Kafka's REST API shows, because forms are built from them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from connect.settings._checks import no_control_characters, partitions, replication_factor, unique
+from connect.settings.definition import (
+    Boolean,
+    Class,
+    Definition,
+    Int,
+    List,
+    Long,
+    Setting,
+    Short,
+    String,
+    at_least,
+    define,
+    non_empty,
+    one_of,
+)
+
+_COMMON, _ERRORS = "Common", "Error Handling"
+
+
+def _version(name: str, order: int, what: str, importance: str = "LOW") -> Setting:
+    return String(
+        name,
+        default=None,
+        importance=importance,
+        group=_COMMON,
+        order=order,
+        width="MEDIUM" if what == "Connector" else "SHORT",
+        display_name=f"{what} version",
+        doc="Which versions may be used: 1.2 for exactly that, or a range such as [1.0,2.0).",
+    )
+
+
+def _converter(name: str, order: int, what: str) -> Setting:
+    return Class(
+        name,
+        default=None,
+        importance="LOW",
+        group=_COMMON,
+        order=order,
+        width="SHORT",
+        display_name=f"{what} converter class",
+        doc=f"Converts {what.lower()}s between Kafka's bytes and values. By default the worker's, with its settings.",
+    )
+
+
+#: `errors.*`, for sources and sinks.
+ERRORS: Final = define(
+    Long(
+        "errors.retry.timeout",
+        default=0,
+        validator=at_least(-1),
+        group=_ERRORS,
+        order=1,
+        width="MEDIUM",
+        display_name="Retry Timeout for Errors",
+        doc="How long, in milliseconds, an operation that failed is tried again. 0 never, -1 without end.",
+    ),
+    Long(
+        "errors.retry.delay.max.ms",
+        default=60000,
+        validator=at_least(1),
+        group=_ERRORS,
+        order=2,
+        width="MEDIUM",
+        display_name="Maximum Delay Between Retries for Errors",
+        doc="The longest pause between two tries, in milliseconds. Pauses double from 300 ms, with jitter at the cap.",
+    ),
+    String(
+        "errors.tolerance",
+        default="none",
+        validator=one_of("none", "all"),
+        group=_ERRORS,
+        order=3,
+        width="SHORT",
+        display_name="Error Tolerance",
+        doc="none: the first bad record fails the task. all: bad records are skipped.",
+    ),
+    Boolean(
+        "errors.log.enable",
+        default=False,
+        group=_ERRORS,
+        order=4,
+        width="SHORT",
+        display_name="Log Errors",
+        doc="Log each error with the operation and the record's place.",
+    ),
+    Boolean(
+        "errors.log.include.messages",
+        default=False,
+        group=_ERRORS,
+        order=5,
+        width="SHORT",
+        display_name="Log Error Details",
+        doc="Add the record's key and value to the log. They may be confidential.",
+    ),
+)
+
+#: What sources and sinks share.
+COMMON: Final = (
+    define(
+        String(
+            "name",
+            importance="HIGH",
+            group=_COMMON,
+            order=1,
+            width="MEDIUM",
+            display_name="Connector name",
+            validator=no_control_characters,
+            doc="The connector's name, unique in the cluster.",
+        ),
+        Class(
+            "connector.class",
+            importance="HIGH",
+            group=_COMMON,
+            order=2,
+            width="LONG",
+            display_name="Connector class",
+            validator=non_empty,
+            doc="The plug-in: its full name, or a short one such as FileStreamSource.",
+        ),
+        _version("connector.plugin.version", 3, "Connector", "MEDIUM"),
+        Int(
+            "tasks.max",
+            default=1,
+            importance="HIGH",
+            group=_COMMON,
+            order=4,
+            width="SHORT",
+            display_name="Tasks max",
+            validator=at_least(1),
+            doc="The most tasks that the work is cut into.",
+        ),
+        Boolean(
+            "tasks.max.enforce",
+            default=True,
+            importance="LOW",
+            group=_COMMON,
+            order=5,
+            width="SHORT",
+            display_name="Enforce tasks max",
+            doc="Whether a connector that makes more tasks than tasks.max fails. Deprecated by Kafka.",
+        ),
+        _converter("key.converter", 6, "Key"),
+        _version("key.converter.plugin.version", 7, "Key converter"),
+        _converter("value.converter", 8, "Value"),
+        _version("value.converter.plugin.version", 9, "Value converter"),
+        _converter("header.converter", 10, "Header"),
+        _version("header.converter.plugin.version", 11, "Header converter"),
+        List(
+            "transforms",
+            default=[],
+            importance="LOW",
+            group="Transforms",
+            order=12,
+            width="LONG",
+            display_name="Transforms",
+            validator=unique,
+            doc="Aliases of the transformations, in the order in which records meet them. Each has its class in "
+            "transforms.<alias>.type.",
+        ),
+        List(
+            "predicates",
+            default=[],
+            importance="LOW",
+            group="Predicates",
+            order=13,
+            width="LONG",
+            display_name="Predicates",
+            validator=unique,
+            doc="Aliases of the predicates that transformations refer to. Each has its class in "
+            "predicates.<alias>.type.",
+        ),
+        String(
+            "config.action.reload",
+            default="restart",
+            importance="LOW",
+            group=_COMMON,
+            order=14,
+            width="MEDIUM",
+            display_name="Reload Action",
+            validator=one_of("none", "restart"),
+            doc="What to do when a config provider says that a value has expired: restart, or nothing.",
+        ),
+    )
+    | ERRORS
+)
+
+
+def java_pattern(name: str, value: str) -> None:
+    """A regular expression that means here what it means in Java, as far as both can be told apart."""
+    try:
+        re.compile(value)
+    except re.error as error:
+        raise ValueError(f'"{value}" is no regular expression: {error}.') from None
+
+
+def _patterns(name: str, value: list[str]) -> None:
+    for item in value:
+        java_pattern(name, item)
+
+
+_EXACTLY_ONCE = "Exactly Once Support"
+
+#: All keys of a source connector.
+SOURCE: Final = COMMON | define(
+    List(
+        "topic.creation.groups",
+        default=[],
+        importance="LOW",
+        group="Topic Creation",
+        order=1,
+        width="LONG",
+        display_name="Topic Creation Groups",
+        validator=unique,
+        doc="Groups of topics that are created with settings of their own, topic.creation.<group>.*.",
+    ),
+    String(
+        "exactly.once.support",
+        default="requested",
+        group=_EXACTLY_ONCE,
+        order=2,
+        width="SHORT",
+        display_name="Exactly once support",
+        validator=one_of("REQUIRED", "REQUESTED", ignore_case=True),
+        doc="required: the connector is refused unless it says that it can deliver exactly once.",
+    ),
+    String(
+        "transaction.boundary",
+        default="poll",
+        group=_EXACTLY_ONCE,
+        order=3,
+        width="SHORT",
+        display_name="Transaction Boundary",
+        validator=one_of("INTERVAL", "POLL", "CONNECTOR", ignore_case=True),
+        doc="Where transactions end: with every poll, after an interval, or where the connector says.",
+    ),
+    Long(
+        "transaction.boundary.interval.ms",
+        default=None,
+        importance="LOW",
+        group=_EXACTLY_ONCE,
+        order=4,
+        width="SHORT",
+        display_name="Transaction boundary interval",
+        validator=at_least(0),
+        doc="Milliseconds between their ends, with transaction.boundary=interval. By default the worker's "
+        "offset.flush.interval.ms.",
+    ),
+    String(
+        "offsets.storage.topic",
+        default=None,
+        importance="LOW",
+        group="offsets.topic",
+        order=1,
+        width="LONG",
+        display_name="Offsets topic",
+        validator=non_empty,
+        doc="A topic for this connector's offsets, in place of the worker's.",
+    ),
+)
+
+DEAD_LETTER_TOPIC: Final = "errors.deadletterqueue.topic.name"
+
+#: All keys of a sink connector.
+SINK: Final = COMMON | define(
+    List(
+        "topics",
+        default=[],
+        importance="HIGH",
+        group=_COMMON,
+        order=4,
+        width="LONG",
+        display_name="Topics",
+        doc="Topics to consume, separated by commas.",
+    ),
+    String(
+        "topics.regex",
+        default="",
+        importance="HIGH",
+        group=_COMMON,
+        order=4,
+        width="LONG",
+        display_name="Topics regex",
+        validator=java_pattern,
+        doc="A regular expression; topics whose whole name it matches are consumed. In place of topics.",
+    ),
+    String(
+        DEAD_LETTER_TOPIC,
+        default="",
+        group=_ERRORS,
+        order=6,
+        width="MEDIUM",
+        display_name="Dead Letter Queue Topic Name",
+        doc="The topic that bad records are written to. Empty for none.",
+    ),
+    Short(
+        "errors.deadletterqueue.topic.replication.factor",
+        default=3,
+        group=_ERRORS,
+        order=7,
+        width="MEDIUM",
+        display_name="Dead Letter Queue Topic Replication Factor",
+        validator=replication_factor,
+        doc="Its replicas, if it has to be created.",
+    ),
+    Boolean(
+        "errors.deadletterqueue.context.headers.enable",
+        default=False,
+        group=_ERRORS,
+        order=8,
+        width="MEDIUM",
+        display_name="Enable Error Context Headers",
+        doc="Add headers that say where a record came from and what went wrong.",
+    ),
+)
+
+
+def topic_creation(config: Mapping[str, Any]) -> Definition:
+    """The keys topic.creation.<group>.* of a source connector (KIP-158); none as long as it uses none of them."""
+    if not any(key.startswith("topic.creation.") for key in config):
+        return Definition()
+    groups = [alias for item in str(config.get("topic.creation.groups") or "").split(",") if (alias := item.strip())]
+    declared = []
+    for alias in dict.fromkeys(["default", *groups]):
+        prefix, group, default = f"topic.creation.{alias}", f"Topic Creation: {alias}", alias == "default"
+        declared += [
+            List(
+                f"{prefix}.include",
+                **({"default": [".*"]} if default else {}),
+                importance="LOW",
+                group=group,
+                width="LONG",
+                display_name=f"Inclusion Topic Pattern for {alias}",
+                validator=_patterns,
+                doc="Regular expressions of the names of topics that the group is for.",
+            ),
+            List(
+                f"{prefix}.exclude",
+                default=[],
+                importance="LOW",
+                group=group,
+                width="LONG",
+                display_name=f"Exclusion Topic Pattern for {alias}",
+                validator=_patterns,
+                doc="Regular expressions of names that it is not for.",
+            ),
+            Short(
+                f"{prefix}.replication.factor",
+                **({} if default else {"default": None}),
+                importance="LOW",
+                group=group,
+                width="LONG",
+                display_name=f"Replication Factor for Topics in {alias}",
+                validator=replication_factor,
+                doc="Replicas of topics that are created; -1 leaves it to the broker.",
+            ),
+            Int(
+                f"{prefix}.partitions",
+                **({} if default else {"default": None}),
+                importance="LOW",
+                group=group,
+                width="LONG",
+                display_name=f"Partition Count for Topics in {alias}",
+                validator=partitions,
+                doc="Partitions of topics that are created; -1 leaves it to the broker.",
+            ),
+        ]
+    return Definition(declared)
+
+
+def topics_at_fault(config: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What is wrong with `topics`, `topics.regex` and the dead letter topic taken together: key and message."""
+    topics = [name for item in str(config.get("topics") or "").split(",") if (name := item.strip())]
+    pattern = str(config.get("topics.regex") or "").strip()
+    dead = str(config.get(DEAD_LETTER_TOPIC) or "").strip()
+    if topics and pattern:
+        return [("topics.regex", "cannot be set together with topics. Remove one of them.")]
+    if not topics and not pattern:
+        return [("topics", "is missing. Name the topics to consume here, or set topics.regex.")]
+    if dead and dead in topics:
+        return [("topics", f'holds "{dead}", the dead letter topic, so bad records would come back. Take it out.')]
+    return []

@@ -1,0 +1,160 @@
+"""The keys that only a distributed worker has: its group, its topics, its signed requests, its own client.
+
+https://kafka.apache.org/documentation/#connectconfigs
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from connect.settings._checks import partitions, replication_factor
+from connect.settings.definition import (
+    Definition,
+    Int,
+    List,
+    Long,
+    Setting,
+    Short,
+    String,
+    at_least,
+    between,
+    define,
+    non_empty,
+    one_of,
+)
+
+
+def _milliseconds(name: str, default: int, doc: str) -> Setting:
+    return Long(name, default=default, importance="LOW", validator=at_least(0), doc=doc)
+
+
+def _bytes(name: str, default: int, doc: str) -> Setting:
+    return Int(name, default=default, validator=at_least(-1), doc=f"{doc}; -1 leaves it to the operating system.")
+
+
+#: Settings of the worker's connection to its group and topics; a standalone worker's admin client takes them too.
+CLIENT: Final = define(
+    String("client.id", default="", importance="LOW", doc="A name that brokers' logs show for the worker's requests."),
+    String(
+        "security.protocol",
+        default="PLAINTEXT",
+        validator=one_of("SASL_SSL", "PLAINTEXT", "SSL", "SASL_PLAINTEXT", ignore_case=True),
+        doc="How brokers are spoken to; ssl.* and sasl.* say the rest.",
+    ),
+    Long("connections.max.idle.ms", default=540_000, doc="Milliseconds after which an idle connection is closed."),
+    Int("request.timeout.ms", default=40_000, validator=at_least(0), doc="Milliseconds that an answer may take."),
+    _milliseconds("metadata.max.age.ms", 300_000, "Milliseconds after which what is known of brokers is asked again."),
+    _milliseconds(
+        "metadata.recovery.rebootstrap.trigger.ms", 300_000, "Milliseconds without metadata before starting afresh."
+    ),
+    String(
+        "metadata.recovery.strategy",
+        default="rebootstrap",
+        importance="LOW",
+        validator=one_of("REBOOTSTRAP", "NONE", ignore_case=True),
+        doc="What to do when no known broker answers: start afresh from bootstrap.servers, or fail.",
+    ),
+    _milliseconds("reconnect.backoff.ms", 50, "Milliseconds before a broker is connected to again."),
+    _milliseconds("reconnect.backoff.max.ms", 1_000, "The longest of these pauses, which double."),
+    _milliseconds("retry.backoff.ms", 100, "Milliseconds before a request is sent again."),
+    _milliseconds("retry.backoff.max.ms", 1_000, "The longest of these pauses, which double."),
+    Long("socket.connection.setup.timeout.ms", default=10_000, importance="LOW", doc="Milliseconds to connect in."),
+    Long("socket.connection.setup.timeout.max.ms", default=30_000, importance="LOW", doc="The longest of these times."),
+    _bytes("send.buffer.bytes", 131_072, "The size of TCP's buffer for sending"),
+    _bytes("receive.buffer.bytes", 32_768, "The size of TCP's buffer for receiving"),
+)
+
+
+def _topic(what: str, count: int | None, doc: str) -> Definition:
+    """A topic of the worker's own; `config` has always one partition."""
+    name = f"{what}.storage"
+    topic = String(f"{name}.topic", importance="HIGH", validator=non_empty, doc=doc)
+    factor = Short(
+        f"{name}.replication.factor",
+        default=3,
+        importance="LOW",
+        validator=replication_factor,
+        doc="Its replicas, if the worker creates it; -1 leaves it to the broker.",
+    )
+    if count is None:
+        return define(topic, factor)
+    return define(
+        topic,
+        factor,
+        Int(
+            f"{name}.partitions",
+            default=count,
+            importance="LOW",
+            validator=partitions,
+            doc="Its partitions, if the worker creates it; -1 leaves it to the broker.",
+        ),
+    )
+
+
+_INT_MAX = 2**31 - 1
+
+DISTRIBUTED_ONLY: Final = (
+    _topic("config", None, "The topic of connectors' configurations: compacted, one partition.")
+    | _topic("offset", 25, "The topic of source connectors' offsets: compacted.")
+    | _topic("status", 5, "The topic of connectors' and tasks' states: compacted.")
+    | define(
+        String("group.id", importance="HIGH", validator=non_empty, doc="The name of the group of workers."),
+        Int("session.timeout.ms", default=10_000, importance="HIGH", doc="Milliseconds of silence that mean death."),
+        Int("heartbeat.interval.ms", default=3_000, importance="HIGH", doc="Milliseconds between two signs of life."),
+        Int(
+            "rebalance.timeout.ms",
+            default=60_000,
+            importance="HIGH",
+            doc="Milliseconds that a worker has to stop what it must give away, and to join again.",
+        ),
+        Int(
+            "scheduled.rebalance.max.delay.ms",
+            default=300_000,
+            importance="LOW",
+            validator=between(0, _INT_MAX),
+            doc="Milliseconds that the tasks of a worker that left wait for it to return.",
+        ),
+        String(
+            "connect.protocol",
+            default="sessioned",
+            importance="LOW",
+            validator=one_of("eager", "compatible", "sessioned"),
+            doc="How workers share work out; sessioned also signs the requests between them.",
+        ),
+        String(
+            "exactly.once.source.support",
+            default="disabled",
+            importance="HIGH",
+            validator=one_of("DISABLED", "ENABLED", "PREPARING", ignore_case=True),
+            doc="Whether source connectors may write exactly once. First preparing on all workers, then enabled.",
+        ),
+        Int("worker.sync.timeout.ms", default=3_000, doc="Milliseconds to catch up with the configurations."),
+        Int("worker.unsync.backoff.ms", default=300_000, doc="Milliseconds to stay away after failing to catch up."),
+        String(
+            "inter.worker.key.generation.algorithm",
+            default="HmacSHA256",
+            importance="LOW",
+            doc="How the key is made that signs requests between workers.",
+        ),
+        Int("inter.worker.key.size", default=None, importance="LOW", doc="Its size in bits; empty for the usual one."),
+        Int(
+            "inter.worker.key.ttl.ms",
+            default=3_600_000,
+            importance="LOW",
+            validator=between(0, _INT_MAX),
+            doc="Milliseconds after which a new one is made.",
+        ),
+        String(
+            "inter.worker.signature.algorithm",
+            default="HmacSHA256",
+            importance="LOW",
+            doc="How requests between workers are signed.",
+        ),
+        List(
+            "inter.worker.verification.algorithms",
+            default=["HmacSHA256"],
+            importance="LOW",
+            doc="Which signatures of other workers are taken.",
+        ),
+    )
+)
