@@ -243,12 +243,10 @@ class SinkBatch(Batch[SinkRecord]):
         if not self._length:
             return {}
         if self.original_topics.constant and self.original_partitions.constant:
-            return {TopicPartition(self.original_topics[0], self.original_partitions[0]): max(self.offsets) + 1}
-        ends: dict[TopicPartition, int] = {}
-        for topic, partition, offset in zip(self.original_topics, self.original_partitions, self.offsets, strict=True):
-            place = TopicPartition(topic, partition)
-            ends[place] = max(ends.get(place, 0), offset + 1)
-        return ends
+            return {TopicPartition(self.original_topics[0], self.original_partitions[0]): self.offsets[-1] + 1}
+        # Offsets ascend within a partition: the last one that a place is given is its highest.
+        places = zip(self.original_topics, self.original_partitions, strict=True)
+        return {TopicPartition(*place): last + 1 for place, last in dict(zip(places, self.offsets, strict=True)).items()}
 
 
 class SourceBatch(Batch[SourceRecord]):

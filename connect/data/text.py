@@ -80,7 +80,7 @@ def java_double(value: float) -> str:
     if value - value != 0:
         return "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"
     text = repr(value)
-    if abs(value) < sys.float_info.min:
+    if 0 < abs(value) < sys.float_info.min:
         text = f"{value:.1e}" if float(f"{value:.1e}") == value else text  # at least two digits: 4.9E-324
     if 1e-3 <= abs(value) < 1e7 or value == 0:
         return text
@@ -102,7 +102,7 @@ def java_float32(value: float) -> str:
     if single - single != 0:
         return java_double(single)
     # Of a normal float, fewer than six digits show as zeros at the end.
-    for digits in range(5 if abs(single) > _SMALLEST_NORMAL_SINGLE else 1, 9):
+    for digits in range(5 if abs(single) > _SMALLEST_NORMAL_SINGLE or not single else 1, 9):
         near = float(f"{single:.{digits}e}")
         if float32(near) == single:
             return java_double(near)

@@ -196,6 +196,7 @@ class BatchProducer:
     def _send_with_headers(self, topic: str, part: SourceBatch, delivery: Delivery, each: Any) -> None:
         from confluent_kafka import KafkaException
 
+        headers: Any  # bytes by now: a list of pairs, or None
         columns = zip(part.values, part.keys, part.partitions, part.timestamps, part.headers, strict=True)
         for row, (value, key, partition, timestamp, headers) in enumerate(columns):
             report = delivery.report if each is None else _both(delivery.report, each(row))

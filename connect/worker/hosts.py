@@ -140,7 +140,7 @@ class _Host:
         self._waiting: dict[int, Future[Any]] = {}
         self._questions = itertools.count(1)
         self._closing = False
-        self._child = ChildProcess(f"connectors of {key}", host_process.main, spec)
+        self._child = ChildProcess(host_process.main, spec)
         self.alive = True
         threading.Thread(target=self._read, name=f"host {key}", daemon=True).start()
 

@@ -1,58 +1,66 @@
 """Starts processes from a fork server that has the runtime loaded already (16-55 ms each, most memory shared).
 
-The fork server is started by the worker's main thread and dies with it; so do its children (see `guard`).
+The server is multiprocessing's. Its `Process` is not used: that would run the worker's main module again in every child. The
+fork server is started by the worker's main thread and dies with it; so do its children (see `guard`).
 """
 
 from __future__ import annotations
 
+import io
 import multiprocessing
 import os
+import select
 import signal
 import socket
+import sys
+import traceback
 from collections.abc import Callable
-from multiprocessing import forkserver
-from multiprocessing.process import BaseProcess
+from multiprocessing import forkserver, reduction
 
 from connect.worker.channel import Channel
 
-_context = multiprocessing.get_context("forkserver")
+Target = Callable[[bytes, socket.socket], None]
 
 
 def start_server() -> None:
     """Start the fork server. Call it from a thread that lives as long as the worker: its end ends all children."""
-    _context.set_forkserver_preload(["connect.worker.preload"])
+    multiprocessing.set_forkserver_preload(["connect.worker.preload"])
     forkserver.ensure_running()
 
 
 class ChildProcess:
     """A process that was started, and this end of its control pipe.
 
+    Args:
+        target: what it runs, a module's function; called with `spec` and the other end of the pipe.
+        spec: its argument.
+
     Attributes:
         channel: to it.
         pid: its id.
+        sentinel: a file descriptor that becomes readable when it has ended.
     """
 
-    def __init__(self, name: str, target: Callable[[bytes, socket.socket], None], spec: bytes) -> None:
+    def __init__(self, target: Target, spec: bytes) -> None:
         self.channel, theirs = Channel.pair()
-        self._process: BaseProcess = _context.Process(target=target, args=(spec, theirs), name=name, daemon=True)
-        self._process.start()
-        theirs.close()
-        assert self._process.pid is not None
-        self.pid = self._process.pid
-
-    @property
-    def sentinel(self) -> int:
-        """A file descriptor that becomes readable when the process has ended."""
-        return self._process.sentinel
+        start = io.BytesIO()
+        reduction.dump({}, start)  # nothing to prepare: no main module, no search path
+        reduction.dump(_Begin(target, spec), start)
+        with theirs:
+            # The fork server has closed its standard input; a task may be there to read the worker's.
+            self.sentinel, write = forkserver.connect_to_new_process([theirs.fileno(), _standard_input()])
+        with open(write, "wb") as pipe:
+            pipe.write(start.getbuffer())
+        self.pid: int = forkserver.read_signed(self.sentinel)
 
     @property
     def alive(self) -> bool:
-        """Whether it still runs."""
-        return self._process.is_alive()
+        """Whether it still runs. Not after `reap`."""
+        return not select.select([self.sentinel], [], [], 0)[0]
 
     def kill(self) -> None:
-        """End it at once. Harmless when it has ended."""
-        if self._process.is_alive():
+        """End it at once. Harmless when it has ended. Not after `reap`."""
+        if self.alive:
             try:
                 os.kill(self.pid, signal.SIGKILL)
             except ProcessLookupError:
@@ -62,13 +70,45 @@ class ChildProcess:
         """Wait for its end, and release what it held here.
 
         Returns:
-            the exit code; -n after signal n.
+            the exit code; -n after signal n; 255 when the fork server is gone and nobody knows.
         """
-        self._process.join()
-        code = self._process.exitcode
-        self._process.close()
+        try:
+            code: int = forkserver.read_signed(self.sentinel)
+        except (EOFError, OSError):
+            code = 255
+        os.close(self.sentinel)
         self.channel.close()
-        return code if code is not None else 255
+        return code
+
+
+class _Begin:
+    """What the fork server unpickles and runs in the child."""
+
+    def __init__(self, target: Target, spec: bytes) -> None:
+        self._target = target
+        self._spec = spec
+
+    def _bootstrap(self, parent_sentinel: int) -> int:
+        os.close(parent_sentinel)
+        end, standard_input = forkserver.get_inherited_fds() or (-1, -1)
+        os.dup2(standard_input, 0)
+        os.close(standard_input)
+        try:
+            self._target(self._spec, socket.socket(fileno=end))
+        except BaseException:
+            traceback.print_exc()
+            return 1
+        finally:
+            sys.stdout.flush()
+        return 0
+
+
+def _standard_input() -> int:
+    try:
+        os.fstat(0)
+    except OSError:  # the worker was started without one
+        return os.open(os.devnull, os.O_RDONLY)
+    return 0
 
 
 def how_it_ended(code: int) -> str:

@@ -228,8 +228,8 @@ class SourceLoop:
 def _positions(batch: SourceBatch) -> Positions:
     """Where reading goes on after a batch, for each source partition in it."""
     if batch.source_partitions.constant:
-        partition = dict(batch.source_partitions[0])
-        return {_canonical(partition): (partition, dict(batch.source_offsets[-1]))}
+        one = dict(batch.source_partitions[0])
+        return {_canonical(one): (one, dict(batch.source_offsets[-1]))}
     last: dict[Any, tuple[Mapping[str, Any], Mapping[str, Any]]] = {}
     for partition, offset in zip(batch.source_partitions, batch.source_offsets, strict=True):
         last[_identity(partition)] = (partition, offset)

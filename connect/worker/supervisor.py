@@ -128,7 +128,7 @@ class Supervisor:
 
     def start_task(self, spec: messages.TaskSpec, listener: TaskListener) -> TaskProcess:
         """Start a task in a process of its own. Blocks for some milliseconds, until it is forked."""
-        child = ChildProcess(spec.id, task_process.main, msgspec.msgpack.encode(spec))
+        child = ChildProcess(task_process.main, msgspec.msgpack.encode(spec))
         task = TaskProcess(spec, child, listener)
         self._call(lambda: self._watch(task))
         return task
