@@ -12,7 +12,7 @@ from connect.pipeline.policy import ErrorPolicy
 from connect.pipeline.steps import Decode, DecodeHeaders, Encode, EncodeHeaders, Transform
 from connect.plugins import PluginKind, Plugins, load
 
-_SIMPLE_HEADERS = "org.apache.kafka.connect.storage.SimpleHeaderConverter"
+SIMPLE_HEADERS = "org.apache.kafka.connect.storage.SimpleHeaderConverter"
 
 
 def sink_chain(
@@ -72,7 +72,7 @@ def converter_config(
 def converter(plugins: Plugins, worker: Mapping[str, str], connector: Mapping[str, str], key: str) -> Converter:
     """The configured converter of `key.converter` or `value.converter`."""
     name, config = converter_config(worker, connector, key)
-    made: Converter = load(plugins.find(PluginKind.CONVERTER, name))()
+    made: Converter = load(plugins.find(PluginKind.CONVERTER, name, config.get("plugin.version")))()
     is_key = key.startswith("key")
     made.configure({**config, "converter.type": "key" if is_key else "value"}, is_key=is_key)
     return made
@@ -80,8 +80,8 @@ def converter(plugins: Plugins, worker: Mapping[str, str], connector: Mapping[st
 
 def header_converter(plugins: Plugins, worker: Mapping[str, str], connector: Mapping[str, str]) -> HeaderConverter:
     """The configured header converter; SimpleHeaderConverter when none is named."""
-    name, config = converter_config(worker, connector, "header.converter", _SIMPLE_HEADERS)
-    made: HeaderConverter = load(plugins.find(PluginKind.HEADER_CONVERTER, name))()
+    name, config = converter_config(worker, connector, "header.converter", SIMPLE_HEADERS)
+    made: HeaderConverter = load(plugins.find(PluginKind.HEADER_CONVERTER, name, config.get("plugin.version")))()
     made.configure({**config, "converter.type": "header"})
     return made
 
@@ -94,7 +94,9 @@ def transformations(plugins: Plugins, connector: Mapping[str, str]) -> list[Step
         config = {k[len(prefix) :]: v for k, v in connector.items() if k.startswith(prefix)}
         if not config.get("type"):
             raise ConfigError(f"{prefix}type", "is missing. Name the transformation's class.")
-        made: Transformation = load(plugins.find(PluginKind.TRANSFORMATION, config["type"]))()
+        made: Transformation = load(
+            plugins.find(PluginKind.TRANSFORMATION, config["type"], config.get("plugin.version"))
+        )()
         made.configure(made.settings.parse(config))
         predicate = _predicate(plugins, connector, config["predicate"], prefix) if config.get("predicate") else None
         steps.append(Transform(made, predicate, negate=config.get("negate", "false").strip().lower() == "true"))
@@ -108,7 +110,7 @@ def _predicate(plugins: Plugins, connector: Mapping[str, str], alias: str, used_
     config = {k[len(prefix) :]: v for k, v in connector.items() if k.startswith(prefix)}
     if not config.get("type"):
         raise ConfigError(f"{prefix}type", "is missing. Name the predicate's class.")
-    made: Predicate = load(plugins.find(PluginKind.PREDICATE, config["type"]))()
+    made: Predicate = load(plugins.find(PluginKind.PREDICATE, config["type"], config.get("plugin.version")))()
     made.configure(made.settings.parse(config))
     return made
 

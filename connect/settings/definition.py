@@ -279,8 +279,8 @@ class Definition:
                 continue
             entry = found[setting.name]
             try:
-                entry.recommended = setting.recommender.valid_values(setting.name, values)
-                entry.visible = setting.recommender.visible(setting.name, values)
+                entry.recommended = list(setting.recommender.valid_values(setting.name, values))
+                entry.visible = bool(setting.recommender.visible(setting.name, values))
             except Exception as error:  # plug-ins raise anything
                 entry.errors.append(f"its recommender failed: {type(error).__name__}: {error}")
         return list(found.values())

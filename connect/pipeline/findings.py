@@ -1,0 +1,207 @@
+"""What validation found out about a connector's configuration: plain data, in the shape of Kafka's REST API.
+
+https://kafka.apache.org/documentation/#connect_rest, PUT /connector-plugins/{plugin}/config/validate (KIP-26, KIP-769)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Literal
+
+import msgspec
+
+from connect.settings import ConfigValue, Definition, Kind, Secret, Setting
+from connect.settings.definition import text
+from connect.telemetry.redaction import Redactor
+
+#: A key and what to say about it.
+Remark = tuple[str, str]
+
+
+class KeyDefinition(msgspec.Struct):
+    """What may be written under a key, as a form shows it. `order` is the place in the group, -1 without a group."""
+
+    name: str
+    type: str
+    required: bool
+    default_value: str | None
+    importance: str
+    documentation: str
+    group: str | None
+    width: str
+    display_name: str
+    dependents: list[str]
+    order: int
+
+
+class KeyValue(msgspec.Struct):
+    """What is written under a key, and what is wrong with it. A secret's value is `[hidden]`."""
+
+    name: str
+    value: str | None
+    recommended_values: list[str]
+    errors: list[str]
+    visible: bool
+
+
+class Entry(msgspec.Struct):
+    """One key. There is no definition of a key that only an error speaks of."""
+
+    definition: KeyDefinition | None
+    value: KeyValue
+
+
+class Validation(msgspec.Struct):
+    """All about one configuration.
+
+    Attributes:
+        connector_class: as the user wrote it.
+        kind: None when the class cannot be found or loaded.
+        entries: the keys that the runtime, the connector, its converters, transformations and predicates know, and
+            those at fault.
+        warnings: keys of the connector that are probably a mistake, or have no effect.
+        worker_errors: keys of the worker without which this connector cannot run: its converters, its clients. Every
+            connector that takes them finds the same.
+        worker_warnings: as warnings.
+    """
+
+    connector_class: str
+    kind: Literal["source", "sink"] | None
+    entries: list[Entry]
+    warnings: list[Remark]
+    worker_errors: list[Remark]
+    worker_warnings: list[Remark]
+
+    @property
+    def ok(self) -> bool:
+        """Whether the connector can be started."""
+        return not self.error_count and not self.worker_errors
+
+    @property
+    def error_count(self) -> int:
+        """How many errors the connector's own keys have."""
+        return sum(len(entry.value.errors) for entry in self.entries)
+
+    @property
+    def groups(self) -> list[str]:
+        """The groups of the keys, in order of first appearance."""
+        groups = (entry.definition.group for entry in self.entries if entry.definition)
+        return list(dict.fromkeys(group for group in groups if group))
+
+    def errors(self) -> list[Remark]:
+        """Every error of the connector's own keys."""
+        return [(entry.value.name, error) for entry in self.entries for error in entry.value.errors]
+
+
+class Findings:
+    """Collects what is found, key by key.
+
+    Args:
+        config: the configuration that is validated.
+        secret_keys: keys whose values are never to be shown, beside those that are declared as passwords.
+    """
+
+    def __init__(self, config: Mapping[str, str], secret_keys: Iterable[str]) -> None:
+        self._config = config
+        self._secret_keys = set(secret_keys)
+        self._entries: dict[str, Entry] = {}
+        self._orders: dict[str, int] = {}
+        self._warnings: dict[Remark, None] = {}
+        self._worker_errors: dict[Remark, None] = {}
+        self._worker_warnings: dict[Remark, None] = {}
+        self.known: set[str] = set()
+
+    def declare(
+        self, definition: Definition, values: Iterable[ConfigValue], prefix: str = "", group: str | None = None
+    ) -> None:
+        """Add settings, and what is known of their values. A key that is there already keeps its definition.
+
+        Args:
+            prefix: goes before the names of settings and values.
+            group: in place of the settings' own.
+        """
+        for setting in definition:
+            key = prefix + setting.name
+            self.known.add(key)
+            if setting.kind is Kind.PASSWORD:
+                self._secret_keys.add(key)
+            if not setting.internal and key not in self._entries:
+                self._entries[key] = Entry(self._shown(setting, prefix, group or setting.group), _nothing(key))
+        for value in values:
+            self._merge(prefix + str(value.name), value)
+
+    def error(self, key: str, message: str) -> None:
+        """Something is wrong with a key."""
+        errors = self._entry(key).value.errors
+        if message not in errors:
+            errors.append(message)
+
+    def warn(self, key: str, message: str) -> None:
+        """A key is probably a mistake."""
+        self._warnings[key, message] = None
+
+    def worker_error(self, key: str, message: str) -> None:
+        """Something is wrong with a key of the worker."""
+        self._worker_errors[key, message] = None
+
+    def worker_warning(self, key: str, message: str) -> None:
+        """A key of the worker is probably a mistake."""
+        self._worker_warnings[key, message] = None
+
+    def result(self, connector_class: str, kind: Literal["source", "sink"] | None) -> Validation:
+        """All of it, without a secret."""
+        redactor = Redactor()
+        redactor.remember(self._config[key] for key in self._secret_keys & self._config.keys())
+        for key, entry in self._entries.items():
+            entry.value.errors = [redactor.redact(message) for message in entry.value.errors]
+            if key in self._secret_keys:
+                entry.value.value = None if entry.value.value is None else Secret.MASK
+                entry.value.recommended_values = []
+
+        def redacted(remarks: Iterable[Remark]) -> list[Remark]:
+            return [(key, redactor.redact(message)) for key, message in remarks]
+
+        return Validation(
+            connector_class,
+            kind,
+            list(self._entries.values()),
+            redacted(self._warnings),
+            redacted(self._worker_errors),
+            redacted(self._worker_warnings),
+        )
+
+    def _entry(self, key: str) -> Entry:
+        return self._entries.setdefault(key, Entry(None, _nothing(key)))
+
+    def _merge(self, key: str, found: ConfigValue) -> None:
+        errors = [str(error) for error in found.errors]
+        if key not in self._entries and key in self.known and not errors:
+            return  # an internal setting
+        value = self._entry(key).value
+        value.value = text(found.value)
+        value.recommended_values = [text(item) or "" for item in found.recommended]
+        value.visible = bool(found.visible)
+        value.errors += [error for error in errors if error not in value.errors]
+
+    def _shown(self, setting: Setting, prefix: str, group: str | None) -> KeyDefinition:
+        order = -1
+        if group:
+            order = self._orders[group] = self._orders.get(group, 0) + 1
+            order = order if setting.order is None else setting.order
+        return KeyDefinition(
+            name=prefix + setting.name,
+            type=setting.kind.value,
+            required=setting.required,
+            default_value=None if setting.required else text(setting.default),
+            importance=setting.importance.value,
+            documentation=setting.doc,
+            group=group,
+            width=setting.width,
+            display_name=setting.display_name or prefix + setting.name,
+            dependents=[prefix + name for name in setting.dependents],
+            order=order,
+        )
+
+
+def _nothing(key: str) -> KeyValue:
+    return KeyValue(key, None, [], [], True)

@@ -1,0 +1,277 @@
+"""Finds everything that is wrong with a connector's configuration, at once, before anything starts.
+
+It runs plug-in code (imports, validators, recommenders, a connector's own `validate`), so it belongs into the
+connector's host process, never into the worker's. It does not raise for what a user wrote or a plug-in does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any, Literal, TypeVar
+
+from connect import settings
+from connect.api import Connector
+from connect.errors import ConfigError, ConnectError
+from connect.kafka.client_settings import ClientSettingError, task_client_settings
+from connect.kafka.client_settings import Kind as ClientKind
+from connect.pipeline.build import SIMPLE_HEADERS, converter_config, names
+from connect.pipeline.findings import Findings, Validation
+from connect.plugins import PluginKind, Plugins, load
+from connect.settings import ConfigValue, Definition
+from connect.settings._checks import did_you_mean
+from connect.settings.connector_keys import COMMON, DEAD_LETTER_TOPIC, SINK, SOURCE, topic_creation, topics_at_fault
+from connect.settings.definition import text
+
+T = TypeVar("T")
+
+_CLIENTS: tuple[ClientKind, ...] = ("producer", "consumer", "admin")
+_OVERRIDES = tuple(f"{client}.override." for client in _CLIENTS)
+_CONVERTERS = {
+    "key.converter": PluginKind.CONVERTER,
+    "value.converter": PluginKind.CONVERTER,
+    "header.converter": PluginKind.HEADER_CONVERTER,
+}
+
+
+def validate(
+    plugins: Plugins,
+    worker: Mapping[str, str],
+    config: Mapping[str, str],
+    *,
+    secret_keys: Collection[str] = (),
+) -> Validation:
+    """Find out about every key of a connector, and the keys of the worker that it depends on.
+
+    Args:
+        plugins: where classes are looked up.
+        worker: its configuration, with variables filled in.
+        config: the connector's, likewise.
+        secret_keys: keys of the connector whose values came from a config provider: never shown.
+    """
+    config = {key: value for key, value in config.items() if value is not None}
+    found = Findings(config, secret_keys)
+    kind, connector = _connector_class(found, plugins, config)
+    keys = {"source": SOURCE | topic_creation(config), "sink": SINK, None: COMMON}[kind]
+    found.declare(keys, keys.validate(config))
+    if kind == "sink":
+        _check_sink(found, config)
+    for key in _CONVERTERS:
+        _check_converter(found, plugins, worker, config, key)
+    for alias in dict.fromkeys(names(config.get("transforms"))):
+        _check_transformation(found, plugins, config, alias)
+    for alias in dict.fromkeys(names(config.get("predicates"))):
+        _check_aliased(found, plugins, config, "predicates", alias, PluginKind.PREDICATE, _PREDICATE)
+    if connector is not None:
+        _check_connector(found, connector, config)
+    if kind is not None:
+        _check_client(found, "producer" if kind == "source" else "consumer", worker, config)
+        _warn_of_unknown(found, config)
+    if any(key.startswith("admin.override.") for key in config):
+        _check_client(found, "admin", worker, config)
+    return found.result(config.get("connector.class", ""), kind)
+
+
+def _connector_class(
+    found: Findings, plugins: Plugins, config: Mapping[str, str]
+) -> tuple[Literal["source", "sink"] | None, type[Connector] | None]:
+    if not (name := config.get("connector.class", "").strip()):
+        return None, None
+    kinds = (PluginKind.SOURCE, PluginKind.SINK)
+    version = config.get("connector.plugin.version")
+    loaded = _class(plugins, kinds, name, version, lambda message: found.error("connector.class", message))
+    if loaded is None:
+        return None, None
+    return ("source" if loaded[0] is PluginKind.SOURCE else "sink"), loaded[1]
+
+
+# The connector itself.
+
+
+def _check_connector(found: Findings, connector: type[Connector], config: Mapping[str, str]) -> None:
+    declared = _settings(connector, lambda message: found.error("connector.class", message))
+    try:
+        values = _checked(connector().validate(config))
+    except (Exception, SystemExit) as error:
+        values = declared.validate(config)
+        known = isinstance(error, ConfigError) and error.key in declared
+        if isinstance(error, ConfigError) and known:
+            if not any(value.name == error.key and value.errors for value in values):
+                found.error(error.key, error.message)
+        else:
+            found.error(
+                "connector.class",
+                f"{connector.__name__} could not check the configuration: {type(error).__name__}: {_one_line(error)}",
+            )
+    found.declare(declared, values)
+
+
+def _checked(values: Any) -> list[ConfigValue]:
+    """What a plug-in returned, made sure to be what it should be."""
+    checked = []
+    for value in values:
+        if not isinstance(value, ConfigValue):
+            raise TypeError(f"validate returned a {type(value).__name__} where a ConfigValue belongs")
+        errors = [str(error) for error in value.errors]
+        checked.append(ConfigValue(value.name, text(value.value), errors, list(value.recommended), bool(value.visible)))
+    return checked
+
+
+def _check_sink(found: Findings, config: Mapping[str, str]) -> None:
+    for key, message in topics_at_fault(config):
+        found.error(key, message)
+    if not config.get(DEAD_LETTER_TOPIC, "").strip():
+        return
+    if config.get("errors.tolerance", "").strip() == "all":
+        # The user wants these records kept; dropping them without a word would lose them.
+        found.error(
+            DEAD_LETTER_TOPIC,
+            "cannot be served: dead letter topics are not there yet, and errors.tolerance=all would lose bad records. "
+            "Remove this key to drop them, or set errors.tolerance=none to stop at them.",
+        )
+    else:
+        found.warn(
+            DEAD_LETTER_TOPIC, "has no effect: dead letter topics are not there yet. A bad record fails the task."
+        )
+
+
+# Converters, transformations, predicates.
+
+
+def _check_converter(
+    found: Findings, plugins: Plugins, worker: Mapping[str, str], config: Mapping[str, str], key: str
+) -> None:
+    prefix = f"{key}."
+    own = bool(config.get(key))
+    if not own:
+        found.known |= (mine := {k for k in config if k.startswith(prefix)})
+        for sub_key in sorted(mine - {f"{prefix}plugin.version"}):
+            found.warn(sub_key, f"has no effect: the worker's {key} is used with the worker's settings. Set {key} too.")
+
+    def error(sub_key: str, message: str) -> None:
+        (found.error if own else found.worker_error)(sub_key, message)
+
+    try:
+        default = SIMPLE_HEADERS if key == "header.converter" else None
+        name, sub_config = converter_config(worker, config, key, default)
+    except ConfigError as missing:
+        found.error(key, missing.message)
+        return
+    version = sub_config.get("plugin.version")
+    loaded = _class(plugins, [_CONVERTERS[key]], name, version, lambda message: error(key, message))
+    if loaded is None:
+        found.known |= {k for k in config if k.startswith(prefix)}
+        return
+    declared = _settings(loaded[1], lambda message: error(key, message))
+    values = declared.validate({**sub_config, "converter.type": key.partition(".")[0]})
+    if own:
+        found.declare(declared, values, prefix)
+    else:
+        for value in values:
+            for message in value.errors:
+                found.worker_error(prefix + value.name, message)
+
+
+_PREDICATE = settings.define(
+    settings.Class("type", importance="HIGH", width="LONG", doc="Its class.", validator=settings.non_empty),
+    settings.String("plugin.version", default=None, doc="Which versions of it may be used."),
+)
+_TRANSFORMATION = _PREDICATE | settings.define(
+    settings.String(
+        "predicate", default=None, doc="The alias of the predicate that says which records it is for. Empty: for all."
+    ),
+    settings.Boolean("negate", default=False, doc="Whether it is for the other records instead."),
+)
+
+
+def _check_transformation(found: Findings, plugins: Plugins, config: Mapping[str, str], alias: str) -> None:
+    prefix = f"transforms.{alias}."
+    _check_aliased(found, plugins, config, "transforms", alias, PluginKind.TRANSFORMATION, _TRANSFORMATION)
+    predicate = config.get(f"{prefix}predicate", "").strip()
+    if predicate and predicate not in names(config.get("predicates")):
+        found.error(f"{prefix}predicate", f'there is no predicate "{predicate}". Add it to the key "predicates".')
+    if not predicate and f"{prefix}negate" in config:
+        found.error(f"{prefix}negate", f"has nothing to negate. Set {prefix}predicate, or remove this key.")
+
+
+def _check_aliased(
+    found: Findings,
+    plugins: Plugins,
+    config: Mapping[str, str],
+    what: str,
+    alias: str,
+    kind: PluginKind,
+    common: Definition,
+) -> None:
+    prefix, group = f"{what}.{alias}.", f"{what.capitalize()}: {alias}"
+    own = {key.removeprefix(prefix): value for key, value in config.items() if key.startswith(prefix)}
+    found.declare(common, common.validate(own), prefix, group)
+    loaded = None
+    if name := own.get("type", "").strip():
+        version = own.get("plugin.version")
+        loaded = _class(plugins, [kind], name, version, lambda message: found.error(f"{prefix}type", message))
+    if loaded is None:
+        found.known |= {prefix + key for key in own}  # nobody knows which keys are right
+        return
+    declared = _settings(loaded[1], lambda message: found.error(f"{prefix}type", message))
+    found.declare(declared, declared.validate(own), prefix, group)
+
+
+def _class(
+    plugins: Plugins, kinds: Iterable[PluginKind], name: str, version: str | None, error: Callable[[str], None]
+) -> tuple[PluginKind, type[Any]] | None:
+    """A plug-in's kind and class; None when there is none, and `error` has heard why."""
+    try:
+        ref = plugins.find(kinds, name.strip(), version)
+        return ref.kind, load(ref)
+    except (ConnectError, ValueError) as problem:
+        error(_one_line(problem))
+    except (Exception, SystemExit) as problem:  # importing a plug-in runs its code
+        error(f'Plug-in "{name}" could not be loaded: {type(problem).__name__}: {_one_line(problem)}')
+    return None
+
+
+def _settings(plugin: type[Any], error: Callable[[str], None]) -> Definition:
+    if isinstance(declared := plugin.settings, Definition):
+        return declared
+    error(f"{plugin.__name__}.settings is a {type(declared).__name__}. Make it with connect.settings.define(...).")
+    return Definition()
+
+
+def _one_line(error: BaseException) -> str:
+    return " ".join(str(error).split())
+
+
+# Clients.
+
+
+def _check_client(found: Findings, client: ClientKind, worker: Mapping[str, str], config: Mapping[str, str]) -> None:
+    """What is wrong with a client's settings. They are translated again without each wrong one, to find them all."""
+    worker_left, left = dict(worker), dict(config)
+    while True:
+        try:
+            warnings = task_client_settings(client, worker_left, left).warnings
+            break
+        except ClientSettingError as problem:
+            mine = problem.key in left
+            (found.error if mine else found.worker_error)(problem.key, problem.message)
+            if (left if mine else worker_left).pop(problem.key, None) is None:
+                return
+    for warning in warnings:
+        key, _, message = warning.partition(": ")
+        (found.warn if key in config else found.worker_warning)(key, message)
+
+
+# Keys that nobody knows.
+
+
+def _warn_of_unknown(found: Findings, config: Mapping[str, str]) -> None:
+    """A key that is nearly right is probably a mistake; any other may be meant for somebody else, as in Kafka."""
+    for key in config:
+        if key in found.known or key.startswith(_OVERRIDES):
+            continue
+        what, _, rest = key.partition(".")
+        alias = rest.partition(".")[0]
+        if what in {"transforms", "predicates"} and alias and alias not in names(config.get(what)):
+            found.warn(key, f'has no effect: "{alias}" is not among the aliases in {what}. Add it there.')
+        elif near := did_you_mean(key, found.known):
+            found.warn(key, f"is not known. Did you mean {near}?")
