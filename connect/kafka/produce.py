@@ -43,12 +43,13 @@ class Delivery:
         mark: what the sender wants back when the batch is acknowledged (its source offsets).
         rows: how many records.
         size: their bytes.
-        waiting: how many are neither acknowledged nor refused.
+        waiting: how many are neither acknowledged nor given up. One that is refused and must not be given up waits
+            forever, so that no offset behind it is stored (P1).
     """
 
     __slots__ = ("_refused", "mark", "rows", "size", "waiting")
 
-    def __init__(self, mark: Any, rows: int, size: int, refused: Callable[[DeliveryError, Any], None]) -> None:
+    def __init__(self, mark: Any, rows: int, size: int, refused: Callable[[DeliveryError, Any], bool]) -> None:
         self.mark = mark
         self.rows = rows
         self.size = size
@@ -57,9 +58,8 @@ class Delivery:
 
     def report(self, error: Any, message: Any) -> None:
         """Called by the client for each record, from within `poll`."""
-        self.waiting -= 1
-        if error is not None:
-            self._refused(DeliveryError(message.topic(), error.name(), error.str()), message)
+        if error is None or self._refused(DeliveryError(message.topic(), error.name(), error.str()), message):
+            self.waiting -= 1
 
 
 class BatchProducer:
@@ -189,9 +189,8 @@ class BatchProducer:
         """Records that the client itself refused: larger than message.max.bytes, for example."""
         for message in chunk:
             error = message.get("_error")
-            if error is not None:
+            if error is not None and self._refused(DeliveryError(topic, error.name(), error.str()), None):
                 delivery.waiting -= 1
-                self._refused(DeliveryError(topic, error.name(), error.str()), None)
 
     def _send_with_headers(self, topic: str, part: SourceBatch, delivery: Delivery, each: Any) -> None:
         from confluent_kafka import KafkaException
@@ -205,8 +204,8 @@ class BatchProducer:
                     topic, value, key, -1 if partition is None else partition, report, None, timestamp or 0, headers
                 )
             except KafkaException as error:
-                delivery.waiting -= 1
-                self._refused(DeliveryError(topic, error.args[0].name(), error.args[0].str()), None)
+                if self._refused(DeliveryError(topic, error.args[0].name(), error.args[0].str()), None):
+                    delivery.waiting -= 1
 
     def _know(self, topic: str) -> None:
         """Make sure that a topic exists before records for it pile up; a broker that creates topics does so on this."""
@@ -258,12 +257,15 @@ class BatchProducer:
             self._bytes -= delivery.size
             delivery.size = 0
 
-    def _refused(self, error: DeliveryError, message: Any) -> None:
+    def _refused(self, error: DeliveryError, message: Any) -> bool:
+        """Whether the record is given up."""
         # The client swallows what a callback raises: it is kept for `poll`.
         try:
             self._refused_by_user(error, message)
         except BaseException as raised:
             self._errors.append(raised)
+            return False
+        return True
 
     def _on_error(self, error: Any) -> None:
         if error.fatal():
