@@ -1,0 +1,183 @@
+"""Topics in memory: what a source's producer writes to, and what becomes of each record there."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from connect.data.batch import SourceBatch
+from connect.data.record import SourceRecord, TopicPartition
+from connect.kafka.produce import Delivery, DeliveryError
+
+
+class Message(NamedTuple):
+    """A record as it lies in Kafka.
+
+    Attributes:
+        topic: where.
+        value, key: bytes, or None for null.
+        headers: pairs of key and bytes or None.
+        partition: where in the topic.
+        timestamp: milliseconds since the epoch; None leaves it to the broker.
+    """
+
+    topic: str
+    value: bytes | None
+    key: bytes | None = None
+    headers: tuple[tuple[str, bytes | None], ...] = ()
+    partition: int = 0
+    timestamp: int | None = None
+
+
+class Refusal(NamedTuple):
+    """Why the broker does not take a record."""
+
+    code: str
+    text: str
+
+
+class MemoryBroker:
+    """Takes records, acknowledges them at once or when the test says so, and refuses those that the test names.
+
+    Attributes:
+        sent: every record that was taken, with its encoded form.
+        holding: whether acknowledgements wait for `allow`.
+        allowed: how many acknowledgements may go out while holding.
+        refusals: what the next records meet.
+    """
+
+    def __init__(self) -> None:
+        self.sent: list[tuple[SourceRecord, Message]] = []
+        self.holding = False
+        self.allowed = 0
+        self.refusals: deque[Refusal] = deque()
+        self._ends: dict[TopicPartition, int] = {}
+
+    def take(self, record: SourceRecord, message: Message) -> int:
+        """Append a record; gives its offset."""
+        place = TopicPartition(message.topic, message.partition)
+        offset = self._ends.get(place, 0)
+        self._ends[place] = offset + 1
+        self.sent.append((record, message))
+        return offset
+
+    def may_acknowledge(self) -> bool:
+        """Whether one more acknowledgement may go out; counts it."""
+        if self.holding and not self.allowed:
+            return False
+        self.allowed = max(0, self.allowed - 1)
+        return True
+
+
+class _Answer:
+    """What confluent-kafka hands to a delivery callback, as error and as message."""
+
+    def __init__(self, topic: str, partition: int, offset: int, refusal: Refusal | None) -> None:
+        self._place = topic, partition, offset
+        self._refusal = refusal
+
+    def topic(self) -> str:
+        return self._place[0]
+
+    def partition(self) -> int:
+        return self._place[1]
+
+    def offset(self) -> int:
+        return self._place[2]
+
+    def name(self) -> str:
+        return self._refusal.code if self._refusal else ""
+
+    def str(self) -> str:
+        return self._refusal.text if self._refusal else ""
+
+
+class MemoryProducer:
+    """Stands in for `connect.kafka.produce.BatchProducer`.
+
+    Args:
+        broker: where records go.
+        records: the records of a batch that was encoded, before it was.
+        refused: see `BatchProducer`.
+    """
+
+    def __init__(
+        self,
+        broker: MemoryBroker,
+        records: Callable[[SourceBatch], Sequence[SourceRecord]],
+        refused: Callable[[DeliveryError, Any], None],
+    ) -> None:
+        self.sent = 0
+        self._broker = broker
+        self._records = records
+        self._refused_by_user = refused
+        self._under_way: deque[Delivery] = deque()
+        self._waiting: deque[tuple[Callable[[Any, Any], None], _Answer, bool]] = deque()
+        self._errors: list[BaseException] = []
+
+    @property
+    def outstanding(self) -> int:
+        return sum(delivery.waiting for delivery in self._under_way)
+
+    def send(
+        self, batch: SourceBatch, mark: Any, each: Callable[[int], Callable[[Any, Any], None]] | None = None
+    ) -> None:
+        delivery = Delivery(mark, len(batch), 0, self._refused)
+        self._under_way.append(delivery)
+        encoded = batch.records()
+        for row, record in enumerate(self._records(batch)):
+            self._waiting.append(
+                (_both(delivery.report, each(row) if each else None), *self._produce(record, encoded[row]))
+            )
+        self.sent += len(batch)
+        self.poll()
+
+    def poll(self, timeout: float = 0) -> None:
+        while self._waiting and self._broker.may_acknowledge():
+            report, answer, refused = self._waiting.popleft()
+            report(answer if refused else None, answer)
+        if self._errors:
+            raise self._errors[0]
+
+    def acknowledged(self) -> list[Any]:
+        marks = []
+        while self._under_way and not self._under_way[0].waiting:
+            marks.append(self._under_way.popleft().mark)
+        return marks
+
+    def drain(self, timeout: float) -> bool:
+        self.poll()
+        return not self.outstanding
+
+    def close(self) -> None:
+        self._under_way.clear()
+        self._waiting.clear()
+
+    def _produce(self, record: SourceRecord, encoded: SourceRecord) -> tuple[_Answer, bool]:
+        partition = 0 if encoded.partition is None else encoded.partition
+        headers: Any = encoded.headers or ()
+        message = Message(
+            encoded.topic, encoded.value, encoded.key, tuple(map(tuple, headers)), partition, encoded.timestamp
+        )
+        if self._broker.refusals:
+            return _Answer(message.topic, partition, -1, self._broker.refusals.popleft()), True
+        return _Answer(message.topic, partition, self._broker.take(record, message), None), False
+
+    def _refused(self, error: DeliveryError, message: Any) -> bool:
+        # As in the real one, where the client swallows what a callback raises: it is kept for `poll`.
+        try:
+            self._refused_by_user(error, message)
+        except BaseException as raised:
+            self._errors.append(raised)
+            return False
+        return True
+
+
+def _both(first: Callable[[Any, Any], None], second: Callable[[Any, Any], None] | None) -> Callable[[Any, Any], None]:
+    def report(error: Any, message: Any) -> None:
+        if second is not None:
+            second(error, message)
+        first(error, message)
+
+    return report

@@ -1,0 +1,137 @@
+"""Topics in memory that a sink's consumer reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from connect.data.batch import SinkBatch
+from connect.data.column import Plain
+from connect.data.record import SinkRecord, TopicPartition
+from connect.kafka.consume import RebalanceListener
+
+
+class MemoryTopics:
+    """Records in topics, and the offsets that the group committed.
+
+    Attributes:
+        log: all records, in the order in which they came.
+        committed: for each partition the offset of the record that a new owner begins with.
+    """
+
+    def __init__(self) -> None:
+        self.log: list[SinkRecord] = []
+        self.committed: dict[TopicPartition, int] = {}
+        self._ends: dict[TopicPartition, int] = {}
+
+    def append(self, record: SinkRecord) -> SinkRecord:
+        """Append a record; gives it with its offset."""
+        place = TopicPartition(record.topic, record.partition)
+        offset = self.end(place)
+        self._ends[place] = offset + 1
+        stored = record.replace(offset=offset)
+        self.log.append(stored)
+        return stored
+
+    def end(self, place: TopicPartition) -> int:
+        """The offset of the record that comes next."""
+        return self._ends.get(place, 0)
+
+
+class MemoryConsumer:
+    """Stands in for `connect.kafka.consume.BatchConsumer`.
+
+    Args:
+        topics: what it reads.
+        listener: told of partitions that come and go.
+        turn: gives the turn to the test; called at the beginning of each poll.
+        rows: at most so many records a batch.
+
+    Attributes:
+        moves: partitions that are to come or go, done in the next poll: (listener's method, partitions).
+        quiet: whether the last poll had nothing to give.
+    """
+
+    group = "connect-test"
+    member_id: str | None = None
+
+    def __init__(self, topics: MemoryTopics, listener: RebalanceListener, turn: Callable[[], None], rows: int) -> None:
+        self.moves: list[tuple[str, list[TopicPartition]]] = []
+        self.quiet = False
+        self._topics = topics
+        self._listener = listener
+        self._turn = turn
+        self._rows = rows
+        self._positions: dict[TopicPartition, int] = {}
+        self._delivered: set[TopicPartition] = set()
+        self._paused: set[TopicPartition] = set()
+
+    @property
+    def assignment(self) -> frozenset[TopicPartition]:
+        return frozenset(self._positions)
+
+    def poll(self, timeout: float) -> SinkBatch | None:
+        self._turn()
+        while self.moves:
+            self._move(*self.moves.pop(0))
+        records = self._next()
+        self.quiet = not records
+        if not records:
+            return None
+        for record in records:
+            place = TopicPartition(record.topic, record.partition)
+            self._positions[place] = record.offset + 1
+            self._delivered.add(place)
+        # Headers of records in bytes are pairs, which the chain decodes.
+        raw: list[Any] = [record.headers for record in records]
+        batch = SinkBatch.of(records)
+        return batch.with_columns(
+            headers=Plain(raw), original_topics=batch.topics, original_partitions=batch.partitions
+        )
+
+    def positions(self) -> dict[TopicPartition, int]:
+        return {place: position for place, position in self._positions.items() if place in self._delivered}
+
+    def commit(self, offsets: Mapping[TopicPartition, int]) -> None:
+        self._topics.committed.update(offsets)
+
+    def seek(self, offsets: Mapping[TopicPartition, int]) -> None:
+        self._positions.update({place: offset for place, offset in offsets.items() if place in self._positions})
+
+    def pause(self, partitions: Iterable[TopicPartition]) -> None:
+        self._paused |= set(partitions) & self.assignment
+
+    def resume(self, partitions: Iterable[TopicPartition]) -> None:
+        self._paused -= set(partitions)
+
+    def lag(self) -> int:
+        return sum(self._topics.end(place) - position for place, position in self._positions.items())
+
+    def close(self) -> None:
+        if self._positions:
+            self._move("revoked", list(self._positions))
+
+    def _next(self) -> list[SinkRecord]:
+        wanted = {place: position for place, position in self._positions.items() if place not in self._paused}
+        waiting = (
+            record
+            for record in self._topics.log
+            if record.offset >= wanted.get(TopicPartition(record.topic, record.partition), record.offset + 1)
+        )
+        return [record for record, _ in zip(waiting, range(self._rows), strict=False)]
+
+    def _move(self, how: str, partitions: Sequence[TopicPartition]) -> None:
+        if how == "assigned":
+            # Known before the listener is told, so that what it pauses is paused.
+            self._positions.update({place: self._topics.committed.get(place, 0) for place in partitions})
+            known = self._listener.assigned(partitions) or {}
+            self.seek({place: offset for place, offset in known.items() if place in partitions})
+            return
+        tell = self._listener.revoked if how == "revoked" else self._listener.lost
+        try:
+            tell(partitions)
+        finally:
+            for place in partitions:
+                self._positions.pop(place, None)
+                self._delivered.discard(place)
+                self._paused.discard(place)

@@ -1,0 +1,458 @@
+"""SinkRun: a sink connector in a unit test, without Kafka and without processes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Any, Self, cast
+
+from connect.api.connector import SinkConnector
+from connect.api.sink import Offsets, SinkTask
+from connect.data.batch import SinkBatch
+from connect.data.record import SinkRecord, TopicPartition
+from connect.data.schema import OPTIONAL_BYTES, Schema
+from connect.errors import RetriableError
+from connect.kafka.consume import BatchConsumer, RebalanceListener
+from connect.storage.memory_offsets import MemoryOffsetStore
+from connect.telemetry.metrics import Registry
+from connect.testing._broker import Message
+from connect.testing._connector import ConnectorRun, decoding_chain
+from connect.testing._consumer import MemoryConsumer, MemoryTopics
+from connect.testing._control import MemoryControl
+from connect.testing._turns import Turns
+from connect.worker.contexts import PolicyReporter, SinkContext
+from connect.worker.control import Control
+from connect.worker.progress import ProgressReport
+from connect.worker.sink_loop import SinkLoop
+
+_TRIES = 100
+_NEVER = float("inf")
+
+
+class SinkRun:
+    """Runs a sink connector and its tasks in memory, through the loop that a worker uses.
+
+        with SinkRun(FileStreamSinkConnector, {"file": "out.txt"}) as run:
+            run.put("a", "b")
+            run.commit()
+        assert run.committed == {TopicPartition("test", 0): 2}
+
+    Only while one of its methods runs does a task run, so nothing happens behind the test's back. What a plug-in
+    raises comes out of the method that had it run. Nothing waits: a batch that `RetriableError` refused is handed in
+    again at once, offsets are committed and empty batches put only when the test says so (and at the end).
+
+    Args:
+        connector: a class, or an instance.
+        config: as a user writes it; `topics` is `test` when there is none. Transformations and `errors.*` work; with
+            `key.converter` and `value.converter` what is put is bytes.
+        partitions: of each topic. They are shared out among the tasks.
+        batch_rows: at most so many records in a batch.
+        timeout: how many seconds a call of the plug-in may take.
+    """
+
+    def __init__(
+        self,
+        connector: SinkConnector | type[SinkConnector],
+        config: Mapping[str, str],
+        *,
+        partitions: int = 1,
+        batch_rows: int = 2000,
+        timeout: float = 10.0,
+    ) -> None:
+        topics = {} if "topics" in config or "topics.regex" in config else {"topics": "test"}
+        self._registry = Registry()
+        self._run = ConnectorRun(connector, {**topics, **config}, MemoryOffsetStore(), self._registry)
+        self._topics = MemoryTopics()
+        self._batch_rows = batch_rows
+        self._timeout = timeout
+        self._tasks: list[_Task] = []
+        named = [name.strip() for name in self._run.config.get("topics", "").split(",") if name.strip()]
+        self._topic = named[0] if named else "test"
+        self._places = [TopicPartition(name, number) for name in named for number in range(partitions)]
+        #: Records that a task handed to the error policy, each with its error. Needs `errors.tolerance=all`.
+        self.errant: list[tuple[SinkRecord, Exception]] = []
+        #: How often a task refused a batch with `RetriableError`.
+        self.retries = 0
+        #: What `pre_commit` was asked and what it answered.
+        self.pre_commits: list[tuple[Offsets, Offsets]] = []
+
+    # Life.
+
+    def start(self) -> Self:
+        """Validate, start the connector and its tasks, and assign the partitions. `with` does it.
+
+        Raises:
+            ConfigError: a setting is wrong.
+        """
+        self._run.start()
+        self._start_tasks()
+        return self
+
+    def stop(self) -> None:
+        """End tasks and connector as a worker does: what is durable is committed.
+
+        Raises what `pre_commit`, `close` and `stop` raised, which a worker only logs.
+        """
+        try:
+            self._stop_tasks()
+        finally:
+            self._run.connector.stop()
+
+    def crash(self) -> None:
+        """End the tasks as if their lease were lost: nothing is committed any more."""
+        for running in self._tasks:
+            running.control.alive = False
+        self._stop_tasks()
+
+    def restart(self, config: Mapping[str, str] | None = None) -> None:
+        """Stop, if that is not done, and start again from the committed offsets, or from what `open` answers.
+
+        Args:
+            config: keys to change.
+        """
+        if self._tasks:
+            self._stop_tasks()
+        self._run.connector.stop()
+        self._run.config.update(config or {})
+        self.start()
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self.stop()
+        except Exception:
+            if error is None:
+                raise
+
+    # Writing.
+
+    def put(
+        self,
+        *items: Any,
+        topic: str | None = None,
+        partition: int = 0,
+        key: Any = None,
+        schema: Schema | None = None,
+        tries: int = _TRIES,
+    ) -> list[SinkRecord]:
+        """Put records into a topic and have the task take them, as one batch if nothing else waits.
+
+        Args:
+            items: values, or a `SinkRecord` or `Message` each.
+            topic, partition, key, schema: of the values.
+            tries: how often a batch is handed in, while the task raises `RetriableError`. After fewer than a hundred
+                the batch stays refused: see `deliver`.
+
+        Returns:
+            the records with their offsets.
+
+        Raises:
+            RetriableError: a hundred times in a row.
+        """
+        topic = topic or self._topic
+        stored = [self._topics.append(_record(item, topic, partition, key, schema)) for item in items]
+        new = dict.fromkeys(TopicPartition(record.topic, record.partition) for record in stored)
+        if unknown := [place for place in new if place not in self._places]:
+            self._places += unknown
+            self._assign(unknown)
+        self.deliver(tries)
+        return stored
+
+    def deliver(self, tries: int = _TRIES) -> None:
+        """Have the tasks take what waits. See `put`."""
+        for running in self._tasks:
+            running.settle(self._timeout, tries)
+
+    def put_nothing(self) -> None:
+        """Put an empty batch, as a worker does about once a second."""
+        for running in self._tasks:
+            running.put_nothing(self._timeout)
+
+    def commit(self) -> None:
+        """Ask the tasks what is durable and commit that, as a worker does every `offset.flush.interval.ms`."""
+        for running in self._tasks:
+            running.loop.commit_soon()
+            running.settle(self._timeout, _TRIES)
+
+    def pause(self) -> None:
+        """Pause the tasks: nothing is put until `resume`."""
+        self._set_paused(True)
+
+    def resume(self) -> None:
+        """Go on after `pause`."""
+        self._set_paused(False)
+
+    # Partitions.
+
+    def assign(self, *partitions: TopicPartition, task: int = 0) -> None:
+        """Give partitions to a task."""
+        self._tasks[task].move("assigned", list(partitions), self._timeout)
+
+    def revoke(self, *partitions: TopicPartition) -> None:
+        """Take partitions away from their tasks, which may commit before."""
+        self._take_away("revoked", partitions)
+
+    def lose(self, *partitions: TopicPartition) -> None:
+        """Take partitions away that somebody else owns already: nothing can be committed."""
+        self._take_away("lost", partitions)
+
+    # What there is to look at.
+
+    @property
+    def committed(self) -> dict[TopicPartition, int]:
+        """For each partition the offset after the last record that is committed."""
+        return dict(self._topics.committed)
+
+    @property
+    def connector(self) -> SinkConnector:
+        """The connector."""
+        return self._run.connector
+
+    @property
+    def tasks(self) -> list[SinkTask]:
+        """The running tasks, by their numbers."""
+        return [running.task.plugin for running in self._tasks]
+
+    @property
+    def task(self) -> SinkTask:
+        """The only running task."""
+        (task,) = self.tasks
+        return task
+
+    @property
+    def skipped(self) -> int:
+        """How many records the error policy of the running tasks has skipped."""
+        return sum(running.chain.policy.counts.skipped for running in self._tasks)
+
+    def metric(self, name: str) -> float:
+        """The value of a counter or gauge that the plug-in keeps, over all labels."""
+        return sum(s.value for s in self._registry.snapshot() if s.name == name and isinstance(s.value, int | float))
+
+    # Inside.
+
+    def _start_tasks(self) -> None:
+        for number, config in enumerate(self._run.task_configs()):
+            plugin = self._run.connector.task_class()()
+            running = _Task(plugin, number, config, self._run, self._topics, self._registry, self, self._batch_rows)
+            running.turns.take(self._timeout)
+            self._tasks.append(running)
+        self._assign(self._places)
+
+    def _assign(self, places: Sequence[TopicPartition]) -> None:
+        for number, running in enumerate(self._tasks):
+            mine = [place for place in places if self._places.index(place) % len(self._tasks) == number]
+            if mine:
+                running.move("assigned", mine, self._timeout)
+
+    def _take_away(self, how: str, partitions: Sequence[TopicPartition]) -> None:
+        for running in self._tasks:
+            mine = [place for place in partitions if place in running.consumer.assignment]
+            if mine:
+                running.move(how, mine, self._timeout)
+
+    def _stop_tasks(self) -> None:
+        tasks, self._tasks = self._tasks, []
+        errors: list[Exception] = []
+        for running in tasks:
+            try:
+                running.end(self._timeout)
+            except Exception as error:
+                errors.append(error)
+        if errors:
+            raise errors[0]
+
+    def _set_paused(self, paused: bool) -> None:
+        for running in self._tasks:
+            running.control.paused = paused
+            running.settle(self._timeout, _TRIES)
+
+
+class _Task:
+    """One task with its loop."""
+
+    consumer: MemoryConsumer
+
+    def __init__(
+        self,
+        plugin: SinkTask,
+        number: int,
+        config: Mapping[str, str],
+        run: ConnectorRun[SinkConnector],
+        topics: MemoryTopics,
+        registry: Registry,
+        seen: SinkRun,
+        rows: int,
+    ) -> None:
+        self.turns = Turns(self._work, f"{run.name}-{number}")
+        self.control = MemoryControl(run.name, MemoryOffsetStore(), self.turns.pause)
+        control = cast("Control", self.control)
+        self.chain = decoding_chain(run.config, self.control.sleep)
+        reporter = _Reporter(self.chain.policy, plugin, seen.errant) if self.chain.policy.tolerate else None
+        context = _Context(run.name, number, config, registry.labelled(connector=run.name, task=str(number)), reporter)
+        plugin.context = context
+        self.task = _Watched(plugin, self.control, seen)
+        self._topics = topics
+        self._rows = rows
+        self.loop = SinkLoop(
+            self.task,
+            config,
+            self.chain,
+            self._make_consumer,
+            control,
+            ProgressReport(control, registry, lambda _: None),
+            commit_interval=_NEVER,
+        )
+        context.loop = self.task.loop = self.loop
+
+    def settle(self, timeout: float, tries: int) -> None:
+        """Let the loop run until there is nothing left to do. Raises RetriableError after a hundred tries."""
+        self.task.tries = 0
+        fresh = False  # the loop stands within a pass that knows nothing yet of what the test wants
+        while True:
+            self.consumer.quiet = False
+            self.turns.take(timeout)
+            if self.task.refused is not None:
+                if self.task.tries >= _TRIES:
+                    raise self.task.refused
+                if self.task.tries >= tries:
+                    return
+            elif fresh and self.consumer.quiet:
+                return
+            fresh = True
+
+    def put_nothing(self, timeout: float) -> None:
+        """Have an empty batch put, unless the task is paused."""
+        self.task.empty = True
+        self.loop.timeout(0)
+        self.settle(timeout, _TRIES)
+        self.task.empty = False
+
+    def move(self, how: str, partitions: list[TopicPartition], timeout: float) -> None:
+        """Have partitions come or go."""
+        self.consumer.moves.append((how, partitions))
+        self.settle(timeout, 1)
+
+    def end(self, timeout: float) -> None:
+        """Stop the task. Raises what it raised at the end."""
+        self.control.stopping = True
+        while not self.turns.ended:
+            self.turns.take(timeout)
+        if self.task.error is not None:
+            raise self.task.error
+
+    def _work(self) -> None:
+        self.loop.run(lambda: None)
+
+    def _make_consumer(self, listener: RebalanceListener) -> BatchConsumer:
+        self.consumer = MemoryConsumer(self._topics, listener, self.control.turn, self._rows)
+        return cast("BatchConsumer", self.consumer)
+
+
+class _Context(SinkContext):
+    """A run has no clock: how long the task wants to wait is nothing to it."""
+
+    def timeout(self, milliseconds: int) -> None: ...
+
+
+class _Reporter(PolicyReporter):
+    def __init__(self, policy: Any, plugin: SinkTask, seen: list[tuple[SinkRecord, Exception]]) -> None:
+        super().__init__(policy, type(plugin).__name__)
+        self._seen = seen
+
+    def report(self, record: SinkRecord, error: Exception) -> None:
+        self._seen.append((record, error))
+        super().report(record, error)
+
+
+class _Watched(SinkTask):
+    """The task, as the loop sees it: notes what happens, and gives the turn to the test before a batch comes again.
+
+    Attributes:
+        refused: the RetriableError of the last `put`, None when it went well.
+        tries: how many puts there were since `settle` began.
+        empty: whether the test wants an empty batch put.
+        error: what the task raised first when it was already ending.
+    """
+
+    loop: SinkLoop
+
+    def __init__(self, plugin: SinkTask, control: MemoryControl, seen: SinkRun) -> None:
+        self.plugin = plugin
+        self.refused: RetriableError | None = None
+        self.tries = 0
+        self.empty = False
+        self.error: Exception | None = None
+        self._control = control
+        self._seen = seen
+
+    def start(self, config: Mapping[str, str]) -> None:
+        self.plugin.start(config)
+
+    def open(self, partitions: Sequence[TopicPartition]) -> Offsets | None:
+        return self.plugin.open(partitions)
+
+    def put(self, batch: SinkBatch) -> None:
+        if self.refused is not None:
+            self._control.turn()
+        elif not len(batch) and not self.empty:
+            return
+        self.empty = False
+        self.tries += 1
+        try:
+            self.plugin.put(batch)
+        except RetriableError as error:
+            self.refused = error
+            self._seen.retries += 1
+            self.loop.timeout(0)
+            raise
+        self.refused = None
+
+    def pre_commit(self, offsets: Offsets) -> Offsets:
+        try:
+            answer = self.plugin.pre_commit(dict(offsets))
+        except Exception as error:
+            self._note(error)
+            raise
+        self._seen.pre_commits.append((dict(offsets), answer))
+        return answer
+
+    def close(self, partitions: Sequence[TopicPartition]) -> None:
+        try:
+            self.plugin.close(partitions)
+        except Exception as error:
+            self._note(error)
+            raise
+
+    def stop(self) -> None:
+        try:
+            self.plugin.stop()
+        except Exception as error:
+            self._note(error)
+            raise
+
+    def _note(self, error: Exception) -> None:
+        if self._control.stopping and self.error is None:
+            self.error = error
+
+
+def _record(item: Any, topic: str, partition: int, key: Any, schema: Schema | None) -> SinkRecord:
+    if isinstance(item, SinkRecord):
+        return item
+    if isinstance(item, Message):
+        headers: Any = item.headers
+        return SinkRecord(
+            item.topic,
+            item.value,
+            OPTIONAL_BYTES,
+            item.key,
+            OPTIONAL_BYTES,
+            item.partition,
+            0,
+            item.timestamp,
+            headers=headers,
+        )
+    return SinkRecord(topic, item, schema, key, None, partition)

@@ -1,0 +1,427 @@
+"""SourceRun: a source connector in a unit test, without Kafka and without processes."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Self, cast
+
+from connect.api.connector import SourceConnector
+from connect.api.source import RecordMetadata, SourceTask
+from connect.data.batch import SourceBatch
+from connect.data.record import SourceRecord
+from connect.errors import ConnectError, RetriableError
+from connect.kafka.produce import BatchProducer
+from connect.storage.memory_offsets import MemoryOffsetStore
+from connect.telemetry.metrics import Registry
+from connect.testing._broker import MemoryBroker, MemoryProducer, Message, Refusal
+from connect.testing._connector import ConnectorRun, Tap, converts, encoding_chain
+from connect.testing._control import MemoryControl
+from connect.testing._turns import Turns
+from connect.worker.contexts import SourceContext
+from connect.worker.control import Control
+from connect.worker.progress import ProgressReport
+from connect.worker.source_loop import SourceLoop
+
+#: How often in a row a poll may raise RetriableError before a run gives up.
+_TRIES = 100
+_IDLE_S = 0.002
+
+Offset = tuple[Mapping[str, Any], Mapping[str, Any]]
+
+
+class SourceRun:
+    """Runs a source connector and its tasks in memory, through the loop that a worker uses.
+
+        with SourceRun(LinesConnector, {"file": "in.txt", "topic": "lines"}) as run:
+            run.poll_until(2)
+            assert [record.value for record in run.records] == ["a", "b"]
+
+    Only while one of its methods runs does a task run, so nothing happens behind the test's back. What a plug-in
+    raises comes out of the method that had it run. Records are acknowledged at once unless `hold` says otherwise, and
+    offsets are stored as soon as that is allowed.
+
+    Args:
+        connector: a class, or an instance.
+        config: as a user writes it: transformations and `errors.*` work; with `key.converter` and `value.converter`
+            records are also encoded, see `messages`.
+        offsets: pairs of source partition and offset that are stored already.
+        timeout: how many seconds a call of the plug-in, or `poll_until`, may take.
+    """
+
+    def __init__(
+        self,
+        connector: SourceConnector | type[SourceConnector],
+        config: Mapping[str, str],
+        *,
+        offsets: Iterable[Offset] = (),
+        timeout: float = 10.0,
+    ) -> None:
+        self._registry = Registry()
+        self._offsets = MemoryOffsetStore()
+        self._broker = MemoryBroker()
+        self._timeout = timeout
+        self._run = ConnectorRun(connector, config, self._offsets, self._registry)
+        self._offsets.set(self._run.name, list(offsets))
+        self._tasks: list[_Task] = []
+
+    # Life.
+
+    def start(self) -> Self:
+        """Validate, start the connector and its tasks. `with` does it.
+
+        Raises:
+            ConfigError: a setting is wrong.
+        """
+        self._run.start()
+        self._start_tasks()
+        return self
+
+    def stop(self) -> None:
+        """End tasks and connector as a worker does. Raises what their `stop` raised, which a worker only logs."""
+        try:
+            self._stop_tasks()
+        finally:
+            self._run.connector.stop()
+
+    def crash(self) -> None:
+        """End the tasks as if their lease were lost: what is not stored by now is not stored any more."""
+        for task in self._tasks:
+            task.control.alive = False
+        self._stop_tasks()
+
+    def restart(self, config: Mapping[str, str] | None = None) -> None:
+        """Stop, if that is not done, and start again from the stored offsets.
+
+        Args:
+            config: keys to change.
+        """
+        if self._tasks:
+            self._stop_tasks()
+        self._run.connector.stop()
+        self._run.config.update(config or {})
+        self.start()
+
+    def reconfigure(self) -> None:
+        """Ask the connector for task configurations anew, and run those. See `reconfiguration_requested`."""
+        self._stop_tasks()
+        self._start_tasks()
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self.stop()
+        except Exception:
+            if error is None:
+                raise
+
+    # Reading.
+
+    def poll_until(self, count: int) -> list[SourceRecord]:
+        """Poll until there are so many `records`, and give them.
+
+        Raises:
+            AssertionError: they did not come in time.
+        """
+        deadline = time.monotonic() + self._timeout
+        while len(self._broker.sent) < count:
+            if time.monotonic() > deadline:
+                refused = next((f" The last poll raised: {t.task.refused}" for t in self._tasks if t.task.refused), "")
+                raise AssertionError(
+                    f"{count} records were wanted, {len(self._broker.sent)} came in {self._timeout:g} s.{refused}"
+                )
+            if not self._poll_each():
+                time.sleep(_IDLE_S)  # whatever feeds the source runs in another thread
+        return self.records
+
+    def poll_all(self) -> list[SourceRecord]:
+        """Poll until every task has nothing more for now, and give all `records`.
+
+        Raises:
+            RetriableError: a task raised it a hundred times in a row.
+        """
+        while self._poll_each():
+            for running in self._tasks:
+                if running.task.refused and running.task.refusals >= _TRIES:
+                    raise running.task.refused
+        return self.records
+
+    def poll(self) -> list[SourceRecord]:
+        """Poll each task once. Gives the records that this brought."""
+        before = len(self._broker.sent)
+        self._poll_each()
+        return self.records[before:]
+
+    def begin_poll(self) -> None:
+        """Have each task enter its poll and wait there, for a test of what ends it: `stop`, for example."""
+        for running in self._tasks:
+            running.begin_poll()
+
+    def pause(self) -> None:
+        """Pause the tasks: polls bring nothing until `resume`."""
+        self._set_paused(True)
+
+    def resume(self) -> None:
+        """Go on after `pause`."""
+        self._set_paused(False)
+
+    # The broker's side.
+
+    @property
+    def records(self) -> list[SourceRecord]:
+        """Every record that the broker took, in order, with what transformations made of it."""
+        return [record for record, _ in self._broker.sent]
+
+    @property
+    def messages(self) -> list[Message]:
+        """The same as they lie in Kafka, in bytes.
+
+        Raises:
+            ConnectError: the configuration names no converters.
+        """
+        if not converts(self._run.config):
+            raise ConnectError("There are no bytes: name key.converter and value.converter in the configuration.")
+        return [message for _, message in self._broker.sent]
+
+    @property
+    def offsets(self) -> list[Offset]:
+        """Pairs of source partition and offset, as they are stored."""
+        return list(self._offsets.all(self._run.name))
+
+    def hold(self) -> None:
+        """From now on the broker takes records but does not acknowledge them before `acknowledge`."""
+        self._broker.holding = True
+
+    def acknowledge(self, count: int | None = None) -> None:
+        """Acknowledge held records, the oldest first, and store the offsets that this allows.
+
+        Args:
+            count: how many; None all of them, and what comes from now on at once.
+        """
+        self._broker.holding = count is not None
+        self._broker.allowed = count or 0
+        for running in self._tasks:
+            running.serve(self._timeout)
+        self._broker.allowed = 0
+
+    def refuse(self, count: int = 1, code: str = "MSG_SIZE_TOO_LARGE", text: str = "Message size too large") -> None:
+        """The next records that are sent are refused for good.
+
+        Args:
+            count: how many.
+            code, text: as Kafka says it.
+        """
+        self._broker.refusals.extend([Refusal(code, text)] * count)
+
+    # What there is to look at.
+
+    @property
+    def connector(self) -> SourceConnector:
+        """The connector."""
+        return self._run.connector
+
+    @property
+    def tasks(self) -> list[SourceTask]:
+        """The running tasks, by their numbers."""
+        return [running.task.plugin for running in self._tasks]
+
+    @property
+    def task(self) -> SourceTask:
+        """The only running task."""
+        (task,) = self.tasks
+        return task
+
+    @property
+    def reconfiguration_requested(self) -> bool:
+        """Whether the connector asked for its task configurations to be made anew."""
+        return self._run.context.reconfigure
+
+    @property
+    def skipped(self) -> int:
+        """How many records the error policy of the running tasks has skipped."""
+        return sum(running.chain.policy.counts.skipped for running in self._tasks)
+
+    @property
+    def polled(self) -> list[SourceBatch]:
+        """What each poll of the running tasks brought, before transformations; empty ones left out."""
+        return [batch for running in self._tasks for batch in running.task.batches]
+
+    def metric(self, name: str) -> float:
+        """The value of a counter or gauge that the plug-in keeps, over all labels."""
+        return sum(s.value for s in self._registry.snapshot() if s.name == name and isinstance(s.value, int | float))
+
+    # Inside.
+
+    def _start_tasks(self) -> None:
+        for number, config in enumerate(self._run.task_configs()):
+            plugin = self._run.connector.task_class()()
+            running = _Task(plugin, number, config, self._run, self._offsets, self._broker, self._registry)
+            running.turns.take(self._timeout)
+            self._tasks.append(running)
+
+    def _stop_tasks(self) -> None:
+        tasks, self._tasks = self._tasks, []
+        errors: list[Exception] = []
+        for running in tasks:
+            try:
+                running.end(self._timeout)
+            except Exception as error:
+                errors.append(error)
+        if errors:
+            raise errors[0]
+
+    def _poll_each(self) -> bool:
+        """One turn of each task. Whether any of them is to be polled again at once."""
+        if self._run.context.error is not None:
+            error, self._run.context.error = self._run.context.error, None
+            raise error
+        for running in self._tasks:
+            running.poll(self._timeout)
+        return any(running.task.more for running in self._tasks)
+
+    def _set_paused(self, paused: bool) -> None:
+        for running in self._tasks:
+            running.control.paused = paused
+            running.serve(self._timeout)
+
+
+class _Task:
+    """One task with its loop."""
+
+    def __init__(
+        self,
+        plugin: SourceTask,
+        number: int,
+        config: Mapping[str, str],
+        run: ConnectorRun[SourceConnector],
+        offsets: MemoryOffsetStore,
+        broker: MemoryBroker,
+        registry: Registry,
+    ) -> None:
+        self.turns = Turns(self._work, f"{run.name}-{number}")
+        self.control = MemoryControl(run.name, offsets, self.turns.pause)
+        control = cast("Control", self.control)
+        plugin.context = SourceContext(
+            run.name, number, config, registry.labelled(connector=run.name, task=str(number)), control
+        )
+        self.task = _Watched(plugin, self.control)
+        self._tap = Tap()
+        self.chain = encoding_chain(run.config, self._tap, self.control.sleep)
+        self._loop = SourceLoop(
+            self.task,
+            config,
+            self.chain,
+            lambda refused: cast("BatchProducer", MemoryProducer(broker, self._records, refused)),
+            control,
+            ProgressReport(control, registry, lambda _: None),
+            self.control.store_offsets,
+            commit_interval=0,
+            graceful=0,
+        )
+
+    def poll(self, timeout: float) -> None:
+        """Let the task poll once, send what comes, and store what is acknowledged."""
+        self._want_poll()
+        self.turns.take(timeout)
+
+    def begin_poll(self) -> None:
+        """Let the task enter a poll, and come back at once."""
+        self._want_poll()
+        self.turns.begin()
+        self.task.entered.wait()
+
+    def serve(self, timeout: float) -> None:
+        """Let the loop follow a pause and store what is acknowledged, without a poll."""
+        self.task.polls = 0
+        self.turns.take(timeout)
+
+    def end(self, timeout: float) -> None:
+        """Stop the task. Raises what its `stop` raised."""
+        self.control.stopping = True
+        while not self.turns.ended:
+            self.turns.take(timeout)
+        if self.task.error is not None:
+            raise self.task.error
+
+    def _want_poll(self) -> None:
+        self.task.polls, self.task.more = 1, False
+        self.task.entered.clear()
+
+    def _work(self) -> None:
+        self._loop.run(lambda: None)
+
+    def _records(self, encoded: SourceBatch) -> Sequence[SourceRecord]:
+        """The records that an encoded batch is made of: what transformations gave, without what encoding dropped."""
+        if not len(encoded):
+            return []
+        kept = set(encoded.rows)
+        batch: SourceBatch = self._tap.batch
+        return [record for record, row in zip(batch.records(), batch.rows, strict=True) if row in kept]
+
+
+class _Watched(SourceTask):
+    """The task, as the loop sees it: gives the turn to the test before each poll, and notes what happens.
+
+    Attributes:
+        polls: how many polls the test wants; without one the loop is told that there is nothing.
+        entered: set while and after the plug-in's `poll` runs.
+        more: whether the last poll brought something, or is to be repeated.
+        refused, refusals: the RetriableError of the last poll, and how many there were in a row.
+        batches: what came.
+        error: what `stop` raised.
+    """
+
+    def __init__(self, plugin: SourceTask, control: MemoryControl) -> None:
+        self.plugin = plugin
+        self.polls = 0
+        self.entered = threading.Event()
+        self.more = False
+        self.refused: RetriableError | None = None
+        self.refusals = 0
+        self.batches: list[SourceBatch] = []
+        self.error: Exception | None = None
+        self.acknowledges_records = plugin.acknowledges_records  # type: ignore[misc]  # as the task's class has it
+        self._control = control
+
+    def start(self, config: Mapping[str, str]) -> None:
+        self.plugin.start(config)
+
+    def poll(self) -> SourceBatch | None:
+        self._control.turn()
+        self.more = False
+        if not self.polls:
+            return None
+        self.polls -= 1
+        self.entered.set()
+        try:
+            polled = self.plugin.poll()
+        except RetriableError as error:
+            self.refused, self.refusals, self.more = error, self.refusals + 1, True
+            raise
+        self.refused, self.refusals = None, 0
+        if polled is None:
+            return None
+        batch = polled if isinstance(polled, SourceBatch) else SourceBatch.of(polled)
+        if len(batch):
+            self.more = True
+            self.batches.append(batch)
+        return batch
+
+    def commit(self) -> None:
+        self.plugin.commit()
+
+    def commit_record(self, record: SourceRecord, metadata: RecordMetadata | None) -> None:
+        self.plugin.commit_record(record, metadata)
+
+    def stop(self) -> None:
+        try:
+            self.plugin.stop()
+        except Exception as error:
+            self.error = error
+            raise
