@@ -10,6 +10,7 @@ from connect.converters.numbers import (
     LongConverter,
     ShortConverter,
 )
+from connect.converters.simple_header import SimpleHeaderConverter
 from connect.converters.string import StringConverter
 
 __all__ = [
@@ -21,5 +22,6 @@ __all__ = [
     "JsonConverter",
     "LongConverter",
     "ShortConverter",
+    "SimpleHeaderConverter",
     "StringConverter",
 ]

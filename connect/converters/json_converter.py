@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from decimal import Decimal, InvalidOperation
 from itertools import chain
 from types import NoneType
 from typing import Any, Final, TypeVar
@@ -20,7 +19,7 @@ from connect.api.converter import Converter, HeaderConverter, SchemaAndValue
 from connect.converters import json_schema
 from connect.converters.json_decode import Decoder, Inexact, schemaless
 from connect.converters.json_encode import Preparer, lines
-from connect.converters.json_text import read, read_at
+from connect.converters.json_text import exact_number, read, read_at
 from connect.converters.kind import CONVERTER_TYPE, with_type
 from connect.data.column import Column, Plain
 from connect.data.headers import Headers
@@ -261,14 +260,7 @@ class JsonConverter(Converter, HeaderConverter):
 _FAST: Final = msgspec.json.Decoder()
 
 
-def _digits(text: str) -> Decimal:
-    try:
-        return Decimal(text)
-    except InvalidOperation:
-        raise DataError("a number with so large an exponent is none that Java reads.") from None
-
-
-_DECIMALS: Final = msgspec.json.Decoder(float_hook=_digits)
+_DECIMALS: Final = msgspec.json.Decoder(float_hook=exact_number)
 _REFUSED: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError, DataError)
 
 _ZEROS: Final = bytes(0x30 if 0x30 <= code <= 0x39 else code for code in range(256))

@@ -108,7 +108,7 @@ class Preparer:
             case Type.INT8 | Type.INT16 | Type.INT32 | Type.INT64:
                 return _whole(schema, values, kinds)
             case Type.FLOAT64:
-                return _floats(values, java_double) if kinds <= {float} else self._as_floats(schema, values)
+                return _floats(values if kinds <= {float} else self._as_floats(schema, values))
             case Type.FLOAT32:
                 return [_raw(value, java_float32) for value in self._as_floats(schema, values)]
             case Type.BOOLEAN:
@@ -137,7 +137,7 @@ class Preparer:
     def _as_floats(self, schema: Schema, values: Column) -> Column:
         if any(isinstance(value, bool) for value in values):
             raise DataError(f"bool where {schema.type.name} takes float.")
-        return _floats([float(value) for value in self._expect(schema, values, float, int)], java_double)
+        return [float(value) for value in self._expect(schema, values, float, int)]
 
     def _with_nulls(self, schema: Schema, values: Column) -> Column:
         instead = None
@@ -209,7 +209,7 @@ class Preparer:
 
     def _schemaless_part(self, kind: type, values: Column) -> Column:
         if kind is float:
-            return _floats(values, java_double)
+            return _floats(values)
         if issubclass(kind, dict):
             if not set(map(type, set().union(*values))) <= {str}:
                 return [self._schemaless_map(value) for value in values]
@@ -264,11 +264,11 @@ def _check_int64(numbers: Column) -> None:
             raise DataError(f"{number} does not fit into INT64, the largest whole number of Kafka Connect.")
 
 
-def _floats(values: Column, text: Callable[[float], str]) -> Column:
+def _floats(values: Column) -> Column:
     # Between a thousandth and ten million the encoder and Java write the same.
     if all([1e-3 <= size < 1e7 or size == 0 for size in map(abs, values)]):  # noqa: C419 - a list is faster
         return values
-    return [value if 1e-3 <= abs(value) < 1e7 else _raw(value, text) for value in values]
+    return [value if 1e-3 <= abs(value) < 1e7 else _raw(value, java_double) for value in values]
 
 
 def _raw(value: float, text: Callable[[float], str]) -> Any:

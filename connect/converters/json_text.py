@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any, Final
 
@@ -22,6 +22,8 @@ _NUMBER: Final = re.compile(r"(-?[0-9]+)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
 _WORD: Final = re.compile(r"\w+")
 _WORDS: Final = {"true": True, "false": False, "null": None}
 _LONGEST_NUMBER: Final = 1000
+_LONGEST_EXPONENT: Final = 9
+_INT32: Final = 1 << 31
 _DEEPEST: Final = 1000
 
 
@@ -116,10 +118,15 @@ def _number(text: str, number: re.Match[str]) -> int | Decimal:
         raise _wrong(text, number.start(), f"a number of at most {_LONGEST_NUMBER} characters")
     if number[2] is None and number[3] is None:
         return int(number[0])
-    try:
-        return Decimal(number[0])
-    except InvalidOperation:
-        raise _wrong(text, number.start(), "a number with a smaller exponent") from None
+    return exact_number(number[0])
+
+
+def exact_number(text: str) -> Decimal:
+    """A number with a fraction or an exponent. Raises DataError if that is beyond 32 bits."""
+    exponent = text.lower().partition("e")[2]
+    if len(exponent) > _LONGEST_EXPONENT and not -_INT32 <= int(exponent) < _INT32:
+        raise DataError(f"This is no JSON: the exponent {exponent} is too large.")
+    return Decimal(text)
 
 
 def _skip(text: str, at: int) -> int:

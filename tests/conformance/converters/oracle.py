@@ -6,13 +6,13 @@ import json
 import struct
 import subprocess
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from connect.data import Schema, Type, logical
-from connect.data.logical import DATE_NAME, TIME_NAME, TIMESTAMP_NAME
+from connect.errors import DataError
 
 JSON = "org.apache.kafka.connect.json.JsonConverter"
 STRING = "org.apache.kafka.connect.storage.StringConverter"
@@ -26,13 +26,12 @@ class Oracle:
     """Java's converters behind a pipe.
 
     Args:
-        java: the `java` program, 17 or newer.
-        classpath: the jars of Kafka Connect's runtime.
+        java: the `java` program.
+        classpath: the compiled `Oracle.java` and the jars of Kafka Connect's runtime.
     """
 
-    def __init__(self, java: str, classpath: str) -> None:
-        source = Path(__file__).with_name("Oracle.java")
-        command = [java, "-XX:TieredStopAtLevel=1", "-Duser.timezone=UTC", "-cp", classpath, str(source)]
+    def __init__(self, java: Path, classpath: str) -> None:
+        command = [str(java), "-XX:TieredStopAtLevel=1", "-Duser.timezone=UTC", "-cp", classpath, "Oracle"]
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
         )
@@ -77,6 +76,16 @@ def from_connect(cls: str, schema: Schema | None, value: Any, **config: str) -> 
         "schema": describe(schema),
         "value": tagged(schema, value),
     }
+
+
+def to_header(data: bytes | None) -> Answer:
+    """What does SimpleHeaderConverter make of these bytes?"""
+    return to_connect(SIMPLE, data) | {"op": "to_header"}
+
+
+def from_header(schema: Schema | None, value: Any) -> Answer:
+    """Which bytes does SimpleHeaderConverter make of this value?"""
+    return from_connect(SIMPLE, schema, value) | {"op": "from_header"}
 
 
 def text(schema: Schema | None, value: Any) -> Answer:
@@ -186,4 +195,33 @@ def plain(node: Any) -> Any:
     return tuple(node)
 
 
-LOGICAL_NAMES = (DATE_NAME, TIME_NAME, TIMESTAMP_NAME)
+def disagreements(oracle: Oracle, cases: Sequence[tuple[Answer, Callable[[], Any]]]) -> list[str]:
+    """Where Java and we do not say the same, a line each.
+
+    Args:
+        oracle: Java.
+        cases: a question, and what gives our answer: a `SchemaAndValue` or bytes. A DataError of ours is the same as
+            any error of Java's.
+    """
+    lines = []
+    for (question, ours), answer in zip(cases, oracle.ask([question for question, _ in cases]), strict=True):
+        theirs: Any = f"error: {answer['message']}" if "error" in answer else None
+        if theirs is None:
+            theirs = answered(answer) if "value" in answer else decoded(answer)
+        try:
+            result = ours()
+            mine = result if isinstance(result, bytes | None) else found(*result)
+        except DataError as error:
+            mine = "error"
+            theirs = "error" if "error" in answer else theirs
+            if theirs != mine:
+                mine = f"error: {error}"
+        if mine != theirs:
+            data = base64.b64decode(question["data"]) if question.get("data") else question.get("value")
+            lines.append(f"{data!r} {question.get('config')} {question.get('schema')}: Java {theirs!r}, ours {mine!r}")
+    return lines
+
+
+def decoded(answer: Answer) -> bytes | None:
+    """The bytes in an answer."""
+    return None if answer["data"] is None else base64.b64decode(answer["data"])
