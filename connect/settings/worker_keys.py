@@ -213,6 +213,21 @@ COMMON: Final = define(
         validator=one_of("INFO", "DEBUG"),
         doc="How much is measured.",
     ),
+    # Logs. Java's worker has a file of its own for them, and takes no notice of these keys.
+    String(
+        "log.level",
+        default="INFO",
+        importance="LOW",
+        validator=one_of("DEBUG", "INFO", "WARN", "ERROR", ignore_case=True),
+        doc="The least important lines that are logged: DEBUG, INFO, WARN or ERROR. Only here, not in Kafka.",
+    ),
+    String(
+        "log.format",
+        default="text",
+        importance="LOW",
+        validator=one_of("text", "json"),
+        doc="How lines are logged: text for people, json for machines. Only here, not in Kafka.",
+    ),
 )
 
 STANDALONE_ONLY: Final = define(
