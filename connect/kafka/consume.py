@@ -60,7 +60,7 @@ class BatchConsumer:
     ) -> None:
         from confluent_kafka import Consumer, Message
 
-        self._value, self._key, self._error = Message.value, Message.key, Message.error
+        self._message: Any = Message  # its methods, mapped over a batch, run without a step of Python's
         self._group = str(settings["group.id"])
         self._topics = topics
         self._subscribed: list[str] = []
@@ -115,7 +115,7 @@ class BatchConsumer:
         if self._raised:
             raise self._raised.pop(0)
         messages.insert(0, first)
-        if any(map(self._error, messages)):
+        if any(map(self._message.error, messages)):
             messages = self._without_errors(messages)
         if self._changed:
             # Partitions moved while we polled: what came from those that left is for their next owner.
@@ -188,25 +188,26 @@ class BatchConsumer:
 
     def _batch(self, messages: list[Any]) -> SinkBatch:
         n = len(messages)
-        keys = list(map(self._key, messages))
+        message = self._message
+        keys = list(map(message.key, messages))
         topics: Column[str]
         partitions: Column[int]
         if len(self._assignment) == 1:
             ((topic, partition),) = self._assignment
             topics, partitions = Constant(topic, n), Constant(partition, n)
         else:
-            topics = _deferred(messages, lambda m: m.topic())
-            partitions = _deferred(messages, lambda m: m.partition())
-        stamps = _deferred(messages, lambda m: m.timestamp())
+            topics = _deferred(messages, message.topic)
+            partitions = _deferred(messages, message.partition)
+        stamps = _deferred(messages, message.timestamp)
         return SinkBatch(
             topics,
-            Values.raw(list(map(self._value, messages))),
+            Values.raw(list(map(message.value, messages))),
             partitions=partitions,
-            offsets=_deferred(messages, lambda m: m.offset()),
+            offsets=_deferred(messages, message.offset),
             keys=Values.raw(Constant(None, n) if keys.count(None) == n else keys),
             timestamps=Deferred(n, lambda: [at if kind else None for kind, at in stamps]),
             timestamp_types=Deferred(n, lambda: [_TIMESTAMP_TYPES[kind] for kind, _ in stamps]),
-            headers=_deferred(messages, lambda m: m.headers()),
+            headers=_deferred(messages, message.headers),
         )
 
     def _without_errors(self, messages: list[Any]) -> list[Any]:

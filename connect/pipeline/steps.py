@@ -80,6 +80,8 @@ class DecodeHeaders:
         return batch.with_columns(headers=Plain(self._decode(batch.topics, raw)))
 
     def _decode(self, topics: Column[str], raw: Column[Any]) -> list[Headers]:
+        if not any(raw):
+            return [NO_HEADERS] * len(raw)
         convert = self.converter.to_connect_header
         decoded = []
         for topic, items in zip(topics, raw, strict=True):
