@@ -1,0 +1,91 @@
+"""The broker's side of a measurement: fresh topics, topics filled beforehand, and what has really arrived."""
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from confluent_kafka import Consumer, KafkaException, Message, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
+
+WITHIN = 30.0  # seconds for one request to a broker that is busy
+
+
+class Topics:
+    """Topics of one partition, seen by clients that have nothing to do with the workers.
+
+    Args:
+        bootstrap: where the broker listens.
+    """
+
+    def __init__(self, bootstrap: str) -> None:
+        quiet: dict[str, str | int | float | bool] = {"bootstrap.servers": bootstrap, "log_level": 0}
+        self._quiet = quiet
+        self._admin = AdminClient(quiet)
+        self._consumer = Consumer({**quiet, "group.id": "bench", "enable.auto.commit": False})
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._consumer.close()
+
+    def create(self, topic: str) -> None:
+        """Make an empty topic of one partition."""
+        self._admin.create_topics([NewTopic(topic, 1, 1)])[topic].result(WITHIN)
+
+    def delete(self, topic: str) -> None:
+        """Give its room back."""
+        self._admin.delete_topics([topic])[topic].result(WITHIN)
+
+    def fill(self, topic: str, lines: Path, *, envelopes: bool) -> int:
+        """Make a topic that holds each line of a file, in order. Returns how many.
+
+        The batches are of 16 KiB, as a Java producer makes them, whoever reads them.
+
+        Args:
+            envelopes: whether each is wrapped as JsonConverter does with schemas.enable=true.
+        """
+        self.create(topic)
+        producer = Producer(
+            {**self._quiet, "enable.idempotence": True, "batch.size": 16384, "queue.buffering.max.kbytes": 65536}
+        )
+        count = 0
+        with lines.open("rb") as file:
+            for value in _enveloped(file) if envelopes else (line[:-1] for line in file):
+                while True:
+                    try:
+                        producer.produce(topic, value)
+                        break
+                    except BufferError:
+                        producer.poll(0.1)
+                count += 1
+        producer.flush(WITHIN)
+        if self.end(topic) != count:
+            raise RuntimeError(f"{topic} holds {self.end(topic):,} records instead of {count:,}")
+        return count
+
+    def end(self, topic: str) -> int:
+        """How many records the broker has taken: the end offset of a topic that was never compacted or repeated."""
+        try:
+            _, end = self._consumer.get_watermark_offsets(TopicPartition(topic, 0), timeout=WITHIN)
+        except KafkaException as error:
+            raise RuntimeError(f"the broker does not tell the end of {topic}: {error}") from error
+        return int(end)
+
+    def value(self, topic: str, offset: int) -> bytes:
+        """The value of one record."""
+        self._consumer.assign([TopicPartition(topic, 0, offset)])
+        message: Message | None = self._consumer.poll(WITHIN)
+        self._consumer.unassign()
+        value = message.value() if message and not message.error() else None
+        if value is None:
+            raise RuntimeError(f"record {offset} of {topic} cannot be read: {message and message.error()}")
+        return bytes(value)
+
+
+def _enveloped(lines: Iterable[bytes]) -> Iterable[bytes]:
+    for line in lines:
+        text = json.dumps(line[:-1].decode(), ensure_ascii=False)
+        yield b'{"schema":{"type":"string","optional":false},"payload":%b}' % text.encode()

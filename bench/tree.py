@@ -1,0 +1,73 @@
+"""CPU and memory of a whole process tree, and of the machine, from Linux's /proc."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+_TICKS = os.sysconf("SC_CLK_TCK")
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+_PROC = Path("/proc")
+
+
+@dataclass(frozen=True)
+class Process:
+    """A process at one moment.
+
+    Attributes:
+        cpu: seconds of user and system time, its own and that of its children that ended.
+        rss: bytes resident, pages shared with others counted in full.
+    """
+
+    pid: int
+    parent: int
+    session: int
+    cpu: float
+    rss: int
+
+
+def tree(leader: int) -> list[Process]:
+    """The processes that live in the session of `leader`, or descend from one that does.
+
+    A process that ended is in the account of the parent that waited for it.
+    """
+    names = [entry.name for entry in _PROC.iterdir()]
+    everyone = [process for name in names if name.isdigit() and (process := look(int(name)))]
+    found = {process.pid: process for process in everyone if leader in (process.pid, process.session)}
+    more = True
+    while more:
+        born = [each for each in everyone if each.parent in found and each.pid not in found]
+        found.update((each.pid, each) for each in born)
+        more = bool(born)
+    return list(found.values())
+
+
+def look(pid: int) -> Process | None:
+    """One process, or None when it is gone."""
+    try:
+        text = (_PROC / str(pid) / "stat").read_text(encoding="utf-8", errors="replace")
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    # The name before it stands in parentheses and may hold anything.
+    fields = text.rpartition(")")[2].split()
+    return Process(pid, int(fields[1]), int(fields[3]), sum(map(int, fields[11:15])) / _TICKS, int(fields[21]) * _PAGE)
+
+
+def cpu(leader: int) -> float:
+    """Seconds of CPU that a tree has used so far."""
+    return sum(process.cpu for process in tree(leader))
+
+
+def pss(pid: int) -> int:
+    """Bytes of memory of a process, each shared page divided among those who share it; 0 when it is gone."""
+    try:
+        text = (_PROC / str(pid) / "smaps_rollup").read_text(encoding="ascii")
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+    return 1024 * next((int(line.split()[1]) for line in text.splitlines() if line.startswith("Pss:")), 0)
+
+
+def machine_cpu() -> float:
+    """Seconds of CPU that everything on this machine has used so far, and what a hypervisor took from it."""
+    fields = (_PROC / "stat").read_text(encoding="ascii").split("\n", 1)[0].split()[1:]
+    user, nice, system, _idle, _iowait, irq, softirq, steal = map(int, fields[:8])
+    return (user + nice + system + irq + softirq + steal) / _TICKS
