@@ -1,0 +1,151 @@
+"""A standalone worker from start to end: files checked, connectors started, signals awaited, everything stopped."""
+
+from __future__ import annotations
+
+import logging
+import os
+import select
+import signal
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from types import FrameType
+
+from connect.cli._exit import INVALID, OK
+from connect.cli._problems import Problems
+from connect.cli._summary import Summaries, Summary
+from connect.cli._worker_files import WorkerFile, open_offsets, read_connectors, read_worker, take_validation
+from connect.cli.live import Live, is_possible
+from connect.errors import ConfigError, ConnectError
+from connect.herder.standalone import StandaloneHerder, TargetState
+from connect.settings.connector_files import ConnectorFile
+from connect.storage import State, Status, TaskStatus
+from connect.telemetry import logs
+
+log = logging.getLogger("connect.cli")
+
+_CHECKS_AT_ONCE = 8
+_REDRAW_EVERY_S = 0.5
+_REPORT_EVERY_S = 60.0
+
+
+def run_worker(worker_path: str, connector_paths: Sequence[str]) -> int:
+    """Run until a signal says to stop. Returns the exit code."""
+    problems = Problems([worker_path, *connector_paths])
+    worker = read_worker(worker_path, problems)
+    connectors = read_connectors(connector_paths, problems)
+    if worker is None:
+        problems.report(sys.stderr)
+        return INVALID
+    logs.configure(worker.config["log.level"], worker.config["log.format"])
+    herder = StandaloneHerder(worker.raw, worker.config, worker.resolver, open_offsets(worker, problems))
+    herder.start()
+    try:
+        _check(herder, worker, connectors, problems)
+        if problems.errors():
+            problems.report(sys.stderr)
+            return INVALID
+        for warning in problems.warnings():
+            log.warning("%s", warning)
+        _find_broker(herder)
+        stop = StopSignals()
+        herder.worker.statuses.listen(_log_state)
+        for file in connectors:
+            herder.put_connector(file.name, file.config, _TARGETS[file.initial_state])
+        _watch(herder, stop)
+        log.info("stopping; a second signal ends everything at once")
+    finally:
+        herder.stop()
+    return OK
+
+
+_TARGETS = {
+    None: TargetState.STARTED,
+    "RUNNING": TargetState.STARTED,
+    "PAUSED": TargetState.PAUSED,
+    "STOPPED": TargetState.STOPPED,
+}
+
+
+class StopSignals:
+    """SIGINT, SIGTERM and SIGHUP from now on: the first one asks to stop, the next one ends this process at once.
+
+    One that this process was started to ignore (nohup) stays ignored. Its tasks end with it.
+    """
+
+    def __init__(self) -> None:
+        self._asked = False
+        self._read, self._write = os.pipe()  # a handler may take no lock; it may write to a pipe
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                signal.signal(number, self._take)
+
+    def wait(self, seconds: float) -> bool:
+        """Wait for one, at most so long. Returns whether there was one."""
+        return bool(select.select([self._read], [], [], seconds)[0])
+
+    def _take(self, number: int, _: FrameType | None) -> None:
+        if self._asked:
+            os._exit(128 + number)
+        self._asked = True
+        os.write(self._write, b"x")
+
+
+def _check(
+    herder: StandaloneHerder, worker: WorkerFile, connectors: Sequence[ConnectorFile], problems: Problems
+) -> None:
+    """Validate all connectors, side by side."""
+    checks = ThreadPoolExecutor(_CHECKS_AT_ONCE)
+    try:
+        validations = [checks.submit(herder.validate, file.config) for file in connectors]
+        for file, validation in zip(connectors, validations, strict=True):
+            try:
+                take_validation(file, worker, validation.result(), problems)
+            except ConfigError as error:
+                problems.error(file.where(error.key), error.message, key=error.key, connector=file.name)
+            except ConnectError as error:
+                key = "connector.class"
+                problems.error(file.where(key), str(error), key=key, connector=file.name)
+    finally:
+        checks.shutdown(wait=False)
+
+
+def _find_broker(herder: StandaloneHerder) -> None:
+    """Start the broker of bootstrap.servers=embedded where none runs, and tell the tasks where it is."""
+    if herder.worker.config["bootstrap.servers"] != ["embedded"]:
+        return
+    from connect.kafka.broker import ensure_running
+
+    broker = ensure_running(say=log.info)
+    log.info("Kafka runs on this machine at %s", broker.bootstrap_servers)
+    herder.worker.raw["bootstrap.servers"] = broker.bootstrap_servers
+
+
+def _watch(herder: StandaloneHerder, stop: StopSignals) -> None:
+    """Show how the connectors are doing until a signal comes: in place on a terminal, else in the log."""
+    summaries = Summaries(herder)
+    if not is_possible(sys.stderr):
+        before: dict[str, Summary] = {}
+        while not stop.wait(_REPORT_EVERY_S):
+            before = _log_what_moved(summaries.look(), before)
+        return
+    view = Live(sys.stderr)
+    try:
+        while not stop.wait(_REDRAW_EVERY_S):
+            view.draw(summaries.look())
+    finally:
+        view.close()
+
+
+def _log_what_moved(now: Sequence[Summary], before: dict[str, Summary]) -> dict[str, Summary]:
+    for summary in now:
+        if summary != before.get(summary.name):
+            log.info("%s", summary, extra={"about": summary.name})
+    return {summary.name: summary for summary in now}
+
+
+def _log_state(status: Status) -> None:
+    """A task began, paused or ended. That one failed, and why, is logged where it is noticed."""
+    if isinstance(status, TaskStatus) and status.state is not State.FAILED:
+        words = "ended" if status.state is State.UNASSIGNED else status.state.value.lower()
+        log.info("%s", words, extra={"about": f"{status.connector}-{status.task}"})

@@ -1,0 +1,146 @@
+"""The files of standalone mode, read and checked: the worker's properties and one file for each connector."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from connect.cli._problems import Problems
+from connect.errors import ConfigError, ConnectError
+from connect.settings.connector_files import ConnectorFile, load_connector
+from connect.settings.definition import Config
+from connect.settings.properties import ConfigFileError, Position, Properties, load
+from connect.settings.resolver import Resolver
+from connect.settings.worker_keys import STANDALONE, unknown_keys
+from connect.storage import FileOffsetStore, MemoryOffsetStore, OffsetStore
+from connect.telemetry.redaction import redactor
+
+OFFSET_FILE = "offset.storage.file.filename"
+
+
+@dataclass(frozen=True)
+class WorkerFile:
+    """A worker's properties.
+
+    Attributes:
+        written: as they stand in the file.
+        raw: with providers' values filled in.
+        config: the same, parsed. A key that is wrong has its default, so that the connectors can be checked all the
+            same.
+        resolver: for connectors.
+    """
+
+    written: Properties
+    raw: dict[str, str] = field(repr=False)
+    config: Config = field(repr=False)
+    resolver: Resolver
+
+    def where(self, key: str) -> Position | str:
+        """The place of a key, or the file if it is not there."""
+        return _where(self.written, key)
+
+
+def read_worker(path: str, problems: Problems) -> WorkerFile | None:
+    """Read and check the worker's file. None when it cannot be read at all."""
+    try:
+        written = load(path)
+    except ConfigFileError as error:
+        problems.unusable(path, error)
+        return None
+    _warn_of_duplicates(written.duplicates, problems)
+    try:
+        resolver = Resolver.from_worker_config(written)
+    except ConfigError as error:
+        problems.error(_where(written, error.key), error.message, key=error.key)
+        resolver = Resolver({})
+    raw = _resolved(written, resolver, problems)
+    for value in STANDALONE.validate(raw):
+        for message in value.errors:
+            problems.error(_where(written, value.name), message, key=value.name)
+    for key, message in unknown_keys(written):
+        problems.warn(_where(written, key), message, key=key)
+    config = _parsed_where_possible(raw)
+    for folder in config["plugin.path"] or []:
+        if not Path(folder).is_dir():
+            message = f"there is no folder {folder}. Make it, or take it out."
+            problems.warn(_where(written, "plugin.path"), message, key="plugin.path")
+    return WorkerFile(written, raw, config, resolver)
+
+
+def read_connectors(paths: Sequence[str], problems: Problems) -> list[ConnectorFile]:
+    """Read the connector files. Those that cannot be read, or whose name is taken, are left out."""
+    found: dict[str, ConnectorFile] = {}
+    for path in paths:
+        try:
+            file = load_connector(path)
+        except ConfigFileError as error:
+            problems.unusable(path, error)
+            continue
+        _warn_of_duplicates(file.duplicates, problems, file.name)
+        if other := found.get(file.name):
+            message = f"{other.where('name')} has this name already. Give one of the two connectors another."
+            problems.error(file.where("name"), message, key="name", connector=file.name)
+            continue
+        found[file.name] = file
+    return list(found.values())
+
+
+def open_offsets(worker: WorkerFile, problems: Problems) -> OffsetStore:
+    """The worker's offset file; where it cannot be used, a store in memory, so that connectors can be checked."""
+    if name := worker.config[OFFSET_FILE]:
+        try:
+            return FileOffsetStore(name)
+        except ConnectError as error:
+            problems.error(worker.where(OFFSET_FILE), str(error), key=OFFSET_FILE)
+    return MemoryOffsetStore()
+
+
+def take_validation(file: ConnectorFile, worker: WorkerFile, validation: Mapping[str, Any], problems: Problems) -> None:
+    """Add what was found out about one connector: a `connect.pipeline.findings.Validation` as builtins."""
+    for entry in validation["entries"]:
+        key = entry["value"]["name"]
+        for message in entry["value"]["errors"]:
+            problems.error(file.where(key), message, key=key, connector=file.name)
+    for key, message in validation["warnings"]:
+        problems.warn(file.where(key), message, key=key, connector=file.name)
+    for key, message in validation["worker_errors"]:
+        problems.error(worker.where(key), message, key=key)
+    for key, message in validation["worker_warnings"]:
+        problems.warn(worker.where(key), message, key=key)
+
+
+def _resolved(written: Properties, resolver: Resolver, problems: Problems) -> dict[str, str]:
+    try:
+        resolved = resolver.resolve(written)
+    except ConfigError as error:
+        problems.error(_where(written, error.key), error.message, key=error.key)
+        return dict(written)
+    redactor.remember(resolved.values[key] for key in resolved.secret_keys)
+    for missing in resolved.unresolved:
+        problems.warn(_where(written, missing.key), missing.message, key=missing.key)
+    return resolved.values
+
+
+def _parsed_where_possible(raw: Mapping[str, str]) -> Config:
+    values = {}
+    for setting in STANDALONE:
+        try:
+            values[setting.name] = setting.value(raw)
+        except ConfigError:
+            values[setting.name] = None if setting.required else setting.default
+    return Config(values, raw)
+
+
+def _warn_of_duplicates(
+    duplicates: Mapping[str, list[Position]], problems: Problems, connector: str | None = None
+) -> None:
+    for key, places in duplicates.items():
+        lines = " and ".join(str(place.line) for place in places[:-1])
+        message = f"stands on line {lines} too, and only this last one counts. Remove what is not meant."
+        problems.warn(places[-1], message, key=key, connector=connector)
+
+
+def _where(written: Properties, key: str) -> Position | str:
+    return written.where(key) if key in written else written.name
