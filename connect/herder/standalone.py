@@ -162,6 +162,12 @@ class StandaloneHerder:
         self.worker.connectors.lost(connector)
         self._put(connector, State.FAILED, trace)
 
+    def connector_lost(self, connector: str) -> None:
+        """The process that the connector shared is gone: start it in one of its own. Its tasks run on."""
+        if not self._closing and self.worker.connectors.get(connector) is not None:
+            self.worker.connectors.lost(connector)
+            self._submit(connector, self._revive)
+
     def source_offsets(self, connector: str, partitions: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any] | None]:
         """Stored offsets, for a connector that asks."""
         return self.worker.offsets.get(connector, partitions)
@@ -197,11 +203,19 @@ class StandaloneHerder:
 
     def _apply(self, name: str, wish: _Wish) -> None:
         """Start the connector with its configuration, and its tasks as they follow from it."""
+        self._start(name, wish)
+        self._run_tasks(name, wish, anew=True)
+
+    def _start(self, name: str, wish: _Wish) -> None:
         resolved, secrets = self.worker.resolved(wish.config)
         ref = self._plugin(resolved)
         self.worker.connectors.start(name, ref, resolved, secrets)
         self._put(name, _STATES[wish.target])
-        self._run_tasks(name, wish, anew=True)
+
+    def _revive(self, name: str, wish: _Wish) -> None:
+        """Start the connector again; its tasks stay unless it cuts the work in another way now."""
+        self._start(name, wish)
+        self._run_tasks(name, wish, anew=False)
 
     def _follow(self, name: str, wish: _Wish) -> None:
         """Do what the target state says."""

@@ -87,8 +87,9 @@ class Tasks:
             before = self._running.get(key)
             if before is not None and not before.process.ended.is_set():
                 raise ConnectError(f"Task {spec.id} still runs.")
-            # Inside the lock: its first words must find it here.
-            self._running[key] = RunningTask(self._supervisor.start_task(spec, self), version)
+            process = self._supervisor.start_task(spec, self)
+            self._running[key] = RunningTask(process, version)
+        self._supervisor.watch(process)
 
     def stop(self, which: Iterable[tuple[str, int]], graceful: float) -> None:
         """End tasks, all at once, and wait for it. Those that do not end in time are killed (P11)."""
@@ -139,7 +140,7 @@ class Tasks:
                 if running is not None:
                     running.progress = message
                     running.progress_at = time.monotonic()
-                    # self._metrics.merge(task.id, message.metrics)
+                    self._metrics.merge(task.id, message.metrics)
             case messages.AskOffsets():
                 self._storing.submit(self._answer, task, message)
             case messages.StoreOffsets():

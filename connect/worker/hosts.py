@@ -21,6 +21,8 @@ from connect.worker.remote_log import write_log
 
 log = logging.getLogger("connect.worker")
 
+_OWN = "own "
+
 
 class ConnectorCallError(ConnectError):
     """A connector's method failed, hung, or its process died.
@@ -41,7 +43,13 @@ class HostListener(Protocol):
         """The connector wants its task configurations made anew."""
 
     def connector_failed(self, connector: str, summary: str, trace: str) -> None:
-        """The connector raised an error by itself, or its process is gone."""
+        """The connector raised an error by itself, or its own process died under it."""
+
+    def connector_lost(self, connector: str) -> None:
+        """The process that the connector shared is gone, by another one's fault or nobody knows whose.
+
+        It will get a process of its own when it is started again.
+        """
 
     def source_offsets(self, connector: str, partitions: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any] | None]:
         """Stored offsets, for a connector that asks."""
@@ -90,7 +98,7 @@ class ConnectorHosts:
         """A connector was deleted: the next one of its name starts in its plug-in's shared process again."""
         with self._lock:
             self._separated.discard(connector)
-            own = self._hosts.pop(f"own {connector}", None)
+            own = self._hosts.pop(_OWN + connector, None)
         if own is not None:
             own.close()
 
@@ -103,7 +111,7 @@ class ConnectorHosts:
 
     def _host(self, ref: PluginRef | None, connector: str) -> _Host:
         shared = ref.target if ref is not None else "no plug-in"
-        key = f"own {connector}" if connector in self._separated else shared
+        key = _OWN + connector if connector in self._separated else shared
         with self._lock:
             host = self._hosts.get(key)
             if host is None or not host.alive:
@@ -122,11 +130,14 @@ class ConnectorHosts:
             known = self._hosts.get(host.key) is host
             if known:
                 del self._hosts[host.key]
-            neighbours = sorted(host.connectors - {""}) if known else []
-            if len(neighbours) > 1:
-                self._separated.update(neighbours)  # whichever it was, it will not take the others with it again
-        for connector in neighbours:
-            self._listener.connector_failed(connector, words, words)
+            connectors = sorted(host.connectors - {""}) if known else []
+            shared = not host.key.startswith(_OWN)
+            self._separated.update(connectors)  # whichever it was, it will not take the others with it again
+        for connector in connectors:
+            if shared:
+                self._listener.connector_lost(connector)
+            else:
+                self._listener.connector_failed(connector, words, words)
 
 
 class _Host:

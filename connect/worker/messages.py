@@ -9,6 +9,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from connect.telemetry.metrics import Sample
+
 
 class Message(msgspec.Struct, frozen=True, tag=True):
     """Base of all messages."""
@@ -159,7 +161,7 @@ class Progress(Message, frozen=True):
     read: int
     lag: int
     errors: int
-    metrics: list[Any]
+    metrics: list[Sample]
 
 
 class Log(Message, frozen=True):

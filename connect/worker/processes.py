@@ -1,7 +1,7 @@
 """Starts processes from a fork server that has the runtime loaded already (16-55 ms each, most memory shared).
 
-The server is multiprocessing's. Its `Process` is not used: that would run the worker's main module again in every child. The
-fork server is started by the worker's main thread and dies with it; so do its children (see `guard`).
+The server is multiprocessing's. Its `Process` is not used: that would run the worker's main module again in every
+child. The fork server is started by the worker's main thread and dies with it; so do its children (see `guard`).
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class ChildProcess:
         with theirs:
             # The fork server has closed its standard input; a task may be there to read the worker's.
             self.sentinel, write = forkserver.connect_to_new_process([theirs.fileno(), _standard_input()])
-        with open(write, "wb") as pipe:
+        with os.fdopen(write, "wb") as pipe:
             pipe.write(start.getbuffer())
         self.pid: int = forkserver.read_signed(self.sentinel)
 

@@ -23,8 +23,10 @@ from connect.worker.progress import ProgressReport
 
 log = logging.getLogger("connect.worker.source")
 
-#: How long to wait after a poll that brought nothing. A task that can wait for its source does so in `poll`.
-_IDLE_S = 0.05
+# : How long to wait after a poll that brought nothing: doubled from the first to the last while nothing comes. A task
+# that
+#: can wait for its source does so in `poll`.
+_IDLE_S = (0.01, 0.2)
 _RETRY_S = 1.0
 _DRAIN_SLICE_S = 0.2
 # : Of the graceful time, what is given to the broker for records under way; the rest is for offsets and the task's
@@ -76,6 +78,7 @@ class SourceLoop:
         self._refused_count = 0
         self._paused = False
         self._store_due = 0.0
+        self._idle = _IDLE_S[0]
 
     def measure(self, report: ProgressReport) -> None:
         """Fill in what is not counted as it goes."""
@@ -94,8 +97,11 @@ class SourceLoop:
                 self._control.proceed()
                 self._follow_pause()
                 self._serve(self._producer)
-                if self._paused or not self._once(self._producer):
-                    self._control.wait(_IDLE_S)
+                if not self._paused and self._once(self._producer):
+                    self._idle = _IDLE_S[0]
+                else:
+                    self._control.wait(self._idle)
+                    self._idle = min(2 * self._idle, _IDLE_S[1])
         except Stopping:
             log.debug("stopping")
         finally:

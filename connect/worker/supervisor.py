@@ -127,11 +127,16 @@ class Supervisor:
         return now() + self._lease
 
     def start_task(self, spec: messages.TaskSpec, listener: TaskListener) -> TaskProcess:
-        """Start a task in a process of its own. Blocks for some milliseconds, until it is forked."""
+        """Start a task in a process of its own. Blocks for some milliseconds, until it is forked.
+
+        Its listener hears nothing before `watch`.
+        """
         child = ChildProcess(task_process.main, msgspec.msgpack.encode(spec))
-        task = TaskProcess(spec, child, listener)
+        return TaskProcess(spec, child, listener)
+
+    def watch(self, task: TaskProcess) -> None:
+        """Begin to renew its lease and to pass on what it says."""
         self._call(lambda: self._watch(task))
-        return task
 
     def stop_task(self, task: TaskProcess, graceful: float) -> None:
         """Ask a task to end, and kill it after so many seconds (P11). `task.ended` is set when it has."""
