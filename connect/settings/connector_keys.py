@@ -121,7 +121,7 @@ COMMON: Final = (
             validator=no_control_characters,
             doc="The connector's name, unique in the cluster.",
         ),
-        Class(
+        String(
             "connector.class",
             importance="HIGH",
             group=_COMMON,

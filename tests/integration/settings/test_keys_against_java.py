@@ -1,0 +1,103 @@
+"""Our tables of keys, against the ConfigDefs of Kafka Connect: names, types, defaults, and what forms show."""
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+
+from connect.jvm.jars import JarsUnavailable, classpath
+from connect.jvm.java import JavaNotFound, find_java
+from connect.settings import Definition
+from connect.settings.connector_keys import SINK, SOURCE
+from connect.settings.definition import text
+from connect.settings.worker_keys import DISTRIBUTED, PREFIXES, STANDALONE
+
+# One line of JSON for each definition.
+PROGRAM = """
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.util.*;
+import org.apache.kafka.common.config.ConfigDef;
+import org.apache.kafka.connect.runtime.*;
+import org.apache.kafka.connect.runtime.distributed.*;
+import org.apache.kafka.connect.runtime.standalone.StandaloneConfig;
+public class Keys {
+    static void show(ConfigDef definition) throws Exception {
+        var all = new LinkedHashMap<String, Object>();
+        for (ConfigDef.ConfigKey key : definition.configKeys().values()) {
+            var one = new LinkedHashMap<String, Object>();
+            one.put("type", key.type.name());
+            one.put("required", !key.hasDefault());
+            one.put("default", key.hasDefault() ? ConfigDef.convertToString(key.defaultValue, key.type) : null);
+            one.put("importance", key.importance.name());
+            one.put("group", key.group);
+            one.put("order", key.orderInGroup);
+            one.put("width", key.width.name());
+            one.put("display_name", key.displayName);
+            all.put(key.name, one);
+        }
+        System.out.println(new ObjectMapper().writeValueAsString(all));
+    }
+    public static void main(String[] args) throws Exception {
+        show(SourceConnectorConfig.configDef());
+        show(SinkConnectorConfig.configDef());
+        var standalone = StandaloneConfig.class.getDeclaredField("CONFIG");
+        standalone.setAccessible(true);
+        show((ConfigDef) standalone.get(null));
+        var distributed = DistributedConfig.class.getDeclaredMethod("config", Crypto.class);
+        distributed.setAccessible(true);
+        show((ConfigDef) distributed.invoke(null, Crypto.SYSTEM));
+    }
+}
+"""
+
+
+# What only our worker has.
+OURS = {"log.level", "log.format"}
+
+
+@pytest.fixture(scope="module")
+def java(
+    tmp_path_factory: pytest.TempPathFactory, cannot_have: Callable[[str, object], NoReturn]
+) -> dict[str, dict[str, Any]]:
+    try:
+        command = [str(find_java().path), "-cp", classpath("kafka-connect")]
+    except (JavaNotFound, JarsUnavailable) as error:
+        cannot_have("Kafka Connect", error)
+    source: Path = tmp_path_factory.mktemp("keys") / "Keys.java"
+    source.write_text(PROGRAM)
+    done = subprocess.run([*command, str(source)], check=True, capture_output=True, text=True)
+    names = ["source", "sink", "standalone", "distributed"]
+    return dict(zip(names, map(json.loads, done.stdout.splitlines()), strict=True))
+
+
+def ours(definition: Definition) -> dict[str, Any]:
+    return {
+        setting.name: {
+            "type": setting.kind.value,
+            "required": setting.required,
+            "default": None if setting.required else text(setting.default),
+            "importance": setting.importance.value,
+            "group": setting.group,
+            "order": -1 if setting.order is None else setting.order,
+            "width": setting.width,
+            "display_name": setting.display_name or setting.name,
+        }
+        for setting in definition
+        if setting.name not in OURS
+    }
+
+
+@pytest.mark.parametrize(
+    ("kind", "definition"),
+    [("source", SOURCE), ("sink", SINK), ("standalone", STANDALONE), ("distributed", DISTRIBUTED)],
+)
+def test_our_keys_are_those_of_java(java: dict[str, dict[str, Any]], kind: str, definition: Definition) -> None:
+    # Security settings are the clients' business, and known by their prefix.
+    theirs = {key: said for key, said in java[kind].items() if not key.startswith(("ssl.", "sasl."))}
+    mine = ours(definition)
+    assert mine.keys() == theirs.keys()
+    assert {key: said for key, said in mine.items() if said != theirs[key]} == {}
+    assert {key for key in java[kind].keys() - theirs.keys() if not key.startswith(PREFIXES)} == set()
