@@ -71,7 +71,8 @@ class Batch(Sequence[R], Generic[R]):
     def __getitem__(self, row: builtins.slice) -> Self: ...
     def __getitem__(self, row: int | builtins.slice) -> R | Self:
         if isinstance(row, builtins.slice):
-            return self.take(range(*row.indices(self._length)))
+            start, stop, step = row.indices(self._length)
+            return self.slice(start, max(start, stop)) if step == 1 else self.take(range(start, stop, step))
         return self.records()[row]
 
     def records(self) -> list[R]:
@@ -246,7 +247,9 @@ class SinkBatch(Batch[SinkRecord]):
             return {TopicPartition(self.original_topics[0], self.original_partitions[0]): self.offsets[-1] + 1}
         # Offsets ascend within a partition: the last one that a place is given is its highest.
         places = zip(self.original_topics, self.original_partitions, strict=True)
-        return {TopicPartition(*place): last + 1 for place, last in dict(zip(places, self.offsets, strict=True)).items()}
+        return {
+            TopicPartition(*place): last + 1 for place, last in dict(zip(places, self.offsets, strict=True)).items()
+        }
 
 
 class SourceBatch(Batch[SourceRecord]):

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from connect.errors import ConfigError, ConnectError
-from connect.herder.worker import Worker
+from connect.herder.worker import Worker, secrets_of
 from connect.plugins import PluginKind, PluginRef
 from connect.settings.definition import Config
 from connect.settings.resolver import Resolver
@@ -140,9 +140,9 @@ class StandaloneHerder:
 
     def validate(self, config: Mapping[str, str]) -> Any:
         """Check a configuration; see `connect.pipeline.validation`. Raises `ConnectError` for providers that fail."""
-        resolved, _ = self.worker.resolved(config)
+        resolved = self.worker.resolved(config)
         try:
-            ref: PluginRef | None = self._plugin(resolved)
+            ref: PluginRef | None = self._plugin(resolved.values)
         except ConnectError:
             ref = None  # the validation says so itself
         return self.worker.validate(ref, resolved)
@@ -207,9 +207,9 @@ class StandaloneHerder:
         self._run_tasks(name, wish, anew=True)
 
     def _start(self, name: str, wish: _Wish) -> None:
-        resolved, secrets = self.worker.resolved(wish.config)
-        ref = self._plugin(resolved)
-        self.worker.connectors.start(name, ref, resolved, secrets)
+        resolved = self.worker.resolved(wish.config)
+        ref = self._plugin(resolved.values)
+        self.worker.connectors.start(name, ref, resolved.values, secrets_of(resolved))
         self._put(name, _STATES[wish.target])
 
     def _revive(self, name: str, wish: _Wish) -> None:

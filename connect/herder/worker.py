@@ -13,7 +13,7 @@ from connect.herder.tasks import Tasks
 from connect.kafka.groups import remove_member
 from connect.plugins import PluginRef, Plugins
 from connect.settings.definition import Config
-from connect.settings.resolver import Resolver
+from connect.settings.resolver import Resolved, Resolver
 from connect.storage import MemoryStatusStore, OffsetStore
 from connect.telemetry.metrics import Registry
 from connect.telemetry.redaction import redactor
@@ -89,14 +89,13 @@ class Worker:
         self.offsets.close()
         self.resolver.close()
 
-    def resolved(self, config: Mapping[str, str]) -> tuple[dict[str, str], tuple[str, ...]]:
-        """A connector's configuration with providers' values, and the ones among them that are secret."""
+    def resolved(self, config: Mapping[str, str]) -> Resolved:
+        """A connector's configuration with providers' values filled in; what is secret is hidden from now on."""
         found = self.resolver.resolve(config)
-        secrets = tuple(sorted({found.values[key] for key in found.secret_keys if found.values[key]}))
-        redactor.remember(secrets)
+        redactor.remember(secrets_of(found))
         for missing in found.unresolved:
             log.warning("%s", missing.message, extra={"about": config.get("name", "worker")})
-        return found.values, secrets
+        return found
 
     def task_spec(
         self, connector: str, number: int, kind: Any, config: Mapping[str, str], *, paused: bool
@@ -120,9 +119,14 @@ class Worker:
             log_level=logging.getLogger("connect").getEffectiveLevel(),
         )
 
-    def validate(self, ref: PluginRef | None, config: Mapping[str, str], timeout: float = 30.0) -> Any:
+    def validate(self, ref: PluginRef | None, config: Resolved, timeout: float = 30.0) -> Any:
         """Check a connector's configuration in its host process. Raises `ConnectorCallError`."""
-        return self.hosts.validate(ref, self.raw, config, timeout)
+        return self.hosts.validate(ref, self.raw, config.values, config.secret_keys, timeout)
+
+
+def secrets_of(config: Resolved) -> tuple[str, ...]:
+    """The texts of a configuration that came from providers."""
+    return tuple(sorted({config.values[key] for key in config.secret_keys if config.values[key]}))
 
 
 def _rest_port(raw: Mapping[str, str]) -> str:

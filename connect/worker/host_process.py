@@ -84,10 +84,11 @@ class Host:
 
     # The calls.
 
-    def _validate(self, connector: str, worker: dict[str, str], config: dict[str, str]) -> Any:
+    def _validate(self, connector: str, worker: dict[str, str], config: dict[str, str], secret_keys: list[str]) -> Any:
         from connect.pipeline.validation import validate
 
-        return msgspec.to_builtins(validate(self._plugins, worker, config))
+        self._redactor.remember(config[key] for key in secret_keys)
+        return msgspec.to_builtins(validate(self._plugins, worker, config, secret_keys=secret_keys))
 
     def _start(
         self, connector: str, target: str, folder: str | None, config: dict[str, str], secrets: list[str]

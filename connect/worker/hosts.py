@@ -6,7 +6,7 @@ import contextlib
 import itertools
 import logging
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from typing import Any, Protocol
@@ -72,11 +72,18 @@ class ConnectorHosts:
         self._lock = threading.Lock()
 
     def validate(
-        self, ref: PluginRef | None, worker: Mapping[str, str], config: Mapping[str, str], timeout: float
+        self,
+        ref: PluginRef | None,
+        worker: Mapping[str, str],
+        config: Mapping[str, str],
+        secret_keys: Iterable[str],
+        timeout: float,
     ) -> Any:
         """What `connect.pipeline.validation.validate` finds, as builtins. Raises `ConnectorCallError`."""
         name = config.get("name", "")
-        return self.call(ref, name, "validate", timeout, worker=dict(worker), config=dict(config))
+        return self.call(
+            ref, name, "validate", timeout, worker=dict(worker), config=dict(config), secret_keys=sorted(secret_keys)
+        )
 
     def call(self, ref: PluginRef | None, connector: str, method: str, timeout: float, **arguments: Any) -> Any:
         """Call a method of a connector and wait for the answer.
