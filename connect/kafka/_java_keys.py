@@ -105,6 +105,7 @@ def _bytes_class(side: str) -> Refused:
 
 
 _COMMON: dict[str, Rule] = {
+    **SECURITY,
     "bootstrap.servers": Computed(lambda _, value, __: {"bootstrap.servers": ",".join(listed(value))}),
     "client.dns.lookup": Mapped("client.dns.lookup"),
     "client.id": Mapped("client.id"),
@@ -127,7 +128,7 @@ _COMMON: dict[str, Rule] = {
     "send.buffer.bytes": Mapped("socket.send.buffer.bytes", {"-1": "0"}),
     "socket.connection.setup.timeout.max.ms": NoEffect("librdkafka does not lengthen the time to connect"),
     "socket.connection.setup.timeout.ms": Mapped("socket.connection.setup.timeout.ms"),
-} | SECURITY
+}
 
 _PRODUCER: dict[str, Rule] = {
     "acks": Mapped("acks", {"all": "-1"}),
