@@ -70,8 +70,8 @@ def read_worker(path: str, problems: Problems) -> WorkerFile | None:
 
 
 def read_connectors(paths: Sequence[str], problems: Problems) -> list[ConnectorFile]:
-    """Read the connector files. Those that cannot be read, or whose name is taken, are left out."""
-    found: dict[str, ConnectorFile] = {}
+    """Read the connector files. Those that cannot be read are left out."""
+    found: list[ConnectorFile] = []
     for path in paths:
         try:
             file = load_connector(path)
@@ -79,12 +79,11 @@ def read_connectors(paths: Sequence[str], problems: Problems) -> list[ConnectorF
             problems.unusable(path, error)
             continue
         _warn_of_duplicates(file.duplicates, problems, file.name)
-        if other := found.get(file.name):
+        if other := next((other for other in found if other.name == file.name), None):
             message = f"{other.where('name')} has this name already. Give one of the two connectors another."
             problems.error(file.where("name"), message, key="name", connector=file.name)
-            continue
-        found[file.name] = file
-    return list(found.values())
+        found.append(file)
+    return found
 
 
 def open_offsets(worker: WorkerFile, problems: Problems) -> OffsetStore:
