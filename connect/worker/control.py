@@ -31,6 +31,7 @@ class Control:
         self._lease = lease
         self._changed = threading.Condition()
         self._answers: dict[int, messages.Offsets | messages.Stored] = {}
+        self._asked: set[int] = set()
         self._questions = itertools.count(1)
         self.paused = paused
         self.stopping = False
@@ -90,7 +91,7 @@ class Control:
         Raises:
             ConnectError: the worker could not read them.
         """
-        question = next(self._questions)
+        question = self._question()
         self.send(messages.AskOffsets(question, [dict(partition) for partition in partitions]))
         answer = self._answer(question, timeout=None)
         assert isinstance(answer, messages.Offsets)
@@ -104,9 +105,15 @@ class Control:
         Raises:
             ConnectError: they could not be stored, or not within the timeout.
         """
-        question = next(self._questions)
+        question = self._question()
         self.send(messages.StoreOffsets(question, list(entries)))
         self._answer(question, timeout)
+
+    def _question(self) -> int:
+        question = next(self._questions)
+        with self._changed:
+            self._asked.add(question)
+        return question
 
     def _answer(self, question: int, timeout: float | None) -> messages.Offsets | messages.Stored:
         deadline = None if timeout is None else time.monotonic() + timeout
@@ -114,9 +121,11 @@ class Control:
             while question not in self._answers:
                 left = None if deadline is None else deadline - time.monotonic()
                 if left is not None and left <= 0:
+                    self._asked.discard(question)  # its answer will find nobody waiting
                     raise ConnectError("The worker did not answer in time.")
                 self._changed.wait(left)
             answer = self._answers.pop(question)
+            self._asked.discard(question)
         if answer.error is not None:
             raise ConnectError(answer.error)
         return answer
@@ -144,6 +153,8 @@ class Control:
             case messages.Stop():
                 self.stopping = True
             case messages.Offsets() | messages.Stored():
-                self._answers[message.question] = message
+                with self._changed:
+                    if message.question in self._asked:
+                        self._answers[message.question] = message
         with self._changed:
             self._changed.notify_all()
