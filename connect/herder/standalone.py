@@ -6,7 +6,6 @@ done one after another, those of different connectors side by side, so that one 
 
 from __future__ import annotations
 
-import enum
 import logging
 import threading
 import traceback
@@ -16,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from connect.errors import ConfigError, ConnectError
+from connect.herder.herder import TargetState
 from connect.herder.worker import Worker, secrets_of
 from connect.plugins import PluginKind, PluginRef
 from connect.settings.definition import Config
@@ -26,14 +26,6 @@ from connect.worker.hosts import ConnectorCallError
 log = logging.getLogger("connect.herder")
 
 _AT_ONCE = 8
-
-
-class TargetState(enum.Enum):
-    """What a user wants a connector to do."""
-
-    STARTED = "STARTED"
-    PAUSED = "PAUSED"
-    STOPPED = "STOPPED"
 
 
 @dataclass(slots=True)

@@ -1,0 +1,204 @@
+"""What a herder is to those who ask it: the REST interface, the command line, tests.
+
+Reads answer at once from memory. Changes answer with a future that ends when the change is accepted (written to the
+config topic, in distributed mode), not when every task follows it: states are for that.
+
+Each error says by its class what the REST interface answers.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from connect.errors import ConnectError
+from connect.storage import ConnectorStatus, TaskStatus
+
+
+class HerderError(ConnectError):
+    """A request that a herder does not carry out. `status` is the code that HTTP has for it."""
+
+    status = 500
+
+
+class NotFoundError(HerderError):
+    """There is no such connector, task, plug-in or logger."""
+
+    status = 404
+
+
+class AlreadyExistsError(HerderError):
+    """A connector of this name exists."""
+
+    status = 409
+
+
+class BadRequestError(HerderError):
+    """The request cannot be carried out as it is: a configuration with errors, a connector that is not stopped."""
+
+    status = 400
+
+
+class ForbiddenError(HerderError):
+    """The worker's configuration rules it out."""
+
+    status = 403
+
+
+class RebalanceError(HerderError):
+    """The group is being rebalanced; the same request may succeed in a moment."""
+
+    status = 409
+
+
+class TargetState(enum.Enum):
+    """What a user wants a connector to do."""
+
+    STARTED = "STARTED"
+    PAUSED = "PAUSED"
+    STOPPED = "STOPPED"
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectorInfo:
+    """A connector as its user made it.
+
+    Attributes:
+        name: unique.
+        config: as it was written, variables of providers in place.
+        tasks: the numbers of its tasks.
+        type: "source", "sink", or "unknown" when its plug-in is not here.
+    """
+
+    name: str
+    config: Mapping[str, str]
+    tasks: Sequence[int]
+    type: Literal["source", "sink", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectorState:
+    """How a connector and its tasks are."""
+
+    name: str
+    connector: ConnectorStatus
+    tasks: Sequence[TaskStatus]
+    type: Literal["source", "sink", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What became of a configuration that was put. `created` tells a new connector from a changed one."""
+
+    created: bool
+    info: ConnectorInfo
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """Whether a worker works (KIP-1017)."""
+
+    status: Literal["healthy", "starting", "unhealthy"]
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetEntry:
+    """One stored offset. For a sink, partition and offset are those of Kafka in the form of KIP-875."""
+
+    partition: Mapping[str, Any]
+    offset: Mapping[str, Any] | None
+
+
+class Herder(Protocol):
+    """Turns what users want into running connectors. Safe to use from many threads."""
+
+    # Reads.
+
+    def kafka_cluster_id(self) -> str | None:
+        """The Kafka cluster's id; asked of the brokers once."""
+
+    def health(self) -> Health:
+        """Whether the worker works; the message says what it is busy with."""
+
+    def connectors(self) -> list[str]:
+        """The names of all connectors, sorted."""
+
+    def info(self, name: str) -> ConnectorInfo:
+        """A connector. Raises NotFoundError."""
+
+    def status(self, name: str) -> ConnectorState:
+        """How it is. Raises NotFoundError, also while nothing is known yet."""
+
+    def task_configs(self, name: str) -> list[dict[str, str]]:
+        """The configurations of its tasks, by number. Raises NotFoundError."""
+
+    def active_topics(self, name: str) -> list[str]:
+        """The topics that it used (KIP-558). Raises NotFoundError, ForbiddenError where topics are not tracked."""
+
+    def reset_active_topics(self, name: str) -> None:
+        """Forget them. Raises as `active_topics` does."""
+
+    # Changes.
+
+    def put_connector(
+        self, name: str, config: Mapping[str, str], target: TargetState | None = None, *, replace: bool = True
+    ) -> Future[Change]:
+        """Create a connector, or give it another configuration.
+
+        The future raises BadRequestError for a configuration with errors, AlreadyExistsError when it exists and is not
+        to be replaced.
+        """
+
+    def patch_connector(self, name: str, patch: Mapping[str, str | None]) -> Future[ConnectorInfo]:
+        """Change some keys; None removes one (KIP-477). NotFoundError, BadRequestError."""
+
+    def delete_connector(self, name: str) -> Future[None]:
+        """Stop and forget it. Its offsets stay. NotFoundError."""
+
+    def pause(self, name: str) -> Future[None]:
+        """Let its tasks move nothing, but keep them. NotFoundError."""
+
+    def resume(self, name: str) -> Future[None]:
+        """Let it go on. NotFoundError."""
+
+    def stop_connector(self, name: str) -> Future[None]:
+        """End its tasks, keep its configuration (KIP-875). NotFoundError."""
+
+    def restart_connector(
+        self, name: str, *, include_tasks: bool = False, only_failed: bool = False
+    ) -> Future[ConnectorState]:
+        """Restart it, and its tasks if asked, or only what FAILED (KIP-745). Answers with what is being restarted."""
+
+    def restart_task(self, name: str, number: int) -> Future[None]:
+        """Restart one task. NotFoundError."""
+
+    # Offsets (KIP-875).
+
+    def offsets(self, name: str) -> Future[list[OffsetEntry]]:
+        """The offsets it has stored or committed. NotFoundError."""
+
+    def alter_offsets(self, name: str, entries: Sequence[OffsetEntry]) -> Future[str]:
+        """Change offsets of a stopped connector; what the answer says is for the user. BadRequestError."""
+
+    def reset_offsets(self, name: str) -> Future[str]:
+        """Forget all offsets of a stopped connector."""
+
+    # Plug-ins.
+
+    def validate(self, config: Mapping[str, str]) -> Future[Any]:
+        """Check a configuration:
+
+        the builtins of `connect.pipeline.validation.Validation`. Never fails for its content.
+        """
+
+    def plugin_settings(self, name: str, version: str | None = None) -> Future[list[dict[str, Any]]]:
+        """The definitions of a plug-in's settings (KIP-769). NotFoundError."""
+
+    # Loggers (KIP-495, KIP-976).
+
+    def set_logger_level(self, namespace: str, level: str, *, cluster: bool = False) -> list[str]:
+        """Set the level of a logger and those below it, here or on all workers. Returns those changed here."""
