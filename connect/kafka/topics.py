@@ -1,0 +1,112 @@
+"""Makes the compacted topics of a cluster of workers, or checks that they are what they must be."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from connect.errors import ConnectError
+from connect.kafka.client_settings import client_settings
+
+log = logging.getLogger("connect.kafka")
+
+_ADMIN_S = 30.0
+_LOOK_AGAIN_S = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class TopicShape:
+    """How a topic is made when it does not exist.
+
+    Attributes:
+        partitions: how many; -1 leaves it to the broker.
+        replication: how many copies; -1 leaves it to the broker.
+        settings: of the topic, such as ``segment.bytes``. cleanup.policy is compact whatever they say.
+        exact_partitions: an existing topic with another number of partitions is refused.
+    """
+
+    partitions: int
+    replication: int
+    settings: Mapping[str, str]
+    exact_partitions: int | None = None
+
+
+def make_or_check(topic: str, clients: Mapping[str, str], shape: TopicShape, timeout: float) -> list[int]:
+    """Make a compacted topic, or check the one that exists.
+
+    Args:
+        topic: its name.
+        clients: Java's client settings: brokers, security.
+        shape: see `TopicShape`.
+        timeout: seconds until it must be there.
+
+    Returns:
+        its partitions.
+
+    Raises:
+        ConnectError: it cannot be made, or what exists is not compacted or has the wrong number of partitions.
+    """
+    from confluent_kafka import KafkaException
+    from confluent_kafka.admin import AdminClient
+
+    admin = AdminClient({**client_settings("admin", clients).librdkafka, "logger": log})
+    deadline = time.monotonic() + timeout
+    while True:
+        try:
+            found = admin.list_topics(timeout=min(10.0, timeout)).topics.get(topic)
+        except KafkaException as error:
+            raise ConnectError(f"No broker answers: {error.args[0].str()}. Look at bootstrap.servers.") from error
+        if found is not None and found.error is None and found.partitions:
+            _check(admin, topic, shape, len(found.partitions))
+            return sorted(found.partitions)
+        if time.monotonic() >= deadline:
+            raise ConnectError(f"Topic {topic} was made but does not appear.")
+        if found is None:
+            _make(admin, topic, shape)
+        time.sleep(_LOOK_AGAIN_S)
+
+
+def _make(admin: Any, topic: str, shape: TopicShape) -> None:
+    from confluent_kafka import KafkaError, KafkaException
+    from confluent_kafka.admin import NewTopic
+
+    settings = {**shape.settings, "cleanup.policy": "compact"}
+    wish = NewTopic(topic, shape.partitions, shape.replication, config=settings)
+    try:
+        admin.create_topics([wish], request_timeout=_ADMIN_S)[topic].result()
+    except KafkaException as error:
+        if error.args[0].code() == KafkaError.TOPIC_ALREADY_EXISTS:
+            return
+        advice = ""
+        if error.args[0].code() == KafkaError.INVALID_REPLICATION_FACTOR:
+            advice = f" Lower its replication factor ({shape.replication}) in the worker's configuration."
+        raise ConnectError(f"Topic {topic} cannot be made: {error.args[0].str()}.{advice}") from error
+    log.info("made topic %s, compacted", topic)
+
+
+def _check(admin: Any, topic: str, shape: TopicShape, partitions: int) -> None:
+    from confluent_kafka import KafkaException
+    from confluent_kafka.admin import ConfigResource, ResourceType
+
+    exact = shape.exact_partitions
+    if exact is not None and partitions != exact:
+        raise ConnectError(
+            f"Topic {topic} has {partitions} partitions, and must have {exact}. Name another topic, or copy its content"
+            f" into one with {exact}."
+        )
+    resource = ConfigResource(ResourceType.TOPIC, topic)
+    try:
+        found = admin.describe_configs([resource], request_timeout=_ADMIN_S)[resource].result()
+    except KafkaException as error:
+        # Not everybody may describe a topic's configuration; Java's worker goes on as well.
+        log.warning("Whether topic %s is compacted cannot be seen: %s", topic, error.args[0].str())
+        return
+    policy = found["cleanup.policy"].value
+    if policy != "compact":
+        raise ConnectError(
+            f"Topic {topic} has cleanup.policy={policy}: what it holds is deleted in time. Name another topic, or run"
+            f" `kafka-configs --alter --entity-type topics --entity-name {topic} --add-config cleanup.policy=compact`."
+        )
