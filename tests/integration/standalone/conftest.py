@@ -1,0 +1,128 @@
+"""The command `connect standalone`, run as its users run it, on a real broker."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import IO
+
+import pytest
+
+from connect.kafka.broker import Broker
+
+PATIENCE = 60.0
+WORKER = {
+    "key.converter": "org.apache.kafka.connect.storage.StringConverter",
+    "value.converter": "org.apache.kafka.connect.storage.StringConverter",
+    "offset.storage.file.filename": "offsets",
+    "offset.flush.interval.ms": "500",
+}
+
+
+class Running:
+    """One worker. Its log is in the file `log`."""
+
+    def __init__(self, process: subprocess.Popen[bytes], log: Path) -> None:
+        self.process = process
+        self.log_file = log
+
+    @property
+    def log(self) -> str:
+        return self.log_file.read_text(encoding="utf-8")
+
+    def until(self, condition: Callable[[], bool]) -> None:
+        """Wait for something that the worker does."""
+        deadline = time.monotonic() + PATIENCE
+        while not condition():
+            assert self.process.poll() is None, f"the worker ended with {self.process.returncode}:\n{self.log}"
+            assert time.monotonic() < deadline, f"it did not happen; the log:\n{self.log}"
+            time.sleep(0.02)
+
+    def until_logged(self, text: str) -> None:
+        self.until(lambda: text in self.log)
+
+    def signal(self, number: int) -> None:
+        self.process.send_signal(number)
+
+    def stop(self) -> int:
+        """SIGTERM, and the exit code."""
+        self.signal(signal.SIGTERM)
+        return self.process.wait(PATIENCE)
+
+
+class Standalone:
+    """Property files in a folder, and the command that runs them there."""
+
+    def __init__(self, folder: Path, broker: Broker) -> None:
+        self.folder = folder
+        self._servers = broker.bootstrap_servers
+        self._running: list[subprocess.Popen[bytes]] = []
+        self.worker({})
+
+    def worker(self, changes: Mapping[str, str]) -> None:
+        """Write worker.properties: the usual settings with some changed."""
+        self.properties("worker.properties", {"bootstrap.servers": self._servers, **WORKER, **changes})
+
+    def properties(self, name: str, settings: Mapping[str, str]) -> str:
+        """Write a property file. Returns its name."""
+        (self.folder / name).write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
+        return name
+
+    def source(self, topic: str, name: str = "source", **changes: str) -> str:
+        """A file source: in.txt to the topic."""
+        settings = {"name": name, "connector.class": "FileStreamSource", "file": "in.txt", "topic": topic}
+        return self.properties(f"{name}.properties", {**settings, **_dotted(changes)})
+
+    def sink(self, topic: str, name: str, **changes: str) -> str:
+        """A file sink: the topic to out.txt."""
+        settings = {"name": name, "connector.class": "FileStreamSink", "file": "out.txt", "topics": topic}
+        return self.properties(f"{name}.properties", {**settings, **_dotted(changes)})
+
+    def start(self, *files: str, stdin: int | IO[bytes] = subprocess.DEVNULL, stdout: Path | None = None) -> Running:
+        """Run `connect standalone worker.properties` with these files."""
+        log = self.folder / f"worker-{len(self._running)}.log"
+        with log.open("wb") as stderr, (stdout or Path(os.devnull)).open("wb") as out:
+            process = subprocess.Popen(
+                self.command(*files), cwd=self.folder, stdin=stdin, stdout=out, stderr=stderr, process_group=0
+            )
+        self._running.append(process)
+        return Running(process, log)
+
+    def run(self, *files: str) -> subprocess.CompletedProcess[str]:
+        """The same, where it is to end by itself."""
+        return subprocess.run(
+            self.command(*files), cwd=self.folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+        )
+
+    @staticmethod
+    def command(*files: str) -> list[str]:
+        return [sys.executable, "-m", "connect.cli", "standalone", "worker.properties", *files]
+
+    def close(self) -> None:
+        for process in self._running:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+
+
+def _dotted(changes: Mapping[str, str]) -> dict[str, str]:
+    return {key.replace("_", "."): value for key, value in changes.items()}
+
+
+@pytest.fixture
+def standalone(tmp_path: Path, broker: Broker) -> Iterator[Standalone]:
+    made = Standalone(tmp_path, broker)
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+@pytest.fixture
+def topic() -> str:
+    """A topic that nobody else uses."""
+    return f"standalone-{uuid.uuid4().hex[:8]}"

@@ -1,0 +1,184 @@
+"""Lines flow, go on where they stopped, and stop when told to."""
+
+import json
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+
+
+def numbered(first: int, last: int) -> bytes:
+    return b"".join(b"line %d \xc3\xa4\n" % number for number in range(first, last + 1))
+
+
+def test_lines_flow_from_file_to_file_byte_for_byte(standalone, topic: str) -> None:
+    source, sink = standalone.folder / "in.txt", standalone.folder / "out.txt"
+    source.write_bytes(numbered(1, 20_000))
+    running = standalone.start(standalone.source(topic), standalone.sink(topic, f"{topic}-sink"))
+    running.until(lambda: sink.exists() and sink.stat().st_size == source.stat().st_size)
+    with source.open("ab") as file:
+        file.write(numbered(20_001, 30_000))
+    running.until(lambda: sink.stat().st_size == source.stat().st_size)
+    assert sink.read_bytes() == source.read_bytes()
+    assert running.stop() == 0
+
+
+@pytest.mark.promise("P1")
+def test_a_second_run_goes_on_where_the_first_one_stopped(standalone, topic: str) -> None:
+    source, sink = standalone.folder / "in.txt", standalone.folder / "out.txt"
+    files = standalone.source(topic), standalone.sink(topic, f"{topic}-sink")
+    source.write_bytes(numbered(1, 5_000))
+    for last in (5_000, 9_000):
+        if last > 5_000:
+            with source.open("ab") as file:
+                file.write(numbered(5_001, last))
+        running = standalone.start(*files)
+        running.until(lambda: sink.exists() and sink.stat().st_size >= source.stat().st_size)
+        assert running.stop() == 0
+    assert sink.read_bytes() == numbered(1, 9_000)
+    stored = json.loads((standalone.folder / "offsets").read_text())
+    assert stored["offsets"][0][1]["position"] == source.stat().st_size
+
+
+def test_a_connector_may_be_json_as_the_rest_api_takes_it(standalone, topic: str) -> None:
+    (standalone.folder / "in.txt").write_bytes(numbered(1, 10))
+    config = {"connector.class": "org.apache.kafka.connect.file.FileStreamSinkConnector", "topics": topic}
+    sink = {"name": f"{topic}-sink", "config": {**config, "tasks.max": 1, "file": "out.txt"}}
+    (standalone.folder / "sink.json").write_text(json.dumps(sink))
+    running = standalone.start(standalone.source(topic), "sink.json")
+    out = standalone.folder / "out.txt"
+    running.until(lambda: out.exists() and out.read_bytes() == numbered(1, 10))
+    assert running.stop() == 0
+
+
+def test_a_connector_whose_initial_state_is_paused_moves_nothing(standalone, topic: str) -> None:
+    (standalone.folder / "in.txt").write_bytes(numbered(1, 10))
+    config = {"connector.class": "FileStreamSource", "file": "in.txt", "topic": topic}
+    paused = {"name": "waiting", "config": config, "initial_state": "paused"}
+    (standalone.folder / "paused.json").write_text(json.dumps(paused))
+    running = standalone.start("paused.json", standalone.sink(topic, f"{topic}-sink"))
+    running.until_logged("waiting-0  paused")
+    running.until_logged("sink-0  running")
+    assert running.stop() == 0
+    assert not (standalone.folder / "out.txt").exists() or not (standalone.folder / "out.txt").read_bytes()
+
+
+def test_standard_input_flows_to_standard_output(standalone, topic: str) -> None:
+    source = {"name": "stdin", "connector.class": "FileStreamSource", "topic": topic}
+    sink = {"name": f"{topic}-stdout", "connector.class": "FileStreamSink", "topics": topic}
+    files = standalone.properties("stdin.properties", source), standalone.properties("stdout.properties", sink)
+    out = standalone.folder / "stdout"
+    with subprocess.Popen(["printf", "one\\ntwo\\nthree"], stdout=subprocess.PIPE) as lines:
+        assert lines.stdout
+        running = standalone.start(*files, stdin=lines.stdout, stdout=out)
+        lines.stdout.close()
+    running.until(lambda: out.read_bytes() == b"one\ntwo\nthree\n")
+    assert running.stop() == 0
+
+
+def test_a_secret_of_a_config_provider_reaches_the_connector_and_not_the_log(
+    standalone, topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TARGET_OF_A_TEST", "out.txt")
+    provider = "org.apache.kafka.common.config.provider.EnvVarConfigProvider"
+    standalone.worker({"config.providers": "env", "config.providers.env.class": provider, "log.level": "DEBUG"})
+    (standalone.folder / "in.txt").write_bytes(numbered(1, 3))
+    sink = standalone.sink(topic, f"{topic}-sink", file="${env:TARGET_OF_A_TEST}")
+    running = standalone.start(standalone.source(topic), sink)
+    out = standalone.folder / "out.txt"
+    running.until(lambda: out.exists() and out.read_bytes() == numbered(1, 3))
+    assert running.stop() == 0
+    assert "out.txt" not in running.log
+
+
+STUCK = """
+import signal, time
+from connect import SourceConnector, SourceTask
+
+class StuckTask(SourceTask):
+    def start(self, config):
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    def poll(self):
+        open("polled", "w").close()
+        while True:
+            time.sleep(60)
+
+class StuckSource(SourceConnector):
+    task = StuckTask
+"""
+
+
+@pytest.fixture
+def stuck(standalone) -> str:
+    """A connector whose task never comes back from poll."""
+    plugins = standalone.folder / "plugins"
+    plugins.mkdir()
+    (plugins / "stuck.py").write_text(STUCK)
+    return standalone.properties("stuck.properties", {"name": "stuck", "connector.class": "StuckSource"})
+
+
+@pytest.mark.promise("P11")
+def test_a_task_that_does_not_stop_is_killed_after_the_graceful_time(standalone, stuck: str) -> None:
+    standalone.worker({"plugin.path": "plugins", "task.shutdown.graceful.timeout.ms": "300"})
+    running = standalone.start(stuck)
+    running.until((standalone.folder / "polled").exists)
+    assert running.stop() == 0
+    assert "stuck-0 did not stop in time and is killed" in running.log
+
+
+def test_a_second_signal_ends_everything_at_once(standalone, stuck: str) -> None:
+    standalone.worker({"plugin.path": "plugins", "task.shutdown.graceful.timeout.ms": "3600000"})
+    running = standalone.start(stuck)
+    running.until((standalone.folder / "polled").exists)
+    running.signal(signal.SIGINT)
+    running.until_logged("a second signal ends everything at once")
+    running.signal(signal.SIGTERM)
+    assert running.process.wait(60) == 128 + signal.SIGTERM
+    _await_empty_group(running.process.pid)
+
+
+def _await_empty_group(group: int) -> None:
+    """The tasks die with their worker; what is left of its process group is theirs."""
+    import psutil
+
+    left = [process for process in psutil.process_iter(["pid"]) if _group(process.pid) == group]
+    gone, alive = psutil.wait_procs(left, timeout=30)
+    assert not alive, alive
+
+
+def _group(pid: int) -> int | None:
+    import os
+
+    try:
+        return os.getpgid(pid)
+    except ProcessLookupError:
+        return None
+
+
+def test_log_lines_are_json_where_the_worker_says_so(standalone, topic: str) -> None:
+    standalone.worker({"log.format": "json"})
+    (standalone.folder / "in.txt").touch()
+    running = standalone.start(standalone.source(topic))
+    running.until_logged('"running"')
+    assert running.stop() == 0
+    told = [json.loads(line) for line in running.log.splitlines()]
+    assert {"about": "source-0", "message": "running"}.items() <= told[0].items()
+
+
+def test_a_reader_finds_the_files_of_the_quickstart_working(standalone, topic: str) -> None:
+    """config/ of the checkout, with another topic and other names, so that tests do not meet."""
+    config = Path(__file__).parents[3] / "config"
+    (standalone.folder / "test.txt").write_text("foo\nbar\n")
+    names = []
+    for name in ("connect-file-source.properties", "connect-file-sink.properties"):
+        text = (config / name).read_text().replace("connect-test", topic).replace("name=local", f"name={topic}")
+        (standalone.folder / name).write_text(text)
+        names.append(name)
+    json_converter = "org.apache.kafka.connect.json.JsonConverter"
+    standalone.worker({"key.converter": json_converter, "value.converter": json_converter})
+    running = standalone.start(*names)
+    out = standalone.folder / "test.sink.txt"
+    running.until(lambda: out.exists() and out.read_text() == "foo\nbar\n")
+    assert running.stop() == 0
