@@ -64,7 +64,7 @@ class SinkLoop:
         self._delivered: dict[TopicPartition, int] = {}
         self._committed: dict[TopicPartition, int] = {}
         self._held: SinkBatch | None = None
-        self._held_positions: dict[TopicPartition, int] = {}
+        self._after: dict[TopicPartition, int] = {}  # where we are once the batch in hand is taken
         self._paused_by_worker = False
         self._paused_by_task: set[TopicPartition] = set()
         self._commit_due = 0.0
@@ -83,8 +83,10 @@ class SinkLoop:
     def rewind(self, offsets: Mapping[TopicPartition, int]) -> None:
         """See `SinkTaskContext.rewind`."""
         self.consumer.seek(offsets)
-        self._delivered.update({p: o for p, o in offsets.items() if p in self.consumer.assignment})
-        for partition in offsets:
+        ours = {p: o for p, o in offsets.items() if p in self.consumer.assignment}
+        self._delivered.update(ours)
+        self._after.update(ours)  # it may come out of the `put` that takes the batch in hand
+        for partition in ours:
             self._committed.pop(partition, None)
 
     def timeout(self, milliseconds: int) -> None:
@@ -141,29 +143,31 @@ class SinkLoop:
             return
         batch = self.consumer.poll(_POLL_S)
         if batch is not None:
-            positions = self.consumer.positions()
+            self._after = self.consumer.positions()
             self._report.read += len(batch)
-            self._control.proceed()
-            self._deliver(self._chain.run(batch), positions)
+            batch = self._chain.run(batch)
+            self._control.proceed()  # retries in the chain may have outlasted the lease
+            self._deliver(batch)
         elif now >= self._put_due and not self._paused_by_worker:
+            self._after = {}
             self._control.proceed()
-            self._deliver(_NO_RECORDS, {})
+            self._deliver(_NO_RECORDS)
 
-    def _deliver(self, batch: SinkBatch, positions: dict[TopicPartition, int]) -> None:
+    def _deliver(self, batch: SinkBatch) -> None:
         self._put_due = time.monotonic() + _EMPTY_PUT_S
         self._retry_in = None
         try:
             self._task.put(batch)
         except RetriableError as error:
-            self._hold(batch, positions, error)
+            self._hold(batch, error)
             return
         self._report.records += len(batch)
-        self._delivered.update(positions)
+        self._delivered.update(self._after)
 
-    def _hold(self, batch: SinkBatch, positions: dict[TopicPartition, int], error: RetriableError) -> None:
+    def _hold(self, batch: SinkBatch, error: RetriableError) -> None:
         wait = _RETRY_S if self._retry_in is None else self._retry_in
         log.warning("%s Trying again in %.3g s; consumption is paused, nothing is lost.", error, wait)
-        self._held, self._held_positions = batch, positions
+        self._held = batch
         self._put_due = time.monotonic() + wait
         self.consumer.pause(self.consumer.assignment)
 
@@ -173,10 +177,10 @@ class SinkLoop:
             # All partitions are paused: this only keeps us in the group.
             self.consumer.poll(min(_POLL_S, left))
             return
-        batch, positions = self._held, self._held_positions
+        batch = self._held
         assert batch is not None
         self._held = None
-        self._deliver(batch, positions)
+        self._deliver(batch)
         if self._held is None and not self._paused_by_worker:
             self.consumer.resume(self.consumer.assignment - self._paused_by_task)
 
@@ -246,7 +250,7 @@ class SinkLoop:
         for partition in partitions:
             self._delivered.pop(partition, None)
             self._committed.pop(partition, None)
-            self._held_positions.pop(partition, None)
+            self._after.pop(partition, None)
             self._paused_by_task.discard(partition)
         if self._held is not None:
             gone = set(partitions)

@@ -1,0 +1,286 @@
+"""What stands around a loop in its tests: a consumer, a producer, a worker's wishes and a clock that do as scripted."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from connect.data.batch import SinkBatch, SourceBatch
+from connect.data.record import TopicPartition
+from connect.data.values import Values
+from connect.errors import ConnectError
+from connect.kafka.produce import Delivery, DeliveryError
+from connect.worker.control import Stopping
+from connect.worker.messages import Message
+
+T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
+
+
+class Clock:
+    """Stands in for the module `time`: goes on only when somebody waits."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def time(self) -> float:
+        return self.now
+
+
+class FakeControl:
+    """Stands in for `Control`. Stops the task when the script of its consumer or its task is over.
+
+    Attributes:
+        lease: whether the task holds it.
+        said: what the task told its worker.
+        on_proceed: called at each `proceed`.
+    """
+
+    def __init__(self, clock: Clock, calls: list[Any]) -> None:
+        self.paused = False
+        self.stopping = False
+        self.lease = True
+        self.said: list[Message] = []
+        self.waits: deque[Callable[[], None]] = deque()
+        self.on_proceed: Callable[[], None] = lambda: None
+        self._clock = clock
+        self._calls = calls
+
+    def check(self) -> None:
+        if self.stopping:
+            raise Stopping
+
+    def proceed(self) -> None:
+        self.check()
+        self.on_proceed()
+        self.check()
+        if not self.lease:
+            raise Stopping  # the real one waits for a renewal or the end
+
+    def owned(self) -> bool:
+        return self.lease
+
+    def wait(self, seconds: float) -> None:
+        self._clock.now += seconds
+        if self.waits:
+            self.waits.popleft()()
+        self.check()
+
+    sleep = wait
+
+    def send(self, message: Message) -> None:
+        self.said.append(message)
+
+
+class FakeConsumer:
+    """Stands in for `BatchConsumer`. Each poll does the next thing of the script; after the last the task is to stop.
+
+    Attributes:
+        script: what the polls do; each returns a batch or None.
+        committed: every commit.
+        refuse_commits: how many of the next commits fail.
+    """
+
+    group = "connect-test"
+    member_id: str | None = "member-1"
+
+    def __init__(self, control: FakeControl, clock: Clock, calls: list[Any]) -> None:
+        self.script: deque[Callable[[], SinkBatch | None]] = deque()
+        self.committed: list[dict[TopicPartition, int]] = []
+        self.refuse_commits = 0
+        self.paused: set[TopicPartition] = set()
+        self.place: dict[TopicPartition, int] = {}
+        self.waiting = 0
+        self.closed = False
+        self.listener: Any
+        self._assignment: frozenset[TopicPartition] = frozenset()
+        self._control = control
+        self._clock = clock
+        self._calls = calls
+
+    @property
+    def assignment(self) -> frozenset[TopicPartition]:
+        return self._assignment
+
+    def assign(self, *partitions: TopicPartition) -> None:
+        self._assignment |= set(partitions)
+        for partition, offset in (self.listener.assigned(list(partitions)) or {}).items():
+            self.place[partition] = offset
+
+    def take_away(self, *partitions: TopicPartition, how: str = "revoked") -> None:
+        try:
+            getattr(self.listener, how)(list(partitions))
+        finally:
+            self._assignment -= set(partitions)
+            self.paused -= set(partitions)
+            for partition in partitions:
+                self.place.pop(partition, None)
+
+    def gives(self, batch: SinkBatch) -> SinkBatch:
+        self.place.update(batch.next_offsets())
+        return batch
+
+    def poll(self, timeout: float) -> SinkBatch | None:
+        self._calls.append("poll")
+        if not self.script:
+            self._control.stopping = True
+            return None
+        batch = self.script.popleft()()
+        if batch is None:
+            self._clock.now += timeout
+        return batch
+
+    def positions(self) -> dict[TopicPartition, int]:
+        return dict(self.place)
+
+    def commit(self, offsets: Mapping[TopicPartition, int]) -> None:
+        if self.refuse_commits:
+            self.refuse_commits -= 1
+            raise ConnectError("Offsets were not committed: the coordinator moved")
+        self._calls.append("commit")
+        self.committed.append(dict(offsets))
+
+    def seek(self, offsets: Mapping[TopicPartition, int]) -> None:
+        self.place.update({p: o for p, o in offsets.items() if p in self._assignment})
+
+    def pause(self, partitions: Iterable[TopicPartition]) -> None:
+        self.paused |= set(partitions) & self._assignment
+
+    def resume(self, partitions: Iterable[TopicPartition]) -> None:
+        self.paused -= set(partitions)
+
+    def lag(self) -> int:
+        return 0 if self.closed else self.waiting
+
+    def close(self) -> None:
+        if self._assignment:
+            self.take_away(*self._assignment)
+        self.closed = True
+
+
+class FakeProducer:
+    """Stands in for `BatchProducer`. Acknowledges when the test says so.
+
+    Attributes:
+        sent_rows: the values that were sent.
+        at_once: whether everything is acknowledged when it is sent.
+        pending: for each record under way its value and the report of the client.
+    """
+
+    def __init__(self, refused: Callable[[DeliveryError, Any], None], calls: list[Any]) -> None:
+        self.sent_rows: list[Any] = []
+        self.at_once = True
+        self.pending: deque[tuple[Any, Callable[[Any, Any], None]]] = deque()
+        self.closed = False
+        self._under_way: deque[Delivery] = deque()
+        self._refused_by_user = refused
+        self._errors: list[BaseException] = []
+        self._calls = calls
+
+    @property
+    def sent(self) -> int:
+        return len(self.sent_rows)
+
+    @property
+    def outstanding(self) -> int:
+        return sum(delivery.waiting for delivery in self._under_way)
+
+    def send(self, batch: SourceBatch, mark: Any, each: Any = None) -> None:
+        self._calls.append("send")
+        delivery = Delivery(mark, len(batch), 0, self._refused)
+        self._under_way.append(delivery)
+        for row, value in enumerate(batch.values):
+            self.sent_rows.append(value)
+
+            def report(error: Any, message: Any, row: int = row) -> None:
+                if each is not None:
+                    each(row)(error, message)
+                delivery.report(error, message)
+
+            self.pending.append((value, report))
+        if self.at_once:
+            self.acknowledge(len(self.pending))
+
+    def acknowledge(self, count: int = 1) -> None:
+        for _ in range(count):
+            value, report = self.pending.popleft()
+            report(None, FakeMessage("t", 0, value))
+
+    def refuse(self, row: int = 0) -> None:
+        _, report = self.pending[row]
+        del self.pending[row]
+        report(FakeError("MSG_SIZE_TOO_LARGE", "too large"), FakeMessage("t", 0, None))
+
+    def poll(self, timeout: float = 0) -> None:
+        if self._errors:
+            raise self._errors[0]
+
+    def acknowledged(self) -> list[Any]:
+        marks = []
+        while self._under_way and not self._under_way[0].waiting:
+            marks.append(self._under_way.popleft().mark)
+        return marks
+
+    def drain(self, timeout: float) -> bool:
+        self._calls.append("drain")
+        self.poll()
+        return not self.outstanding
+
+    def close(self) -> None:
+        self.closed = True
+
+    def _refused(self, error: DeliveryError, message: Any) -> bool:
+        try:
+            self._refused_by_user(error, message)
+        except BaseException as raised:
+            self._errors.append(raised)
+            return False
+        return True
+
+
+class FakeError:
+    """A KafkaError."""
+
+    def __init__(self, name: str, text: str) -> None:
+        self._name, self._text = name, text
+
+    def name(self) -> str:
+        return self._name
+
+    def str(self) -> str:
+        return self._text
+
+
+class FakeMessage:
+    """What a delivery report is about."""
+
+    def __init__(self, topic: str, partition: int, value: Any) -> None:
+        self._place = topic, partition, value
+
+    def topic(self) -> str:
+        return self._place[0]
+
+    def partition(self) -> int:
+        return self._place[1]
+
+    def offset(self) -> int:
+        return int(self._place[2])
+
+
+def rows(first: int, count: int, partition: TopicPartition = T0) -> SinkBatch:
+    """Consumed records whose values are their offsets."""
+    offsets = list(range(first, first + count))
+    return SinkBatch(partition.topic, Values(offsets), offsets=offsets, partitions=partition.partition)
+
+
+def mixed(places: Sequence[tuple[TopicPartition, int]]) -> SinkBatch:
+    """Consumed records of several partitions, in this order; the values are their offsets."""
+    return SinkBatch(
+        [p.topic for p, _ in places],
+        Values([offset for _, offset in places]),
+        offsets=[offset for _, offset in places],
+        partitions=[p.partition for p, _ in places],
+    )
