@@ -45,6 +45,7 @@ class MemoryConsumer:
         topics: what it reads.
         listener: told of partitions that come and go.
         turn: gives the turn to the test; called at the beginning of each poll.
+        commit: takes what is committed, or raises ConnectError.
         rows: at most so many records a batch.
 
     Attributes:
@@ -55,12 +56,20 @@ class MemoryConsumer:
     group = "connect-test"
     member_id: str | None = None
 
-    def __init__(self, topics: MemoryTopics, listener: RebalanceListener, turn: Callable[[], None], rows: int) -> None:
+    def __init__(
+        self,
+        topics: MemoryTopics,
+        listener: RebalanceListener,
+        turn: Callable[[], None],
+        commit: Callable[[Mapping[TopicPartition, int]], None],
+        rows: int,
+    ) -> None:
         self.moves: list[tuple[str, list[TopicPartition]]] = []
         self.quiet = False
         self._topics = topics
         self._listener = listener
         self._turn = turn
+        self._commit = commit
         self._rows = rows
         self._positions: dict[TopicPartition, int] = {}
         self._delivered: set[TopicPartition] = set()
@@ -93,7 +102,7 @@ class MemoryConsumer:
         return {place: position for place, position in self._positions.items() if place in self._delivered}
 
     def commit(self, offsets: Mapping[TopicPartition, int]) -> None:
-        self._topics.committed.update(offsets)
+        self._commit(offsets)
 
     def seek(self, offsets: Mapping[TopicPartition, int]) -> None:
         self._positions.update({place: offset for place, offset in offsets.items() if place in self._positions})

@@ -11,7 +11,7 @@ from connect.api.sink import Offsets, SinkTask
 from connect.data.batch import SinkBatch
 from connect.data.record import SinkRecord, TopicPartition
 from connect.data.schema import OPTIONAL_BYTES, Schema
-from connect.errors import RetriableError
+from connect.errors import ConnectError, RetriableError
 from connect.kafka.consume import BatchConsumer, RebalanceListener
 from connect.storage.memory_offsets import MemoryOffsetStore
 from connect.telemetry.metrics import Registry
@@ -73,6 +73,8 @@ class SinkRun:
         self.errant: list[tuple[SinkRecord, Exception]] = []
         #: How often a task refused a batch with `RetriableError`.
         self.retries = 0
+        #: Whether the broker takes commits. When it does not, the task goes on, as with a broker that is away.
+        self.broker_takes_commits = True
         #: What `pre_commit` was asked and what it answered.
         self.pre_commits: list[tuple[Offsets, Offsets]] = []
 
@@ -296,6 +298,7 @@ class _Task:
         plugin.context = context
         self.task = _Watched(plugin, self.control, seen)
         self._topics = topics
+        self._seen = seen
         self._rows = rows
         self.loop = SinkLoop(
             self.task,
@@ -344,11 +347,16 @@ class _Task:
         if self.task.error is not None:
             raise self.task.error
 
+    def _commit(self, offsets: Offsets) -> None:
+        if not self._seen.broker_takes_commits:
+            raise ConnectError("Offsets were not committed: the test wants it so.")
+        self._topics.committed.update(offsets)
+
     def _work(self) -> None:
         self.loop.run(lambda: None)
 
     def _make_consumer(self, listener: RebalanceListener) -> BatchConsumer:
-        self.consumer = MemoryConsumer(self._topics, listener, self.control.turn, self._rows)
+        self.consumer = MemoryConsumer(self._topics, listener, self.control.turn, self._commit, self._rows)
         return cast("BatchConsumer", self.consumer)
 
 

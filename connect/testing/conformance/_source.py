@@ -1,0 +1,134 @@
+"""What holds for source connectors."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar
+
+from connect.api.connector import ExactlyOnceSupport, SourceConnector
+from connect.data.record import SourceRecord
+from connect.testing._source import SourceRun
+from connect.testing.conformance._connector import ConnectorConformance
+
+_SOME = 7
+
+
+class SourceConformance(ConnectorConformance):
+    """Checks of a source connector.
+
+    Things in the source are numbered from 0. Each test begins with an empty source.
+
+    Attributes:
+        every_offset_resumes: whether reading can go on after any record. Without, after a whole poll only.
+        plenty: so many things do not fit into one poll.
+        most_rows, most_bytes: what one poll may bring at most, however much there is: memory is bounded by it.
+    """
+
+    connector: ClassVar[type[SourceConnector]]
+    every_offset_resumes: ClassVar[bool] = True
+    plenty: ClassVar[int] = 20_000
+    most_rows: ClassVar[int] = 100_000
+    most_bytes: ClassVar[int] = 4 << 20
+
+    def value(self, number: int) -> Any:
+        """What the record of this thing has as its value, before conversion."""
+        raise NotImplementedError
+
+    def produce(self, first: int, count: int) -> None:
+        """Put this thing, and so many in all, into the source."""
+        raise NotImplementedError
+
+    def exercise(self, config: Mapping[str, str]) -> list[Any]:
+        self.produce(0, 1)
+        with self._run(config) as run:
+            run.poll_until(1)
+            return [run.connector, *run.tasks]
+
+    def test_everything_is_read_once(self) -> None:
+        self.produce(0, _SOME)
+        with self._run() as run:
+            run.poll_until(_SOME)
+            self._are(run.poll_all(), range(_SOME))
+
+    def test_what_comes_while_it_runs_is_read(self) -> None:
+        self.produce(0, 2)
+        with self._run() as run:
+            run.poll_until(2)
+            self.produce(2, 3)
+            run.poll_until(5)
+            self._are(run.poll_all(), range(5))
+
+    def test_a_restart_goes_on_from_stored_offsets(self) -> None:
+        self.produce(0, _SOME)
+        with self._run() as run:
+            run.poll_until(_SOME)
+            run.restart()
+            self.produce(_SOME, 3)
+            run.poll_until(_SOME + 3)
+            self._are(run.poll_all(), range(_SOME + 3))
+
+    def test_a_crash_loses_nothing(self) -> None:
+        self.produce(0, _SOME)
+        with self._run() as run:
+            run.poll_until(_SOME)
+            run.hold()
+            self.produce(_SOME, 3)
+            run.poll_until(_SOME + 3)
+            sent = len(run.records)
+            run.crash()
+            run.acknowledge()
+            run.restart()
+            run.poll_until(sent + 3)
+            # What was acknowledged came once, the rest came again.
+            self._are(run.poll_all(), [*range(_SOME + 3), *range(_SOME, _SOME + 3)], ordered=False)
+
+    def test_each_offset_says_where_to_go_on(self) -> None:
+        if not self.every_offset_resumes:
+            return
+        self.produce(0, _SOME)
+        with self._run() as run:
+            run.poll_until(_SOME)
+            records = run.poll_all()
+        for done in range(1, _SOME + 1):
+            offsets = [(record.source_partition, record.source_offset) for record in records[:done]]
+            with SourceRun(self.connector, self.config(), offsets=offsets, timeout=self.stop_within) as resumed:
+                resumed.poll_until(_SOME - done)
+                rest = [record.value for record in resumed.poll_all()]
+                wanted = [record.value for record in records[done:]]
+                assert _counted(rest) == _counted(wanted), f"going on after record {done}: {offsets[-1]}"
+
+    def test_a_poll_that_waits_ends_when_the_task_is_to_stop(self) -> None:
+        run = self._run().start()
+        run.poll_all()
+        run.begin_poll()
+        run.stop()
+
+    def test_a_poll_is_bounded(self) -> None:
+        self.produce(0, self.plenty)
+        with self._run() as run:
+            run.poll_until(self.plenty)
+            polled = run.polled
+        assert len(polled) > 1, "one poll took all: raise `plenty` until it cannot, or bound what it takes"
+        for batch in polled:
+            assert len(batch) <= self.most_rows, "see most_rows"
+            assert sum(map(len, batch.values.encoded_texts())) <= self.most_bytes, "see most_bytes"
+
+    def test_exactly_once_support_answers(self) -> None:
+        answer = self.connector().exactly_once_support(self.config())
+        assert answer is None or isinstance(answer, ExactlyOnceSupport)
+
+    def _run(self, config: Mapping[str, str] | None = None) -> SourceRun:
+        return SourceRun(self.connector, self.config() if config is None else config, timeout=self.stop_within)
+
+    def _are(self, records: Sequence[SourceRecord], numbers: Iterable[int], *, ordered: bool = True) -> None:
+        got, wanted = [record.value for record in records], [self.value(number) for number in numbers]
+        partitions = _counted(record.source_partition for record in records)
+        if ordered and len(partitions) == 1:
+            assert got == wanted
+        else:
+            assert _counted(got) == _counted(wanted)
+
+
+def _counted(values: Iterable[Any]) -> Counter[str]:
+    return Counter(map(repr, values))
