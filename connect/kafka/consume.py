@@ -24,6 +24,7 @@ log = logging.getLogger("connect.kafka")
 ROWS_PER_BATCH = 2000
 _TIMESTAMP_TYPES = ("NoTimestampType", "CreateTime", "LogAppendTime")
 _REGEX_REFRESH_S = 30.0
+_TOPICS_WITHIN_S = 1.0
 
 T = TypeVar("T")
 
@@ -63,6 +64,7 @@ class BatchConsumer:
         self._message: Any = Message  # its methods, mapped over a batch, run without a step of Python's
         self._group = str(settings["group.id"])
         self._topics = topics
+        self._may_create = settings.get("allow.auto.create.topics") is True
         self._subscribed: list[str] = []
         self._regex_due = 0.0
         self._listener = listener
@@ -238,9 +240,27 @@ class BatchConsumer:
             names = sorted(name for name in known if self._topics.fullmatch(name))
         else:
             names = list(self._topics)
+            self._await_topics(names)
         if names and names != self._subscribed:
             self._subscribed = names
             self._consumer.subscribe(names, on_assign=self._assign, on_revoke=self._revoke, on_lost=self._lost)
+
+    def _await_topics(self, names: Sequence[str]) -> None:
+        """Let the broker make topics that are not there, as Kafka's consumers do by default, before subscribing.
+
+        Otherwise librdkafka finds them missing, and looks again only after two seconds.
+        """
+        from confluent_kafka import KafkaException
+
+        deadline = time.monotonic() + _TOPICS_WITHIN_S
+        for name in names if self._may_create else ():
+            while (left := deadline - time.monotonic()) > 0:
+                try:
+                    if self._consumer.list_topics(name, timeout=left).topics[name].error is None:
+                        break
+                except KafkaException:
+                    return  # no broker answers; the subscription tells of it
+                time.sleep(0.02)
 
     def _assign(self, consumer: Any, places: list[Any]) -> None:
         # The client swallows what a callback raises: it is kept for `poll`.
