@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 
-
 def numbered(first: int, last: int) -> bytes:
     return b"".join(b"line %d \xc3\xa4\n" % number for number in range(first, last + 1))
 
