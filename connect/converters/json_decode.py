@@ -172,7 +172,10 @@ class Decoder:
 def _whole(node: Any, bits: int) -> int:
     if type(node) is float:
         raise Inexact
-    return _wrapped(int(node), bits) if type(node) in (int, Decimal) else 0
+    if type(node) is Decimal:
+        # Ten to the 64th is a multiple of two to the 64th: nothing is left, and 1E+999999999 is not written out.
+        return 0 if node.as_tuple().exponent > bits else _wrapped(int(node), bits)  # type: ignore[operator]
+    return _wrapped(node, bits) if type(node) is int else 0
 
 
 def _wrapped(number: int, bits: int) -> int:

@@ -1,7 +1,7 @@
 """JSON as Kafka Connect's Java reads it: exact numbers, and its leniency, for what the fast decoder does not take.
 
-Wider than RFC 8259: leading zeros, halves of surrogate pairs, UTF-16 and UTF-32, a byte order mark, no bytes at all,
-anything after the first value. Narrower than Python's `json`: no NaN, no Infinity.
+Wider than RFC 8259: leading zeros, halves of surrogate pairs in values, UTF-16 and UTF-32, a byte order mark, no bytes
+at all, anything after the first value. Narrower than Python's `json`: no NaN, no Infinity.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ MISSING: Final = object()
 
 _SPACE: Final = re.compile(r"[ \t\n\r]*")
 _NUMBER: Final = re.compile(r"(-?[0-9]+)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _WORD: Final = re.compile(r"\w+")
 _WORDS: Final = {"true": True, "false": False, "null": None}
 _LONGEST_NUMBER: Final = 1000
@@ -78,7 +79,10 @@ def _object(text: str, at: int, depth: int) -> tuple[dict[str, Any], int]:
     while True:
         if text[at : at + 1] != '"':
             raise _wrong(text, at, "a name in double quotes")
+        start = at
         name, at = _string(text, at)
+        if not name.isascii() and _SURROGATE.search(name):
+            raise _wrong(text, start, "a name without halves of surrogate pairs")
         at = _skip(text, at)
         if text[at : at + 1] != ":":
             raise _wrong(text, at, "a colon")

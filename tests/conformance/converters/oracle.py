@@ -189,7 +189,7 @@ def plain(node: Any) -> Any:
             return ("map", frozenset((plain(k), plain(v)) for k, v in node[1]))
         case "struct":
             # A field that was never set reads as null, as in Java.
-            return ("struct", tuple(sorted((name, repr(plain(v))) for name, v in node[2] if v is not None)))
+            return ("struct", frozenset((name, plain(v)) for name, v in node[2] if v is not None))
         case "i8" | "i16" | "i32" | "i64":
             return ("int", node[1])
     return tuple(node)
