@@ -14,6 +14,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+
 from connect.errors import ConfigError, ConnectError
 from connect.herder.herder import TargetState
 from connect.herder.worker import Worker, secrets_of
@@ -261,8 +263,11 @@ class StandaloneHerder:
     def _restart_task(self, name: str, wish: _Wish, number: int) -> None:
         task = self.worker.tasks.of(name)[number]
         self.worker.tasks.stop([(name, number)], self.worker.graceful)
-        spec = self.worker.task_spec(
-            name, number, task.process.spec.kind, task.process.spec.config, paused=wish.target is TargetState.PAUSED
+        # As it was: its connector need not run for that.
+        spec = msgspec.structs.replace(
+            task.process.spec,
+            paused=wish.target is TargetState.PAUSED,
+            lease_until=self.worker.supervisor.lease_until(),
         )
         self.worker.tasks.start(spec, task.version)
 

@@ -6,6 +6,7 @@ child. The fork server is started by the worker's main thread and dies with it; 
 
 from __future__ import annotations
 
+import contextlib
 import io
 import multiprocessing
 import os
@@ -13,19 +14,26 @@ import select
 import signal
 import socket
 import sys
+import time
 import traceback
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from multiprocessing import forkserver, reduction
 
 from connect.worker.channel import Channel
 
 Target = Callable[[bytes, socket.socket], None]
 
+#: How long a fork server that was just killed may refuse connections before it is seen to be dead and replaced.
+_SERVER_GONE_S = 10.0
+
+_starter = ThreadPoolExecutor(1, thread_name_prefix="fork-server")
+
 
 def start_server() -> None:
-    """Start the fork server. Call it from a thread that lives as long as the worker: its end ends all children."""
+    """Start the fork server, if it does not run."""
     multiprocessing.set_forkserver_preload(["connect.worker.preload"])
-    forkserver.ensure_running()
+    _starter.submit(forkserver.ensure_running).result()
 
 
 class ChildProcess:
@@ -38,7 +46,8 @@ class ChildProcess:
     Attributes:
         channel: to it.
         pid: its id.
-        sentinel: a file descriptor that becomes readable when it has ended.
+        sentinel: a file descriptor that becomes readable when it has ended, or when the fork server has, which ends it.
+        gone: a file descriptor that becomes readable when the process executes nothing any more.
     """
 
     def __init__(self, target: Target, spec: bytes) -> None:
@@ -47,24 +56,19 @@ class ChildProcess:
         reduction.dump({}, start)  # nothing to prepare: no main module, no search path
         reduction.dump(_Begin(target, spec), start)
         with theirs:
-            # The fork server has closed its standard input; a task may be there to read the worker's.
-            self.sentinel, write = forkserver.connect_to_new_process([theirs.fileno(), _standard_input()])
-        with os.fdopen(write, "wb") as pipe:
-            pipe.write(start.getbuffer())
-        self.pid: int = forkserver.read_signed(self.sentinel)
+            self.pid, self.sentinel, self.gone = _fork(start.getvalue(), theirs.fileno())
 
     @property
     def alive(self) -> bool:
         """Whether it still runs. Not after `reap`."""
-        return not select.select([self.sentinel], [], [], 0)[0]
+        return not select.select([self.gone], [], [], 0)[0]
 
     def kill(self) -> None:
         """End it at once. Harmless when it has ended. Not after `reap`."""
-        if self.alive:
-            try:
-                os.kill(self.pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
+        try:
+            signal.pidfd_send_signal(self.gone, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
 
     def reap(self) -> int:
         """Wait for its end, and release what it held here.
@@ -76,9 +80,43 @@ class ChildProcess:
             code: int = forkserver.read_signed(self.sentinel)
         except (EOFError, OSError):
             code = 255
+            self.kill()  # as the kernel does now: nobody may take it for dead before
+        select.select([self.gone], [], [])
         os.close(self.sentinel)
+        os.close(self.gone)
         self.channel.close()
         return code
+
+
+def _fork(start: bytes, end: int) -> tuple[int, int, int]:
+    """Have the fork server make a process. Returns its id, its sentinel and the descriptor that tells when it is gone.
+
+    The process waits for `start`, so it cannot run anything, or end, before we know it.
+    """
+    deadline = time.monotonic() + _SERVER_GONE_S
+    while True:
+        # The fork server has closed its standard input; a task may be there to read the worker's.
+        asked = _starter.submit(forkserver.connect_to_new_process, [end, _standard_input()])
+        try:
+            sentinel, write = asked.result()
+        except OSError:
+            # It was killed a moment ago, and is not yet seen to be dead. The next try starts another one.
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+            continue
+        with os.fdopen(write, "wb", buffering=0) as pipe:
+            try:
+                pid: int = forkserver.read_signed(sentinel)
+                gone = os.pidfd_open(pid)
+            except (EOFError, ProcessLookupError):
+                os.close(sentinel)
+                if time.monotonic() > deadline:
+                    raise
+                continue
+            with contextlib.suppress(BrokenPipeError):  # it has ended already, as will be noticed
+                pipe.write(start)
+        return pid, sentinel, gone
 
 
 class _Begin:

@@ -186,7 +186,7 @@ class Supervisor:
     def _watch(self, task: TaskProcess) -> None:
         self._tasks.add(task)
         self._selector.register(task._child.channel.fileno(), selectors.EVENT_READ, lambda: self._read(task))
-        self._selector.register(task._child.sentinel, selectors.EVENT_READ, lambda: self._end(task))
+        self._selector.register(task._child.sentinel, selectors.EVENT_READ, lambda: self._ends(task))
 
     def _renew(self) -> None:
         if not self._live():
@@ -219,7 +219,13 @@ class Supervisor:
             case _:
                 task._listener.task_said(task, message)
 
-    def _end(self, task: TaskProcess) -> None:
+    def _ends(self, task: TaskProcess) -> None:
+        # Told by the fork server; or that one is gone, and the task about to be: no successor may start before (P3).
+        self._selector.unregister(task._child.sentinel)
+        task._child.kill()
+        self._selector.register(task._child.gone, selectors.EVENT_READ, lambda: self._ended(task))
+
+    def _ended(self, task: TaskProcess) -> None:
         # Its last words may still be in the pipe.
         while select.select([task._child.channel.fileno()], [], [], 0)[0]:
             try:
@@ -229,7 +235,7 @@ class Supervisor:
                 break
         with contextlib.suppress(KeyError):
             self._selector.unregister(task._child.channel.fileno())
-        self._selector.unregister(task._child.sentinel)
+        self._selector.unregister(task._child.gone)
         self._tasks.discard(task)
         code = task._child.reap()
         error, trace = _outcome(task, code)

@@ -1,0 +1,108 @@
+"""A standalone worker that obeys the lines of its standard input and answers each with a line of JSON.
+
+    python runner.py WORKER.properties
+
+A wish reads {"id": 1, "do": "put", "name": "lines", "config": {...}}, its answer {"id": 1, "result": ...} or
+{"id": 1, "error": "..."}; answers come as wishes are done, in any order. The end of standard input stops the worker.
+"""
+
+import json
+import os
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from connect.herder.standalone import StandaloneHerder
+from connect.settings.properties import load
+from connect.settings.resolver import Resolver
+from connect.settings.worker_keys import STANDALONE
+from connect.storage import FileOffsetStore
+from connect.telemetry import logs
+
+
+class Wishes:
+    """What can be wished. Every method is one; each runs in a thread of its own."""
+
+    def __init__(self, herder: StandaloneHerder) -> None:
+        self._herder = herder
+
+    def put(self, name: str, config: dict[str, str]) -> None:
+        self._herder.put_connector(name, config).result()
+
+    def delete(self, name: str) -> None:
+        self._herder.delete_connector(name).result()
+
+    def restart(self, name: str) -> None:
+        self._herder.restart_connector(name).result()
+
+    def restart_task(self, name: str, task: int) -> None:
+        self._herder.restart_task(name, task).result()
+
+    def pause(self, name: str) -> None:
+        self._herder.pause(name).result()
+
+    def resume(self, name: str) -> None:
+        self._herder.resume(name).result()
+
+    def validate(self, config: dict[str, str]) -> Any:
+        return self._herder.validate(config)
+
+    def offsets(self, name: str) -> list[Any]:
+        return [[dict(partition), dict(offset)] for partition, offset in self._herder.offsets(name)]
+
+    def status(self, name: str) -> dict[str, Any]:
+        connector, tasks = self._herder.status(name)
+        running = self._herder.worker.tasks.of(name)
+        return {
+            "state": connector.state.value if connector else None,
+            "trace": connector.trace if connector else None,
+            "tasks": {
+                task.task: {
+                    "state": task.state.value,
+                    "trace": task.trace,
+                    "pid": running[task.task].process.pid if task.task in running else None,
+                    "alive": task.task in running and not running[task.task].process.ended.is_set(),
+                    "records": running[task.task].progress.records if task.task in running else 0,
+                }
+                for task in tasks
+            },
+        }
+
+
+def main(path: str) -> None:
+    answers = os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(2, 1)  # whatever else prints, the answers stay clean
+    raw = dict(load(path))
+    config = STANDALONE.parse(raw)
+    logs.configure(config["log.level"], config["log.format"])
+    offsets = FileOffsetStore(config["offset.storage.file.filename"])
+    herder = StandaloneHerder(raw, config, Resolver.from_worker_config(raw), offsets)
+    herder.start()
+    wishes = Wishes(herder)
+    answering = threading.Lock()
+
+    def fulfil(wish: dict[str, Any]) -> None:
+        number, do = wish.pop("id"), wish.pop("do")
+        try:
+            answer = {"id": number, "result": getattr(wishes, do)(**wish)}
+        except BaseException as error:
+            answer = {"id": number, "error": f"{type(error).__name__}: {error}"}
+        with answering:
+            print(json.dumps(answer), file=answers, flush=True)
+
+    threads = ThreadPoolExecutor(16)
+    with answering:
+        print(json.dumps({"id": 0, "result": "ready"}), file=answers, flush=True)
+    # Not sys.stdin: its buffer would be read ahead of the tasks that share it.
+    rest = b""
+    while data := os.read(0, 1 << 16):
+        *lines, rest = (rest + data).split(b"\n")
+        for line in lines:
+            threads.submit(fulfil, json.loads(line))
+    herder.stop()
+    threads.shutdown(wait=False, cancel_futures=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
