@@ -16,6 +16,8 @@ from connect.kafka.broker import Broker
 
 LOOK_EVERY = 0.01  # seconds between two looks at the output
 MEMORY_EVERY = 0.2  # seconds between two looks at the memory, at least
+QUIET = 0.1  # the share of the cores that may be busy when a measurement begins
+QUIET_WITHIN = 20.0  # seconds that are waited for that
 
 
 class MeasurementFailed(Exception):
@@ -102,9 +104,19 @@ class Bench:
         """
         with tempfile.TemporaryDirectory(dir=self.folder, prefix=f"{work.name}-{side}-{number}-") as name:
             folder = Path(name)
+            self._await_quiet()
             if work.direction == "source":
                 return self._source(work, side, number, folder)
             return self._sink(work, side, number, folder)
+
+    def _await_quiet(self) -> None:
+        """Let what came before die down: a JVM that ends, the disk, other programs. Then begin anyway."""
+        deadline = time.monotonic() + QUIET_WITHIN
+        share = 1.0
+        while share > QUIET and time.monotonic() < deadline:
+            begin, before = time.monotonic(), tree.machine_cpu()
+            time.sleep(0.5)
+            share = (tree.machine_cpu() - before) / (time.monotonic() - begin) / self.cores
 
     def _source(self, work: Work, side: str, number: int, folder: Path) -> Run:
         topic = folder.name
