@@ -38,24 +38,27 @@ def lines(column: Column) -> bytes:
         # Half a surrogate pair. Python's strings may hold one, and so may Java's.
         joined = "".join(_text(value) + "\n" for value in column)
         text = _SURROGATE.sub(lambda half: f"\\u{ord(half[0]):04X}", joined).encode()
-    if (b"\\" in text and b"\\u00" in text) or not (
-        text.isascii() or all(lead not in text for lead in b"\xf0\xf1\xf2\xf3\xf4")
-    ):
-        return _ESCAPED_OTHERWISE.sub(_as_java, text)
+    if b"\\" in text and b"\\u00" in text:
+        text = _ESCAPED.sub(_in_capitals, text)
+    if not text.isascii() and any(lead in text for lead in (b"\xf0", b"\xf1", b"\xf2", b"\xf3", b"\xf4")):
+        text = _BEYOND_UFFFF.sub(_as_pair, text)
     return text
 
 
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
-# An escaped character (read as a whole, so that an escaped backslash is none of the next one), or one beyond U+FFFF.
-_ESCAPED_OTHERWISE: Final = re.compile(rb"\\(?:u00[0-9a-f]{2}|.)|[\xf0-\xf4][\x80-\xbf]{3}", re.DOTALL)
+# An escaped character is read as a whole, so that the second of two backslashes begins no other.
+_ESCAPED: Final = re.compile(rb"\\(?:u00[0-9a-f]{2}|.)", re.DOTALL)
+_BEYOND_UFFFF: Final = re.compile(rb"[\xf0-\xf4][\x80-\xbf]{3}")
 
 
-def _as_java(found: re.Match[bytes]) -> bytes:
-    text = found[0]
-    if text[0] != 0x5C:
-        pair = text.decode().encode("utf-16-be").hex().upper()
-        return f"\\u{pair[:4]}\\u{pair[4:]}".encode()
+def _in_capitals(escaped: re.Match[bytes]) -> bytes:
+    text = escaped[0]
     return b"\\u" + text[2:].upper() if text.startswith(b"\\u") else text
+
+
+def _as_pair(character: re.Match[bytes]) -> bytes:
+    pair = character[0].decode().encode("utf-16-be").hex().upper()
+    return f"\\u{pair[:4]}\\u{pair[4:]}".encode()
 
 
 def _text(value: Any) -> str:
