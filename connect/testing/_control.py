@@ -9,7 +9,7 @@ from typing import Any
 from connect.errors import ConnectError
 from connect.storage.memory_offsets import MemoryOffsetStore
 from connect.worker.control import Stopping
-from connect.worker.messages import Message, Paused
+from connect.worker.messages import Message
 
 
 class MemoryControl:
@@ -22,6 +22,7 @@ class MemoryControl:
 
     Attributes:
         paused, stopping: what the test wants.
+        polled: whether the loop has polled since it waited last.
         alive: whether the task still holds its lease. One without stores and commits nothing any more.
     """
 
@@ -29,7 +30,7 @@ class MemoryControl:
         self.paused = False
         self.stopping = False
         self.alive = True
-        self._pausing = False
+        self.polled = False
         self._connector = connector
         self._offsets = offsets
         self._pause = pause
@@ -50,9 +51,10 @@ class MemoryControl:
         return self.alive
 
     def wait(self, seconds: float) -> None:
-        # The loop waits when it is paused, and when a poll brought nothing: then the next poll gives the turn back.
-        if self._pausing:
+        # A loop that polls gives the turn back there. One that only waits (paused, or for the broker) does so here.
+        if not self.polled:
             self.turn()
+        self.polled = False
         self.check()
 
     def sleep(self, seconds: float) -> None:
@@ -61,8 +63,7 @@ class MemoryControl:
         time.sleep(seconds)
 
     def send(self, message: Message) -> None:
-        if isinstance(message, Paused):
-            self._pausing = message.paused
+        """Progress and the like interest nobody here."""
 
     def ask_offsets(self, partitions: Sequence[Mapping[str, Any]]) -> list[dict[str, Any] | None]:
         found = self._offsets.get(self._connector, partitions)

@@ -19,7 +19,7 @@ from connect.telemetry.metrics import Registry
 from connect.testing._broker import MemoryBroker, MemoryProducer, Message, Refusal
 from connect.testing._connector import ConnectorRun, Tap, converts, encoding_chain
 from connect.testing._control import MemoryControl
-from connect.testing._turns import Turns
+from connect.testing._turns import Blocked, Turns
 from connect.worker.contexts import SourceContext
 from connect.worker.control import Control
 from connect.worker.progress import ProgressReport
@@ -161,7 +161,7 @@ class SourceRun:
     def begin_poll(self) -> None:
         """Have each task enter its poll and wait there, for a test of what ends it: `stop`, for example."""
         for running in self._tasks:
-            running.begin_poll()
+            running.begin_poll(self._timeout)
 
     def pause(self) -> None:
         """Pause the tasks: polls bring nothing until `resume`."""
@@ -310,7 +310,9 @@ class _Task:
         plugin.context = SourceContext(
             run.name, number, config, registry.labelled(connector=run.name, task=str(number)), control
         )
-        self.task = _Watched(plugin, self.control)
+        # The loop treats a task that tells its upstream in another way.
+        tells_upstream = type(plugin).commit is not SourceTask.commit
+        self.task = (_WatchedTeller if tells_upstream else _Watched)(plugin, self.control)
         self._tap = Tap()
         self.chain = encoding_chain(run.config, self._tap, self.control.sleep)
         self._loop = SourceLoop(
@@ -330,11 +332,12 @@ class _Task:
         self._want_poll()
         self.turns.take(timeout)
 
-    def begin_poll(self) -> None:
+    def begin_poll(self, timeout: float) -> None:
         """Let the task enter a poll, and come back at once."""
         self._want_poll()
         self.turns.begin()
-        self.task.entered.wait()
+        if not self.task.entered.wait(timeout):
+            raise Blocked("The task is not polled now: it is paused, or waits for acknowledgements.")
 
     def serve(self, timeout: float) -> None:
         """Let the loop follow a pause and store what is acknowledged, without a poll."""
@@ -394,6 +397,7 @@ class _Watched(SourceTask):
 
     def poll(self) -> SourceBatch | None:
         self._control.turn()
+        self._control.polled = True
         self.more = False
         if not self.polls:
             return None
@@ -413,9 +417,6 @@ class _Watched(SourceTask):
             self.batches.append(batch)
         return batch
 
-    def commit(self) -> None:
-        self.plugin.commit()
-
     def commit_record(self, record: SourceRecord, metadata: RecordMetadata | None) -> None:
         self.plugin.commit_record(record, metadata)
 
@@ -425,3 +426,10 @@ class _Watched(SourceTask):
         except Exception as error:
             self.error = error
             raise
+
+
+class _WatchedTeller(_Watched):
+    """A task that tells its upstream what is durable."""
+
+    def commit(self) -> None:
+        self.plugin.commit()
