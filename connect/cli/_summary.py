@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from connect.herder.standalone import StandaloneHerder
-from connect.herder.tasks import RunningTask
-from connect.storage import ConnectorStatus, State, TaskStatus
+from connect.herder.tasks import Tasks
+from connect.storage import ConnectorStatus, MemoryStatusStore, State, TaskStatus
 from connect.telemetry.rates import Rate
+from connect.worker.messages import Progress
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,18 +62,19 @@ class Summary:
 class Summaries:
     """Looks at the connectors now and then; rates are between looks."""
 
-    def __init__(self, herder: StandaloneHerder) -> None:
-        self._herder = herder
+    def __init__(self, statuses: MemoryStatusStore, tasks: Tasks) -> None:
+        self._statuses = statuses
+        self._tasks = tasks
         self._rates: dict[str, Rate] = {}
 
     def look(self) -> list[Summary]:
-        """All connectors, by name."""
+        """All connectors of which something is known, by name."""
         found = []
-        for name in self._herder.connectors():
-            connector, statuses = self._herder.status(name)
-            tasks = list(self._herder.worker.tasks.of(name).values())
+        for name in self._statuses.connectors():
+            tasks = [task.progress for task in self._tasks.of(name).values()]
             rate = self._rates.setdefault(name, Rate())
-            rate.update(sum(task.progress.records for task in tasks))
+            rate.update(sum(progress.records for progress in tasks))
+            connector, statuses = self._statuses.connector(name), self._statuses.tasks(name)
             found.append(summarize(name, connector, statuses, tasks, rate.per_second()))
         return found
 
@@ -81,22 +83,22 @@ def summarize(
     name: str,
     connector: ConnectorStatus | None,
     statuses: Sequence[TaskStatus],
-    tasks: Sequence[RunningTask],
+    tasks: Sequence[Progress],
     per_second: float,
 ) -> Summary:
     """Put together what is known of a connector."""
     failed = [status for status in statuses if status.state is State.FAILED]
     broken = connector if connector is not None and connector.state is State.FAILED else next(iter(failed), None)
-    lags = [task.progress.lag for task in tasks if task.progress.lag >= 0]
+    lags = [task.lag for task in tasks if task.lag >= 0]
     return Summary(
         name=name,
         state="FAILED" if broken else _state(connector, statuses, len(tasks)),
         tasks=len(tasks),
         failed=len(failed),
-        records=sum(task.progress.records for task in tasks),
+        records=sum(task.records for task in tasks),
         per_second=per_second,
         lag=sum(lags) if lags else None,
-        errors=sum(task.progress.errors for task in tasks),
+        errors=sum(task.errors for task in tasks),
         reason=_last_line(broken.trace) if broken else None,
     )
 
@@ -110,6 +112,6 @@ def _state(connector: ConnectorStatus | None, statuses: Iterable[TaskStatus], ta
 
 
 def _last_line(trace: str | None) -> str:
-    """What a Python traceback ends with: the error itself."""
+    """What a Python traceback ends with: the error itself, without the name of a class of ours."""
     lines = [line for line in (trace or "").splitlines() if line.strip()]
-    return lines[-1].strip() if lines else ""
+    return re.sub(r"^connect\.\S+: ", "", lines[-1].strip()) if lines else ""

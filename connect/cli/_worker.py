@@ -15,9 +15,10 @@ from connect.cli._exit import INVALID, OK
 from connect.cli._problems import Problems
 from connect.cli._summary import Summaries, Summary
 from connect.cli._worker_files import WorkerFile, open_offsets, read_connectors, read_worker, take_validation
-from connect.cli.live import Live, is_possible
+from connect.cli._live import Live, is_possible
 from connect.errors import ConfigError, ConnectError
-from connect.herder.standalone import StandaloneHerder, TargetState
+from connect.herder.herder import TargetState
+from connect.herder.standalone import StandaloneHerder
 from connect.settings.connector_files import ConnectorFile
 from connect.storage import State, Status, TaskStatus
 from connect.telemetry import logs
@@ -123,7 +124,7 @@ def _find_broker(herder: StandaloneHerder) -> None:
 
 def _watch(herder: StandaloneHerder, stop: StopSignals) -> None:
     """Show how the connectors are doing until a signal comes: in place on a terminal, else in the log."""
-    summaries = Summaries(herder)
+    summaries = Summaries(herder.worker.statuses, herder.worker.tasks)
     if not is_possible(sys.stderr):
         before: dict[str, Summary] = {}
         while not stop.wait(_REPORT_EVERY_S):

@@ -143,7 +143,7 @@ def _await_empty_group(group: int) -> None:
     import psutil
 
     left = [process for process in psutil.process_iter(["pid"]) if _group(process.pid) == group]
-    gone, alive = psutil.wait_procs(left, timeout=30)
+    _gone, alive = psutil.wait_procs(left, timeout=30)
     assert not alive, alive
 
 

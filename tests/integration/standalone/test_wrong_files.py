@@ -17,8 +17,10 @@ def test_wrong_keys_of_all_files_are_reported_at_once_with_their_lines(standalon
     assert ended.returncode == 2
     told = ended.stderr.splitlines()
     assert told[:3] == [
-        'warning: worker.properties:6: key "ofset.flush.timeout.ms": is not known and has no effect.'
-        " Did you mean offset.flush.timeout.ms?",
+        (
+            'warning: worker.properties:6: key "ofset.flush.timeout.ms": is not known and has no effect.'
+            " Did you mean offset.flush.timeout.ms?"
+        ),
         'warning: sink.json:7: connector "archive", key "topcs": is not known. Did you mean topics?',
         'worker.properties:5: key "offset.flush.interval.ms": "soon" is not a whole number.',
     ]
@@ -105,7 +107,7 @@ def test_a_connector_that_fails_is_seen_and_leaves_the_others_running(standalone
 
 @pytest.mark.promise("P9")
 def test_a_topic_that_is_missing_and_may_not_be_made_is_named(standalone, topic):
-    sink = standalone.sink(topic, f"{topic}-sink", **{"consumer_override_allow_auto_create_topics": "false"})
+    sink = standalone.sink(topic, f"{topic}-sink", consumer_override_allow_auto_create_topics="false")
     running = standalone.start(sink)
     running.until(lambda: any(topic in line and "WARN" in line for line in running.log.splitlines()))
     assert running.stop() == 0

@@ -34,17 +34,21 @@ class Live:
         self._colour = "NO_COLOR" not in os.environ
         self._size: os.terminal_size | None = None
         self._reserved = 0
+        self._texts: list[str] = []
 
     def draw(self, summaries: Sequence[Summary]) -> None:
         """Show these."""
         size = os.get_terminal_size(self._stream.fileno())
         texts = lines(summaries, size.columns, size.lines // 2, colour=self._colour)
-        parts = []
+        divided = ""
         if (size, len(texts)) != (self._size, self._reserved):
-            parts.append(self._divide(size, len(texts)))
+            divided = self._divide(size, len(texts))
+        elif texts == self._texts:
+            return
+        self._texts = texts
         first = size.lines - len(texts) + 1
         drawn = "".join(f"\x1b[{first + n};1H{_CLEAR_LINE}{text}" for n, text in enumerate(texts))
-        self._write("".join([*parts, _SAVE, drawn, _RESTORE]))
+        self._write(f"{divided}{_SAVE}{drawn}{_RESTORE}")
 
     def close(self) -> None:
         """Give the whole terminal back."""
