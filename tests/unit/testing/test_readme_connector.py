@@ -22,7 +22,7 @@ def test_the_connector_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(sys, "path", sys.path[:])
 
     connector = load(Plugins.discover([tmp_path]).find(PluginKind.SOURCE, config["connector.class"]))
-    monkeypatch.delitem(sys.modules, "clock")
+    del sys.modules["clock"]
     with SourceRun(connector, config) as run:
         (record,) = run.poll_until(1)
     assert record.topic == config["topic"]
