@@ -12,10 +12,10 @@ from concurrent.futures import ThreadPoolExecutor
 from types import FrameType
 
 from connect.cli._exit import INVALID, OK
+from connect.cli._live import Live, is_possible
 from connect.cli._problems import Problems
 from connect.cli._summary import Summaries, Summary
 from connect.cli._worker_files import WorkerFile, open_offsets, read_connectors, read_worker, take_validation
-from connect.cli._live import Live, is_possible
 from connect.errors import ConfigError, ConnectError
 from connect.herder.herder import TargetState
 from connect.herder.standalone import StandaloneHerder
