@@ -1,0 +1,148 @@
+"""What can happen to a worker at any moment, and how a person would mend it."""
+
+import os
+import random
+import signal
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from .worker import Worker, is_running, until
+
+if TYPE_CHECKING:
+    from connect.kafka.broker import Broker
+
+#: Longer than a lease holds.
+FREEZE_S = 7.0
+
+
+class Attacks:
+    """Attacks on one worker with one connector, by chance. `done` tells what was done, in order.
+
+    Args:
+        worker: runs.
+        connector: the name of its connector, which has one task.
+        chance: chooses.
+        after_death: called when the task is dead for certain and nobody has started it again.
+        broker: killed as well, if given; it must be the test's own.
+    """
+
+    def __init__(
+        self,
+        worker: Worker,
+        connector: str,
+        chance: random.Random,
+        after_death: Callable[[], None],
+        broker: "Broker | None" = None,
+    ) -> None:
+        self.done: list[str] = []
+        self._worker = worker
+        self._connector = connector
+        self._chance = chance
+        self._after_death = after_death
+        self._broker = broker
+
+    def some(self, rounds: int, *, freeze: bool = True) -> list[Callable[[], None]]:
+        """So many attacks, of each kind about as many, in any order."""
+        kinds: list[Callable[[], None]] = [
+            self.kill_task,
+            self.kill_task_that_is_deaf,
+            self.kill_server,
+            self.kill_host,
+            self.kill_worker,
+        ]
+        if freeze:
+            kinds.append(self.freeze_worker)
+        if self._broker is not None:
+            kinds += [self.kill_broker, self.kill_broker_then_worker]
+        chosen = [kinds[number % len(kinds)] for number in range(rounds)]
+        self._chance.shuffle(chosen)
+        return chosen
+
+    def strike(self, attack: Callable[[], None]) -> None:
+        """Attack, and mend what is broken."""
+        self.done.append(attack.__name__)
+        attack()
+        self._mend()
+
+    def kill_task(self) -> None:
+        pid = self._task_pid()
+        os.kill(pid, signal.SIGKILL)
+        until(lambda: not is_running(pid), 20, "the task is gone")
+        self._after_death()
+
+    def kill_task_that_is_deaf(self) -> None:
+        os.kill(self._task_pid(), signal.SIGSTOP)
+        self._worker.ask("restart_task", name=self._connector, task=0)  # asks it to stop, waits, kills it
+
+    def kill_server(self) -> None:
+        server = self._worker.server_pid()
+        assert server is not None
+        pid = self._task_pid()
+        os.kill(server, signal.SIGKILL)
+        until(lambda: not is_running(pid), 20, "the task is gone with the fork server")
+        self._after_death()
+
+    def kill_host(self) -> None:
+        for pid in self._worker.host_pids():
+            os.kill(pid, signal.SIGKILL)
+
+    def kill_worker(self) -> None:
+        self._worker.kill()
+        self._after_death()
+        self._worker.start()
+
+    def freeze_worker(self) -> None:
+        """So that its tasks lose their leases; what they do meanwhile is theirs."""
+        os.kill(self._worker.pid, signal.SIGSTOP)
+        time.sleep(FREEZE_S)
+        os.kill(self._worker.pid, signal.SIGCONT)
+
+    def kill_broker(self) -> None:
+        self._kill_broker()
+        self._start_broker()
+
+    def kill_broker_then_worker(self) -> None:
+        self._kill_broker()
+        # Nothing shows when a worker that is right does nothing; one that is wrong stores offsets in this time.
+        time.sleep(self._chance.uniform(0.5, 2))
+        self._worker.kill()
+        self._start_broker()
+        self._after_death()
+        self._worker.start()
+
+    def _kill_broker(self) -> None:
+        assert self._broker is not None
+        os.kill(self._broker.pid, signal.SIGKILL)
+        pid = self._broker.pid
+        until(lambda: not is_running(pid), 20, "the broker is gone")
+
+    def _start_broker(self) -> None:
+        from connect.kafka.broker import ensure_running
+
+        assert self._broker is not None
+        before = self._broker.bootstrap_servers
+        self._broker = ensure_running(self._broker.data)
+        assert self._broker.bootstrap_servers == before
+
+    def _task_pid(self) -> int:
+        self._worker.await_task(self._connector, "RUNNING", 60)
+        pid = self._worker.task(self._connector)["pid"]
+        assert pid is not None
+        return int(pid)
+
+    def _mend(self) -> None:
+        """Restart what is FAILED, until everything runs: some attacks show only after a while."""
+
+        def runs() -> bool:
+            status = self._worker.status(self._connector)
+            if status["state"] == "FAILED":
+                self._worker.ask("restart", name=self._connector)
+                return False
+            task = status["tasks"].get("0")
+            if task and task["state"] == "FAILED":
+                self._worker.ask("restart_task", name=self._connector, task=0)
+                return False
+            return bool(task and task["state"] == "RUNNING" and task["alive"])
+
+        until(runs, 90, lambda: f"all runs again: {self._worker.status(self._connector)}\n{self._worker.last_words()}")
