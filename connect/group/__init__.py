@@ -1,0 +1,21 @@
+"""Sharing connectors and tasks among the workers of a group: what members tell each other, and who gets what."""
+
+from connect.group.assignor import Configured, assign
+from connect.group.cooperative import Delays, Memory
+from connect.group.wire import CONFIG_MISMATCH, Assignment, Metadata, WireError, decode_assignment, encode_metadata
+from connect.group.work import TaskId, Work
+
+__all__ = [
+    "CONFIG_MISMATCH",
+    "Assignment",
+    "Configured",
+    "Delays",
+    "Memory",
+    "Metadata",
+    "TaskId",
+    "WireError",
+    "Work",
+    "assign",
+    "decode_assignment",
+    "encode_metadata",
+]

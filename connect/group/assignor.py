@@ -1,0 +1,100 @@
+"""What the leader of a group does when all have joined: from the members' metadata to their assignments, as bytes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+from connect.group import eager
+from connect.group.cooperative import Delays, Member, Memory, rebalance
+from connect.group.wire import (
+    CONFIG_MISMATCH,
+    EAGER,
+    NO_ERROR,
+    Assignment,
+    decode_metadata,
+    encode_assignment,
+)
+from connect.group.work import TaskId
+
+_LONGEST_DELAY = 2**31 - 1  # milliseconds; what the wire can say
+
+
+@dataclass(frozen=True)
+class Configured:
+    """What is to run, as far as the leader has read the configurations.
+
+    Attributes:
+        offset: the offset after the last record that was read.
+        connectors: all connectors.
+        tasks: all tasks whose configuration is committed, with their weights, above 0; 1.0 where nothing was measured.
+    """
+
+    offset: int
+    connectors: Collection[str]
+    tasks: Mapping[TaskId, float]
+
+
+def assign(
+    protocol: str,
+    leader: str,
+    members: Iterable[tuple[str, bytes]],
+    configured: Configured,
+    memory: Memory,
+    now: float,
+    *,
+    delays: Delays,
+    stopped: Collection[str] = (),
+) -> tuple[dict[str, bytes], Memory]:
+    """Assign all that is configured to the members.
+
+    If a member has read further than the leader, all get CONFIG_MISMATCH and nothing else, with the offset that
+    everyone has to reach before joining again.
+
+    Args:
+        protocol: the one that the broker chose: "default", "compatible" or "sessioned".
+        leader: the leader's member id; it is among the members.
+        members: for each its id and its metadata.
+        configured: what is to run.
+        memory: what `assign` returned for the round before, if that round came through and we led it too; otherwise,
+            and under "default" always, `Memory()`.
+        now: seconds on a clock that only goes forward.
+        delays: how long work waits for a worker that is gone.
+        stopped: URLs of workers that are known to have stopped all their work in good order. A worker writes UNASSIGNED
+            to the status topic for what it stops, so one whose work is UNASSIGNED there went in good order.
+
+    Returns:
+        For each member the bytes of its assignment; and what to remember once this round has come through.
+
+    Raises:
+        WireError: a member's metadata does not read.
+    """
+    metadata = {member: decode_metadata(data) for member, data in members}
+    leader_url = metadata[leader].url
+    furthest = max(each.offset for each in metadata.values())
+    if furthest > configured.offset:
+        refusal = encode_assignment(Assignment(CONFIG_MISMATCH, leader, leader_url, furthest), protocol)
+        return dict.fromkeys(metadata, refusal), memory
+    if protocol == EAGER:
+        dealt = eager.deal(list(metadata), configured.connectors, configured.tasks)
+        return {
+            member: encode_assignment(Assignment(NO_ERROR, leader, leader_url, configured.offset, work), protocol)
+            for member, work in dealt.items()
+        }, Memory()
+    outcome = rebalance(
+        [Member(member, each.url, each.owned) for member, each in metadata.items()],
+        configured.connectors,
+        configured.tasks,
+        memory,
+        now,
+        delays=delays,
+        stopped=stopped,
+    )
+    delay = min(math.ceil(outcome.delay * 1000), _LONGEST_DELAY)
+    return {
+        member: encode_assignment(
+            Assignment(NO_ERROR, leader, leader_url, configured.offset, share.new, share.revoked, delay), protocol
+        )
+        for member, share in outcome.shares.items()
+    }, outcome.memory

@@ -1,0 +1,68 @@
+import pytest
+
+from connect.group import Configured, Delays, Memory, Metadata, assign, decode_assignment, encode_metadata
+from connect.group.eager import deal
+from connect.group.wire import CONFIG_MISMATCH, Assignment
+from connect.group.work import NOTHING, TaskId, Work
+
+CONFIGURED = Configured(7, ["x"], {TaskId("x", 0): 1.0, TaskId("x", 1): 1.0})
+
+
+def member(name: str, protocol: str, offset: int = 7, owned: Work = NOTHING) -> tuple[str, bytes]:
+    current = Assignment(0, "somebody", "http://somebody/", 5, owned)
+    return name, encode_metadata(Metadata(f"http://{name}/", offset, current), protocol)
+
+
+@pytest.mark.parametrize("protocol", ["default", "compatible", "sessioned"])
+def test_every_member_learns_the_leader_the_offset_and_its_share(protocol: str) -> None:
+    encoded, _ = assign(
+        protocol, "b", [member("a", protocol), member("b", protocol)], CONFIGURED, Memory(), 0.0, delays=Delays()
+    )
+    shares = {name: decode_assignment(data) for name, data in encoded.items()}
+    assert {(share.error, share.leader, share.leader_url, share.offset) for share in shares.values()} == {
+        (0, "b", "http://b/", 7)
+    }
+    assert shares["a"].new | shares["b"].new == Work.of(["x"], [("x", 0), ("x", 1)])
+    assert not shares["a"].new & shares["b"].new
+
+
+@pytest.mark.parametrize("protocol", ["default", "compatible", "sessioned"])
+def test_a_leader_that_has_read_less_than_a_member_gives_nothing_out(protocol: str) -> None:
+    remembered = Memory(revocations=3)
+    encoded, memory = assign(
+        protocol, "b", [member("a", protocol, 9), member("b", protocol)], CONFIGURED, remembered, 0.0, delays=Delays()
+    )
+    refusal = Assignment(CONFIG_MISMATCH, "b", "http://b/", 9)
+    assert {decode_assignment(data) for data in encoded.values()} == {refusal}
+    assert memory is remembered
+
+
+def test_a_delay_reaches_all_members_in_milliseconds() -> None:
+    _, memory = assign(
+        "sessioned",
+        "a",
+        [member("a", "sessioned"), member("b", "sessioned")],
+        CONFIGURED,
+        Memory(),
+        0.0,
+        delays=Delays(),
+    )
+    owned = memory.members["a"].owned
+    encoded, _ = assign(
+        "sessioned",
+        "a",
+        [member("a", "sessioned", owned=owned)],
+        CONFIGURED,
+        memory,
+        0.0,
+        delays=Delays(lost=1.2345),
+    )
+    assert decode_assignment(encoded["a"]).delay == 1235
+
+
+def test_eager_deals_round_robin_connectors_before_tasks() -> None:
+    dealt = deal(["b", "a"], ["x", "y", "z"], [TaskId("x", 1), TaskId("x", 0), TaskId("y", 0)])
+    assert dealt == {
+        "a": Work.of(["x", "z"], [("x", 1)]),
+        "b": Work.of(["y"], [("x", 0), ("y", 0)]),
+    }
