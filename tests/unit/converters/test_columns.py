@@ -183,3 +183,8 @@ def test_schemas_are_remembered_up_to_the_size_of_the_cache() -> None:
         data = small.from_connect_data("t", schema, {f"f{n}": n})
         assert small.to_connect_data("t", data) == (schema, {f"f{n}": n})
     assert len(small._by_start) == len(small._starts) == 2
+
+
+def test_numbers_of_wrong_sizes_do_not_make_up_for_each_other() -> None:
+    with pytest.raises(DataError, match="INT64 takes 8 bytes, and there are 7"):
+        LongConverter().to_connect_batch(Constant("t", 2), [bytes(7), bytes(9)])
