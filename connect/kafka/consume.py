@@ -17,6 +17,7 @@ from connect.data.column import Column, Constant, Deferred
 from connect.data.record import TopicPartition
 from connect.data.values import Values
 from connect.errors import ConnectError
+from connect.kafka.client_log import log as client_log
 
 log = logging.getLogger("connect.kafka")
 
@@ -79,7 +80,7 @@ class BatchConsumer:
             "cooperative" in str(settings.get("partition.assignment.strategy", ""))
             or settings.get("group.protocol") == "consumer"
         )
-        self._consumer = Consumer({**settings, "error_cb": self._on_error, "logger": log})
+        self._consumer = Consumer({**settings, "error_cb": self._on_error, "logger": client_log})
         self._subscribe()
 
     @property

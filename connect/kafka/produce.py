@@ -15,6 +15,7 @@ from typing import Any
 
 from connect.data.batch import SourceBatch
 from connect.errors import ConnectError
+from connect.kafka.client_log import log as client_log
 
 log = logging.getLogger("connect.kafka")
 
@@ -90,7 +91,7 @@ class BatchProducer:
         self._problem: str | None = None
         # The window is ours, so that a batch never meets a full queue half way through.
         limits = {"queue.buffering.max.kbytes": 2_000_000, "queue.buffering.max.messages": 0}
-        self._producer = Producer({**settings, **limits, "error_cb": self._on_error, "logger": log})
+        self._producer = Producer({**settings, **limits, "error_cb": self._on_error, "logger": client_log})
 
     @property
     def sent(self) -> int:
