@@ -6,6 +6,7 @@ Its names are also how a forked process knows its server.
 import contextlib
 import gc
 import os
+import signal
 from importlib import import_module
 
 from connect.worker import guard
@@ -16,6 +17,10 @@ PROVIDED = ("connect", "msgspec", "orjson", "confluent_kafka", "connect.converte
 SERVER_PID = os.getpid()
 
 guard.die_with(os.getppid())
+# A terminal and a service manager signal all processes at once, but it is the worker that tells its tasks to stop. A
+# handler that does nothing, because programs that a plug-in starts would inherit it if the signal were ignored.
+for _number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    signal.signal(_number, lambda *_: None)
 for _module in PROVIDED:
     with contextlib.suppress(ImportError):
         import_module(_module)

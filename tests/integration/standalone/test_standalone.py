@@ -1,10 +1,12 @@
 """Lines flow, go on where they stopped, and stop when told to."""
 
 import json
+import os
 import signal
 import subprocess
 from pathlib import Path
 
+import psutil
 import pytest
 
 
@@ -127,6 +129,20 @@ def test_a_task_that_does_not_stop_is_killed_after_the_graceful_time(standalone,
     assert "stuck-0 did not stop in time and is killed" in running.log
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_to_all_processes_at_once_stops_as_one_to_the_worker_does(standalone, topic, number):
+    """A terminal sends SIGINT and SIGHUP to all of them, a service manager SIGTERM."""
+    (standalone.folder / "in.txt").write_bytes(numbered(1, 100))
+    running = standalone.start(standalone.source(topic), standalone.sink(topic, f"{topic}-sink"))
+    out = standalone.folder / "out.txt"
+    running.until(lambda: out.exists() and out.read_bytes() == numbered(1, 100))
+    os.killpg(running.process.pid, number)
+    assert running.process.wait(60) == 0
+    assert "source-0  ended" in running.log
+    assert "sink-0  ended" in running.log
+    assert " ERROR " not in running.log
+
+
 def test_a_second_signal_ends_everything_at_once(standalone, stuck: str) -> None:
     standalone.worker({"plugin.path": "plugins", "task.shutdown.graceful.timeout.ms": "3600000"})
     running = standalone.start(stuck)
@@ -140,16 +156,12 @@ def test_a_second_signal_ends_everything_at_once(standalone, stuck: str) -> None
 
 def _await_empty_group(group: int) -> None:
     """The tasks die with their worker; what is left of its process group is theirs."""
-    import psutil
-
     left = [process for process in psutil.process_iter(["pid"]) if _group(process.pid) == group]
     _gone, alive = psutil.wait_procs(left, timeout=30)
     assert not alive, alive
 
 
 def _group(pid: int) -> int | None:
-    import os
-
     try:
         return os.getpgid(pid)
     except ProcessLookupError:
