@@ -77,6 +77,10 @@ class SourceLoop:
         self._acknowledged: Positions = {}
         self._refused_count = 0
         self._paused = False
+        # A task that tells its upstream is told when all that it returned is through. Records may come so fast that
+        # there is always one under way: from time to time we wait a little before each poll until there is none.
+        self._tells_upstream = type(task).commit is not SourceTask.commit
+        self._settling = False
         self._store_due = 0.0
         self._idle = _IDLE_S[0]
 
@@ -120,9 +124,9 @@ class SourceLoop:
         batch = polled if isinstance(polled, SourceBatch) else SourceBatch.of(polled)
         if not len(batch):
             return False
-        self._control.proceed()
         self._report.read += len(batch)
         encoded = self._chain.run(batch)
+        self._control.proceed()  # the poll, and retries in the chain, may have outlasted the lease
         if not self._task.acknowledges_records:
             producer.send(encoded, _positions(batch))
         else:
@@ -151,14 +155,25 @@ class SourceLoop:
         producer.send(encoded, _positions(batch), each)
 
     def _serve(self, producer: BatchProducer) -> None:
-        producer.poll()
-        for positions in producer.acknowledged():
-            self._acknowledged.update(positions)
-        if time.monotonic() >= self._store_due:
-            self._store_acknowledged()
+        due = time.monotonic() >= self._store_due
+        self._settling = self._settling or (due and self._tells_upstream)
+        if self._settling:
+            producer.drain(_DRAIN_SLICE_S)
+        else:
+            producer.poll()
+        self._collect(producer)
+        settled = self._settling and not producer.outstanding
+        if due or settled:
+            self._store_acknowledged(producer)
+        if settled:
+            self._settling = False
         self._report.tell_if_due()
 
-    def _store_acknowledged(self) -> None:
+    def _collect(self, producer: BatchProducer) -> None:
+        for positions in producer.acknowledged():
+            self._acknowledged.update(positions)
+
+    def _store_acknowledged(self, producer: BatchProducer) -> None:
         self._store_due = time.monotonic() + self._commit_interval
         if not self._acknowledged:
             return
@@ -169,7 +184,8 @@ class SourceLoop:
             log.warning("Offsets were not stored, trying again in %.3g s: %s", self._commit_interval, error)
             self._acknowledged = {**positions, **self._acknowledged}
             return
-        self._task.commit()
+        if not producer.outstanding:
+            self._task.commit()
 
     def _refused(self, error: DeliveryError, message: Any) -> None:
         """A record that Kafka does not take: skipped where errors are tolerated (KIP-779), else the task fails."""
@@ -190,7 +206,7 @@ class SourceLoop:
         self._paused = self._control.paused
         if self._paused and self._producer is not None:
             self._drain(self._producer, self._commit_interval)
-            self._store_acknowledged()
+            self._store_acknowledged(self._producer)
         self._report.tell()
         self._control.send(Paused(self._paused))
 
@@ -198,8 +214,7 @@ class SourceLoop:
         deadline = time.monotonic() + seconds
         while not producer.drain(_DRAIN_SLICE_S) and time.monotonic() < deadline:
             self._control.check()
-        for positions in producer.acknowledged():
-            self._acknowledged.update(positions)
+        self._collect(producer)
 
     # The end.
 
@@ -221,10 +236,9 @@ class SourceLoop:
         try:
             self._producer.drain(self._graceful * _DRAIN_SHARE)
         finally:
-            for positions in self._producer.acknowledged():
-                self._acknowledged.update(positions)
+            self._collect(self._producer)
             if self._control.owned():
-                self._store_acknowledged()
+                self._store_acknowledged(self._producer)
 
     def _close_producer(self) -> None:
         if self._producer is not None:

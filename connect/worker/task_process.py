@@ -123,7 +123,7 @@ def _source_loop(
         log.warning("%s", warning)
 
     def make_producer(refused: Callable[[DeliveryError, Any], None]) -> BatchProducer:
-        return BatchProducer(clients.librdkafka, control.check, refused)
+        return BatchProducer(clients.librdkafka, control.proceed, refused)
 
     loop: SourceLoop
     loop = SourceLoop(
