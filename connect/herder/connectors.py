@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import logging
+import time
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
+from connect.errors import ConnectError
 from connect.plugins import PluginRef
 from connect.worker.hosts import ConnectorHosts
 
+log = logging.getLogger("connect.herder")
+
 #: How long one call of a connector may take before its process is given up.
 CALL_TIMEOUT_S = 60.0
+#: What a connector gets to stop even if its tasks took all the time there was.
+_STOP_S = 0.5
+_AT_ONCE = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +79,23 @@ class Connectors:
         )
         return configs
 
-    def stop(self, name: str) -> None:
+    def stop(self, name: str, timeout: float | None = None) -> None:
         """Stop a connector. Harmless when it does not run."""
         started = self._started.pop(name, None)
         if started is not None:
-            self._hosts.call(started.ref, name, "stop", self._timeout)
+            self._hosts.call(started.ref, name, "stop", self._timeout if timeout is None else timeout)
+
+    def stop_all(self, deadline: float) -> None:
+        """Stop every connector, side by side; those that have not returned by this monotonic time are given up."""
+
+        def stop(name: str) -> None:
+            try:
+                self.stop(name, max(_STOP_S, deadline - time.monotonic()))
+            except ConnectError as error:
+                log.warning("%s", error, extra={"about": name})
+
+        with ThreadPoolExecutor(_AT_ONCE) as threads:
+            list(threads.map(stop, list(self._started)))
 
     def lost(self, name: str) -> None:
         """The connector's process is gone."""

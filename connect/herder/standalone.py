@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -52,21 +53,19 @@ class StandaloneHerder:
         self._wishes: dict[str, _Wish] = {}
         self._lock = threading.Lock()
         self._work = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="herder")
-        self._closing = False
+        self._closing = threading.Event()
 
     def start(self) -> None:
         """Begin. Call it from the main thread."""
         self.worker.start()
 
     def stop(self) -> None:
-        """Stop every connector and the worker."""
-        self._closing = True
+        """Stop every connector and the worker. Tasks and connectors together get the graceful time (P11)."""
+        self._closing.set()
+        deadline = time.monotonic() + self.worker.graceful
         self.worker.tasks.stop(self.worker.tasks.all(), self.worker.graceful)
-        for name in list(self._wishes):
-            try:
-                self.worker.connectors.stop(name)
-            except ConnectError as error:
-                log.warning("%s", error, extra={"about": name})
+        self.worker.connectors.stop_all(deadline)
+        self.worker.hosts.close()  # work that waits for a connector ends with it
         self._work.shutdown(cancel_futures=True)
         self.worker.stop()
 
@@ -145,12 +144,12 @@ class StandaloneHerder:
 
     def reconfigure(self, connector: str) -> None:
         """A connector wants its task configurations made anew."""
-        if not self._closing and connector in self._wishes:
+        if not self._closing.is_set() and connector in self._wishes:
             self._submit(connector, self._reconfigure)
 
     def connector_failed(self, connector: str, summary: str, trace: str) -> None:
         """A connector raised an error by itself, or its process is gone."""
-        if self._closing or connector not in self._wishes:
+        if self._closing.is_set() or connector not in self._wishes:
             return
         log.error("%s", summary, extra={"about": connector})
         self.worker.connectors.lost(connector)
@@ -158,7 +157,7 @@ class StandaloneHerder:
 
     def connector_lost(self, connector: str) -> None:
         """The process that the connector shared is gone: start it in one of its own. Its tasks run on."""
-        if not self._closing and self.worker.connectors.get(connector) is not None:
+        if not self._closing.is_set() and self.worker.connectors.get(connector) is not None:
             self.worker.connectors.lost(connector)
             self._submit(connector, self._revive)
 
@@ -184,11 +183,13 @@ class StandaloneHerder:
 
         def run() -> None:
             with wish.turn:
-                if self._closing:
+                if self._closing.is_set():
                     return
                 try:
                     work(name, wish)
                 except Exception as error:
+                    if self._closing.is_set():
+                        return
                     log.error("%s", error, extra={"about": name}, exc_info=not isinstance(error, ConnectError))
                     trace = error.trace if isinstance(error, ConnectorCallError) else traceback.format_exc()
                     self._put(name, State.FAILED, trace)

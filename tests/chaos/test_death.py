@@ -1,44 +1,22 @@
 """P3: a task dies with its worker, works only under its lease, and never beside another instance of itself."""
 
 import itertools
-import json
 import os
 import signal
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from . import topic as topics
 from .conftest import StartWorker
-from .worker import Worker, is_running, until
+from .worker import Worker, hanging_pid, is_running, notes, unruly, until
 
 if TYPE_CHECKING:
     from connect.kafka.broker import Broker
 
 LEASE_S = 6.0
-
-
-def unruly(folder: Path, kind: str = "UnrulySource", **config: str) -> dict[str, str]:
-    return {
-        "connector.class": f"unruly.{kind}",
-        "folder": str(folder),
-        **{key.replace("_", "."): value for key, value in config.items()},
-    }
-
-
-def hanging_pid(folder: Path, name: str) -> int:
-    """The process that hangs, once it does."""
-    note = folder / f"hangs-{name}"
-    return int(until(lambda: note.exists() and note.read_text(), 30, f"{name} hangs"))
-
-
-def notes(folder: Path, name: str, task: int = 0) -> list[dict[str, Any]]:
-    """The writes that a task noted down."""
-    path = folder / f"writes-{name}-{task}"
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
 def hang_in_c(worker: Worker, kind: str, broker: "Broker", topic: str) -> int:

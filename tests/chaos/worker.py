@@ -43,6 +43,26 @@ def is_running(pid: int) -> bool:
         return False
 
 
+def unruly(folder: Path, kind: str = "UnrulySource", **config: str) -> dict[str, str]:
+    return {
+        "connector.class": f"unruly.{kind}",
+        "folder": str(folder),
+        **{key.replace("_", "."): value for key, value in config.items()},
+    }
+
+
+def hanging_pid(folder: Path, name: str) -> int:
+    """The process that hangs, once it does."""
+    note = folder / f"hangs-{name}"
+    return int(until(lambda: note.exists() and note.read_text(), 30, f"{name} hangs"))
+
+
+def notes(folder: Path, name: str, task: int = 0) -> list[dict[str, Any]]:
+    """The writes that a task noted down."""
+    path = folder / f"writes-{name}-{task}"
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
 class Worker:
     """A worker on one offset file, started and restarted.
 
