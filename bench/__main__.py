@@ -11,7 +11,7 @@ from pathlib import Path
 
 from bench import machine, report
 from bench.measure import Bench, MeasurementFailed, Run
-from bench.topics import Topics
+from bench.topics import Topics, TopicUnreadable
 from bench.work import ALL, Work
 from bench.workers import SIDES
 from connect.jvm.jars import classpath
@@ -96,7 +96,7 @@ def _line(number: int) -> bytes:
 def _one(bench: Bench, work: Work, side: str, number: int, runs: list[Run]) -> bool:
     try:
         run = bench.run(work, side, number)
-    except MeasurementFailed as error:
+    except (MeasurementFailed, TopicUnreadable) as error:
         _say(f"round {number}  {work.name:16}  {side}  FAILED: {error}")
         return False
     runs.append(run)

@@ -1,6 +1,7 @@
 """The broker's side of a measurement: fresh topics, topics filled beforehand, and what has really arrived."""
 
 import json
+import time
 from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
@@ -10,6 +11,10 @@ from confluent_kafka import Consumer, KafkaException, Message, Producer, TopicPa
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
 WITHIN = 30.0  # seconds for one request to a broker that is busy
+
+
+class TopicUnreadable(Exception):
+    """The broker does not give what was written, or holds something else. The message says what."""
 
 
 class Topics:
@@ -34,6 +39,7 @@ class Topics:
     def create(self, topic: str) -> None:
         """Make an empty topic of one partition."""
         self._admin.create_topics([NewTopic(topic, 1, 1)])[topic].result(WITHIN)
+        self.end(topic)  # it has a leader now, so nobody's start waits for one
 
     def delete(self, topic: str) -> None:
         """Give its room back."""
@@ -63,16 +69,22 @@ class Topics:
                 count += 1
         producer.flush(WITHIN)
         if self.end(topic) != count:
-            raise RuntimeError(f"{topic} holds {self.end(topic):,} records instead of {count:,}")
+            raise TopicUnreadable(f"{topic} holds {self.end(topic):,} records instead of {count:,}")
         return count
 
     def end(self, topic: str) -> int:
         """How many records the broker has taken: the end offset of a topic that was never compacted or repeated."""
-        try:
-            _, end = self._consumer.get_watermark_offsets(TopicPartition(topic, 0), timeout=WITHIN)
-        except KafkaException as error:
-            raise RuntimeError(f"the broker does not tell the end of {topic}: {error}") from error
-        return int(end)
+        deadline = time.monotonic() + WITHIN
+        while True:
+            try:
+                _, end = self._consumer.get_watermark_offsets(TopicPartition(topic, 0), timeout=WITHIN)
+            except KafkaException as error:
+                # A topic that was made a moment ago may have no leader yet.
+                if time.monotonic() > deadline:
+                    raise TopicUnreadable(f"the broker does not tell the end of {topic}: {error}") from error
+                time.sleep(0.05)
+            else:
+                return int(end)
 
     def value(self, topic: str, offset: int) -> bytes:
         """The value of one record."""
@@ -81,7 +93,7 @@ class Topics:
         self._consumer.unassign()
         value = message.value() if message and not message.error() else None
         if value is None:
-            raise RuntimeError(f"record {offset} of {topic} cannot be read: {message and message.error()}")
+            raise TopicUnreadable(f"record {offset} of {topic} cannot be read: {message and message.error()}")
         return bytes(value)
 
 
