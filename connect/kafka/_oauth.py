@@ -1,0 +1,66 @@
+"""A token for SASL/OAUTHBEARER from an authorization server, by client id and secret (RFC 6749, 4.4)."""
+
+from __future__ import annotations
+
+import base64
+import json
+import threading
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Mapping
+
+from kafka.errors import SaslAuthenticationFailedError
+from kafka.net.sasl.oauth import AbstractTokenProvider
+
+from connect.kafka._java_rules import ClientSettingError
+
+_PREFIX = "sasl.oauthbearer"
+_TIMEOUT = 5.0  # seconds for an answer; the network thread waits for it
+_RENEW = 0.8  # of a token's life, as Java's sasl.login.refresh.window.factor
+
+
+class TokenFromUrl(AbstractTokenProvider):
+    """Asks for a token when there is none or the last one grows old.
+
+    Raises:
+        ClientSettingError: a setting is missing.
+    """
+
+    def __init__(self, java: Mapping[str, str]) -> None:
+        super().__init__()
+        keys = {name: f"{_PREFIX}.{name}" for name in ("token.endpoint.url",)}
+        keys |= {name: f"{_PREFIX}.client.credentials.{name}" for name in ("client.id", "client.secret")}
+        for key in keys.values():
+            if not java.get(key):
+                raise ClientSettingError(key, "it is missing; OAUTHBEARER needs it")
+        self._url = java[keys["token.endpoint.url"]]
+        if not self._url.startswith(("https://", "http://")):
+            raise ClientSettingError(keys["token.endpoint.url"], "write a URL that begins with https://")
+        login = f"{java[keys['client.id']]}:{java[keys['client.secret']]}"
+        self._authorization = "Basic " + base64.b64encode(login.encode()).decode()
+        self._scope = java.get(f"{_PREFIX}.scope")
+        self._lock = threading.Lock()
+        self._token = ""
+        self._renew_at = 0.0
+
+    def token(self) -> str:
+        with self._lock:
+            if time.monotonic() >= self._renew_at:
+                self._token, life = self._ask()
+                self._renew_at = time.monotonic() + life * _RENEW
+            return self._token
+
+    def _ask(self) -> tuple[str, float]:
+        form = {"grant_type": "client_credentials"} | ({"scope": self._scope} if self._scope else {})
+        request = urllib.request.Request(  # noqa: S310  its scheme was checked
+            self._url, urllib.parse.urlencode(form).encode(), {"Authorization": self._authorization}
+        )
+        try:
+            with urllib.request.urlopen(request, timeout=_TIMEOUT) as response:  # noqa: S310
+                answer = json.load(response)
+            return str(answer["access_token"]), float(answer.get("expires_in", 60))
+        except (OSError, ValueError, KeyError) as error:
+            said = f"HTTP {error.code}" if isinstance(error, urllib.error.HTTPError) else type(error).__name__
+            raise SaslAuthenticationFailedError(f"no token from {self._url}: {said}") from error

@@ -1,0 +1,68 @@
+"""Until when a member's session with its coordinator is certainly alive."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable
+
+
+class Session:
+    """What is known of the session. Any thread may ask; the one that talks to the coordinator tells.
+
+    Args:
+        clock: seconds on a clock that nobody sets back.
+        timeout: seconds after which the coordinator gives a silent member up.
+        rejoin_within: seconds that it gives a member to join again, once a rebalance has begun.
+    """
+
+    def __init__(self, clock: Callable[[], float], timeout: float, rejoin_within: float) -> None:
+        self.clock = clock
+        self._timeout = timeout
+        self._rejoin_within = rejoin_within
+        self._lock = threading.Lock()
+        self._held = False
+        self._heard = self._undisturbed = -math.inf
+        self._rejoin_by = math.inf
+        self.losses = 0  # how often a membership was lost
+
+    def joined(self, sent: float) -> None:
+        """The group is complete and this is a member of it: the request that was answered was sent at this moment."""
+        with self._lock:
+            self._held = True
+            self._heard = self._undisturbed = sent
+            self._rejoin_by = math.inf
+
+    def heard(self, sent: float, *, rebalancing: bool) -> None:
+        """The coordinator answered a heartbeat that was sent at this moment."""
+        with self._lock:
+            self._heard = max(self._heard, sent)
+            if not rebalancing:
+                self._undisturbed = self._heard
+            elif self._rejoin_by == math.inf:
+                # The rebalance began after the last answer that did not speak of it.
+                self._rejoin_by = self._undisturbed + self._rejoin_within
+
+    def lose(self) -> bool:
+        """The membership is lost from this moment on. Returns whether there was one."""
+        with self._lock:
+            held, self._held = self._held, False
+            self.losses += held
+            return held
+
+    def held(self) -> bool:
+        """Whether a membership was gained and not lost since, as far as is known."""
+        return self._held
+
+    def until(self) -> float:
+        """The moment up to which it is certainly alive; minus infinity if there is none."""
+        with self._lock:
+            return min(self._heard + self._timeout, self._rejoin_by) if self._held else -math.inf
+
+    def live(self) -> bool:
+        """Whether it is certainly alive."""
+        return self.clock() < self.until()
+
+    def silence(self) -> float:
+        """Seconds since the last request that was answered was sent."""
+        return self.clock() - self._heard
