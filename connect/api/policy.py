@@ -6,12 +6,12 @@ Operator code: it runs in the worker's process.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from connect.api.plugin import Configurable
-from connect.settings import ConfigValue
+from connect.settings import Config, ConfigValue, List, define
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,26 +47,40 @@ class AllOverrides(ClientConfigOverridePolicy):
 
 
 class _Refusing(ClientConfigOverridePolicy):
-    allowed: frozenset[str] = frozenset()
+    name: ClassVar[str]
+    allowed: Collection[str] = frozenset()
 
     def validate(self, request: ClientConfigRequest) -> list[ConfigValue]:
+        said = f"may not be overridden by a connector here (connector.client.config.override.policy={self.name})."
         return [
-            ConfigValue(
-                key,
-                value,
-                []
-                if key in self.allowed
-                else [f"may not be overridden here: the worker's policy is {type(self).__name__}."],
-            )
-            for key, value in request.overrides.items()
+            ConfigValue(key, value, [] if key in self.allowed else [said]) for key, value in request.overrides.items()
         ]
 
 
 class NoOverrides(_Refusing):
     """Refuses every override."""
 
+    name = "None"
+
 
 class PrincipalOverrides(_Refusing):
     """Allows the settings that say who a connector is: sasl.jaas.config, sasl.mechanism, security.protocol."""
 
+    name = "Principal"
     allowed = frozenset({"sasl.jaas.config", "sasl.mechanism", "security.protocol"})
+
+
+class AllowlistOverrides(_Refusing):
+    """Allows the settings that the worker's file lists in connector.client.config.override.allowlist."""
+
+    name = "Allowlist"
+    settings = define(
+        List(
+            "connector.client.config.override.allowlist",
+            default=[],
+            doc="Client settings that a connector may override, separated by commas.",
+        )
+    )
+
+    def configure(self, config: Config) -> None:
+        self.allowed = frozenset(config["connector.client.config.override.allowlist"])

@@ -8,7 +8,6 @@ import select
 import signal
 import sys
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from types import FrameType
 
 from connect.cli._exit import INVALID, OK
@@ -16,7 +15,6 @@ from connect.cli._live import Live, is_possible
 from connect.cli._problems import Problems
 from connect.cli._summary import Summaries, Summary
 from connect.cli._worker_files import WorkerFile, open_offsets, read_connectors, read_worker, take_validation
-from connect.errors import ConfigError, ConnectError
 from connect.herder.herder import TargetState
 from connect.herder.standalone import StandaloneHerder
 from connect.settings.connector_files import ConnectorFile
@@ -25,7 +23,6 @@ from connect.telemetry import logs
 
 log = logging.getLogger("connect.cli")
 
-_CHECKS_AT_ONCE = 8
 _REDRAW_EVERY_S = 0.5
 _REPORT_EVERY_S = 60.0
 
@@ -52,7 +49,7 @@ def run_worker(worker_path: str, connector_paths: Sequence[str]) -> int:
         stop = StopSignals()
         herder.worker.statuses.listen(_log_state)
         for file in connectors:
-            herder.put_connector(file.name, file.config, _TARGETS[file.initial_state])
+            herder.run_checked(file.name, file.config, _TARGETS[file.initial_state])
         _watch(herder, stop)
         log.info("stopping; a second signal ends everything at once")
     finally:
@@ -96,19 +93,9 @@ def _check(
     herder: StandaloneHerder, worker: WorkerFile, connectors: Sequence[ConnectorFile], problems: Problems
 ) -> None:
     """Validate all connectors, side by side."""
-    checks = ThreadPoolExecutor(_CHECKS_AT_ONCE)
-    try:
-        validations = [checks.submit(herder.validate, file.config) for file in connectors]
-        for file, validation in zip(connectors, validations, strict=True):
-            try:
-                take_validation(file, worker, validation.result(), problems)
-            except ConfigError as error:
-                problems.error(file.where(error.key), error.message, key=error.key, connector=file.name)
-            except ConnectError as error:
-                key = "connector.class"
-                problems.error(file.where(key), str(error), key=key, connector=file.name)
-    finally:
-        checks.shutdown(wait=False)
+    validations = [herder.validate(file.config) for file in connectors]
+    for file, validation in zip(connectors, validations, strict=True):
+        take_validation(file, worker, validation.result(), problems)
 
 
 def _find_broker(herder: StandaloneHerder) -> None:

@@ -54,6 +54,10 @@ class RebalanceError(HerderError):
     status = 409
 
 
+#: What a connector does. "unknown" when its plug-in is not here.
+ConnectorType = Literal["source", "sink", "unknown"]
+
+
 class TargetState(enum.Enum):
     """What a user wants a connector to do."""
 
@@ -76,7 +80,7 @@ class ConnectorInfo:
     name: str
     config: Mapping[str, str]
     tasks: Sequence[int]
-    type: Literal["source", "sink", "unknown"]
+    type: ConnectorType
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +90,7 @@ class ConnectorState:
     name: str
     connector: ConnectorStatus
     tasks: Sequence[TaskStatus]
-    type: Literal["source", "sink", "unknown"]
+    type: ConnectorType
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +128,9 @@ class Herder(Protocol):
     def health(self) -> Health:
         """Whether the worker works; the message says what it is busy with."""
 
+    def busy_with(self) -> str:
+        """What takes longest at this moment, or was done last: a sentence for who waited in vain. May be empty."""
+
     def connectors(self) -> list[str]:
         """The names of all connectors, sorted."""
 
@@ -137,7 +144,7 @@ class Herder(Protocol):
         """The configurations of its tasks, by number. Raises NotFoundError."""
 
     def active_topics(self, name: str) -> list[str]:
-        """The topics that it used (KIP-558). Raises NotFoundError, ForbiddenError where topics are not tracked."""
+        """The topics that it used (KIP-558), none for an unknown one. ForbiddenError where topics are not tracked."""
 
     def reset_active_topics(self, name: str) -> None:
         """Forget them. Raises as `active_topics` does."""

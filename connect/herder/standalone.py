@@ -1,4 +1,4 @@
-"""The herder of standalone mode: connectors from files, all on this worker, configurations and states in memory.
+"""The herder of standalone mode: all connectors on this worker, configurations and states in memory.
 
 Each change of a connector (its configuration, a pause, a restart) is one piece of work; those of one connector are
 done one after another, those of different connectors side by side, so that one that hangs keeps nobody else waiting.
@@ -8,158 +8,251 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
-from connect.errors import ConfigError, ConnectError
-from connect.herder.herder import TargetState
+from connect.errors import ConnectError
+from connect.herder import checks
+from connect.herder import offsets as changes
+from connect.herder.herder import (
+    AlreadyExistsError,
+    Change,
+    ConnectorInfo,
+    ConnectorState,
+    Health,
+    NotFoundError,
+    OffsetEntry,
+    TargetState,
+)
+from connect.herder.overrides import load_policy
+from connect.herder.plugin_settings import plugin_settings
+from connect.herder.restarts import RestartPlan, plan_restart
+from connect.herder.stages import Stages
+from connect.herder.turns import Turns
+from connect.herder.views import as_written, connector_info, connector_plugin, connector_state, tasks_max
 from connect.herder.worker import Worker, secrets_of
-from connect.plugins import PluginKind, PluginRef
+from connect.kafka.cluster import cluster_id
+from connect.plugins import PluginKind
 from connect.settings.definition import Config
 from connect.settings.resolver import Resolver
-from connect.storage import ConnectorStatus, OffsetStore, State, TaskStatus
+from connect.storage import ConnectorStatus, OffsetStore, State
+from connect.telemetry.levels import levels
 from connect.worker.hosts import ConnectorCallError
 
 log = logging.getLogger("connect.herder")
 
-_AT_ONCE = 8
+_AT_ONCE = 32
+_ASKS_AT_ONCE = 16
+
+T = TypeVar("T")
 
 
 @dataclass(slots=True)
 class _Wish:
-    """A connector as its user wants it."""
+    """A connector as its user wants it; `tasks` are the configurations that it cut its work into."""
 
     config: dict[str, str]
     target: TargetState
-    turn: threading.Lock = field(default_factory=threading.Lock)
-    deleted: bool = False
+    tasks: list[dict[str, str]] = field(default_factory=list)
 
 
 class StandaloneHerder:
-    """Turns wishes into running connectors. Safe to use from many threads.
+    """Turns wishes into running connectors: a `connect.herder.herder.Herder`. Safe to use from many threads.
 
     Args:
         raw, config, resolver, offsets: see `Worker`.
+
+    Raises:
+        ConnectError: the policy for client overrides cannot be loaded.
     """
 
     def __init__(self, raw: Mapping[str, str], config: Config, resolver: Resolver, offsets: OffsetStore) -> None:
         self.worker = Worker(raw, config, resolver, offsets, listener=self)
+        self._policy = load_policy(self.worker.plugins, raw)
         self._wishes: dict[str, _Wish] = {}
         self._lock = threading.Lock()
-        self._work = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="herder")
-        self._closing = threading.Event()
+        self._turns = Turns(_AT_ONCE)
+        self._asks = ThreadPoolExecutor(_ASKS_AT_ONCE, thread_name_prefix="ask")
+        self._stages = Stages()
+        self._cluster_id: str | None = None
+        self._started = False
+        self._closing = False
 
     def start(self) -> None:
         """Begin. Call it from the main thread."""
         self.worker.start()
+        self._started = True
 
     def stop(self) -> None:
-        """Stop every connector and the worker. Tasks and connectors together get the graceful time (P11)."""
-        self._closing.set()
-        deadline = time.monotonic() + self.worker.graceful
+        """Stop every connector and the worker."""
+        self._closing = True
+        self._asks.shutdown(wait=False, cancel_futures=True)
         self.worker.tasks.stop(self.worker.tasks.all(), self.worker.graceful)
-        self.worker.connectors.stop_all(deadline)
-        self.worker.hosts.close()  # work that waits for a connector ends with it
-        self._work.shutdown(cancel_futures=True)
+        for name in list(self._wishes):
+            try:
+                self.worker.connectors.stop(name)
+            except ConnectError as error:
+                log.warning("%s", error, extra={"about": name})
+        self._turns.close()
         self.worker.stop()
 
-    # Wishes.
+    # Reads.
 
-    def put_connector(self, name: str, config: Mapping[str, str], target: TargetState | None = None) -> Future[None]:
-        """Create a connector, or give it another configuration. The future ends when it is started, or FAILED."""
-        with self._lock:
-            wish = self._wishes.get(name)
-            if wish is None:
-                wish = self._wishes[name] = _Wish(dict(config), target or TargetState.STARTED)
-            else:
-                wish.config = dict(config)
-                wish.target = target or wish.target
-        return self._submit(name, self._apply)
+    def kafka_cluster_id(self) -> str | None:
+        if self._cluster_id is None:
+            try:
+                self._cluster_id = cluster_id(self.worker.raw)
+            except ConnectError as error:
+                log.warning("%s", error)
+        return self._cluster_id
 
-    def delete_connector(self, name: str) -> Future[None]:
-        """Stop and forget a connector. Its offsets stay."""
-        wish = self._wish(name)
-        wish.deleted = True
-        return self._submit(name, self._delete)
+    def health(self) -> Health:
+        if not self._started:
+            return Health("starting", "Worker is still starting up.")
+        return Health("healthy", "Worker has completed startup and is ready to handle requests.")
 
-    def pause(self, name: str) -> Future[None]:
-        """Let its tasks move nothing, but keep them."""
-        return self._aim(name, TargetState.PAUSED)
-
-    def resume(self, name: str) -> Future[None]:
-        """Let it go on after a pause or a stop."""
-        return self._aim(name, TargetState.STARTED)
-
-    def stop_connector(self, name: str) -> Future[None]:
-        """End its tasks, keep its configuration (KIP-875)."""
-        return self._aim(name, TargetState.STOPPED)
-
-    def restart_connector(self, name: str) -> Future[None]:
-        """Start the connector itself anew; its tasks run on unless it cuts the work in another way."""
-        self._wish(name)
-        return self._submit(name, self._apply)
-
-    def restart_task(self, name: str, number: int) -> Future[None]:
-        """Start one task anew, with the configuration that it had."""
-        if number not in self.worker.tasks.of(name):
-            raise ConnectError(f'Connector "{name}" has no task {number}.')
-        return self._submit(name, lambda name, wish: self._restart_task(name, wish, number))
-
-    # Views.
+    def busy_with(self) -> str:
+        return self._stages.describe()
 
     def connectors(self) -> list[str]:
-        """The names of all connectors."""
         with self._lock:
             return sorted(self._wishes)
 
-    def config(self, name: str) -> dict[str, str]:
-        """A connector's configuration, as it was written."""
-        return dict(self._wish(name).config)
+    def info(self, name: str) -> ConnectorInfo:
+        wish = self._wish(name)
+        return connector_info(self.worker.plugins, name, wish.config, len(wish.tasks))
 
-    def status(self, name: str) -> tuple[ConnectorStatus | None, list[TaskStatus]]:
-        """How a connector and its tasks are."""
-        self._wish(name)
-        return self.worker.statuses.connector(name), self.worker.statuses.tasks(name)
+    def status(self, name: str) -> ConnectorState:
+        wish = self._wish(name, "No status found for connector {}")
+        return connector_state(self.worker.plugins, self.worker.statuses, name, wish.config)
 
-    def offsets(self, name: str) -> list[tuple[Mapping[str, Any], Mapping[str, Any]]]:
-        """The stored offsets of a source connector."""
-        return self.worker.offsets.all(name)
+    def task_configs(self, name: str) -> list[dict[str, str]]:
+        wish = self._wish(name)
+        return as_written(wish.tasks, wish.config)
 
-    def validate(self, config: Mapping[str, str]) -> Any:
-        """Check a configuration; see `connect.pipeline.validation`. Raises `ConnectError` for providers that fail."""
-        resolved = self.worker.resolved(config)
-        try:
-            ref: PluginRef | None = self._plugin(resolved.values)
-        except ConnectError:
-            ref = None  # the validation says so itself
-        return self.worker.validate(ref, resolved)
+    def active_topics(self, name: str) -> list[str]:
+        return self.worker.topics.of(name)
+
+    def reset_active_topics(self, name: str) -> None:
+        self.worker.topics.reset(name)
+
+    # Changes.
+
+    def put_connector(
+        self, name: str, config: Mapping[str, str], target: TargetState | None = None, *, replace: bool = True
+    ) -> Future[Change]:
+        """See `Herder`. The future ends when the connector is started, or FAILED."""
+        return self._turn(name, lambda: self._put_checked(name, dict(config), target, replace=replace))
+
+    def run_checked(self, name: str, config: Mapping[str, str], target: TargetState) -> Future[Change]:
+        """Run a connector whose configuration was validated already."""
+        return self._turn(name, lambda: self._put_config(name, dict(config), target))
+
+    def patch_connector(self, name: str, patch: Mapping[str, str | None]) -> Future[ConnectorInfo]:
+        def change() -> ConnectorInfo:
+            merged = {**self._wish(name).config, **patch}
+            config = {key: value for key, value in merged.items() if value is not None}
+            return self._put_checked(name, config, None, replace=True).info
+
+        return self._turn(name, change)
+
+    def delete_connector(self, name: str) -> Future[None]:
+        return self._turn(name, lambda: self._delete(name))
+
+    def pause(self, name: str) -> Future[None]:
+        return self._aim(name, TargetState.PAUSED)
+
+    def resume(self, name: str) -> Future[None]:
+        return self._aim(name, TargetState.STARTED)
+
+    def stop_connector(self, name: str) -> Future[None]:
+        return self._aim(name, TargetState.STOPPED)
+
+    def restart_connector(
+        self, name: str, *, include_tasks: bool = False, only_failed: bool = False
+    ) -> Future[ConnectorState]:
+        """See `Herder`. The tasks run on that are not asked for, unless the connector cuts its work in another way."""
+        self._wish(name, "Unknown connector: {}")
+        plan = plan_restart(self.status(name), include_tasks=include_tasks, only_failed=only_failed)
+        if plan.connector:
+            self.worker.statuses.put(plan.state.connector)
+        for status in plan.state.tasks:
+            if status.task in plan.tasks:
+                self.worker.statuses.put(status)
+        work = self._follow_up(name, f"restarting connector {name}", lambda wish: self._restart(name, wish, plan))
+        if include_tasks or only_failed:
+            return _done(plan.state)
+        answer: Future[ConnectorState] = Future()
+        work.add_done_callback(lambda _: answer.set_result(plan.state))
+        return answer
+
+    def restart_task(self, name: str, number: int) -> Future[None]:
+        wish = self._wish(name, "Unknown connector: {}")
+        if number not in range(len(wish.tasks)):
+            raise NotFoundError(f"Unknown task: {name}-{number}")
+        return self._follow_up(
+            name, f"restarting task {name}-{number}", lambda wish: self._restart_task(name, wish, number)
+        )
+
+    # Offsets.
+
+    def offsets(self, name: str) -> Future[list[OffsetEntry]]:
+        config = self._wish(name).config
+        return self._asks.submit(changes.read_offsets, self.worker, name, config)
+
+    def alter_offsets(self, name: str, entries: Sequence[OffsetEntry]) -> Future[str]:
+        return self._change_offsets(name, lambda config: changes.alter_offsets(self.worker, name, config, entries))
+
+    def reset_offsets(self, name: str) -> Future[str]:
+        return self._change_offsets(name, lambda config: changes.reset_offsets(self.worker, name, config))
+
+    def _change_offsets(self, name: str, change: Callable[[Mapping[str, str]], str]) -> Future[str]:
+        def checked() -> str:
+            wish = self._wish(name)
+            changes.refuse_unless_stopped(name, wish.target, len(self.worker.tasks.of(name)))
+            with self._stages.enter(f"changing offsets of connector {name}"):
+                return change(wish.config)
+
+        return self._turn(name, checked)
+
+    # Plug-ins, loggers.
+
+    def validate(self, config: Mapping[str, str]) -> Future[dict[str, Any]]:
+        return self._asks.submit(checks.validate, self.worker, self._policy, config)
+
+    def plugin_settings(self, name: str, version: str | None = None) -> Future[list[dict[str, Any]]]:
+        return self._asks.submit(plugin_settings, self.worker, name, version)
+
+    def set_logger_level(self, namespace: str, level: str, *, cluster: bool = False) -> list[str]:
+        return levels.set(namespace, level)
 
     # The host's listener.
 
     def reconfigure(self, connector: str) -> None:
         """A connector wants its task configurations made anew."""
-        if not self._closing.is_set() and connector in self._wishes:
-            self._submit(connector, self._reconfigure)
+        if not self._closing and connector in self._wishes:
+            self._follow_up(
+                connector, f"reconfiguring connector {connector}", lambda wish: self._reconfigure(connector, wish)
+            )
 
     def connector_failed(self, connector: str, summary: str, trace: str) -> None:
         """A connector raised an error by itself, or its process is gone."""
-        if self._closing.is_set() or connector not in self._wishes:
+        if self._closing or connector not in self._wishes:
             return
         log.error("%s", summary, extra={"about": connector})
         self.worker.connectors.lost(connector)
-        self._put(connector, State.FAILED, trace)
+        self._put_state(connector, State.FAILED, trace)
 
     def connector_lost(self, connector: str) -> None:
         """The process that the connector shared is gone: start it in one of its own. Its tasks run on."""
-        if not self._closing.is_set() and self.worker.connectors.get(connector) is not None:
+        if not self._closing and self.worker.connectors.get(connector) is not None:
             self.worker.connectors.lost(connector)
-            self._submit(connector, self._revive)
+            self._follow_up(connector, f"starting connector {connector}", lambda wish: self._revive(connector, wish))
 
     def source_offsets(self, connector: str, partitions: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any] | None]:
         """Stored offsets, for a connector that asks."""
@@ -167,34 +260,61 @@ class StandaloneHerder:
 
     # The work, one piece at a time for each connector.
 
-    def _wish(self, name: str) -> _Wish:
+    def _wish(self, name: str, unknown: str = "Connector {} not found") -> _Wish:
         with self._lock:
             wish = self._wishes.get(name)
         if wish is None:
-            raise ConnectError(f'There is no connector "{name}".')
+            raise NotFoundError(unknown.format(name))
         return wish
 
-    def _aim(self, name: str, target: TargetState) -> Future[None]:
-        self._wish(name).target = target
-        return self._submit(name, self._follow)
+    def _turn(self, name: str, work: Callable[[], T]) -> Future[T]:
+        return self._turns.submit(name, work)
 
-    def _submit(self, name: str, work: Callable[[str, _Wish], None]) -> Future[None]:
-        wish = self._wish(name)
+    def _follow_up(self, name: str, what: str, work: Callable[[_Wish], None]) -> Future[None]:
+        """Do something for a connector that exists; what goes wrong makes it FAILED."""
 
         def run() -> None:
-            with wish.turn:
-                if self._closing.is_set():
-                    return
-                try:
-                    work(name, wish)
-                except Exception as error:
-                    if self._closing.is_set():
-                        return
-                    log.error("%s", error, extra={"about": name}, exc_info=not isinstance(error, ConnectError))
-                    trace = error.trace if isinstance(error, ConnectorCallError) else traceback.format_exc()
-                    self._put(name, State.FAILED, trace)
+            with self._lock:
+                wish = self._wishes.get(name)
+            if wish is not None and not self._closing:
+                self._or_fail(name, what, lambda: work(wish))
 
-        return self._work.submit(run)
+        return self._turn(name, run)
+
+    def _or_fail(self, name: str, what: str, work: Callable[[], None]) -> None:
+        try:
+            with self._stages.enter(what):
+                work()
+        except Exception as error:
+            if self._closing:
+                return
+            log.error("%s", error, extra={"about": name}, exc_info=not isinstance(error, ConnectError))
+            trace = error.trace if isinstance(error, ConnectorCallError) else traceback.format_exc()
+            self._put_state(name, State.FAILED, trace)
+
+    def _aim(self, name: str, target: TargetState) -> Future[None]:
+        self._wish(name, "Unknown connector {}").target = target
+        self._follow_up(name, f"making connector {name} {target.value}", lambda wish: self._follow(name, wish))
+        return _done(None)
+
+    def _put_checked(self, name: str, config: dict[str, str], target: TargetState | None, *, replace: bool) -> Change:
+        with self._stages.enter(f"validating the configuration of connector {name}"):
+            checks.refuse_if_wrong(name, config, checks.validate(self.worker, self._policy, config))
+        if not replace and name in self._wishes:
+            raise AlreadyExistsError(f"Connector {name} already exists")
+        return self._put_config(name, config, target)
+
+    def _put_config(self, name: str, config: dict[str, str], target: TargetState | None) -> Change:
+        with self._lock:
+            wish = self._wishes.get(name)
+            created = wish is None
+            if wish is None:
+                wish = self._wishes[name] = _Wish(config, target or TargetState.STARTED)
+            else:
+                wish.config = config
+                wish.target = target or wish.target
+        self._or_fail(name, f"starting connector {name}", lambda: self._apply(name, wish))
+        return Change(created, self.info(name))
 
     def _apply(self, name: str, wish: _Wish) -> None:
         """Start the connector with its configuration, and its tasks as they follow from it."""
@@ -202,27 +322,37 @@ class StandaloneHerder:
         self._run_tasks(name, wish, anew=True)
 
     def _start(self, name: str, wish: _Wish) -> None:
-        resolved = self.worker.resolved(wish.config)
-        ref = self._plugin(resolved.values)
-        self.worker.connectors.start(name, ref, resolved.values, secrets_of(resolved))
-        self._put(name, _STATES[wish.target])
+        if wish.target is TargetState.STOPPED:
+            self.worker.connectors.stop(name)
+        else:
+            resolved = self.worker.resolved(wish.config)
+            ref = connector_plugin(self.worker.plugins, resolved.values)
+            self.worker.connectors.start(name, ref, resolved.values, secrets_of(resolved))
+        self._put_state(name, _STATES[wish.target])
 
     def _revive(self, name: str, wish: _Wish) -> None:
         """Start the connector again; its tasks stay unless it cuts the work in another way now."""
         self._start(name, wish)
         self._run_tasks(name, wish, anew=False)
 
+    def _restart(self, name: str, wish: _Wish, plan: RestartPlan) -> None:
+        if plan.connector:
+            self._revive(name, wish)
+        for number in plan.tasks:
+            if number in self.worker.tasks.of(name):
+                self._restart_task(name, wish, number)
+
     def _follow(self, name: str, wish: _Wish) -> None:
         """Do what the target state says."""
         if wish.target is TargetState.STOPPED:
             self._stop_tasks(name)
-        elif self.worker.connectors.get(name) is None:
+            wish.tasks = []
+            self.worker.connectors.stop(name)
+        elif self.worker.connectors.get(name) is None or not self.worker.tasks.of(name):
             self._apply(name, wish)
-        elif self.worker.tasks.of(name):
-            self.worker.tasks.pause(name, paused=wish.target is TargetState.PAUSED)
         else:
-            self._run_tasks(name, wish, anew=True)
-        self._put(name, _STATES[wish.target])
+            self.worker.tasks.pause(name, paused=wish.target is TargetState.PAUSED)
+        self._put_state(name, _STATES[wish.target])
 
     def _reconfigure(self, name: str, wish: _Wish) -> None:
         if self.worker.connectors.get(name) is not None:
@@ -232,10 +362,11 @@ class StandaloneHerder:
         """Run the tasks that the connector wants: all of them anew, or only when it cuts the work in another way."""
         if wish.target is TargetState.STOPPED:
             self._stop_tasks(name)
+            wish.tasks = []
             return
         started = self.worker.connectors.get(name)
         assert started is not None
-        limit = _tasks_max(started.config)
+        limit = tasks_max(started.config)
         configs = self.worker.connectors.task_configs(name, limit)
         if len(configs) > limit and (started.config.get("tasks.max.enforce") or "true").lower() != "false":
             raise ConnectError(
@@ -252,6 +383,7 @@ class StandaloneHerder:
         if same and not anew:
             return
         self._stop_tasks(name)
+        wish.tasks = [dict(spec.config) for spec in specs]
         for spec in specs:
             self.worker.tasks.start(spec, started.version)
 
@@ -262,7 +394,9 @@ class StandaloneHerder:
             self.worker.statuses.forget(name, number)
 
     def _restart_task(self, name: str, wish: _Wish, number: int) -> None:
-        task = self.worker.tasks.of(name)[number]
+        task = self.worker.tasks.of(name).get(number)
+        if task is None:
+            return
         self.worker.tasks.stop([(name, number)], self.worker.graceful)
         # As it was: its connector need not run for that.
         spec = msgspec.structs.replace(
@@ -272,24 +406,21 @@ class StandaloneHerder:
         )
         self.worker.tasks.start(spec, task.version)
 
-    def _delete(self, name: str, wish: _Wish) -> None:
+    def _delete(self, name: str) -> None:
+        self._wish(name)
         self._stop_tasks(name)
         try:
             self.worker.connectors.stop(name)
+        except ConnectError as error:
+            log.warning("%s", error, extra={"about": name})
         finally:
             with self._lock:
                 self._wishes.pop(name, None)
             self.worker.hosts.forget(name)
             self.worker.statuses.forget(name)
+            self.worker.topics.forget(name)
 
-    def _plugin(self, config: Mapping[str, str]) -> PluginRef:
-        name = config.get("connector.class")
-        if not name:
-            raise ConfigError("connector.class", "is missing. Name the connector's class.")
-        version = config.get("connector.plugin.version")
-        return self.worker.plugins.find((PluginKind.SOURCE, PluginKind.SINK), name, version)
-
-    def _put(self, name: str, state: State, trace: str | None = None) -> None:
+    def _put_state(self, name: str, state: State, trace: str | None = None) -> None:
         started = self.worker.connectors.get(name)
         version = started.version if started is not None else None
         self.worker.statuses.put(ConnectorStatus(name, state, self.worker.id, trace, 0, version))
@@ -302,8 +433,7 @@ _STATES = {
 }
 
 
-def _tasks_max(config: Mapping[str, str]) -> int:
-    try:
-        return max(1, int(config.get("tasks.max", "1")))
-    except ValueError:
-        raise ConfigError("tasks.max", f'"{config["tasks.max"]}" is not a whole number.') from None
+def _done(result: T) -> Future[T]:
+    done: Future[T] = Future()
+    done.set_result(result)
+    return done

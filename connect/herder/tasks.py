@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from connect.errors import ConnectError
+from connect.herder.topics import ActiveTopics
 from connect.storage import MemoryStatusStore, OffsetStore, State, TaskStatus
 from connect.telemetry.metrics import Registry
 from connect.worker import messages
@@ -46,6 +47,7 @@ class Tasks:
         supervisor: makes the processes.
         offsets: of sources.
         statuses: where states go.
+        topics: that connectors use.
         metrics: into which the tasks' own are merged.
         worker_id: for statuses.
         generation: of the group, now.
@@ -58,6 +60,7 @@ class Tasks:
         supervisor: Supervisor,
         offsets: OffsetStore,
         statuses: MemoryStatusStore,
+        topics: ActiveTopics,
         metrics: Registry,
         worker_id: str,
         generation: Callable[[], int],
@@ -66,6 +69,7 @@ class Tasks:
         self._supervisor = supervisor
         self._offsets = offsets
         self._statuses = statuses
+        self._topics = topics
         self._metrics = metrics
         self._worker_id = worker_id
         self._generation = generation
@@ -141,6 +145,8 @@ class Tasks:
                     running.progress = message
                     running.progress_at = time.monotonic()
                     self._metrics.merge(task.id, message.metrics)
+            case messages.UsedTopics(topics):
+                self._topics.add(task.spec.connector, topics)
             case messages.AskOffsets():
                 self._storing.submit(self._answer, task, message)
             case messages.StoreOffsets():

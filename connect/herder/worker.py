@@ -10,6 +10,7 @@ from typing import Any
 
 from connect.herder.connectors import Connectors
 from connect.herder.tasks import Tasks
+from connect.herder.topics import ActiveTopics
 from connect.kafka.groups import remove_member
 from connect.plugins import PluginRef, Plugins
 from connect.settings.definition import Config
@@ -53,6 +54,7 @@ class Worker:
         self.offsets = offsets
         self.id = f"{socket.gethostname()}:{_rest_port(raw)}"
         self.statuses = MemoryStatusStore()
+        self.topics = ActiveTopics(config)
         self.metrics = Registry()
         self.plugin_path: list[str] = [str(Path(folder).absolute()) for folder in config["plugin.path"] or []]
         self.plugins = Plugins.discover(self.plugin_path)
@@ -64,6 +66,7 @@ class Worker:
             self.supervisor,
             offsets,
             self.statuses,
+            self.topics,
             self.metrics,
             self.id,
             generation,

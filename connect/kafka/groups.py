@@ -1,15 +1,138 @@
-"""Consumer groups: taking out the member that a killed task left behind.
+"""Consumer groups of sink connectors: their committed offsets, and the members that killed tasks left behind.
 
 Until its session ends (45 s by default) such a member holds its partitions, and no successor gets them.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from typing import Any
 
+from connect.data.record import TopicPartition
 from connect.errors import ConnectError
 from connect.kafka.client_settings import task_client_settings
+
+log = logging.getLogger("connect.kafka")
+
+_TIMEOUT_S = 20.0
+
+
+class GroupInUseError(ConnectError):
+    """The group has members; its offsets cannot be changed by others."""
+
+
+def group_of(worker: Mapping[str, str], connector: Mapping[str, str]) -> str:
+    """The group that a sink connector's tasks consume in."""
+    return str(task_client_settings("consumer", worker, connector).librdkafka["group.id"])
+
+
+def committed_offsets(worker: Mapping[str, str], connector: Mapping[str, str]) -> dict[TopicPartition, int]:
+    """What the group of a sink connector has committed; empty where there is no such group.
+
+    Raises:
+        ConnectError: the broker refuses, or none answers.
+    """
+    from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException
+
+    group = group_of(worker, connector)
+    try:
+        asked = _admin(worker, connector).list_consumer_group_offsets(
+            [ConsumerGroupTopicPartitions(group)], request_timeout=_TIMEOUT_S
+        )
+        found = asked[group].result()
+    except KafkaException as error:
+        raise ConnectError(f"Group {group}: {error.args[0].str()}") from error
+    return {TopicPartition(p.topic, p.partition): p.offset for p in found.topic_partitions if p.offset >= 0}
+
+
+def alter_offsets(
+    worker: Mapping[str, str], connector: Mapping[str, str], offsets: Mapping[TopicPartition, int | None]
+) -> None:
+    """Commit offsets in place of a sink connector's group, which must have no members. None forgets one.
+
+    Raises:
+        GroupInUseError: it has members.
+        ConnectError: the broker refuses: there is no such partition, for example.
+    """
+    group = group_of(worker, connector)
+    if new := {place: offset for place, offset in offsets.items() if offset is not None}:
+        _commit(worker, connector, group, new)
+    if gone := [place for place, offset in offsets.items() if offset is None]:
+        _forget(worker, connector, group, gone)
+
+
+def delete_group(worker: Mapping[str, str], connector: Mapping[str, str]) -> None:
+    """Forget a sink connector's group with all its offsets. One that does not exist is no error. Raises as above."""
+    from confluent_kafka import KafkaError, KafkaException
+
+    group = group_of(worker, connector)
+    try:
+        _admin(worker, connector).delete_consumer_groups([group], request_timeout=_TIMEOUT_S)[group].result()
+    except KafkaException as error:
+        code = error.args[0].code()
+        if code == KafkaError.NON_EMPTY_GROUP:
+            raise GroupInUseError(f"Group {group} has members.") from error
+        if code != KafkaError.GROUP_ID_NOT_FOUND:
+            raise ConnectError(f"Group {group}: {error.args[0].str()}") from error
+
+
+def _commit(
+    worker: Mapping[str, str], connector: Mapping[str, str], group: str, offsets: Mapping[TopicPartition, int]
+) -> None:
+    from confluent_kafka import ConsumerGroupTopicPartitions, KafkaError, KafkaException
+    from confluent_kafka import TopicPartition as Place
+
+    places = [Place(place.topic, place.partition, offset) for place, offset in offsets.items()]
+    try:
+        asked = _admin(worker, connector).alter_consumer_group_offsets(
+            [ConsumerGroupTopicPartitions(group, places)], request_timeout=_TIMEOUT_S
+        )
+        errors = [place.error for place in asked[group].result().topic_partitions if place.error is not None]
+    except KafkaException as error:
+        errors = [error.args[0]]
+    if not errors:
+        return
+    if errors[0].code() in (KafkaError.UNKNOWN_MEMBER_ID, KafkaError.NON_EMPTY_GROUP):
+        raise GroupInUseError(f"Group {group} has members.")
+    raise ConnectError(f"Group {group}: {errors[0].str()}")
+
+
+def _forget(worker: Mapping[str, str], connector: Mapping[str, str], group: str, places: list[TopicPartition]) -> None:
+    from kafka import KafkaAdminClient
+    from kafka import TopicPartition as Place
+    from kafka.errors import (
+        GroupIdNotFoundError,
+        GroupSubscribedToTopicError,
+        KafkaError,
+        NoError,
+        NonEmptyGroupError,
+        UnknownTopicOrPartitionError,
+    )
+
+    admin = KafkaAdminClient(**_settings(worker, connector))
+    try:
+        answers = admin.delete_group_offsets(group, [Place(place.topic, place.partition) for place in places])
+    except GroupIdNotFoundError:
+        return
+    except (NonEmptyGroupError, GroupSubscribedToTopicError) as error:
+        raise GroupInUseError(f"Group {group} has members.") from error
+    except KafkaError as error:
+        raise ConnectError(f"Group {group}: {error}") from error
+    finally:
+        admin.close()
+    for answer in answers.values():
+        if answer is GroupSubscribedToTopicError:
+            raise GroupInUseError(f"Group {group} has members.")
+        if answer not in (NoError, UnknownTopicOrPartitionError):
+            raise ConnectError(f"Group {group}: {answer.__name__}")
+
+
+def _admin(worker: Mapping[str, str], connector: Mapping[str, str]) -> Any:
+    from confluent_kafka.admin import AdminClient
+
+    settings: dict[str, Any] = {**task_client_settings("admin", worker, connector).librdkafka, "logger": log}
+    return AdminClient(settings)
 
 
 def remove_member(worker: Mapping[str, str], connector: Mapping[str, str], group: str, member: str) -> None:

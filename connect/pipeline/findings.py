@@ -203,5 +203,13 @@ class Findings:
         )
 
 
+def definitions(*declared: Definition) -> list[KeyDefinition]:
+    """What may be written, for all of these settings in order. A key that several have is the first one's."""
+    found = Findings({}, ())
+    for definition in declared:
+        found.declare(definition, ())
+    return [entry.definition for entry in found.result("", None).entries if entry.definition is not None]
+
+
 def _nothing(key: str) -> KeyValue:
     return KeyValue(key, None, [], [], True)

@@ -71,6 +71,11 @@ _OTHERS = [
         f"{_POLICY}.PrincipalConnectorClientConfigOverridePolicy",
         "connect.api.policy:PrincipalOverrides",
     ),
+    (
+        PluginKind.OVERRIDE_POLICY,
+        f"{_POLICY}.AllowlistConnectorClientConfigOverridePolicy",
+        "connect.api.policy:AllowlistOverrides",
+    ),
 ]
 
 

@@ -113,12 +113,27 @@ class Host:
             made.stop()
 
     def _alter_offsets(
-        self, connector: str, target: str, folder: str | None, config: dict[str, str], offsets: Any
+        self, connector: str, target: str, folder: str | None, config: dict[str, str], offsets: list[tuple[Any, Any]]
     ) -> bool:
+        """`offsets` are pairs: of a source partition, or topic and partition, and its offset."""
+        from connect.data.record import TopicPartition
         from connect.worker.loading import load_class
 
-        made = load_class(target, folder)()
-        return bool(made.alter_offsets(config, offsets))
+        made: Any = load_class(target, folder)()
+        changes = {
+            frozenset(place.items()) if isinstance(place, dict) else TopicPartition(*place): offset
+            for place, offset in offsets
+        }
+        return bool(made.alter_offsets(config, changes))
+
+    def _settings(self, connector: str, target: str, folder: str | None, kind: str) -> Any:
+        from connect.pipeline.findings import definitions
+        from connect.settings.connector_keys import SINK, SOURCE
+        from connect.worker.loading import load_class
+
+        declared = load_class(target, folder).settings
+        common = {"source": [SOURCE], "sink": [SINK]}.get(kind, [])
+        return msgspec.to_builtins(definitions(declared, *common))
 
     # The pipe.
 

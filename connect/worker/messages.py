@@ -164,6 +164,12 @@ class Progress(Message, frozen=True):
     metrics: list[Sample]
 
 
+class UsedTopics(Message, frozen=True):
+    """The task reads from, or writes to, topics that it did not use before (KIP-558)."""
+
+    topics: list[str]
+
+
 class Log(Message, frozen=True):
     """A log record of the task's process."""
 
@@ -224,6 +230,7 @@ AnyMessage = (
     | StoreOffsets
     | Membership
     | Progress
+    | UsedTopics
     | Log
     | Call
     | Answer

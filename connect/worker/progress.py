@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+from connect.data.column import Column
 from connect.telemetry.metrics import Registry
 from connect.worker.control import Control
-from connect.worker.messages import Progress
+from connect.worker.messages import Progress, UsedTopics
 
 _EVERY_S = 1.0
 
@@ -31,6 +32,16 @@ class ProgressReport:
         self._registry = registry
         self._measure = measure
         self._due = 0.0
+        self._topics: set[str] = set()
+
+    def used(self, topics: Column[str]) -> None:
+        """Records of these topics were read or written: tell the worker of those that are new."""
+        if not len(topics):
+            return
+        new = ({topics[0]} if topics.constant else set(topics)) - self._topics
+        if new:
+            self._topics |= new
+            self._control.send(UsedTopics(sorted(new)))
 
     def tell_if_due(self) -> None:
         """Tell the worker, at most once a second."""

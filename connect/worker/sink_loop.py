@@ -145,6 +145,7 @@ class SinkLoop:
         if batch is not None:
             self._after = self.consumer.positions()
             self._report.read += len(batch)
+            self._report.used(batch.topics)
             batch = self._chain.run(batch)
             self._control.proceed()  # retries in the chain may have outlasted the lease
             self._deliver(batch)

@@ -127,6 +127,7 @@ class SourceLoop:
         self._report.read += len(batch)
         encoded = self._chain.run(batch)
         self._control.proceed()  # the poll, and retries in the chain, may have outlasted the lease
+        self._report.used(encoded.topics)
         if not self._task.acknowledges_records:
             producer.send(encoded, _positions(batch))
         else:

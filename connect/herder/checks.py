@@ -1,0 +1,96 @@
+"""Whether a configuration may become a connector: its validation, in the plug-in's own process, and the client policy.
+
+A validation is the builtins of `connect.pipeline.findings.Validation`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from connect.api.policy import ClientConfigOverridePolicy
+from connect.errors import ConfigError, ConnectError
+from connect.herder.herder import BadRequestError
+from connect.herder.overrides import refused
+from connect.herder.views import connector_plugin
+from connect.herder.worker import Worker
+from connect.plugins import PluginRef
+from connect.settings.resolver import Resolved
+from connect.telemetry.redaction import redactor
+from connect.worker.hosts import ConnectorCallError
+
+_WHERE_ELSE = (
+    "You can also find the above list of errors at the endpoint `/connector-plugins/{connectorType}/config/validate`"
+)
+
+
+def validate(worker: Worker, policy: ClientConfigOverridePolicy, config: Mapping[str, str]) -> dict[str, Any]:
+    """Find everything that is wrong with a configuration. Does not fail, whatever a user wrote or a plug-in does."""
+    config = {key: value for key, value in config.items() if value is not None}
+    problems: list[tuple[str, str]] = []
+    try:
+        resolved = worker.resolved(config)
+    except ConfigError as error:
+        problems.append((error.key, error.message))
+        resolved = Resolved(config, frozenset(), None)
+    ref: PluginRef | None
+    try:
+        ref = connector_plugin(worker.plugins, resolved.values)
+    except (ConnectError, ValueError):
+        ref = None  # the validation says so itself
+    try:
+        found: dict[str, Any] = worker.validate(ref, resolved)
+    except ConnectorCallError as error:
+        found = _nothing_found(config)
+        problems.append(("connector.class", str(error)))
+    if found["kind"] is not None:
+        problems += refused(policy, config.get("name", ""), found["kind"], resolved.values)
+    _add(found, problems)
+    return found
+
+
+def errors(validation: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Every reason why the connector cannot be started: key and message, those of the worker's keys last."""
+    own = [(entry["value"]["name"], text) for entry in validation["entries"] for text in entry["value"]["errors"]]
+    return own + [(f"{key} (of the worker)", text) for key, text in validation["worker_errors"]]
+
+
+def refuse_if_wrong(name: str, config: Mapping[str, str | None], validation: Mapping[str, Any]) -> None:
+    """Raise BadRequestError with all errors, in the frame that Kafka Connect gives them."""
+    if not (config.get("connector.class") or "").strip():
+        raise BadRequestError(f'Connector config of "{name}" contains no connector type. Set connector.class.')
+    lines = [f"Invalid configuration {key}: {text}" for key, text in errors(validation)]
+    lines += [
+        f"Null value can not be supplied as the configuration value of {k}." for k, v in config.items() if v is None
+    ]
+    if lines:
+        count = f"Connector configuration is invalid and contains the following {len(lines)} error(s):"
+        raise BadRequestError("\n".join([count, *lines, _WHERE_ELSE]))
+
+
+def _nothing_found(config: Mapping[str, str]) -> dict[str, Any]:
+    return {
+        "connector_class": config.get("connector.class", ""),
+        "kind": None,
+        "entries": [],
+        "warnings": [],
+        "worker_errors": [],
+        "worker_warnings": [],
+    }
+
+
+def _add(validation: dict[str, Any], problems: Iterable[tuple[str, str]]) -> None:
+    entries = {entry["value"]["name"]: entry for entry in validation["entries"]}
+    for key, message in problems:
+        entry = entries.get(key)
+        if entry is None:
+            value: dict[str, Any] = {
+                "name": key,
+                "value": None,
+                "recommended_values": [],
+                "errors": [],
+                "visible": True,
+            }
+            entry = entries[key] = {"definition": None, "value": value}
+            validation["entries"].append(entry)
+        entry["value"]["errors"].append(redactor.redact(message))

@@ -1,0 +1,162 @@
+"""Reading and changing the offsets of a stopped connector, as users write them (KIP-875).
+
+A source's are in the worker's offset store, a sink's are those of its consumer group. The connector itself is asked
+first, in its host process: it may refuse, and may keep offsets of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from connect.data.record import TopicPartition
+from connect.errors import ConnectError
+from connect.herder.connectors import CALL_TIMEOUT_S
+from connect.herder.herder import BadRequestError, HerderError, OffsetEntry, TargetState
+from connect.herder.views import connector_plugin
+from connect.herder.worker import Worker
+from connect.kafka import groups
+from connect.plugins import PluginKind, PluginRef
+from connect.worker.hosts import ConnectorCallError
+
+TOPIC, PARTITION, OFFSET = "kafka_topic", "kafka_partition", "kafka_offset"
+
+
+def refuse_unless_stopped(name: str, target: TargetState, tasks: int) -> None:
+    """Raise BadRequestError for a connector that is not stopped, or whose tasks have not all ended."""
+    if target is not TargetState.STOPPED or tasks:
+        raise BadRequestError(
+            "Connectors must be in the STOPPED state before their offsets can be modified. This can be done for the"
+            f" specified connector by issuing a 'PUT' request to the '/connectors/{name}/stop' endpoint"
+        )
+
+
+def read_offsets(worker: Worker, name: str, config: Mapping[str, str]) -> list[OffsetEntry]:
+    """The offsets that a connector has stored or committed. Asks the broker for a sink's.
+
+    Args:
+        config: the connector's, as written.
+    """
+    resolved = {**worker.resolved(config).values, "name": name}
+    if connector_plugin(worker.plugins, resolved).kind is PluginKind.SOURCE:
+        return [OffsetEntry(partition, offset) for partition, offset in worker.offsets.all(name)]
+    committed = groups.committed_offsets(worker.raw, resolved)
+    return [_sink_entry(place, offset) for place, offset in sorted(committed.items())]
+
+
+def alter_offsets(worker: Worker, name: str, config: Mapping[str, str], entries: Sequence[OffsetEntry]) -> str:
+    """Change offsets; None forgets one. The connector must be stopped. Returns what to tell the user.
+
+    Raises:
+        BadRequestError: they are not of the right form, or the connector refuses them.
+        HerderError: they could not be changed.
+    """
+    resolved = {**worker.resolved(config).values, "name": name}
+    ref = connector_plugin(worker.plugins, resolved)
+    if ref.kind is PluginKind.SOURCE:
+        checked = _ask(worker, ref, name, resolved, [(dict(e.partition), e.offset) for e in entries])
+        worker.offsets.set(name, [(e.partition, e.offset) for e in entries])
+    else:
+        offsets = parse_sink_offsets(entries)
+        checked = _ask(worker, ref, name, resolved, [(list(place), offset) for place, offset in offsets.items()])
+        _change_group(name, "alter", lambda: groups.alter_offsets(worker.raw, resolved, offsets))
+    return _done("altered", checked)
+
+
+def reset_offsets(worker: Worker, name: str, config: Mapping[str, str]) -> str:
+    """Forget all offsets. The connector must be stopped. Returns and raises as `alter_offsets` does."""
+    resolved = {**worker.resolved(config).values, "name": name}
+    ref = connector_plugin(worker.plugins, resolved)
+    if ref.kind is PluginKind.SOURCE:
+        partitions = [partition for partition, _ in worker.offsets.all(name)]
+        checked = _ask(worker, ref, name, resolved, [(dict(partition), None) for partition in partitions])
+        worker.offsets.set(name, [(partition, None) for partition in partitions])
+    else:
+        places = groups.committed_offsets(worker.raw, resolved)
+        checked = _ask(worker, ref, name, resolved, [(list(place), None) for place in places])
+        _change_group(name, "reset", lambda: groups.delete_group(worker.raw, resolved))
+    return _done("reset", checked)
+
+
+def parse_sink_offsets(entries: Sequence[OffsetEntry]) -> dict[TopicPartition, int | None]:
+    """Offsets of Kafka from the form of KIP-875; numbers may be written as text. Raises BadRequestError."""
+    offsets: dict[TopicPartition, int | None] = {}
+    for entry in entries:
+        if TOPIC not in entry.partition or PARTITION not in entry.partition:
+            raise BadRequestError(
+                f"The partition for a sink connector offset must contain the keys '{TOPIC}' and '{PARTITION}'"
+            )
+        topic = entry.partition[TOPIC]
+        if topic is None:
+            raise BadRequestError("Kafka topic names must be valid strings and may not be null")
+        place = TopicPartition(str(topic), _whole("partition", "Partition", entry.partition[PARTITION]))
+        if entry.offset is None:
+            offsets[place] = None
+        elif OFFSET not in entry.offset:
+            raise BadRequestError(
+                f"The offset for a sink connector should either be null or contain the key '{OFFSET}'"
+            )
+        else:
+            offsets[place] = _whole("offset", "Offset", entry.offset[OFFSET])
+    return offsets
+
+
+def _whole(what: str, name: str, value: Any) -> int:
+    try:
+        if isinstance(value, bool):
+            raise ValueError
+        return int(str(value))
+    except ValueError:
+        shown = "null" if value is None else value
+        raise BadRequestError(
+            f"Failed to parse the following Kafka {what} value in the provided offsets: '{shown}'. {name} values for"
+            " sink connectors need to be integers."
+        ) from None
+
+
+def _sink_entry(place: TopicPartition, offset: int) -> OffsetEntry:
+    return OffsetEntry({PARTITION: place.partition, TOPIC: place.topic}, {OFFSET: offset})
+
+
+def _ask(worker: Worker, ref: PluginRef, name: str, config: Mapping[str, str], offsets: Sequence[Any]) -> bool:
+    """What the connector says to it: True when it knows about these offsets, False when it was not asked to."""
+    try:
+        return bool(
+            worker.hosts.call(
+                ref,
+                name,
+                "alter_offsets",
+                CALL_TIMEOUT_S,
+                target=ref.target,
+                folder=ref.folder,
+                config=dict(config),
+                offsets=offsets,
+            )
+        )
+    except ConnectorCallError as error:
+        raise BadRequestError(str(error)) from error
+
+
+def _change_group(name: str, what: str, change: Any) -> None:
+    try:
+        change()
+    except groups.GroupInUseError as error:
+        raise HerderError(
+            f"Failed to {what} consumer group offsets for connector {name} either because its tasks haven't stopped"
+            f" completely yet or the connector was resumed before the request to {what} its offsets could be"
+            " successfully completed. If the connector is in a stopped state, this operation can be safely retried. If"
+            " it doesn't eventually succeed, the Connect cluster may need to be restarted to get rid of the zombie sink"
+            " tasks."
+        ) from error
+    except ConnectError as error:
+        raise HerderError(f"Failed to {what} consumer group offsets for connector {name}: {error}") from error
+
+
+def _done(what: str, checked: bool) -> str:
+    if checked:
+        return f"The offsets for this connector have been {what} successfully"
+    return (
+        f"The Connect framework-managed offsets for this connector have been {what} successfully. However, if this"
+        f" connector manages offsets externally, they will need to be manually {what} in the system that the connector"
+        " uses."
+    )

@@ -1,0 +1,56 @@
+"""What may be written into a plug-in's configuration (KIP-769), asked of the plug-in in its host process."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from connect.errors import PluginNotFoundError
+from connect.herder.herder import BadRequestError, HerderError, NotFoundError
+from connect.herder.worker import Worker
+from connect.plugins import PluginKind, PluginRef
+from connect.worker.hosts import ConnectorCallError
+
+#: The kinds of plug-ins that the REST interface lists.
+LISTED = (
+    PluginKind.SINK,
+    PluginKind.SOURCE,
+    PluginKind.TRANSFORMATION,
+    PluginKind.PREDICATE,
+    PluginKind.CONVERTER,
+    PluginKind.HEADER_CONVERTER,
+)
+
+_TIMEOUT_S = 30.0
+
+
+def plugin_settings(worker: Worker, name: str, version: str | None = None) -> list[dict[str, Any]]:
+    """The definitions of a plug-in's settings, a connector's followed by those of all connectors of its kind.
+
+    Args:
+        name: as for `Plugins.find`.
+        version: which of it: a version, a range, None or "latest".
+
+    Raises:
+        NotFoundError: there is no such plug-in.
+        BadRequestError: it is not here in such a version, or there is no such range.
+        HerderError: it cannot be loaded.
+    """
+    ref = _find(worker, name, version)
+    try:
+        found: list[dict[str, Any]] = worker.hosts.call(
+            ref, "", "settings", _TIMEOUT_S, target=ref.target, folder=ref.folder, kind=ref.kind.value
+        )
+    except ConnectorCallError as error:
+        raise HerderError(f"Plug-in {ref.name} cannot be loaded: {error}") from error
+    return found
+
+
+def _find(worker: Worker, name: str, version: str | None) -> PluginRef:
+    try:
+        worker.plugins.find(LISTED, name)
+    except PluginNotFoundError as error:
+        raise NotFoundError(f"Unknown plugin {name}. {error}") from error
+    try:
+        return worker.plugins.find(LISTED, name, version)
+    except (PluginNotFoundError, ValueError) as error:
+        raise BadRequestError(str(error)) from error

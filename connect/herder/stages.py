@@ -1,0 +1,55 @@
+"""What a worker is busy with, for whoever waits for it in vain: a request that timed out says so (KIP-1017)."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+
+
+class Stages:
+    """What is being done at this moment. Safe to use from many threads."""
+
+    def __init__(self) -> None:
+        self._now: dict[int, tuple[str, float]] = {}
+        self._last: tuple[str, float, float] | None = None
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def enter(self, what: str) -> Iterator[None]:
+        """Inside, the worker is doing this: "starting connector orders"."""
+        began = time.time()
+        me = threading.get_ident()
+        with self._lock:
+            before = self._now.get(me)
+            self._now[me] = (what, began)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._last = (what, began, time.time())
+                if before is None:
+                    del self._now[me]
+                else:
+                    self._now[me] = before
+
+    def describe(self) -> str:
+        """One sentence about what takes longest; else about what was done last; empty before anything was."""
+        with self._lock:
+            now, last = list(self._now.values()), self._last
+        if now:
+            what, began = min(now, key=lambda stage: stage[1])
+            return f"The worker is currently {what}, which began at {_moment(began)}"
+        if last is None:
+            return ""
+        what, began, ended = last
+        return (
+            f"The last operation the worker completed was {what}, which began at {_moment(began)}"
+            f" and completed at {_moment(ended)}"
+        )
+
+
+def _moment(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,0 +1,62 @@
+"""What users see of a connector, put together from its configuration, its plug-in and its states."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from connect.errors import ConfigError, ConnectError
+from connect.herder.herder import ConnectorInfo, ConnectorState, ConnectorType, NotFoundError
+from connect.plugins import PluginKind, PluginRef, Plugins
+from connect.storage import MemoryStatusStore
+
+_VARIABLE = re.compile(r"\$\{[^}]*\}")
+
+
+def connector_plugin(plugins: Plugins, config: Mapping[str, str]) -> PluginRef:
+    """The plug-in that a configuration names. Raises ConfigError, PluginNotFoundError, ValueError for its version."""
+    name = (config.get("connector.class") or "").strip()
+    if not name:
+        raise ConfigError("connector.class", "is missing. Name the connector's class.")
+    version = config.get("connector.plugin.version")
+    return plugins.find((PluginKind.SOURCE, PluginKind.SINK), name, version)
+
+
+def connector_type(plugins: Plugins, config: Mapping[str, str]) -> ConnectorType:
+    """What a connector does, "unknown" where the plug-in is not here."""
+    try:
+        return "source" if connector_plugin(plugins, config).kind is PluginKind.SOURCE else "sink"
+    except (ConnectError, ValueError):
+        return "unknown"
+
+
+def connector_info(plugins: Plugins, name: str, config: Mapping[str, str], tasks: int) -> ConnectorInfo:
+    """A connector as its user made it."""
+    return ConnectorInfo(name, dict(config), range(tasks), connector_type(plugins, config))
+
+
+def connector_state(
+    plugins: Plugins, statuses: MemoryStatusStore, name: str, config: Mapping[str, str]
+) -> ConnectorState:
+    """How a connector and its tasks are. Raises NotFoundError while nothing is known."""
+    connector = statuses.connector(name)
+    if connector is None:
+        raise NotFoundError(f"No status found for connector {name}")
+    return ConnectorState(name, connector, statuses.tasks(name), connector_type(plugins, config))
+
+
+def as_written(configs: Sequence[Mapping[str, str]], connector: Mapping[str, str]) -> list[dict[str, str]]:
+    """Task configurations with the variables that the connector's configuration has under the same keys.
+
+    What config providers filled in for the connector is not for others to read, and is looked up anew by each task.
+    """
+    variables = {key: value for key, value in connector.items() if _VARIABLE.search(value)}
+    return [{key: variables.get(key, value) for key, value in config.items()} for config in configs]
+
+
+def tasks_max(config: Mapping[str, str]) -> int:
+    """Into how many tasks a connector may cut its work. Raises ConfigError."""
+    try:
+        return max(1, int(config.get("tasks.max") or "1"))
+    except ValueError:
+        raise ConfigError("tasks.max", f'"{config["tasks.max"]}" is not a whole number.') from None

@@ -1,0 +1,77 @@
+"""The levels of loggers, as the REST interface shows and changes them while the worker runs (KIP-495, KIP-976).
+
+Levels have Java's names. There is no TRACE here: it lets through what DEBUG does; OFF lets nothing through.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from typing import Final, NamedTuple
+
+ROOT: Final = "root"
+LEVELS: Final = {
+    "OFF": logging.CRITICAL + 10,
+    "FATAL": logging.CRITICAL,
+    "ERROR": logging.ERROR,
+    "WARN": logging.WARNING,
+    "INFO": logging.INFO,
+    "DEBUG": logging.DEBUG,
+    "TRACE": logging.DEBUG - 5,
+}
+
+
+class LoggerLevel(NamedTuple):
+    """The level that a logger has, its own or its parent's, and when it was changed: milliseconds since the epoch."""
+
+    level: str
+    last_modified: int | None
+
+
+class Levels:
+    """The loggers of this process. Safe to use from many threads."""
+
+    def __init__(self) -> None:
+        self._changed: dict[str, int] = {}
+        self._lock = threading.Lock()
+
+    def all(self) -> dict[str, LoggerLevel]:
+        """Every logger that has a level of its own, by name, the root first."""
+        with self._lock:
+            known = list(logging.root.manager.loggerDict.items())
+            own = [name for name, logger in known if isinstance(logger, logging.Logger) and logger.level]
+            return {name: self._of(name) for name in [ROOT, *sorted(own)]}
+
+    def get(self, name: str) -> LoggerLevel | None:
+        """The level of a logger, None when nothing of this name was ever logged or set."""
+        with self._lock:
+            return self._of(name) if name == ROOT or name in logging.root.manager.loggerDict else None
+
+    def set(self, name: str, level: str) -> list[str]:
+        """Set the level of a logger and of those below it. Returns the names of all that were changed.
+
+        Raises:
+            ValueError: there is no such level.
+        """
+        number = LEVELS.get(level.upper())
+        if number is None:
+            raise ValueError(f"invalid log level '{level}'.")
+        with self._lock:
+            known = list(logging.root.manager.loggerDict)
+            below = known if name == ROOT else [other for other in known if other.startswith(f"{name}.")]
+            changed = sorted({name, *below})
+            now = int(time.time() * 1000)
+            for one in changed:
+                logging.getLogger(None if one == ROOT else one).setLevel(number)
+                self._changed[one] = now
+        return changed
+
+    def _of(self, name: str) -> LoggerLevel:
+        number = logging.getLogger(None if name == ROOT else name).getEffectiveLevel()
+        level = next((word for word, least in LEVELS.items() if number >= least), "TRACE")
+        return LoggerLevel(level, self._changed.get(name))
+
+
+#: Those of this process.
+levels: Final = Levels()
