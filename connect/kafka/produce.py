@@ -11,9 +11,10 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from connect.data.batch import SourceBatch
+from connect.data.column import Column
 from connect.errors import ConnectError
 from connect.kafka.client_log import log as client_log
 
@@ -21,6 +22,14 @@ log = logging.getLogger("connect.kafka")
 
 _ROWS_PER_CALL = 5000
 _WAIT_S = 0.05
+#: How long a broker may take to create a topic that we asked it for: usually less than one second.
+_TOPIC_S = 10.0
+#: How long a task that is to stop may wait for an answer about a topic.
+_METADATA_S = 2.0
+
+
+#: What the client calls with an error or None, and its message.
+Report = Callable[[Any, Any], None]
 
 
 class DeliveryError(ConnectError):
@@ -59,8 +68,22 @@ class Delivery:
 
     def report(self, error: Any, message: Any) -> None:
         """Called by the client for each record, from within `poll`."""
-        if error is None or self._refused(DeliveryError(message.topic(), error.name(), error.str()), message):
-            self.waiting -= 1
+        self._settle(error, message)
+
+    def _settle(self, error: Any, message: Any) -> bool:
+        """Whether the record is acknowledged or given up."""
+        through = error is None or self._refused(DeliveryError(message.topic(), error.name(), error.str()), message)
+        self.waiting -= through
+        return through
+
+    def report_and_tell(self, tell: Report) -> Report:
+        """As `report`, for one record, and then `tell`; not of a record that fails the task."""
+
+        def report(error: Any, message: Any) -> None:
+            if self._settle(error, message):
+                tell(error, message)
+
+        return report
 
 
 class BatchProducer:
@@ -89,6 +112,7 @@ class BatchProducer:
         self._known_topics: set[str] = set()
         self._sent = 0
         self._problem: str | None = None
+        self._closed = False
         # The window is ours, so that a batch never meets a full queue half way through.
         limits = {"queue.buffering.max.kbytes": 2_000_000, "queue.buffering.max.messages": 0}
         self._producer = Producer({**settings, **limits, "error_cb": self._on_error, "logger": client_log})
@@ -103,15 +127,14 @@ class BatchProducer:
         """Records that are neither acknowledged nor refused."""
         return sum(delivery.waiting for delivery in self._under_way)
 
-    def send(
-        self, batch: SourceBatch, mark: Any, each: Callable[[int], Callable[[Any, Any], None]] | None = None
-    ) -> None:
+    def send(self, batch: SourceBatch, mark: Any, each: Callable[[int], Report] | None = None) -> None:
         """Hand a batch to the client; wait while too much is under way.
 
         Args:
             batch: keys and values are bytes, headers pairs of key and bytes or None.
             mark: given back by `acknowledged`.
-            each: gives, for a row, a callback for its delivery. Costs; for tasks that want `commit_record`.
+            each: gives, for a row, what is called when it is acknowledged, or with an error when it is given up. Costs;
+                for tasks that want `commit_record`.
 
         Raises:
             ConnectError: a topic does not exist and cannot be made.
@@ -129,8 +152,8 @@ class BatchProducer:
         self._bytes += size
         for topic, part in batch.by_topic().items():
             self._know(topic)
-            if not part.headers.constant or (len(part) and part.headers[0]):
-                self._send_with_headers(topic, part, delivery, each)
+            if _says_something(part.headers) or _says_something(part.timestamps):
+                self._send_singly(topic, part, delivery, each)
             else:
                 self._send_columns(topic, part, delivery, each)
         self._sent += len(batch)
@@ -164,6 +187,7 @@ class BatchProducer:
 
     def close(self) -> None:
         """Forget what is under way, and end the client."""
+        self._closed = True  # what is thrown away now was neither acknowledged nor given up
         self._producer.purge(in_queue=True, in_flight=True)
         self._under_way.clear()
         self._errors.clear()
@@ -175,7 +199,7 @@ class BatchProducer:
         messages = _messages(part)
         if each is not None:
             for row, message in enumerate(messages):
-                message["callback"] = _both(delivery.report, each(row))
+                message["callback"] = delivery.report_and_tell(self._while_open(each(row)))
         for start in range(0, len(messages), _ROWS_PER_CALL):
             chunk = messages if len(messages) <= _ROWS_PER_CALL else messages[start : start + _ROWS_PER_CALL]
             queued = (
@@ -184,29 +208,25 @@ class BatchProducer:
                 else self._producer.produce_batch(topic, chunk)
             )
             if queued != len(chunk):
-                self._refuse_unqueued(topic, chunk, delivery)
+                # Records that the client itself refused: larger than message.max.bytes, for example.
+                for message in chunk:
+                    if (error := message.get("_error")) is not None:
+                        message.get("callback", delivery.report)(error, _Unsent(topic))
 
-    def _refuse_unqueued(self, topic: str, chunk: list[dict[str, Any]], delivery: Delivery) -> None:
-        """Records that the client itself refused: larger than message.max.bytes, for example."""
-        for message in chunk:
-            error = message.get("_error")
-            if error is not None and self._refused(DeliveryError(topic, error.name(), error.str()), None):
-                delivery.waiting -= 1
-
-    def _send_with_headers(self, topic: str, part: SourceBatch, delivery: Delivery, each: Any) -> None:
+    def _send_singly(self, topic: str, part: SourceBatch, delivery: Delivery, each: Any) -> None:
+        """The client's call for batches takes neither headers nor timestamps."""
         from confluent_kafka import KafkaException
 
         headers: Any  # bytes by now: a list of pairs, or None
         columns = zip(part.values, part.keys, part.partitions, part.timestamps, part.headers, strict=True)
         for row, (value, key, partition, timestamp, headers) in enumerate(columns):
-            report = delivery.report if each is None else _both(delivery.report, each(row))
+            report = delivery.report if each is None else delivery.report_and_tell(self._while_open(each(row)))
             try:
                 self._producer.produce(
-                    topic, value, key, -1 if partition is None else partition, report, None, timestamp or 0, headers
+                    topic, value, key, -1 if partition is None else partition, report, None, timestamp or 0, headers or None
                 )
             except KafkaException as error:
-                if self._refused(DeliveryError(topic, error.args[0].name(), error.args[0].str()), None):
-                    delivery.waiting -= 1
+                report(error.args[0], _Unsent(topic))
 
     def _know(self, topic: str) -> None:
         """Make sure that a topic exists before records for it pile up; a broker that creates topics does so on this."""
@@ -214,11 +234,11 @@ class BatchProducer:
             return
         from confluent_kafka import KafkaError, KafkaException
 
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + _TOPIC_S
         while True:
             self._keep_going()
             try:
-                found = self._producer.list_topics(topic, timeout=5).topics[topic]
+                found = self._producer.list_topics(topic, timeout=_METADATA_S).topics[topic]
             except KafkaException as error:
                 if not error.args[0].retriable() and error.args[0].code() not in (
                     KafkaError._TRANSPORT,
@@ -227,7 +247,7 @@ class BatchProducer:
                 ):
                     raise DeliveryError(topic, error.args[0].name(), error.args[0].str()) from None
                 self._say(f"No broker answers: {error.args[0].str()}. Trying again; nothing is lost.")
-                deadline = time.monotonic() + 30
+                deadline = time.monotonic() + _TOPIC_S
                 continue
             if found.error is None and found.partitions:
                 self._known_topics.add(topic)
@@ -260,6 +280,8 @@ class BatchProducer:
 
     def _refused(self, error: DeliveryError, message: Any) -> bool:
         """Whether the record is given up."""
+        if self._closed:
+            return False
         # The client swallows what a callback raises: it is kept for `poll`.
         try:
             self._refused_by_user(error, message)
@@ -267,6 +289,9 @@ class BatchProducer:
             self._errors.append(raised)
             return False
         return True
+
+    def _while_open(self, tell: Report) -> Report:
+        return lambda error, message: None if self._closed else tell(error, message)
 
     def _on_error(self, error: Any) -> None:
         if error.fatal():
@@ -280,11 +305,20 @@ class BatchProducer:
             log.warning("%s", problem)
 
 
+class _Unsent(NamedTuple):
+    """Stands in for the client's message where the client did not even take the record."""
+
+    name: str
+
+    def topic(self) -> str:
+        return self.name
+
+
 def _messages(part: SourceBatch) -> list[dict[str, Any]]:
     """Columns as the client wants them: a dict a row, with only the entries that say something."""
     messages: list[dict[str, Any]] = [{"value": value} for value in part.values.to_list()]
-    for name, column in (("key", part.keys), ("partition", part.partitions), ("timestamp", part.timestamps)):
-        if column.constant and (not len(column) or column[0] is None):
+    for name, column in (("key", part.keys), ("partition", part.partitions)):
+        if column.constant and column[0] is None:
             continue
         for message, item in zip(messages, column, strict=True):
             if item is not None:
@@ -292,19 +326,15 @@ def _messages(part: SourceBatch) -> list[dict[str, Any]]:
     return messages
 
 
+def _says_something(column: Column[Any]) -> bool:
+    return not column.constant or bool(column[0])
+
+
 def _bytes(items: list[Any]) -> int:
     try:
         return sum(map(len, items))
     except TypeError:  # a null among them
         return sum(len(item) for item in items if item is not None)
-
-
-def _both(first: Callable[[Any, Any], None], second: Callable[[Any, Any], None]) -> Callable[[Any, Any], None]:
-    def report(error: Any, message: Any) -> None:
-        second(error, message)
-        first(error, message)
-
-    return report
 
 
 def _advice(topic: str, code: str) -> str:

@@ -128,7 +128,10 @@ class MemoryProducer:
         encoded = batch.records()
         for row, record in enumerate(self._records(batch)):
             self._waiting.append(
-                (_both(delivery.report, each(row) if each else None), *self._produce(record, encoded[row]))
+                (
+                    delivery.report_and_tell(each(row)) if each else delivery.report,
+                    *self._produce(record, encoded[row]),
+                )
             )
         self.sent += len(batch)
         self.poll()
@@ -172,12 +175,3 @@ class MemoryProducer:
             self._errors.append(raised)
             return False
         return True
-
-
-def _both(first: Callable[[Any, Any], None], second: Callable[[Any, Any], None] | None) -> Callable[[Any, Any], None]:
-    def report(error: Any, message: Any) -> None:
-        if second is not None:
-            second(error, message)
-        first(error, message)
-
-    return report

@@ -173,7 +173,7 @@ class FakeProducer:
     def __init__(self, refused: Callable[[DeliveryError, Any], None], calls: list[Any]) -> None:
         self.sent_rows: list[Any] = []
         self.at_once = True
-        self.pending: deque[tuple[Any, Callable[[Any, Any], None]]] = deque()
+        self.pending: deque[tuple[Any, Callable[[Any, Any], Any]]] = deque()
         self.closed = False
         self._under_way: deque[Delivery] = deque()
         self._refused_by_user = refused
@@ -194,12 +194,7 @@ class FakeProducer:
         self._under_way.append(delivery)
         for row, value in enumerate(batch.values):
             self.sent_rows.append(value)
-
-            def report(error: Any, message: Any, row: int = row) -> None:
-                if each is not None:
-                    each(row)(error, message)
-                delivery.report(error, message)
-
+            report = delivery.report if each is None else delivery.report_and_tell(each(row))
             self.pending.append((value, report))
         if self.at_once:
             self.acknowledge(len(self.pending))

@@ -1,0 +1,409 @@
+"""Producing batches to a real broker: Java's partitions and order, bounded memory, refusals that are told."""
+
+import logging
+import os
+import random
+import signal
+import subprocess
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import pytest
+
+from connect.data.batch import SourceBatch
+from connect.data.column import Plain
+from connect.data.values import Values
+from connect.jvm.jars import classpath
+from connect.jvm.java import find_java
+from connect.kafka.client_settings import client_settings
+from connect.kafka.produce import BatchProducer, DeliveryError
+
+PARTITIONS = """
+import org.apache.kafka.clients.producer.internals.BuiltInPartitioner;
+import java.util.*;
+public class Partitions {
+    public static void main(String[] args) {
+        int count = Integer.parseInt(args[0]);
+        Scanner lines = new Scanner(System.in);
+        while (lines.hasNextLine())
+            System.out.println(BuiltInPartitioner.partitionForKey(HexFormat.of().parseHex(lines.nextLine()), count));
+    }
+}
+"""
+
+
+class Enough(Exception):
+    """A test has seen enough of a wait."""
+
+
+def fail(error: DeliveryError, message: Any) -> None:
+    raise error
+
+
+@pytest.fixture
+def make_producer() -> Iterator[Callable[..., BatchProducer]]:
+    """Makes producers: `make_producer(broker, refused=..., keep_going=..., **java_settings)`."""
+    made: list[BatchProducer] = []
+
+    def make(
+        broker: Any,
+        refused: Callable[[DeliveryError, Any], None] = fail,
+        keep_going: Callable[[], None] = lambda: None,
+        java: dict[str, str] | None = None,
+    ) -> BatchProducer:
+        settings = client_settings("producer", {"bootstrap.servers": broker.bootstrap_servers, **(java or {})})
+        made.append(BatchProducer(settings.librdkafka, keep_going, refused))
+        return made[-1]
+
+    yield make
+    for producer in made:
+        producer.close()
+
+
+def batch(topic: str, values: Sequence[bytes | None], **columns: Any) -> SourceBatch:
+    return SourceBatch(topic, Values.raw(list(values)), **columns)
+
+
+def send_and_drain(producer: BatchProducer, records: SourceBatch, each: Any = None) -> None:
+    producer.send(records, "mark", each)
+    assert producer.drain(30)
+
+
+def numbers(first: int, count: int) -> list[bytes]:
+    return [b"%d" % number for number in range(first, first + count)]
+
+
+def test_keys_lie_in_the_partitions_that_java_puts_them_in(broker, new_topic, make_producer, tmp_path, seed, read):
+    chance = random.Random(seed)
+    keys = [b"", b"a", b"21", *(chance.randbytes(chance.randrange(1, 41)) for _ in range(1000))]
+    source = tmp_path / "Partitions.java"
+    source.write_text(PARTITIONS)
+    java = subprocess.run(
+        [str(find_java().path), "-cp", classpath("kafka-broker"), str(source), "7"],
+        input="\n".join(key.hex() for key in keys) + "\n",
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    expected = [int(line) for line in java.stdout.split()]
+
+    for headers in ([], [("h", b"v")]):  # these go through another method of the client
+        topic = new_topic(partitions=7)
+        producer = make_producer(broker)
+        columns = {"headers": Plain([headers] * len(keys))} if headers else {}
+        producer.send(batch(topic, numbers(0, len(keys)), keys=Values.raw(keys), **columns), None)
+        assert producer.drain(30)
+        found = {int(m.value()): m.partition() for m in read(broker.bootstrap_servers, topic, len(keys))}
+        assert [found[row] for row in range(len(keys))] == expected
+
+
+def test_everything_of_a_record_arrives(broker, new_topic, make_producer, read):
+    topic, other = new_topic(partitions=3), new_topic()
+    producer = make_producer(broker)
+    rows = [
+        (topic, b"v0", b"k0", 2, 1_600_000_000_000),
+        (topic, None, b"gone", 2, 1_600_000_000_001),
+        (other, b"elsewhere", None, None, None),
+        (topic, b"", b"", 2, 1_600_000_000_002),
+        (topic, b"v3", None, 2, 1_600_000_000_003),
+    ]
+    topics, values, keys, partitions, timestamps = map(list, zip(*rows, strict=True))
+    producer.send(
+        SourceBatch(
+            topics,
+            Values.raw(values),
+            keys=Values.raw(keys),
+            partitions=Plain(partitions),
+            timestamps=Plain(timestamps),
+        ),
+        "mark",
+    )
+    assert producer.drain(30)
+    assert producer.acknowledged() == ["mark"]
+    found = [
+        (m.topic(), m.value(), m.key(), m.partition(), m.timestamp()[1])
+        for m in read(broker.bootstrap_servers, topic, 4)
+    ]
+    assert found == [row for row in rows if row[0] == topic]
+    assert [m.value() for m in read(broker.bootstrap_servers, other, 1)] == [b"elsewhere"]
+
+
+def test_headers_arrive_in_order_with_nulls_and_repeated_names(broker, new_topic, make_producer, read):
+    topic = new_topic(partitions=2)
+    producer = make_producer(broker)
+    headers = [[("a", b"1"), ("a", b"2"), ("b", None), ("c", b"")], [], None, [("z", b"\xff")]]
+    producer.send(
+        batch(
+            topic,
+            [b"0", None, b"2", b"3"],
+            keys=Values.raw([b"k", b"k", b"k", None]),
+            partitions=Plain([1, 1, 1, 1]),
+            timestamps=Plain([5, 6, 7, None]),
+            headers=Plain(headers),
+        ),
+        None,
+    )
+    assert producer.drain(30)
+    found = read(broker.bootstrap_servers, topic, 4)
+    assert [(m.value(), m.key(), m.partition()) for m in found] == [
+        (b"0", b"k", 1),
+        (None, b"k", 1),
+        (b"2", b"k", 1),
+        (b"3", None, 1),
+    ]
+    assert [m.headers() or [] for m in found] == [row or [] for row in headers]
+    assert [m.timestamp()[1] for m in found][:3] == [5, 6, 7]
+    assert found[3].timestamp()[1] > 1_600_000_000_000
+
+
+@pytest.mark.promise("P1")
+def test_marks_come_back_in_order_and_once(broker, new_topic, make_producer):
+    topic = new_topic(partitions=4)
+    producer = make_producer(broker)
+    marks: list[int] = []
+    for count in range(50):
+        producer.send(batch(topic, numbers(count, count % 7)), count)
+        marks += producer.acknowledged()
+    assert producer.drain(30)
+    marks += producer.acknowledged()
+    assert marks == list(range(50))
+    assert producer.acknowledged() == []
+    assert producer.outstanding == 0
+    assert producer.sent == sum(count % 7 for count in range(50))
+
+
+def test_each_record_can_be_reported(broker, new_topic, make_producer):
+    topic = new_topic()
+    producer = make_producer(broker)
+    places: dict[int, tuple[str, int, int]] = {}
+
+    def each(row: int) -> Callable[[Any, Any], None]:
+        return lambda error, message: places.__setitem__(row, (message.topic(), message.partition(), message.offset()))
+
+    producer.send(batch(topic, numbers(0, 3)), None, each)
+    producer.send(batch(topic, numbers(3, 1), headers=Plain([[("h", b"v")]])), None, lambda row: each(row + 3))
+    assert producer.drain(30)
+    assert places == {row: (topic, 0, row) for row in range(4)}
+
+
+def test_an_error_in_a_report_reaches_the_task(broker, new_topic, make_producer):
+    producer = make_producer(broker)
+
+    def each(row: int) -> Callable[[Any, Any], None]:
+        def report(error: Any, message: Any) -> None:
+            raise OSError("the queue is gone")
+
+        return report
+
+    producer.send(batch(new_topic(), numbers(0, 3)), None, each)
+    with pytest.raises(OSError, match="the queue is gone"):
+        producer.drain(30)
+
+
+# Records that are too large.
+
+LIMITS: dict[str, tuple[dict[str, str], dict[str, str]]] = {
+    "the client's": ({}, {"max.request.size": "20000"}),
+    "the topic's": ({"max.message.bytes": "20000"}, {}),
+}
+
+
+@pytest.mark.promise("P1", "P5")
+@pytest.mark.parametrize("limit", LIMITS)
+@pytest.mark.parametrize("headers", [False, True], ids=["plain", "with headers"])
+def test_a_record_above_a_limit_is_refused_by_name_and_nothing_behind_it_counts(
+    broker, new_topic, make_producer, limit, headers
+):
+    of_topic, of_client = LIMITS[limit]
+    topic = new_topic(config=of_topic)
+    producer = make_producer(broker, java={"linger.ms": "0", **of_client})
+    columns: dict[str, Any] = {"headers": Plain([[("h", b"v")]])} if headers else {}
+    producer.send(batch(topic, [b"small"], **columns), "before")
+    assert producer.drain(30)
+    with pytest.raises(DeliveryError, match=r"max\.message\.bytes of the topic.*errors\.tolerance") as refusal:
+        send_and_drain(producer, batch(topic, [b"x" * 50_000], **columns))
+    assert topic in str(refusal.value)
+    assert "MSG_SIZE_TOO_LARGE" in str(refusal.value)
+    assert producer.acknowledged() == ["before"]
+
+
+@pytest.mark.promise("P1", "P5")
+@pytest.mark.parametrize("limit", LIMITS)
+@pytest.mark.parametrize("headers", [False, True], ids=["plain", "with headers"])
+def test_a_refused_record_that_is_given_up_costs_no_other(broker, new_topic, make_producer, limit, headers, read):
+    of_topic, of_client = LIMITS[limit]
+    topic = new_topic(config=of_topic)
+    refused: list[str] = []
+    producer = make_producer(broker, lambda error, message: refused.append(error.code), java=of_client)
+    values = [b"a", b"x" * 50_000, b"b"]
+    columns: dict[str, Any] = {"headers": Plain([[("h", b"v")]] * 3)} if headers else {}
+    reported: list[tuple[int, bool]] = []
+
+    def each(row: int) -> Callable[[Any, Any], None]:
+        return lambda error, message: reported.append((row, error is None))
+
+    for value in values:  # one request for each: a broker refuses what came in one as a whole
+        producer.send(batch(topic, [value], headers=columns["headers"].take([0])) if headers else batch(topic, [value]),
+                      value[:1], lambda row, value=value: each(values.index(value)))  # fmt: skip
+        assert producer.drain(30)
+    assert producer.acknowledged() == [b"a", b"x", b"b"]
+    assert [code.removeprefix("_") for code in refused] == ["MSG_SIZE_TOO_LARGE"]
+    assert [m.value() for m in read(broker.bootstrap_servers, topic, 2)] == [b"a", b"b"]
+    assert sorted(reported) == [(0, True), (1, False), (2, True)]
+
+
+@pytest.mark.promise("P2")
+@pytest.mark.parametrize("limit", LIMITS)
+def test_a_record_that_fails_the_task_is_not_reported_as_done(broker, new_topic, make_producer, limit):
+    of_topic, of_client = LIMITS[limit]
+    topic = new_topic(config=of_topic)
+    producer = make_producer(broker, java=of_client)
+    reported: list[int] = []
+    with pytest.raises(DeliveryError):
+        send_and_drain(producer, batch(topic, [b"x" * 50_000]), lambda row: lambda error, message: reported.append(row))
+    assert reported == []
+
+
+# Topics and brokers that are not there.
+
+
+@pytest.mark.promise("P9")
+def test_a_topic_that_nobody_may_create_is_named(strict_broker, make_producer):
+    producer = make_producer(strict_broker)
+    with pytest.raises(DeliveryError, match=r'Topic "not-there" .* does not exist.*kafka-topics --create'):
+        producer.send(batch("not-there", [b"x"]), None)
+
+
+def test_a_topic_that_is_made_while_we_wait_for_it_is_used(strict_broker, new_topic, make_producer, read):
+    topic = "made-later"
+    waited = []
+
+    def keep_going() -> None:
+        waited.append(1)
+        if len(waited) == 3:
+            new_topic(on=strict_broker, name=topic)
+
+    producer = make_producer(strict_broker, keep_going=keep_going)
+    producer.send(batch(topic, [b"x"]), None)
+    assert producer.drain(30)
+    assert [m.value() for m in read(strict_broker.bootstrap_servers, topic, 1)] == [b"x"]
+
+
+def test_a_name_that_no_topic_can_have_is_refused_at_once(broker, make_producer):
+    with pytest.raises(DeliveryError, match=r'Topic "not a topic"'):
+        make_producer(broker).send(batch("not a topic", [b"x"]), None)
+
+
+@pytest.mark.promise("P9")
+def test_a_broker_that_is_away_is_said_once_and_waited_for(make_producer, caplog):
+    waits = []
+
+    def keep_going() -> None:
+        waits.append(1)
+        if len(waits) > 2:
+            raise Enough
+
+    class Nobody:
+        bootstrap_servers = "127.0.0.1:1"
+
+    with caplog.at_level(logging.WARNING), pytest.raises(Enough):
+        make_producer(Nobody, keep_going=keep_going).send(batch("any", [b"x"]), None)
+    assert [r.getMessage() for r in caplog.records if "No broker answers" in r.getMessage()]
+
+
+# A broker that stops.
+
+
+@pytest.mark.promise("P1", "P7")
+def test_what_is_under_way_is_bounded_while_the_broker_hangs(strict_broker, new_topic, make_producer, end_of):
+    topic = new_topic(on=strict_broker)
+    waits = []
+
+    def keep_going() -> None:
+        waits.append(1)
+        if hanging and len(waits) > 20:
+            raise Enough
+
+    hanging = False
+    producer = make_producer(strict_broker, keep_going=keep_going, java={"buffer.memory": "1048576"})
+    producer.send(batch(topic, numbers(0, 100)), 0)
+    assert producer.drain(30)
+    os.kill(strict_broker.running.pid, signal.SIGSTOP)
+    try:
+        hanging = True
+        sent = 1
+        try:
+            for sent in range(1, 1000):
+                producer.send(batch(topic, [b"%05d" % sent + b"x" * 1019] * 100), sent)
+        except Enough:
+            pass
+        assert sent * 100 * 1024 <= (1 << 20) + 100 * 1024
+        assert producer.outstanding <= 1100
+    finally:
+        os.kill(strict_broker.running.pid, signal.SIGCONT)
+    hanging = False
+    assert producer.drain(60)
+    assert producer.acknowledged() == list(range(sent))
+    assert end_of(strict_broker.bootstrap_servers, topic) == 100 + (sent - 1) * 100
+
+
+@pytest.mark.slow
+@pytest.mark.promise("P1", "P10")
+def test_order_survives_a_restart_of_the_broker_amid_a_stream(strict_broker, new_topic, make_producer, read, end_of):
+    topic = new_topic(on=strict_broker)
+    producer = make_producer(strict_broker, java={"buffer.memory": "4194304", "linger.ms": "1"})
+
+    def restart() -> None:
+        strict_broker.kill()
+        strict_broker.start()
+
+    restarting = threading.Thread(target=restart)
+    count, marks = 0, []
+    after = 20
+    while after:
+        producer.send(batch(topic, numbers(count, 50)), count)
+        count += 50
+        marks += producer.acknowledged()
+        if count == 5000:
+            restarting.start()
+        if count > 5000 and not restarting.is_alive():
+            after -= 1
+    restarting.join()
+    assert producer.drain(60)
+    marks += producer.acknowledged()
+    assert marks == list(range(0, count, 50))
+    found = [int(m.value()) for m in read(strict_broker.bootstrap_servers, topic, count)]
+    assert found == list(range(count))
+    assert end_of(strict_broker.bootstrap_servers, topic) == count
+
+
+@pytest.mark.promise("P2")
+def test_records_that_are_thrown_away_at_the_end_are_reported_to_nobody(strict_broker, new_topic, make_producer):
+    topic = new_topic(on=strict_broker)
+    told: list[Any] = []
+    producer = make_producer(strict_broker, refused=lambda error, message: told.append(error))
+    producer.send(batch(topic, [b"x"]), None)
+    assert producer.drain(30)
+    os.kill(strict_broker.running.pid, signal.SIGSTOP)
+    try:
+        producer.send(batch(topic, numbers(0, 10)), None, lambda row: lambda error, message: told.append(row))
+        producer.close()
+        assert told == []
+    finally:
+        os.kill(strict_broker.running.pid, signal.SIGCONT)
+
+
+def test_closing_waits_for_no_broker(strict_broker, new_topic, make_producer):
+    topic = new_topic(on=strict_broker)
+    producer = make_producer(strict_broker)
+    producer.send(batch(topic, [b"x"]), None)
+    assert producer.drain(30)
+    os.kill(strict_broker.running.pid, signal.SIGSTOP)
+    try:
+        producer.send(batch(topic, numbers(0, 10)), None)
+        assert not producer.drain(0.2)
+        producer.close()
+        assert producer.outstanding == 0
+    finally:
+        os.kill(strict_broker.running.pid, signal.SIGCONT)
