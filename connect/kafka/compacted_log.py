@@ -14,8 +14,9 @@ from concurrent.futures import Future
 from typing import Any, NamedTuple
 
 from connect.errors import ConnectError
+from connect.kafka.client_log import log as client_log
 from connect.kafka.client_settings import client_settings
-from connect.kafka.topics import TopicShape, make_or_check
+from connect.kafka.topics import TopicShape, end_offsets, make_or_check
 
 log = logging.getLogger("connect.kafka")
 
@@ -62,6 +63,7 @@ class CompactedLog:
         self._transactional_id = transactional_id
         self._claimed = transactional_id is None
         self._consumer: Any = None
+        self._admin: Any = None
         self._producer: Any = None
         self._ends: dict[int, int] = {}  # by partition, the offset up to which everything was handed out
         self._advanced = threading.Condition()
@@ -77,7 +79,11 @@ class CompactedLog:
             ConnectError: it cannot be made, it is not compacted, it cannot be read, or not in time.
         """
         from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
+        from confluent_kafka.admin import AdminClient
 
+        # Asked for the log's end: the consumer cannot be while another thread polls it (it hangs, 2.16.1).
+        settings: dict[str, Any] = {**client_settings("admin", self._clients).librdkafka, "logger": client_log}
+        self._admin = AdminClient(settings)
         partitions = make_or_check(self.topic, self._clients, self._shape, timeout)
         settings = client_settings("consumer", {**self._clients, "group.id": f"connect-log-{self.topic}"}).librdkafka
         self._consumer = Consumer(
@@ -85,7 +91,7 @@ class CompactedLog:
                 **settings,
                 "enable.partition.eof": True,  # control records at the end have no other sign
                 "isolation.level": "read_committed",
-                "logger": log,
+                "logger": client_log,
             }
         )
         self._consumer.assign([TopicPartition(self.topic, partition, OFFSET_BEGINNING) for partition in partitions])
@@ -104,17 +110,8 @@ class CompactedLog:
         Raises:
             ConnectError: not within the timeout, or the log cannot be read.
         """
-        from confluent_kafka import KafkaException, TopicPartition
-
         deadline = time.monotonic() + timeout
-        goal = {}
-        for partition in list(self._ends):
-            try:
-                _, goal[partition] = self._consumer.get_watermark_offsets(
-                    TopicPartition(self.topic, partition), timeout=max(0.1, deadline - time.monotonic())
-                )
-            except KafkaException as error:
-                raise ConnectError(f"Topic {self.topic} cannot be read: {error.args[0].str()}") from error
+        goal = end_offsets(self._admin, self.topic, list(self._ends), timeout)
         with self._advanced:
             reached = self._advanced.wait_for(
                 lambda: self._failure or all(self._ends[p] >= end for p, end in goal.items()),
@@ -185,7 +182,7 @@ class CompactedLog:
             settings = client_settings("producer", {**self._clients, "delivery.timeout.ms": "30000"}).librdkafka
             if self._transactional_id is not None:
                 settings["transactional.id"] = self._transactional_id
-            self._producer = Producer({**settings, "linger.ms": 0, "logger": log})
+            self._producer = Producer({**settings, "linger.ms": 0, "logger": client_log})
         return self._producer
 
     def _send(self, records: Sequence[tuple[bytes, bytes | None]], timeout: float) -> None:

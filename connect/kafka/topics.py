@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from connect.errors import ConnectError
+from connect.kafka.client_log import log as client_log
 from connect.kafka.client_settings import client_settings
 
 log = logging.getLogger("connect.kafka")
@@ -52,7 +53,8 @@ def make_or_check(topic: str, clients: Mapping[str, str], shape: TopicShape, tim
     from confluent_kafka import KafkaException
     from confluent_kafka.admin import AdminClient
 
-    admin = AdminClient({**client_settings("admin", clients).librdkafka, "logger": log})
+    settings: dict[str, Any] = {**client_settings("admin", clients).librdkafka, "logger": client_log}
+    admin = AdminClient(settings)
     deadline = time.monotonic() + timeout
     while True:
         try:
@@ -67,6 +69,35 @@ def make_or_check(topic: str, clients: Mapping[str, str], shape: TopicShape, tim
         if found is None:
             _make(admin, topic, shape)
         time.sleep(_LOOK_AGAIN_S)
+
+
+def end_offsets(admin: Any, topic: str, partitions: Sequence[int], timeout: float) -> dict[int, int]:
+    """For each partition the offset after the last record that is committed.
+
+    Raises:
+        ConnectError: the brokers do not say.
+    """
+    from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicPartition
+    from confluent_kafka.admin import OffsetSpec
+
+    asked = {TopicPartition(topic, partition): OffsetSpec.latest() for partition in partitions}
+    deadline = time.monotonic() + timeout
+    while True:
+        try:
+            answers = admin.list_offsets(
+                asked, isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=max(0.1, timeout)
+            )
+            return {place.partition: answer.result().offset for place, answer in answers.items()}
+        except KafkaException as error:
+            # A new topic's partitions have no leader for a moment, an old one's have another one after a failure.
+            refused = error.args[0].code() in (
+                KafkaError.TOPIC_AUTHORIZATION_FAILED,
+                KafkaError.CLUSTER_AUTHORIZATION_FAILED,
+                KafkaError._AUTHENTICATION,
+            )
+            if refused or time.monotonic() >= deadline:
+                raise ConnectError(f"Topic {topic} cannot be read: {error.args[0].str()}") from error
+            time.sleep(_LOOK_AGAIN_S)
 
 
 def _make(admin: Any, topic: str, shape: TopicShape) -> None:

@@ -108,6 +108,12 @@ class MemoryStatusStore:
                 self._tasks.pop(connector, None)
             self._changed.notify_all()
 
+    def forget_connector(self, connector: str) -> None:
+        """Drop a connector, but not its tasks."""
+        with self._changed:
+            self._connectors.pop(connector, None)
+            self._changed.notify_all()
+
     def listen(self, listener: Callable[[Status], None]) -> Callable[[], None]:
         """Call with each status from now on; must be quick and not raise. Returns how to end that."""
         with self._changed:
