@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -37,7 +38,6 @@ from connect.herder.turns import Turns
 from connect.herder.views import as_written, connector_info, connector_plugin, connector_state, tasks_max
 from connect.herder.worker import Worker, secrets_of
 from connect.kafka.cluster import cluster_id
-from connect.plugins import PluginKind
 from connect.settings.definition import Config
 from connect.settings.resolver import Resolver
 from connect.storage import ConnectorStatus, OffsetStore, State
@@ -89,15 +89,13 @@ class StandaloneHerder:
         self._started = True
 
     def stop(self) -> None:
-        """Stop every connector and the worker."""
+        """Stop every connector and the worker. Tasks and connectors together get the graceful time (P11)."""
         self._closing = True
+        deadline = time.monotonic() + self.worker.graceful
         self._asks.shutdown(wait=False, cancel_futures=True)
         self.worker.tasks.stop(self.worker.tasks.all(), self.worker.graceful)
-        for name in list(self._wishes):
-            try:
-                self.worker.connectors.stop(name)
-            except ConnectError as error:
-                log.warning("%s", error, extra={"about": name})
+        self.worker.connectors.stop_all(deadline)
+        self.worker.hosts.close()  # work that waits for a connector ends with it
         self._turns.close()
         self.worker.stop()
 
@@ -373,11 +371,8 @@ class StandaloneHerder:
                 f'Connector "{name}" cut its work into {len(configs)} tasks, though "tasks.max" is {limit}.'
                 ' The connector is at fault; "tasks.max.enforce": "false" lets it.'
             )
-        kind = "source" if started.ref.kind is PluginKind.SOURCE else "sink"
         paused = wish.target is TargetState.PAUSED
-        specs = [
-            self.worker.task_spec(name, number, kind, config, paused=paused) for number, config in enumerate(configs)
-        ]
+        specs = [self.worker.task_spec(name, number, config, paused=paused) for number, config in enumerate(configs)]
         running = self.worker.tasks.of(name)
         same = [task.process.spec.config for task in running.values()] == [spec.config for spec in specs]
         if same and not anew:

@@ -113,9 +113,11 @@ class Attacks:
 
     def _kill_broker(self) -> None:
         assert self._broker is not None
+        from connect.kafka.broker import ended_by_itself
+
+        data = self._broker.data
         os.kill(self._broker.pid, signal.SIGKILL)
-        pid = self._broker.pid
-        until(lambda: not is_running(pid), 20, "the broker is gone")
+        until(lambda: ended_by_itself(data), 20, "the broker is gone")
 
     def _start_broker(self) -> None:
         from connect.kafka.broker import ensure_running

@@ -46,14 +46,15 @@ class Wishes:
         self._herder.resume(name).result()
 
     def validate(self, config: dict[str, str]) -> Any:
-        return self._herder.validate(config)
+        return self._herder.validate(config).result()
 
     def offsets(self, name: str) -> list[Any]:
-        return [[dict(partition), dict(offset)] for partition, offset in self._herder.offsets(name)]
+        stored = self._herder.worker.offsets.all(name)
+        return [[dict(partition), dict(offset)] for partition, offset in stored]
 
     def status(self, name: str) -> dict[str, Any]:
-        connector, tasks = self._herder.status(name)
-        running = self._herder.worker.tasks.of(name)
+        statuses = self._herder.worker.statuses
+        connector, running = statuses.connector(name), self._herder.worker.tasks.of(name)
         return {
             "state": connector.state.value if connector else None,
             "trace": connector.trace if connector else None,
@@ -65,7 +66,7 @@ class Wishes:
                     "alive": task.task in running and not running[task.task].process.ended.is_set(),
                     "records": running[task.task].progress.records if task.task in running else 0,
                 }
-                for task in tasks
+                for task in statuses.tasks(name)
             },
         }
 

@@ -77,7 +77,7 @@ def members(bootstrap: str, group: str) -> dict[str, list[tuple[str, int]]]:
     with contextlib.suppress(KafkaException):
         found: Any = admin.describe_consumer_groups([group], request_timeout=10)[group].result(15)
         return {
-            member.member_id: [(place.topic, place.partition) for place in member.assignment.topic_partitions]
+            member.member_id: sorted((place.topic, place.partition) for place in member.assignment.topic_partitions)
             for member in found.members
         }
     return {}

@@ -1,0 +1,56 @@
+"""A sink task that is killed leaves a member in its consumer group; its successor does not wait for it."""
+
+import os
+import signal
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+
+from . import topic as topics
+from .conftest import StartWorker
+from .worker import until
+
+if TYPE_CHECKING:
+    from connect.kafka.broker import Broker
+
+#: Without help the partitions would stay with the dead member until its session ends, after 45 s.
+WELL_BELOW_A_SESSION_S = 20.0
+
+
+@pytest.mark.promise("P10")
+@pytest.mark.parametrize("victim", ["task", "fork server", "deaf task"])
+def test_the_successor_of_a_killed_sink_task_gets_its_partitions_at_once(
+    victim: str, start_worker: StartWorker, broker: "Broker", new_topic: Callable[..., str]
+) -> None:
+    topic = new_topic(2)
+    bootstrap = broker.bootstrap_servers
+    topics.fill(bootstrap, topic, [[b"1"], [b"2"]])
+    worker = start_worker(task_shutdown_graceful_timeout_ms="1000")
+    name = f"members-{topic}"
+    worker.put(name, {"connector.class": "FileStreamSink", "topics": topic, "file": str(worker.folder / "out.txt")})
+    group = f"connect-{name}"
+    everything = [(topic, 0), (topic, 1)]
+    until(lambda: list(topics.members(bootstrap, group).values()) == [everything], 30, "it has partitions")
+    (dead,) = topics.members(bootstrap, group)
+    task = worker.task(name)["pid"]
+    match victim:
+        case "task":
+            os.kill(task, signal.SIGKILL)
+        case "deaf task":
+            os.kill(task, signal.SIGSTOP)  # the restart kills it
+        case "fork server":
+            server = worker.server_pid()
+            assert server is not None
+            os.kill(server, signal.SIGKILL)
+    if victim != "deaf task":
+        worker.await_task(name, "FAILED")
+    worker.ask("restart_task", name=name, task=0)
+
+    def successor_has_all() -> bool:
+        found = topics.members(bootstrap, group)
+        return dead not in found and list(found.values()) == [everything]
+
+    until(successor_has_all, WELL_BELOW_A_SESSION_S, lambda: f"{topics.members(bootstrap, group)}; dead is {dead}")
+    topics.fill(bootstrap, topic, [[b"3"], [b"4"]])
+    until(lambda: (worker.folder / "out.txt").read_bytes().split().count(b"4") == 1, 30, "records flow again")

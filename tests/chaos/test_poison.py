@@ -1,0 +1,139 @@
+"""P5, P9: a record that cannot be taken is named exactly, costs no other record, and nothing behind it is committed."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from . import topic as topics
+from .conftest import StartWorker
+from .worker import until
+
+if TYPE_CHECKING:
+    from connect.kafka.broker import Broker
+
+COUNT = 5000
+POISON = 3217
+
+JSON = {
+    "value.converter": "org.apache.kafka.connect.json.JsonConverter",
+    "value.converter.schemas.enable": "false",
+}
+
+
+def fill(bootstrap: str, topic: str) -> list[bytes]:
+    """Numbers as JSON in partition 0, with one that is no JSON among them; good ones alone in partition 1."""
+    good = [b"%d" % number for number in range(COUNT)]
+    bad = [*good[:POISON], b'{"no": json', *good[POISON + 1 :]]
+    topics.fill(bootstrap, topic, [bad, good])
+    return bad
+
+
+def sink(topic: str, file: Path, **config: str) -> dict[str, str]:
+    return {
+        "connector.class": "FileStreamSink",
+        "topics": topic,
+        "file": str(file),
+        "consumer.override.max.poll.records": "300",
+        **JSON,
+        **{key.replace("_", "."): value for key, value in config.items()},
+    }
+
+
+def numbers(file: Path) -> list[int]:
+    return [json.loads(line) for line in file.read_bytes().split(b"\n")[:-1]] if file.exists() else []
+
+
+@pytest.mark.promise("P5", "P9")
+@pytest.mark.parametrize("exactly_once", ["true", "false"])
+def test_a_poison_record_fails_its_task_which_names_it_and_nothing_behind_it_is_committed(
+    exactly_once: str, start_worker: StartWorker, broker: "Broker", new_topic: Callable[..., str]
+) -> None:
+    topic = new_topic(2)
+    fill(broker.bootstrap_servers, topic)
+    worker = start_worker()
+    file = worker.folder / "out.txt"
+    for _ in range(3):  # and again after each restart
+        worker.put("poisoned", sink(topic, file, errors_tolerance="none", exactly_once=exactly_once))
+        failed = worker.await_task("poisoned", "FAILED")
+        assert f"{topic}-0@{POISON}" in failed["trace"]
+        until(lambda: not worker.task("poisoned")["alive"], 10, "it has ended")
+        committed = topics.committed(broker.bootstrap_servers, "connect-poisoned", topic, 2)
+        assert committed[0] <= POISON
+    if exactly_once == "true":
+        written = numbers(file)
+        ledger = json.loads(file.with_name("out.txt.offsets").read_text())
+        accounted = json.loads(json.dumps(ledger["offsets"]))
+        assert all(offset <= POISON for _, partition, offset in accounted if partition == 0)
+        assert len(written) <= 2 * COUNT
+    # The one record away, everything arrives.
+    worker.put("poisoned", sink(topic, file, errors_tolerance="all", exactly_once=exactly_once))
+    until(
+        lambda: topics.committed(broker.bootstrap_servers, "connect-poisoned", topic, 2) == [COUNT, COUNT],
+        30,
+        lambda: f"all is committed\n{worker.last_words()}",
+    )
+    expected = sorted([*range(COUNT), *range(POISON), *range(POISON + 1, COUNT)])
+    written = sorted(numbers(file))
+    if exactly_once == "true":
+        assert written == expected
+    else:
+        assert set(written) == set(expected)
+        assert written.count(POISON) >= 1  # the good one, of the other partition
+
+
+@pytest.mark.promise("P5")
+def test_with_tolerance_a_poison_record_is_left_out_and_no_other(
+    start_worker: StartWorker, broker: "Broker", new_topic: Callable[..., str]
+) -> None:
+    topic = new_topic(2)
+    fill(broker.bootstrap_servers, topic)
+    worker = start_worker()
+    file = worker.folder / "out.txt"
+    worker.put("tolerant", sink(topic, file, errors_tolerance="all", errors_log_enable="true"))
+    until(
+        lambda: topics.committed(broker.bootstrap_servers, "connect-tolerant", topic, 2) == [COUNT, COUNT],
+        30,
+        lambda: f"all is committed\n{worker.last_words()}",
+    )
+    assert sorted(numbers(file)) == sorted([*range(COUNT), *range(POISON), *range(POISON + 1, COUNT)])
+    assert f"{topic}-0@{POISON}" in worker.log.read_text()
+    assert worker.task("tolerant")["state"] == "RUNNING"
+
+
+@pytest.mark.promise("P5")
+def test_a_poison_record_of_a_source_fails_its_task_and_no_offset_behind_it_is_stored(
+    start_worker: StartWorker, broker: "Broker", new_topic: Callable[..., str]
+) -> None:
+    topic = new_topic()
+    worker = start_worker()
+    file = worker.folder / "in.txt"
+    lines = [b"%09d" % number for number in range(COUNT)]
+    lines[POISON] = b"x" * 3_000_000  # more than the broker takes
+    file.write_bytes(b"\n".join([*lines, b""]))
+    source = {
+        "connector.class": "FileStreamSource",
+        "file": str(file),
+        "topic": topic,
+        "batch.size": "100",
+        "producer.override.max.request.size": "10000000",
+    }
+    before = sum(len(line) + 1 for line in lines[:POISON])
+    worker.put("poisoned", source)
+    failed = worker.await_task("poisoned", "FAILED")
+    assert topic in failed["trace"]
+    until(lambda: not worker.task("poisoned")["alive"], 10, "it has ended")
+    stored = worker.ask("offsets", name="poisoned")
+    assert all(offset["position"] <= before for _, offset in stored)
+    worker.put("poisoned", {**source, "errors.tolerance": "all"})
+    until(
+        lambda: [offset["position"] for _, offset in worker.ask("offsets", name="poisoned")] == [file.stat().st_size],
+        30,
+        lambda: f"all is stored\n{worker.last_words()}",
+    )
+    seen = topics.Topic(broker.bootstrap_servers, topic)
+    until(lambda: seen.read() and seen.values[0][-1] == lines[-1], 20, "the last line")
+    assert sorted(set(seen.values[0])) == [line for line in lines if line[0] != ord("x")]
+    seen.close()
