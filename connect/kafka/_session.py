@@ -23,7 +23,6 @@ class Session:
         self._lock = threading.Lock()
         self._held = False
         self._heard = self._undisturbed = -math.inf
-        self._rejoin_by = math.inf
         self.losses = 0  # how often a membership was lost
 
     def joined(self, sent: float) -> None:
@@ -31,7 +30,6 @@ class Session:
         with self._lock:
             self._held = True
             self._heard = self._undisturbed = sent
-            self._rejoin_by = math.inf
 
     def heard(self, sent: float, *, rebalancing: bool) -> None:
         """The coordinator answered a heartbeat that was sent at this moment."""
@@ -39,9 +37,6 @@ class Session:
             self._heard = max(self._heard, sent)
             if not rebalancing:
                 self._undisturbed = self._heard
-            elif self._rejoin_by == math.inf:
-                # The rebalance began after the last answer that did not speak of it.
-                self._rejoin_by = self._undisturbed + self._rejoin_within
 
     def lose(self) -> bool:
         """The membership is lost from this moment on. Returns whether there was one."""
@@ -55,9 +50,14 @@ class Session:
         return self._held
 
     def until(self) -> float:
-        """The moment up to which it is certainly alive; minus infinity if there is none."""
+        """The moment up to which it is certainly alive; minus infinity if there is none.
+
+        A rebalance may have begun right after the last answer that did not speak of one.
+        """
         with self._lock:
-            return min(self._heard + self._timeout, self._rejoin_by) if self._held else -math.inf
+            return (
+                min(self._heard + self._timeout, self._undisturbed + self._rejoin_within) if self._held else -math.inf
+            )
 
     def live(self) -> bool:
         """Whether it is certainly alive."""

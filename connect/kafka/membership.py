@@ -26,6 +26,18 @@ _log = logging.getLogger(__name__)
 
 _LEAVE_WITHIN: Final = 3.0  # seconds for saying good-bye; without it the others wait for the session's end
 
+# What the broker says to a member that it refuses, and what can be done about it.
+_ADVICE: Final = {
+    "GroupAuthorizationFailedError": "this user may not join it. Grant READ on the group",
+    "GroupMaxSizeReachedError": "it has as many members as the brokers allow (group.max.size)",
+    "InconsistentGroupProtocolError": "its members are of another kind, or share no protocol with this one. "
+    "Choose another group.id, or the connect.protocol of the others",
+    "InvalidGroupIdError": "the brokers do not take this group.id",
+    "InvalidSessionTimeoutError": "the brokers do not allow this session.timeout.ms. "
+    "Choose one between their group.min.session.timeout.ms and group.max.session.timeout.ms",
+    "SaslAuthenticationFailedError": "the brokers refuse the login. Check user and password in sasl.jaas.config",
+}
+
 
 class GroupCallbacks(Protocol):
     """What a member of a group does. The order of calls:
@@ -154,8 +166,9 @@ class Membership:
     def live_until(self) -> float:
         """The moment up to which this is certainly a member, if nothing more is heard: minus infinity if it is none.
 
-        It is the moment at which the last answered heartbeat was sent, plus `session.timeout.ms`: the coordinator
-        counts from its arrival, so it gives the work to nobody before. Leases end with it.
+        It is the moment at which the last answered heartbeat was sent, plus `session.timeout.ms` (or, if that is
+        sooner, the moment of the last one before a rebalance, plus `rebalance.timeout.ms`): the coordinator counts from
+        its arrival, so it gives the work to nobody before. Leases end with it.
         """
         return self._session.until()
 
@@ -189,7 +202,10 @@ class Membership:
     def _callback_failed(self, error: Exception) -> None:
         _log.error("group %s: a callback failed", self._group, exc_info=error)
         self._session.lose()
-        self._callbacks.failed(ConnectError(f"Membership of group {self._group} ended: {error}"))
+        why = _ADVICE.get(type(error).__name__) or str(error) or type(error).__name__
+        failure = ConnectError(f"This worker cannot be in group {self._group}: {why}")
+        failure.__cause__ = error
+        self._callbacks.failed(failure)
 
 
 class _Told:
