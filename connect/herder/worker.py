@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
+import math
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from connect.herder.connectors import Connectors
 from connect.herder.tasks import Tasks
 from connect.herder.topics import ActiveTopics
 from connect.kafka.groups import remove_member
-from connect.plugins import PluginRef, Plugins
+from connect.plugins import PluginKind, PluginRef, Plugins
 from connect.settings.definition import Config
 from connect.settings.resolver import Resolved, Resolver
 from connect.storage import MemoryStatusStore, OffsetStore
@@ -34,7 +35,8 @@ class Worker:
         resolver: fills providers' values into connectors' configurations.
         offsets: of sources. Closed with the worker.
         listener: told what connectors say of themselves.
-        live: whether the worker owns its tasks (membership of the group).
+        statuses: where states are kept; in memory unless given.
+        entitled_until: up to when the worker is certainly the owner of its tasks; see `Supervisor`.
         generation: of the group, now.
     """
 
@@ -45,7 +47,8 @@ class Worker:
         resolver: Resolver,
         offsets: OffsetStore,
         listener: HostListener,
-        live: Callable[[], bool] = lambda: True,
+        statuses: MemoryStatusStore | None = None,
+        entitled_until: Callable[[], float] = lambda: math.inf,
         generation: Callable[[], int] = lambda: 0,
     ) -> None:
         self.raw = dict(raw)
@@ -53,12 +56,12 @@ class Worker:
         self.resolver = resolver
         self.offsets = offsets
         self.id = f"{socket.gethostname()}:{_rest_port(raw)}"
-        self.statuses = MemoryStatusStore()
+        self.statuses = MemoryStatusStore() if statuses is None else statuses
         self.topics = ActiveTopics(config)
         self.metrics = Registry()
         self.plugin_path: list[str] = [str(Path(folder).absolute()) for folder in config["plugin.path"] or []]
         self.plugins = Plugins.discover(self.plugin_path)
-        self.supervisor = Supervisor(live=live)
+        self.supervisor = Supervisor(entitled_until=entitled_until)
         level = logging.getLogger("connect").getEffectiveLevel()
         self.hosts = ConnectorHosts(listener, self.plugin_path, level)
         self.connectors = Connectors(self.hosts)
@@ -100,23 +103,36 @@ class Worker:
             log.warning("%s", missing.message, extra={"about": config.get("name", "worker")})
         return found
 
-    def task_spec(
-        self, connector: str, number: int, kind: Any, config: Mapping[str, str], *, paused: bool
-    ) -> messages.TaskSpec:
+    def task_spec(self, connector: str, number: int, config: Mapping[str, str], *, paused: bool) -> messages.TaskSpec:
         """What a task of a started connector begins with."""
         started = self.connectors.get(connector)
         assert started is not None
+        config = {**config, "task.class": started.ref.task or started.task_class}
+        return self.spec(connector, number, started.ref, config, started.config, started.secrets, paused=paused)
+
+    def spec(
+        self,
+        connector: str,
+        number: int,
+        ref: PluginRef,
+        config: Mapping[str, str],
+        connector_config: Mapping[str, str],
+        secrets: Sequence[str],
+        *,
+        paused: bool,
+    ) -> messages.TaskSpec:
+        """What a task begins with, also one whose connector runs elsewhere. Configurations have secrets filled in."""
         return messages.TaskSpec(
             connector=connector,
             task=number,
-            kind=kind,
-            task_class=started.task_class,
-            folder=started.ref.folder,
-            config={**config, "task.class": started.ref.task or started.task_class},
-            connector_config=dict(started.config),
+            kind="source" if ref.kind is PluginKind.SOURCE else "sink",
+            connector_class=ref.target,
+            folder=ref.folder,
+            config=dict(config),
+            connector_config=dict(connector_config),
             worker_config=self.raw,
             plugin_path=self.plugin_path,
-            secrets=list(started.secrets),
+            secrets=list(secrets),
             paused=paused,
             lease_until=self.supervisor.lease_until(),
             log_level=logging.getLogger("connect").getEffectiveLevel(),

@@ -23,7 +23,7 @@ class TaskSpec(Message, frozen=True):
         connector: its name.
         task: its number.
         kind: "source" or "sink".
-        task_class: "module:Class".
+        connector_class: "module:Class" of the connector, which knows the class of its tasks.
         folder: the plug-in's folder, None when it is installed.
         config: the task's configuration, secrets filled in.
         connector_config: the connector's, secrets filled in: converters, transformations, client overrides.
@@ -38,7 +38,7 @@ class TaskSpec(Message, frozen=True):
     connector: str
     task: int
     kind: Literal["source", "sink"]
-    task_class: str
+    connector_class: str
     folder: str | None
     config: dict[str, str]
     connector_config: dict[str, str]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import math
 import os
 import select
 import selectors
@@ -102,12 +103,13 @@ class Supervisor:
 
     Args:
         lease: how long a renewal holds, in seconds.
-        live: whether this worker owns its tasks still; while it does not, leases run out.
+        entitled_until: up to when, by `now()`, this worker is certainly the owner of its tasks (its membership of the
+            group). No lease goes beyond it.
     """
 
-    def __init__(self, lease: float = 6.0, live: Callable[[], bool] = lambda: True) -> None:
+    def __init__(self, lease: float = 6.0, entitled_until: Callable[[], float] = lambda: math.inf) -> None:
         self._lease = lease
-        self._live = live
+        self._entitled_until = entitled_until
         self._tasks: set[TaskProcess] = set()
         self._selector = selectors.DefaultSelector()
         self._wake_read, self._wake_write = os.pipe()
@@ -124,7 +126,7 @@ class Supervisor:
 
     def lease_until(self) -> float:
         """Up to when a task that starts now may work without a renewal."""
-        return now() + self._lease
+        return min(now() + self._lease, self._entitled_until())
 
     def start_task(self, spec: messages.TaskSpec, listener: TaskListener) -> TaskProcess:
         """Start a task in a process of its own. Blocks for some milliseconds, until it is forked.
@@ -189,9 +191,9 @@ class Supervisor:
         self._selector.register(task._child.sentinel, selectors.EVENT_READ, lambda: self._ends(task))
 
     def _renew(self) -> None:
-        if not self._live():
+        until = self.lease_until()
+        if until <= now():
             return
-        until = now() + self._lease
         for task in self._tasks:
             # A renewal that finds the pipe full is not sent: the task does not read, and no one may wait for it here.
             fd = task._child.channel.fileno()

@@ -84,7 +84,8 @@ def _run(task: messages.TaskSpec, control: Control) -> None:
     plugins = Plugins.discover([Path(folder) for folder in task.plugin_path])
     registry = Registry()
     metrics = registry.labelled(connector=task.connector, task=str(task.task))
-    plugin = load_class(task.task_class, task.folder)()
+    task_class = load_class(task.connector_class, task.folder)().task_class()
+    plugin = task_class()
 
     def started() -> None:
         gc.collect()
@@ -93,14 +94,16 @@ def _run(task: messages.TaskSpec, control: Control) -> None:
 
     if task.kind == "source":
         if not isinstance(plugin, SourceTask):
-            raise ConnectError(f"{task.task_class} is no SourceTask. A source connector's task class extends it.")
+            raise ConnectError(
+                f"{task_class.__qualname__} is no SourceTask. A source connector's task class extends it."
+            )
         plugin.context = SourceContext(task.connector, task.task, task.config, metrics, control)
         chain = source_chain(plugins, task.worker_config, task.connector_config, control.sleep)
         source = _source_loop(task, plugin, chain, control, registry, worker)
         source.run(started)
     else:
         if not isinstance(plugin, SinkTask):
-            raise ConnectError(f"{task.task_class} is no SinkTask. A sink connector's task class extends it.")
+            raise ConnectError(f"{task_class.__qualname__} is no SinkTask. A sink connector's task class extends it.")
         chain = sink_chain(plugins, task.worker_config, task.connector_config, control.sleep)
         reporter = PolicyReporter(chain.policy, type(plugin).__name__) if chain.policy.tolerate else None
         context = SinkContext(task.connector, task.task, task.config, metrics, reporter)
