@@ -184,8 +184,10 @@ class BatchConsumer:
         return total
 
     def close(self) -> None:
-        """Leave the group; the listener is told of the partitions that go."""
+        """Leave the group; the listener is told of the partitions that go. Raises what it raised."""
         self._consumer.close()
+        if self._raised:
+            raise self._raised.pop(0)
 
     # Making batches.
 

@@ -150,13 +150,15 @@ def remove_member(worker: Mapping[str, str], connector: Mapping[str, str], group
     from kafka.admin import MemberToRemove
     from kafka.errors import KafkaError, NoError, UnknownMemberIdError
 
-    admin = KafkaAdminClient(**_settings(worker, connector))
     try:
-        answers = admin.remove_group_members(group, [MemberToRemove(member_id=member, reason="its task was killed")])
+        admin = KafkaAdminClient(**_settings(worker, connector))
+        try:
+            leaving = [MemberToRemove(member_id=member, reason="its task was killed")]
+            answers = admin.remove_group_members(group, leaving)
+        finally:
+            admin.close()
     except KafkaError as error:
         raise ConnectError(f"Group {group}: {error}") from error
-    finally:
-        admin.close()
     for answer in answers.values():
         if answer not in (NoError, UnknownMemberIdError):
             raise ConnectError(f"Group {group}: {answer.__name__}")
@@ -179,4 +181,6 @@ def _settings(worker: Mapping[str, str], connector: Mapping[str, str]) -> dict[s
     }
     settings = {ours: consumer[theirs] for theirs, ours in names.items() if theirs in consumer}
     settings["security_protocol"] = str(settings.get("security_protocol", "PLAINTEXT")).upper()
-    return {**settings, "client_id": "connect-supervisor", "request_timeout_ms": 10_000}
+    # A worker that stops waits for this: brokers that are gone must not keep it.
+    timeouts = {"request_timeout_ms": 5_000, "bootstrap_timeout_ms": 5_000}
+    return {**settings, "client_id": "connect-supervisor", **timeouts}

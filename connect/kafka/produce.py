@@ -223,7 +223,14 @@ class BatchProducer:
             report = delivery.report if each is None else delivery.report_and_tell(self._while_open(each(row)))
             try:
                 self._producer.produce(
-                    topic, value, key, -1 if partition is None else partition, report, None, timestamp or 0, headers or None
+                    topic,
+                    value,
+                    key,
+                    -1 if partition is None else partition,
+                    report,
+                    None,
+                    timestamp or 0,
+                    headers or None,
                 )
             except KafkaException as error:
                 report(error.args[0], _Unsent(topic))

@@ -1,0 +1,414 @@
+"""Consuming batches from a real broker: partitions that come and go, positions, pausing, committing."""
+
+import re
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import pytest
+from confluent_kafka import Producer
+
+from connect.data.batch import SinkBatch
+from connect.data.record import TopicPartition
+from connect.errors import ConnectError
+from connect.kafka import consume
+from connect.kafka.client_settings import client_settings
+from connect.kafka.consume import BatchConsumer
+
+WITHIN_S = 40.0
+
+
+class Listener:
+    """Notes what comes and goes, and answers with the places to begin at."""
+
+    def __init__(self) -> None:
+        self.events: list[tuple[str, list[TopicPartition]]] = []
+        self.begin: dict[TopicPartition, int] = {}
+        self.on_assigned: Callable[[Sequence[TopicPartition]], None] = lambda partitions: None
+        self.on_revoked: Callable[[Sequence[TopicPartition]], None] = lambda partitions: None
+
+    def assigned(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, int] | None:
+        self.events.append(("assigned", sorted(partitions)))
+        self.on_assigned(partitions)
+        return self.begin
+
+    def revoked(self, partitions: Sequence[TopicPartition]) -> None:
+        self.events.append(("revoked", sorted(partitions)))
+        self.on_revoked(partitions)
+
+    def lost(self, partitions: Sequence[TopicPartition]) -> None:
+        self.events.append(("lost", sorted(partitions)))
+
+
+class Member:
+    """A consumer, its listener, and what it got."""
+
+    def __init__(self, broker: Any, topics: Any, group: str, rows: int, java: dict[str, str]) -> None:
+        self.listener = Listener()
+        settings = client_settings(
+            "consumer",
+            {
+                "bootstrap.servers": broker.bootstrap_servers,
+                "group.id": group,
+                "metadata.max.age.ms": "1000",
+                "heartbeat.interval.ms": "300",  # how soon a member learns of a rebalance
+                **java,
+            },
+        ).librdkafka
+        self.consumer = BatchConsumer(settings, topics, self.listener, rows)
+        self.batches: list[SinkBatch] = []
+        self.open = True
+
+    @property
+    def values(self) -> list[int]:
+        return [int(value) for batch in self.batches for value in batch.values.to_list()]
+
+    @property
+    def assignment(self) -> set[TopicPartition]:
+        return set(self.consumer.assignment)
+
+    def poll(self, seconds: float = 0.1) -> SinkBatch | None:
+        batch = self.consumer.poll(seconds)
+        if batch is not None:
+            self.batches.append(batch)
+        return batch
+
+    def close(self) -> None:
+        if self.open:
+            self.open = False
+            self.consumer.close()
+
+
+def until(done: Callable[[], Any], *members: Member) -> None:
+    """Poll all members in turn until this holds."""
+    deadline = time.monotonic() + WITHIN_S
+    while not done():
+        assert time.monotonic() < deadline, [member.listener.events for member in members]
+        for member in members:
+            member.poll()
+
+
+@pytest.fixture
+def member(broker) -> Iterator[Callable[..., Member]]:
+    """Makes consumers: `member(topics, group=..., rows=..., on=..., **java)`."""
+    made: list[Member] = []
+
+    def make(topics: Any, group: str | None = None, rows: int = 100, on: Any = None, **java: str) -> Member:
+        settings = {key.replace("_", "."): value for key, value in java.items()}
+        made.append(Member(on or broker, topics, group or f"group-{uuid.uuid4()}", rows, settings))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.close()
+
+
+@pytest.fixture
+def write(broker) -> Callable[..., None]:
+    """Writes numbered records: `write(topic, first, count, partition=0)`."""
+    producer = Producer({"bootstrap.servers": broker.bootstrap_servers, "linger.ms": 1})
+
+    def numbers(topic: str, first: int, count: int, partition: int = 0) -> None:
+        for number in range(first, first + count):
+            producer.produce(topic, b"%d" % number, partition=partition)
+        assert producer.flush(30) == 0
+
+    return numbers
+
+
+@pytest.fixture
+def transaction(broker) -> Callable[..., None]:
+    """Writes numbered records in a transaction: `transaction(topic, first, count, commit=True)`."""
+
+    def run(topic: str, first: int, count: int, *, commit: bool = True) -> None:
+        producer = Producer({"bootstrap.servers": broker.bootstrap_servers, "transactional.id": str(uuid.uuid4())})
+        producer.init_transactions(30)
+        producer.begin_transaction()
+        for number in range(first, first + count):
+            producer.produce(topic, b"%d" % number, partition=0)
+        producer.flush(30)
+        if commit:
+            producer.commit_transaction(30)
+        else:
+            producer.abort_transaction(30)
+
+    return run
+
+
+def test_every_partition_of_every_topic_arrives_in_order(member, new_topic, write):
+    first, second = new_topic(partitions=3), new_topic()
+    for partition in range(3):
+        write(first, partition * 1000, 150, partition)
+    write(second, 5000, 50)
+    one = member([first, second], rows=64)
+    until(lambda: len(one.values) == 500, one)
+    assert all(len(batch) <= 64 for batch in one.batches)
+    seen: dict[TopicPartition, list[tuple[int, int]]] = {}
+    for batch in one.batches:
+        for record in batch:
+            seen.setdefault(TopicPartition(record.topic, record.partition), []).append(
+                (record.offset, int(record.value))
+            )
+    assert seen == {
+        **{TopicPartition(first, p): [(n, p * 1000 + n) for n in range(150)] for p in range(3)},
+        TopicPartition(second, 0): [(n, 5000 + n) for n in range(50)],
+    }
+    assert one.consumer.positions() == {
+        **{TopicPartition(first, p): 150 for p in range(3)},
+        TopicPartition(second, 0): 50,
+    }
+
+
+def test_everything_of_a_record_arrives(member, new_topic, broker):
+    topic = new_topic()
+    producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
+    producer.produce(topic, b"v", b"k", timestamp=1_600_000_000_000, headers=[("a", b"1"), ("a", None)])
+    producer.produce(topic, None, b"k")
+    producer.produce(topic, b"", None)
+    producer.flush(30)
+    one = member([topic])
+    until(lambda: sum(map(len, one.batches)) == 3, one)
+    rows = [record for batch in one.batches for record in batch]
+    assert [(r.value, r.key, r.offset) for r in rows] == [(b"v", b"k", 0), (None, b"k", 1), (b"", None, 2)]
+    assert (rows[0].timestamp, rows[0].timestamp_type) == (1_600_000_000_000, "CreateTime")
+    assert [row for batch in one.batches for row in batch.headers] == [[("a", b"1"), ("a", None)], None, None]
+
+
+@pytest.mark.promise("P1")
+def test_a_group_goes_on_where_it_committed(member, new_topic, write):
+    topic = new_topic()
+    write(topic, 0, 30)
+    one = member([topic], group := f"group-{uuid.uuid4()}")
+    until(lambda: len(one.values) == 30, one)
+    one.consumer.commit({TopicPartition(topic, 0): 10})
+    one.close()
+    two = member([topic], group)
+    until(lambda: len(two.values) == 20, two)
+    assert two.values == list(range(10, 30))
+
+
+def test_a_commit_for_a_group_that_moved_on_is_an_error(member, new_topic, write):
+    topic = new_topic()
+    write(topic, 0, 3)
+    one = member([topic])
+    until(lambda: len(one.values) == 3, one)
+    one.listener.on_revoked = lambda partitions: None
+    with pytest.raises(ConnectError, match="not committed"):
+        one.consumer.commit({TopicPartition("there-is-no-such-topic", 0): 10**15})
+
+
+def test_a_listener_says_where_to_begin(member, new_topic, write):
+    topic = new_topic(partitions=2)
+    write(topic, 0, 10, 0)
+    write(topic, 100, 10, 1)
+    one = member([topic])
+    one.listener.begin = {TopicPartition(topic, 1): 7}
+    until(lambda: len(one.values) >= 13, one)
+    assert sorted(one.values) == [*range(10), 107, 108, 109]
+
+
+def test_paused_partitions_bring_nothing_until_they_are_resumed(member, new_topic, write):
+    topic = new_topic(partitions=2)
+    p0, p1 = TopicPartition(topic, 0), TopicPartition(topic, 1)
+    one = member([topic])
+    until(lambda: one.assignment == {p0, p1}, one)
+    one.consumer.pause([p0, TopicPartition("not-ours", 0)])
+    write(topic, 0, 10, 0)
+    write(topic, 100, 10, 1)
+    until(lambda: len(one.values) >= 10, one)
+    for _ in range(5):
+        one.poll()
+    assert one.values == list(range(100, 110))
+    one.consumer.resume([p0])
+    until(lambda: len(one.values) == 20, one)
+    assert one.values[10:] == list(range(10))
+
+
+def test_what_the_listener_pauses_at_assignment_is_paused(member, new_topic, write):
+    topic = new_topic(partitions=2)
+    p0 = TopicPartition(topic, 0)
+    write(topic, 0, 10, 0)
+    write(topic, 100, 10, 1)
+    one = member([topic])
+    one.listener.on_assigned = lambda partitions: one.consumer.pause([p0])
+    until(lambda: len(one.values) >= 10, one)
+    for _ in range(5):
+        one.poll()
+    assert one.values == list(range(100, 110))
+
+
+@pytest.mark.promise("P1")
+def test_a_seek_goes_back_and_the_position_with_it(member, new_topic, write):
+    topic = new_topic(partitions=2)
+    p0, p1 = TopicPartition(topic, 0), TopicPartition(topic, 1)
+    write(topic, 0, 10, 0)
+    one = member([topic])
+    until(lambda: len(one.values) == 10, one)
+    one.consumer.pause([p0])
+    one.consumer.seek({p0: 4, TopicPartition("not-ours", 0): 4})
+    assert one.consumer.positions().get(p0, 4) == 4
+    write(topic, 100, 5, 1)
+    until(lambda: len(one.values) == 15, one)
+    # Records of another partition do not bring the old position back.
+    assert {p0: 4, **one.consumer.positions()} == {p0: 4, p1: 5}
+    one.consumer.resume([p0])
+    until(lambda: len(one.values) == 21, one)
+    assert one.values[15:] == list(range(4, 10))
+    assert one.consumer.positions() == {p0: 10, p1: 5}
+
+
+@pytest.mark.promise("P1")
+@pytest.mark.parametrize("strategy", ["range", "cooperative-sticky"])
+def test_two_members_share_and_the_first_gets_all_back(member, new_topic, write, strategy):
+    topic = new_topic(partitions=4)
+    java = {
+        "partition_assignment_strategy": strategy
+        if strategy != "range"
+        else "org.apache.kafka.clients.consumer.RangeAssignor"
+    }
+    group = f"group-{uuid.uuid4()}"
+    one = member([topic], group, **java)
+    everything = {TopicPartition(topic, p) for p in range(4)}
+    until(lambda: one.assignment == everything, one)
+    write(topic, 0, 10, 0)
+    until(lambda: len(one.values) == 10, one)
+
+    def commit(partitions: Sequence[TopicPartition]) -> None:
+        """Commits are still possible while partitions are revoked."""
+        one.consumer.commit({p: o for p, o in one.consumer.positions().items() if p in partitions})
+
+    one.listener.on_revoked = commit
+    two = member([topic], group, **java)
+    until(lambda: one.assignment and two.assignment and one.assignment | two.assignment == everything, one, two)
+    assert not one.assignment & two.assignment
+    revoked = [partitions for kind, partitions in one.listener.events if kind == "revoked"]
+    assert set(revoked[0]) == (everything if strategy == "range" else two.assignment)
+    for partition in range(4):
+        write(topic, 1000 + partition * 10, 10, partition)
+    until(lambda: len(one.values) + len(two.values) == 50, one, two)
+    assert sorted(one.values + two.values) == sorted([*range(10), *range(1000, 1040)])
+    two.listener.on_revoked = lambda partitions: two.consumer.commit(two.consumer.positions())
+    two.close()
+    until(lambda: one.assignment == everything, one)
+    write(topic, 9000, 1, 3)
+    until(lambda: 9000 in one.values, one)
+    kinds = [kind for kind, _ in one.listener.events]
+    assert kinds[0] == "assigned"
+    assert "lost" not in kinds
+
+
+def test_a_pause_outlasts_a_cooperative_rebalance(member, new_topic, write):
+    topic = new_topic(partitions=2)
+    group = f"group-{uuid.uuid4()}"
+    java = {"partition_assignment_strategy": "cooperative-sticky"}
+    one = member([topic], group, **java)
+    until(lambda: len(one.assignment) == 2, one)
+    one.consumer.pause(one.assignment)
+    two = member([topic], group, **java)
+    until(lambda: len(one.assignment) == len(two.assignment) == 1, one, two)
+    (kept,) = one.assignment
+    write(topic, 0, 5, kept.partition)
+    for _ in range(10):
+        one.poll()
+    assert one.values == []
+    one.consumer.resume([kept])
+    until(lambda: one.values == list(range(5)), one)
+
+
+@pytest.mark.promise("P9")
+def test_an_error_of_the_listener_comes_out_of_poll(member, new_topic):
+    def breaks(partitions: Sequence[TopicPartition]) -> None:
+        raise ConnectError("the table is locked")
+
+    one = member([new_topic()])
+    one.listener.on_assigned = breaks
+    with pytest.raises(ConnectError, match="the table is locked"):
+        until(lambda: False, one)
+
+
+@pytest.mark.promise("P9")
+def test_an_error_of_the_listener_at_the_end_comes_out_of_close(member, new_topic):
+    def breaks(partitions: Sequence[TopicPartition]) -> None:
+        raise ConnectError("the disk is full")
+
+    one = member([new_topic()])
+    until(lambda: one.assignment, one)
+    one.listener.on_revoked = breaks
+    one.open = False
+    with pytest.raises(ConnectError, match="the disk is full"):
+        one.consumer.close()
+    assert one.consumer.assignment == frozenset()
+
+
+def test_a_pattern_takes_topics_that_come_later(member, new_topic, write, monkeypatch):
+    monkeypatch.setattr(consume, "_REGEX_REFRESH_S", 0.5)
+    prefix = f"regex-{uuid.uuid4().hex[:8]}"
+    other = new_topic(name=f"x{prefix}-a")
+    first = new_topic(name=f"{prefix}-a")
+    write(other, 900, 5)
+    write(first, 0, 5)
+    one = member(re.compile(rf"{prefix}-\w"))
+    one.listener.on_revoked = lambda partitions: one.consumer.commit(one.consumer.positions())
+    until(lambda: len(one.values) == 5, one)
+    second = new_topic(name=f"{prefix}-b")
+    write(second, 10, 5)
+    until(lambda: len(one.values) == 10, one)
+    assert sorted(one.values) == [*range(5), *range(10, 15)]
+
+
+def test_a_pattern_that_matches_nothing_yet_waits(member, new_topic, write, monkeypatch):
+    monkeypatch.setattr(consume, "_REGEX_REFRESH_S", 0.2)
+    name = f"later-{uuid.uuid4().hex[:8]}"
+    one = member(re.compile(name))
+    assert one.poll() is None
+    write(new_topic(name=name), 0, 5)
+    until(lambda: len(one.values) == 5, one)
+
+
+def test_a_topic_that_is_missing_at_first_is_taken_when_it_appears(member, strict_broker, new_topic, caplog):
+    name = f"missing-{uuid.uuid4().hex[:8]}"
+    one = member([name], on=strict_broker)
+    until(lambda: name in caplog.text, one)
+    assert len([r for r in caplog.records if name in r.getMessage()]) == 1  # said once, not at each try
+    new_topic(on=strict_broker, name=name)
+    until(lambda: one.assignment == {TopicPartition(name, 0)}, one)
+
+
+def test_lag_is_what_waits(member, new_topic, write):
+    topic = new_topic()
+    write(topic, 0, 100)
+    one = member([topic], rows=10)
+    until(lambda: len(one.values) >= 10, one)
+    assert one.consumer.lag() == 100 - len(one.values)
+    until(lambda: len(one.values) == 100, one)
+    assert one.consumer.lag() == 0
+
+
+def test_aborted_records_are_never_seen_and_the_others_all_are(member, new_topic, transaction):
+    topic = new_topic()
+    transaction(topic, 0, 5)
+    transaction(topic, 100, 5, commit=False)
+    transaction(topic, 5, 5)
+    one = member([topic], isolation_level="read_committed")
+    until(lambda: len(one.values) == 10, one)
+    assert one.values == list(range(10))
+
+
+@pytest.mark.parametrize("isolation", ["read_committed", "read_uncommitted"])
+def test_lag_reaches_nothing_behind_the_marks_of_transactions(member, new_topic, transaction, isolation):
+    topic = new_topic()
+    transaction(topic, 0, 5)
+    transaction(topic, 100, 5, commit=False)
+    one = member([topic], isolation_level=isolation)
+    until(lambda: len(one.values) >= 5, one)
+    until(lambda: one.consumer.lag() == 0, one)
+
+
+def test_a_partition_that_only_has_aborted_records_has_no_lag(member, new_topic, transaction):
+    topic = new_topic()
+    transaction(topic, 100, 5, commit=False)
+    one = member([topic], isolation_level="read_committed")
+    until(lambda: one.assignment, one)
+    until(lambda: one.consumer.lag() == 0, one)
+    assert one.values == []
