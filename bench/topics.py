@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Self
 
 from confluent_kafka import Consumer, KafkaException, Message, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
+from confluent_kafka.admin import AdminClient, NewTopic
 
 WITHIN = 30.0  # seconds for one request to a broker that is busy
 
