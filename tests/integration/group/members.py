@@ -37,9 +37,16 @@ class Cluster:
     """What is configured, as all workers of a test have read it."""
 
     offset: int = 1
+    read: Callable[[], int] | None = None  # how far the configurations go, where a topic holds them
     connectors: tuple[str, ...] = ()
     tasks: dict[TaskId, float] = field(default_factory=dict)
     delays: Delays = field(default_factory=lambda: Delays(lost=0, stopped=0))
+
+    def catch_up(self) -> int:
+        """Read the configurations to their end."""
+        if self.read:
+            self.offset = self.read()
+        return self.offset
 
     def configure(self, **counts: int) -> None:
         """Connectors by name, with so many tasks."""
@@ -65,7 +72,7 @@ class Worker:
         self.cluster = cluster
         self.url = f"http://127.0.0.1:{20000 + number}/"
         self.owned = Work()
-        self.offset = cluster.offset
+        self.offset = cluster.catch_up()
         self.history: list[Joined] = []
         self.losses: list[tuple[str, bool, float]] = []
         self.rejoins: list[str] = []
@@ -97,12 +104,16 @@ class Worker:
 
     def joined(self, generation: int, member_id: str, protocol: str, assignment: bytes) -> None:
         told = decode_assignment(assignment)
+        if told.offset > self.offset:
+            self.offset = self.cluster.catch_up()
         self._memory = self._next if told.leader == member_id else Memory()
         with self._lock:
             self._last = told
             self.owned = told.new if protocol == EAGER else (self.owned - told.revoked) | told.new
             self.history.append(Joined(generation, member_id, protocol, told, now()))
-        if told.revoked:
+        if told.error:
+            self.membership.request_rejoin("it has read on")
+        elif told.revoked:
             self.membership.request_rejoin("it has stopped what was revoked")
         elif told.delay:
             self.after(told.delay / 1000)
