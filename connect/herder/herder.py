@@ -58,6 +58,16 @@ class RebalanceError(HerderError):
 ConnectorType = Literal["source", "sink", "unknown"]
 
 
+class ElsewhereError(HerderError):
+    """Another worker of the group can do this: ask it at `url`, which is empty while nobody knows."""
+
+    status = 409
+
+    def __init__(self, message: str, url: str) -> None:
+        super().__init__(message)
+        self.url = url
+
+
 class TargetState(enum.Enum):
     """What a user wants a connector to do."""
 

@@ -28,6 +28,7 @@ class RunningTask:
     Attributes:
         process: see `TaskProcess`.
         version: of its connector's plug-in.
+        written: its configuration as the config topic has it, variables in place; empty in standalone mode.
         progress: the newest report.
         progress_at: when it came, on the monotonic clock.
         failed: whether it ended with an error.
@@ -35,6 +36,7 @@ class RunningTask:
 
     process: TaskProcess
     version: str | None
+    written: Mapping[str, str] = field(default_factory=dict)
     progress: messages.Progress = _NO_PROGRESS
     progress_at: float = field(default_factory=time.monotonic)
     failed: bool = False
@@ -80,8 +82,8 @@ class Tasks:
         self._storing = ThreadPoolExecutor(1, thread_name_prefix="offsets")
         self._tidying = ThreadPoolExecutor(1, thread_name_prefix="groups")
 
-    def start(self, spec: messages.TaskSpec, version: str | None) -> None:
-        """Start a task. One of the same id must have ended.
+    def start(self, spec: messages.TaskSpec, version: str | None, written: Mapping[str, str] | None = None) -> None:
+        """Start a task. One of the same id must have ended. `written` is kept, see `RunningTask`.
 
         Raises:
             ConnectError: it still runs.
@@ -92,7 +94,7 @@ class Tasks:
             if before is not None and not before.process.ended.is_set():
                 raise ConnectError(f"Task {spec.id} still runs.")
             process = self._supervisor.start_task(spec, self)
-            self._running[key] = RunningTask(process, version)
+            self._running[key] = RunningTask(process, version, written or {})
         self._supervisor.watch(process)
 
     def stop(self, which: Iterable[tuple[str, int]], graceful: float) -> None:
@@ -173,17 +175,17 @@ class Tasks:
 
     def _put(self, task: TaskProcess, state: State, trace: str | None = None) -> None:
         running = self._running.get((task.spec.connector, task.spec.task))
-        self._statuses.put(
-            TaskStatus(
-                task.spec.connector,
-                task.spec.task,
-                state,
-                self._worker_id,
-                trace,
-                self._generation(),
-                running.version if running is not None else None,
-            )
+        status = TaskStatus(
+            task.spec.connector,
+            task.spec.task,
+            state,
+            self._worker_id,
+            trace,
+            self._generation(),
+            running.version if running is not None else None,
         )
+        # That a task ended here must not hide that it runs elsewhere by now.
+        (self._statuses.put_safe if state is State.UNASSIGNED else self._statuses.put)(status)
 
     def _answer(self, task: TaskProcess, question: messages.AskOffsets) -> None:
         try:

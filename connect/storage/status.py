@@ -83,6 +83,10 @@ class MemoryStatusStore:
         for listener in listeners:
             listener(status)
 
+    def put_safe(self, status: Status) -> None:
+        """Put it unless another worker has spoken since. In memory there is only this one."""
+        self.put(status)
+
     def connector(self, name: str) -> ConnectorStatus | None:
         """How a connector is, None when nothing is known."""
         with self._changed:
