@@ -16,7 +16,7 @@ from connect.group.wire import (
     decode_metadata,
     encode_assignment,
 )
-from connect.group.work import TaskId
+from connect.group.work import NOTHING, TaskId
 
 _LONGEST_DELAY = 2**31 - 1  # milliseconds; what the wire can say
 
@@ -57,8 +57,8 @@ def assign(
         leader: the leader's member id; it is among the members.
         members: for each its id and its metadata.
         configured: what is to run.
-        memory: what `assign` returned for the round before, if that round came through and we led it too; otherwise,
-            and under "default" always, `Memory()`.
+        memory: what `assign` returned for the round before, if that round came through and we led it too; otherwise
+            `Memory()`. When all work has been stopped for "default", there is nothing to remember either.
         now: seconds on a clock that only goes forward.
         delays: how long work waits for a worker that is gone.
         stopped: URLs of workers that are known to have stopped all their work in good order. A worker writes UNASSIGNED
@@ -77,7 +77,11 @@ def assign(
         refusal = encode_assignment(Assignment(CONFIG_MISMATCH, leader, leader_url, furthest), protocol)
         return dict.fromkeys(metadata, refusal), memory
     if protocol == EAGER:
-        dealt = eager.deal(list(metadata), configured.connectors, configured.tasks)
+        if memory.members:
+            # The last round was under another protocol, so everybody still has its work. It stops it, and joins again.
+            dealt = dict.fromkeys(metadata, NOTHING)
+        else:
+            dealt = eager.deal(metadata, configured.connectors, configured.tasks)
         return {
             member: encode_assignment(Assignment(NO_ERROR, leader, leader_url, configured.offset, work), protocol)
             for member, work in dealt.items()

@@ -31,6 +31,7 @@ _FINAL: Final = (
     errors.InvalidGroupIdError,
     errors.InvalidSessionTimeoutError,
 )
+EAGER: Final = "default"  # the protocol under which all work is stopped before a join
 _DEDICATED: Final = "coordinator-"  # how kafka-python names the connection that is the coordinator's only
 
 
@@ -83,6 +84,7 @@ class Coordinator(BaseCoordinator):
         self._asked = False  # to join again, since the metadata was last told
         self._losses = 0  # the session's count, when the metadata was last told
         self._sync_sent = 0.0
+        self._spoken = ""  # the protocol of the last generation
         self._leaving = False
         self._wakeup = WakeupNotifier(self._net)
 
@@ -144,7 +146,7 @@ class Coordinator(BaseCoordinator):
 
     async def _on_join_prepare_async(self, generation: int, member_id: str, timeout_ms: float | None = None) -> None:
         if self._session.held():
-            self._member.rejoining(self._generation.protocol)
+            self._member.rejoining(self._spoken)
         await self._done()  # heartbeats go on meanwhile
 
     async def _do_join_and_sync_async(self) -> bytes:
@@ -164,7 +166,14 @@ class Coordinator(BaseCoordinator):
     async def _on_join_complete_async(
         self, generation: int, member_id: str, protocol: str, member_assignment_bytes: bytes
     ) -> None:
+        cooperative_before = self._session.held() and self._spoken != EAGER
         self._session.joined(self._sync_sent)
+        self._spoken = protocol
+        if protocol == EAGER and cooperative_before:
+            # Nobody has stopped anything before this join, so nobody may begin anything after it: once more.
+            self._member.rejoining(EAGER)
+            self.rejoin_needed = True
+            return
         self._member.joined(generation, member_id, protocol, bytes(member_assignment_bytes))
         if self._asked:
             self.rejoin_needed = True

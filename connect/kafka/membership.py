@@ -64,7 +64,8 @@ class GroupCallbacks(Protocol):
     def rejoining(self, protocol: str) -> None:
         """The member is about to join again; `protocol` is what the group spoke last.
 
-        Under "default" (eager) all work is stopped here, before others may begin it; under the others it goes on.
+        Under "default" (eager) all work is stopped and forgotten here, before others may begin it; under the others it
+        goes on. When a group falls back to "default", this comes instead of `joined`: all stop, and join once more.
         """
 
     def lost(self, reason: str) -> None:

@@ -128,6 +128,7 @@ class Worker:
             self.rejoins.append(protocol)
             if protocol == EAGER:
                 self.owned = Work()
+                self._memory = Memory()
         self.slow_rejoin()
 
     def lost(self, reason: str) -> None:

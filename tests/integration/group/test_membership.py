@@ -68,9 +68,12 @@ def test_the_first_protocol_that_all_offer_is_spoken(group: Group) -> None:
     second = group.join("compatible")
     settled(group.workers, group.cluster.all())
     assert {first.last.protocol, second.last.protocol} == {"compatible"}
+    before = first.last.generation
     third = group.join("eager")
     settled(group.workers, group.cluster.all())
     assert {worker.last.protocol for worker in group.workers} == {"default"}
+    assert first.last.generation > before + 1, "in the first eager round all still had their work"
+    assert "default" in first.rejoins
     third.membership.leave()
     settled([first, second], group.cluster.all())
     assert {first.last.protocol, second.last.protocol} == {"compatible"}

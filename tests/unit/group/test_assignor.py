@@ -60,6 +60,16 @@ def test_a_delay_reaches_all_members_in_milliseconds() -> None:
     assert decode_assignment(encoded["a"]).delay == 1235
 
 
+def test_a_group_that_falls_back_to_eager_stops_everything_before_it_gives_anything_out() -> None:
+    members = [member("a", "sessioned"), member("b", "sessioned")]
+    _, memory = assign("sessioned", "a", members, CONFIGURED, Memory(), 0.0, delays=Delays())
+    members = [member("a", "default"), member("b", "default")]
+    encoded, after = assign("default", "a", members, CONFIGURED, memory, 1.0, delays=Delays())
+    assert not any(decode_assignment(data).new for data in encoded.values())
+    encoded, _ = assign("default", "a", members, CONFIGURED, after, 2.0, delays=Delays())
+    assert all(decode_assignment(data).new for data in encoded.values())
+
+
 def test_eager_deals_round_robin_connectors_before_tasks() -> None:
     dealt = deal(["b", "a"], ["x", "y", "z"], [TaskId("x", 1), TaskId("x", 0), TaskId("y", 0)])
     assert dealt == {
