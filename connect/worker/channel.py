@@ -15,8 +15,13 @@ import msgspec
 from connect.worker.messages import AnyMessage, Message
 
 _LENGTH = struct.Struct(">I")
+_LARGEST = 1 << 28  # far above what is sent; what claims to be larger is no message of ours
 _decoder = msgspec.msgpack.Decoder(AnyMessage)
 _encoder = msgspec.msgpack.Encoder()
+
+
+class Garbled(Exception):
+    """What came through a control pipe is no message: plug-in code wrote to it, or said what cannot be said."""
 
 
 class Channel:
@@ -51,6 +56,7 @@ class Channel:
 
         Raises:
             EOFError: the other end is closed.
+            Garbled: what came is no message.
         """
         while True:
             message = self._take()
@@ -63,6 +69,7 @@ class Channel:
 
         Raises:
             EOFError: the other end is closed; messages that came before were yielded first.
+            Garbled: what came is no message.
         """
         self._fill()
         while (message := self._take()) is not None:
@@ -81,10 +88,15 @@ class Channel:
         if len(self._buffer) < _LENGTH.size:
             return None
         (length,) = _LENGTH.unpack_from(self._buffer)
+        if length > _LARGEST:
+            raise Garbled(f"a message of {length} bytes")
         end = _LENGTH.size + length
         if len(self._buffer) < end:
             return None
-        message: AnyMessage = _decoder.decode(bytes(self._buffer[_LENGTH.size : end]))
+        try:
+            message: AnyMessage = _decoder.decode(bytes(self._buffer[_LENGTH.size : end]))
+        except msgspec.DecodeError as error:
+            raise Garbled(str(error)) from error
         del self._buffer[:end]
         return message
 

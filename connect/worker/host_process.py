@@ -74,12 +74,7 @@ class Host:
                 result = getattr(self, f"_{call.method}")(call.connector, **call.arguments)
                 answer = messages.Answer(call.question, result)
             except BaseException as error:
-                summary = " ".join(str(error).split()) or type(error).__name__
-                if not isinstance(error, ConnectError):
-                    summary = f"{type(error).__name__}: {summary}"
-                trace = "".join(traceback.format_exception(error))
-                redact = self._redactor.redact
-                answer = messages.Answer(call.question, None, redact(summary), redact(trace))
+                answer = messages.Answer(call.question, None, *self.told(error))
             self._channel.send(answer)
 
     # The calls.
@@ -160,6 +155,14 @@ class Host:
             raise ConnectError(answer.error)
         return answer.offsets[0]
 
+    def told(self, error: BaseException) -> tuple[str, str]:
+        """An error in one line, and with its trace; both without secrets."""
+        summary = " ".join(str(error).split()) or type(error).__name__
+        if not isinstance(error, ConnectError):
+            summary = f"{type(error).__name__}: {summary}"
+        trace = "".join(traceback.format_exception(error))
+        return self._redactor.redact(summary), self._redactor.redact(trace)
+
     def tell(self, message: messages.Message) -> None:
         """Tell the worker."""
         self._channel.send(message)
@@ -177,9 +180,7 @@ class HostedContext:
         self._host.tell(messages.Reconfigure(self.name))
 
     def raise_error(self, error: Exception) -> None:
-        summary = f"{type(error).__name__}: {' '.join(str(error).split())}"
-        trace = "".join(traceback.format_exception(error))
-        self._host.tell(messages.ConnectorFailed(self.name, summary, trace))
+        self._host.tell(messages.ConnectorFailed(self.name, *self._host.told(error)))
 
     def offset(self, partition: Mapping[str, Any]) -> Mapping[str, Any] | None:
         return self._host.ask_offset(self.name, partition)

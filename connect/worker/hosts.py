@@ -16,6 +16,7 @@ import msgspec
 from connect.errors import ConnectError
 from connect.plugins import PluginRef
 from connect.worker import host_process, messages
+from connect.worker.channel import Garbled
 from connect.worker.processes import ChildProcess, how_it_ended
 from connect.worker.remote_log import write_log
 
@@ -183,7 +184,7 @@ class _Host:
         while True:
             try:
                 message = self._child.channel.receive()
-            except (EOFError, OSError):
+            except (EOFError, OSError, Garbled):
                 break
             self._take(message)
         self.alive = False

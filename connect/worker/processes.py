@@ -61,7 +61,7 @@ class ChildProcess:
     @property
     def alive(self) -> bool:
         """Whether it still runs. Not after `reap`."""
-        return not select.select([self.gone], [], [], 0)[0]
+        return not _readable(self.gone, 0)
 
     def kill(self) -> None:
         """End it at once. Harmless when it has ended. Not after `reap`."""
@@ -81,11 +81,17 @@ class ChildProcess:
         except (EOFError, OSError):
             code = 255
             self.kill()  # as the kernel does now: nobody may take it for dead before
-        select.select([self.gone], [], [])
+        _readable(self.gone, None)
         os.close(self.sentinel)
         os.close(self.gone)
         self.channel.close()
         return code
+
+
+def _readable(fd: int, milliseconds: int | None) -> bool:
+    poll = select.poll()  # select() itself knows no file descriptor above 1023
+    poll.register(fd, select.POLLIN)
+    return bool(poll.poll(milliseconds))
 
 
 def _fork(start: bytes, end: int) -> tuple[int, int, int]:

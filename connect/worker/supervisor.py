@@ -14,12 +14,13 @@ import selectors
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Protocol
 
 import msgspec
 
 from connect.worker import messages, processes, task_process
+from connect.worker.channel import Garbled
 from connect.worker.lease import now
 from connect.worker.processes import ChildProcess, how_it_ended
 from connect.worker.remote_log import write_log
@@ -196,17 +197,25 @@ class Supervisor:
             return
         for task in self._tasks:
             # A renewal that finds the pipe full is not sent: the task does not read, and no one may wait for it here.
-            fd = task._child.channel.fileno()
-            if select.select([], [fd], [], 0)[1]:
+            if _ready(task._child.channel.fileno(), select.POLLOUT):
                 task.send(messages.Renew(until))
 
-    def _read(self, task: TaskProcess) -> None:
+    def _read(self, task: TaskProcess) -> bool:
+        """Take what a task says. Returns whether it can say more."""
         try:
             for message in task._child.channel.receive_ready():
                 self._take(task, message)
         except EOFError:
-            with contextlib.suppress(KeyError):
-                self._selector.unregister(task._child.channel.fileno())
+            pass
+        except Garbled as error:
+            words = f"The task's process wrote what is no message to its control pipe: {error}. It was ended."
+            task._failure = task._failure or messages.Failed(words, words)
+            task._child.kill()
+        else:
+            return True
+        with contextlib.suppress(KeyError):
+            self._selector.unregister(task._child.channel.fileno())
+        return False
 
     def _take(self, task: TaskProcess, message: messages.AnyMessage) -> None:
         match message:
@@ -219,7 +228,8 @@ class Supervisor:
             case messages.Log():
                 write_log(message, task.id)
             case _:
-                task._listener.task_said(task, message)
+                with _surviving(task):
+                    task._listener.task_said(task, message)
 
     def _ends(self, task: TaskProcess) -> None:
         # Told by the fork server; or that one is gone, and the task about to be: no successor may start before (P3).
@@ -229,20 +239,32 @@ class Supervisor:
 
     def _ended(self, task: TaskProcess) -> None:
         # Its last words may still be in the pipe.
-        while select.select([task._child.channel.fileno()], [], [], 0)[0]:
-            try:
-                for message in task._child.channel.receive_ready():
-                    self._take(task, message)
-            except EOFError:
-                break
+        while _ready(task._child.channel.fileno(), select.POLLIN) and self._read(task):
+            pass
         with contextlib.suppress(KeyError):
             self._selector.unregister(task._child.channel.fileno())
         self._selector.unregister(task._child.gone)
         self._tasks.discard(task)
         code = task._child.reap()
         error, trace = _outcome(task, code)
+        with _surviving(task):
+            task._listener.task_ended(task, error, trace)
         task.ended.set()
-        task._listener.task_ended(task, error, trace)
+
+
+@contextlib.contextmanager
+def _surviving(task: TaskProcess) -> Iterator[None]:
+    """A mistake of ours about one task must not end the thread that renews the leases of all."""
+    try:
+        yield
+    except Exception:
+        log.exception("%s: what it said was not taken", task.id)
+
+
+def _ready(fd: int, event: int) -> bool:
+    poll = select.poll()  # select() itself knows no file descriptor above 1023
+    poll.register(fd, event)
+    return bool(poll.poll(0))
 
 
 def _outcome(task: TaskProcess, code: int) -> tuple[str | None, str | None]:

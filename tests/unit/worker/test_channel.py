@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from connect.worker import messages
-from connect.worker.channel import Channel
+from connect.worker.channel import Channel, Garbled
 
 
 @pytest.fixture
@@ -130,3 +130,19 @@ def test_many_threads_may_send_at_once(ends):
     for writer in writers:
         writer.join()
     assert heard == {str(number): list(range(each)) for number in range(threads)}
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        struct.pack(">I", 4) + b"\xff" * 4,
+        b"\xff" * 64,  # a length that nothing has
+        struct.pack(">I", 3) + msgspec.msgpack.encode([1, 2]),
+        framed(messages.Renew(1.0)).replace(b"Renew", b"Renow"),
+    ],
+)
+def test_what_is_no_message_is_called_so(ends, data):
+    mine, theirs = ends
+    theirs.sendall(data)
+    with pytest.raises(Garbled):
+        mine.receive()

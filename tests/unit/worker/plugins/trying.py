@@ -1,0 +1,147 @@
+"""Tasks and connectors that try their runtime: they hang, crash, flood, or hold the interpreter, as configured."""
+
+import contextlib
+import ctypes
+import logging
+import os
+import signal
+import threading
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from connect import ConnectError, RetriableError, SourceConnector, SourceRecord, SourceTask
+from connect.worker.lease import now
+
+log = logging.getLogger("trying")
+
+
+class TryingTask(SourceTask):
+    """Does `do` at its first poll. Notes the moment of each poll in the file `note`."""
+
+    def start(self, config: Mapping[str, str]) -> None:
+        self.config = config
+        self.note = config.get("note")
+        if config["do"] == "fail to start":
+            raise ConnectError("cannot start")
+
+    def poll(self) -> list[SourceRecord] | None:
+        if self.note:
+            Path(self.note).write_text(repr(now()))
+        return getattr(self, "do_" + self.config["do"].replace(" ", "_"))()  # type: ignore[no-any-return]
+
+    def stop(self) -> None:
+        if self.config["do"] == "never stop":
+            threading.Event().wait()
+
+    def do_idle(self) -> None:
+        pass
+
+    do_never_stop = do_idle
+
+    def do_log(self) -> None:
+        log.warning("the password is %s", self.config["secret"])
+        log.info("%d", "does not fit")
+        log.debug("not for everybody")
+        self.config = {**self.config, "do": "idle"}
+
+    def do_raise(self) -> None:
+        raise ValueError(f"cannot log in with {self.config.get('secret')}")
+
+    def do_refuse(self) -> None:
+        raise KeyError("gone")
+
+    def do_hang(self) -> None:
+        threading.Event().wait()
+
+    def do_hold_the_interpreter(self) -> None:
+        ctypes.PyDLL(None).sleep(1000)
+
+    def do_exit(self) -> None:
+        os._exit(7)
+
+    def do_crash(self) -> None:
+        os.kill(os.getpid(), signal.SIGSEGV)
+
+    def do_leave(self) -> None:
+        raise SystemExit(3)
+
+    def do_flood(self) -> None:
+        while True:
+            log.warning("x" * 1000)
+
+    def do_write_garbage(self) -> None:
+        self._pipe().send(b"\x00\x00\x00\x04\xff\xff\xff\xff")
+        threading.Event().wait()
+
+    def do_write_a_giant(self) -> None:
+        self._pipe().send(b"\xff" * 64)
+        threading.Event().wait()
+
+    def do_ask_nonsense(self) -> None:
+        self.context.offset({1: 2})  # type: ignore[dict-item]
+
+    def do_close_the_pipe(self) -> None:
+        os.close(self._pipe().fileno())
+        threading.Event().wait()
+
+    def _pipe(self) -> Any:
+        return self.context._control._channel._socket  # type: ignore[attr-defined]
+
+
+class NoTask:
+    """Is no task."""
+
+
+class NoTaskConnector(SourceConnector):
+    task = NoTask
+
+
+class TryingConnector(SourceConnector):
+    """Does `<method>.do` in its methods."""
+
+    task = TryingTask
+
+    def start(self, config: Mapping[str, str]) -> None:
+        super().start(config)
+        self._try("start")
+
+    def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
+        self._try("task_configs")
+        return [{"number": str(number), "pid": str(os.getpid())} for number in range(max_tasks)]
+
+    def stop(self) -> None:
+        self._try("stop")
+
+    def _try(self, method: str) -> None:
+        match self.config.get(f"{method}.do"):
+            case "raise":
+                raise ValueError(f"cannot log in with {self.config.get('secret')}")
+            case "retry":
+                raise RetriableError("not now")
+            case "hang":
+                threading.Event().wait()
+            case "hold the interpreter":
+                ctypes.PyDLL(None).sleep(1000)
+            case "exit":
+                os._exit(7)
+            case "crash":
+                os.kill(os.getpid(), signal.SIGSEGV)
+            case "leave":
+                raise SystemExit(3)
+            case "ask":
+                self.context.request_task_reconfiguration()
+                log.warning("offset %s of %s", self.context.offset({"file": "a"}), self.context.name)
+            case "fail later":
+                error = ValueError(f"cannot log in with {self.config.get('secret')}")
+                threading.Thread(target=self.context.raise_error, args=[error]).start()
+            case "exit later":
+                threading.Thread(target=_exit_when, args=[Path(self.config["when"])]).start()
+
+
+def _exit_when(file: Path) -> None:
+    with contextlib.suppress(OSError):
+        while not file.exists():
+            time.sleep(0.01)
+    os._exit(7)

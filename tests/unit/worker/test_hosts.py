@@ -1,0 +1,254 @@
+"""Connectors in host processes of their own: called, failing, hanging and crashing, beside others of their plug-in."""
+
+import logging
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from connect.errors import ConnectError
+from connect.plugins import PluginKind, PluginRef
+from connect.worker.hosts import ConnectorCallError, ConnectorHosts
+from connect.worker.processes import start_server
+
+PLUGINS = str(Path(__file__).with_name("plugins"))
+WITHIN_S = 30.0
+TRYING = PluginRef(name="trying", kind=PluginKind.SOURCE, target="trying:TryingConnector", aliases=(), folder=PLUGINS)
+MISSING = PluginRef(name="missing", kind=PluginKind.SOURCE, target="trying:Missing", aliases=(), folder=PLUGINS)
+
+
+def until(holds: Callable[[], Any]) -> Any:
+    deadline = time.monotonic() + WITHIN_S
+    while not (found := holds()):
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+    return found
+
+
+class Listener:
+    """Notes what connectors say."""
+
+    def __init__(self) -> None:
+        self.events: list[tuple[str, ...]] = []
+        self.offset_error: str | None = None
+
+    def reconfigure(self, connector: str) -> None:
+        self.events.append(("reconfigure", connector))
+
+    def connector_failed(self, connector: str, summary: str, trace: str) -> None:
+        self.events.append(("failed", connector, summary, trace))
+
+    def connector_lost(self, connector: str) -> None:
+        self.events.append(("lost", connector))
+
+    def source_offsets(self, connector: str, partitions: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any] | None]:
+        if self.offset_error:
+            raise ConnectError(self.offset_error)
+        return [{"position": 7} for _ in partitions]
+
+
+class Run:
+    """Hosts, and calls on the connectors in them."""
+
+    def __init__(self) -> None:
+        start_server()
+        self.listener = Listener()
+        self.hosts = ConnectorHosts(self.listener, [], logging.INFO)
+        self.pids: set[int] = set()
+
+    def start(self, name: str, ref: PluginRef = TRYING, timeout: float = WITHIN_S, **config: str) -> Any:
+        config = {key.replace("__", "."): value for key, value in config.items()}
+        return self.hosts.call(
+            ref,
+            name,
+            "start",
+            timeout,
+            target=ref.target,
+            folder=ref.folder,
+            config=config,
+            secrets=["hunter22"],
+        )
+
+    def pid(self, name: str) -> int:
+        """The process in which a connector is."""
+        configs = self.hosts.call(TRYING, name, "task_configs", WITHIN_S, max_tasks=1)
+        pid = int(configs[0]["pid"])
+        self.pids.add(pid)
+        return pid
+
+    def close(self) -> None:
+        self.hosts.close()
+        until(lambda: not any(map(psutil.pid_exists, self.pids)))
+
+
+@pytest.fixture
+def run() -> Iterator[Run]:
+    made = Run()
+    yield made
+    made.close()
+
+
+def test_connectors_of_one_plugin_share_a_process_that_is_not_ours(run):
+    run.start("a")
+    run.start("b")
+    assert run.pid("a") == run.pid("b") != os.getpid()
+
+
+def test_a_connector_is_started_cut_and_stopped(run):
+    assert set(run.start("a")) >= {"version"}
+    configs = run.hosts.call(TRYING, "a", "task_configs", WITHIN_S, max_tasks=3)
+    assert [config["number"] for config in configs] == ["0", "1", "2"]
+    run.hosts.call(TRYING, "a", "stop", WITHIN_S)
+    run.hosts.call(TRYING, "a", "stop", WITHIN_S)  # harmless
+
+
+@pytest.mark.promise("P8", "P9")
+@pytest.mark.parametrize("method", ["start", "task_configs", "stop"])
+def test_an_error_comes_back_with_its_trace_and_without_its_secrets(run, method):
+    config = {f"{method}__do": "raise", "secret": "hunter22"}
+    calls = {
+        "start": lambda: None,
+        "task_configs": lambda: run.hosts.call(TRYING, "a", "task_configs", WITHIN_S, max_tasks=1),
+        "stop": lambda: run.hosts.call(TRYING, "a", "stop", WITHIN_S),
+    }
+
+    def call() -> None:
+        run.start("a", **config)
+        calls[method]()
+
+    with pytest.raises(ConnectorCallError, match=r"ValueError: cannot log in with \[hidden\]") as error:
+        call()
+    assert "in _try" in error.value.trace
+    assert "hunter22" not in error.value.trace + str(error.value)
+
+
+@pytest.mark.promise("P6")
+def test_an_error_of_one_connector_leaves_its_process_to_the_others(run):
+    run.start("a")
+    pid = run.pid("a")
+    with pytest.raises(ConnectorCallError):
+        run.start("b", start__do="raise")
+    with pytest.raises(ConnectorCallError, match="SystemExit"):
+        run.start("c", start__do="leave")
+    assert run.pid("a") == pid
+    assert run.listener.events == []
+
+
+@pytest.mark.promise("P9")
+def test_a_class_that_is_not_there_is_named(run):
+    with pytest.raises(ConnectorCallError, match="Missing"):
+        run.start("a", MISSING)
+
+
+@pytest.mark.promise("P6")
+@pytest.mark.parametrize("how", ["hang", "hold the interpreter"])
+def test_a_connector_that_hangs_is_given_up_and_its_neighbours_are_told(run, how):
+    run.start("good")
+    before = run.pid("good")
+    with pytest.raises(ConnectorCallError, match=r"Connector bad did not return from start within 0.3 s"):
+        run.start("bad", timeout=0.3, start__do=how)
+    until(lambda: ("lost", "good") in run.listener.events)
+    assert not psutil.pid_exists(before)
+    run.start("good")
+    run.start("bad")
+    assert run.pid("good") != run.pid("bad")  # it will not take its neighbour with it again
+
+
+@pytest.mark.promise("P6")
+@pytest.mark.parametrize(
+    ("how", "words"), [("exit", "exit code 7"), ("crash", "The connector's process was ended by SIGSEGV")]
+)
+def test_a_connector_that_crashes_is_told_in_words_and_its_neighbours_too(run, how, words):
+    run.start("good")
+    with pytest.raises(ConnectorCallError, match=words):
+        run.start("bad", start__do=how)
+    until(lambda: ("lost", "good") in run.listener.events)
+    run.start("good")
+    run.pid("good")
+
+
+@pytest.mark.promise("P9")
+def test_a_connector_alone_in_its_process_that_dies_has_failed(run, tmp_path):
+    when = tmp_path / "now"
+    with pytest.raises(ConnectorCallError):
+        run.start("a", start__do="exit")  # from here on it has a process of its own
+    run.start("a", start__do="exit later", when=str(when))
+    run.listener.events.clear()
+    when.touch()
+    event = until(lambda: [event for event in run.listener.events if event[0] == "failed"])[0]
+    assert event[:2] == ("failed", "a")
+    assert "exit code 7" in event[2]
+
+
+def test_a_host_that_is_killed_fails_the_calls_that_wait(run):
+    run.start("a")
+    pid = run.pid("a")
+    errors: list[Exception] = []
+
+    def call() -> None:
+        try:
+            run.start("b", start__do="hang")
+        except ConnectError as error:
+            errors.append(error)
+
+    waiting = threading.Thread(target=call)
+    waiting.start()
+    os.kill(pid, signal.SIGKILL)
+    waiting.join(WITHIN_S)
+    assert "SIGKILL" in str(errors[0]) or "gone" in str(errors[0])
+
+
+def test_what_a_connector_asks_and_says_is_answered(run, caplog):
+    with caplog.at_level(logging.INFO, logger="trying"):
+        run.start("a", start__do="ask")
+        until(lambda: "offset {'position': 7} of a" in caplog.text)
+    assert ("reconfigure", "a") in run.listener.events
+
+
+@pytest.mark.promise("P9")
+def test_an_offset_that_cannot_be_read_is_an_error_of_the_call(run):
+    run.listener.offset_error = "the offset file is broken"
+    with pytest.raises(ConnectorCallError, match="the offset file is broken"):
+        run.start("a", start__do="ask")
+
+
+@pytest.mark.promise("P8", "P9")
+def test_a_connector_may_fail_by_itself_and_tells_no_secret(run):
+    run.start("a", start__do="fail later", secret="hunter22")
+    (event,) = until(lambda: [event for event in run.listener.events if event[0] == "failed"])
+    assert event[:3] == ("failed", "a", "ValueError: cannot log in with [hidden]")
+    assert "hunter22" not in event[3]
+
+
+def test_a_connector_that_is_forgotten_shares_again(run):
+    run.start("good")
+    with pytest.raises(ConnectorCallError):
+        run.start("bad", start__do="exit")
+    run.start("bad")
+    run.start("good")
+    run.hosts.forget("bad")
+    run.hosts.forget("good")
+    run.start("bad")
+    run.start("good")
+    assert run.pid("bad") == run.pid("good")
+
+
+def test_calls_from_many_threads_get_their_own_answers(run):
+    run.start("a")
+    found: dict[int, int] = {}
+
+    def call(count: int) -> None:
+        found[count] = len(run.hosts.call(TRYING, "a", "task_configs", WITHIN_S, max_tasks=count))
+
+    threads = [threading.Thread(target=call, args=[count]) for count in range(1, 20)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(WITHIN_S)
+    assert found == {count: count for count in range(1, 20)}

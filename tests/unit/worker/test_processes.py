@@ -1,0 +1,81 @@
+"""Child processes: their pipe, their end in words, and the fork server behind them."""
+
+import os
+import select
+import signal
+import socket
+import time
+from collections.abc import Callable
+from multiprocessing import forkserver
+from typing import Any
+
+import msgspec
+import psutil
+import pytest
+
+from connect.worker import host_process, messages
+from connect.worker.host_process import HostSpec
+from connect.worker.processes import ChildProcess, how_it_ended, start_server
+
+WITHIN_S = 30.0
+
+
+def until(holds: Callable[[], Any]) -> None:
+    deadline = time.monotonic() + WITHIN_S
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+def child() -> ChildProcess:
+    """A host process without connectors: it waits for calls, and ends when its pipe is closed."""
+    start_server()
+    return ChildProcess(host_process.main, msgspec.msgpack.encode(HostSpec([], 30)))
+
+
+def test_a_child_ends_when_its_pipe_is_closed():
+    made = child()
+    assert made.alive
+    assert psutil.Process(made.pid).ppid() != os.getpid()  # the fork server's
+    made.channel._socket.shutdown(socket.SHUT_RDWR)
+    until(lambda: not made.alive)
+    assert made.reap() == 0
+
+
+def test_a_killed_child_is_gone_and_killing_it_again_is_harmless():
+    made = child()
+    made.kill()
+    made.kill()
+    assert made.reap() == -signal.SIGKILL
+    assert not psutil.pid_exists(made.pid)
+
+
+@pytest.mark.promise("P3", "P10")
+def test_children_die_with_the_fork_server_and_the_next_one_gets_another():
+    made = child()
+    server = forkserver._forkserver._forkserver_pid  # type: ignore[attr-defined]
+    os.kill(server, signal.SIGKILL)
+    assert select.select([made.sentinel], [], [], WITHIN_S)[0]
+    assert made.reap() == 255
+    assert not psutil.pid_exists(made.pid) or psutil.Process(made.pid).status() == psutil.STATUS_ZOMBIE
+    another = child()
+    another.channel.send(messages.Call(1, "no such method", "", {}))
+    answer = another.channel.receive()
+    assert isinstance(answer, messages.Answer)
+    another.kill()
+    another.reap()
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        (0, "The task's process ended by itself with exit code 0."),
+        (1, "The task's process ended by itself with exit code 1."),
+        (-9, "The task's process was ended by SIGKILL. The kernel does this when memory runs out."),
+        (-11, "The task's process was ended by SIGSEGV."),
+        (-64, "The task's process was ended by SIGRTMAX."),
+        (-99, "The task's process was ended by 99."),
+    ],
+)
+def test_an_exit_code_in_words(code, words):
+    assert how_it_ended(code) == words

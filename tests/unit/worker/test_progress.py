@@ -1,0 +1,44 @@
+"""Progress: what a task tells its worker, and how often."""
+
+from typing import Any
+
+import pytest
+
+from connect.telemetry.metrics import Registry
+from connect.worker import progress
+from connect.worker.messages import Progress
+from connect.worker.progress import ProgressReport
+
+from .fakes import Clock, FakeControl
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    made = Clock()
+    monkeypatch.setattr(progress, "time", made)
+    return made
+
+
+def report(control: Any, **counts: int) -> ProgressReport:
+    def measure(made: ProgressReport) -> None:
+        for name, value in counts.items():
+            setattr(made, name, value)
+
+    return ProgressReport(control, Registry(), measure)
+
+
+def test_it_is_told_at_once_and_then_once_a_second(clock):
+    control = FakeControl(clock, [])
+    made = report(control)
+    for _ in range(25):
+        made.tell_if_due()
+        clock.now += 0.1
+    assert len(control.said) == 3
+
+
+def test_it_says_what_was_counted_and_what_was_measured(clock):
+    control = FakeControl(clock, [])
+    made = report(control, lag=4, errors=1)
+    made.read, made.records = 10, 9
+    made.tell()
+    assert control.said == [Progress(records=9, read=10, lag=4, errors=1, metrics=[])]
