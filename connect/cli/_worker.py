@@ -7,12 +7,14 @@ import os
 import select
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import FrameType
+from typing import TYPE_CHECKING
 
 from connect.cli._exit import INVALID, OK
 from connect.cli._live import Live, is_possible
 from connect.cli._problems import Problems
+from connect.cli._rest import BackgroundRest, take_addresses
 from connect.cli._summary import Summaries, Summary
 from connect.cli._worker_files import WorkerFile, open_offsets, read_connectors, read_worker, take_validation
 from connect.herder.herder import TargetState
@@ -20,6 +22,11 @@ from connect.herder.standalone import StandaloneHerder
 from connect.settings.connector_files import ConnectorFile
 from connect.storage import State, Status, TaskStatus
 from connect.telemetry import logs
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
+    from rest.app import Part
 
 log = logging.getLogger("connect.cli")
 
@@ -36,7 +43,10 @@ def run_worker(worker_path: str, connector_paths: Sequence[str]) -> int:
         problems.report(sys.stderr)
         return INVALID
     logs.configure(worker.config["log.level"], worker.config["log.format"])
-    herder = StandaloneHerder(worker.raw, worker.config, worker.resolver, open_offsets(worker, problems))
+    addresses = take_addresses(worker, problems)
+    raw = {**worker.raw, **({"listeners": addresses.urls} if addresses is not None else {})}
+    herder = StandaloneHerder(raw, worker.config, worker.resolver, open_offsets(worker, problems))
+    rest = BackgroundRest(addresses, raw, lambda parts: _app(herder, raw, parts)) if addresses is not None else None
     herder.start()
     try:
         _check(herder, worker, connectors, problems)
@@ -48,13 +58,23 @@ def run_worker(worker_path: str, connector_paths: Sequence[str]) -> int:
         _find_broker(herder)
         stop = StopSignals()
         herder.worker.statuses.listen(_log_state)
-        for file in connectors:
-            herder.run_checked(file.name, file.config, _TARGETS[file.initial_state])
+        started = [herder.run_checked(file.name, file.config, _TARGETS[file.initial_state]) for file in connectors]
+        if rest is not None:
+            rest.start_after(started)
         _watch(herder, stop)
         log.info("stopping; a second signal ends everything at once")
     finally:
-        herder.stop()
+        if rest is not None:
+            rest.stop(herder.stop)
+        else:
+            herder.stop()
     return OK
+
+
+def _app(herder: StandaloneHerder, raw: Mapping[str, str], parts: frozenset[Part]) -> ASGIApp:
+    from rest.app import create_app
+
+    return create_app(herder, herder.worker.plugins, herder.worker.config, raw, parts=parts)
 
 
 _TARGETS = {

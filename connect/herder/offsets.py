@@ -97,7 +97,9 @@ def parse_sink_offsets(entries: Sequence[OffsetEntry]) -> dict[TopicPartition, i
                 f"The offset for a sink connector should either be null or contain the key '{OFFSET}'"
             )
         else:
-            offsets[place] = _whole("offset", "Offset", entry.offset[OFFSET])
+            offset = offsets[place] = _whole("offset", "Offset", entry.offset[OFFSET])
+            if offset < 0:
+                raise BadRequestError(f"The offset {offset} is below 0. Write null to forget an offset.")
     return offsets
 
 

@@ -416,8 +416,8 @@ class StandaloneHerder:
             self.worker.topics.forget(name)
 
     def _put_state(self, name: str, state: State, trace: str | None = None) -> None:
-        started = self.worker.connectors.get(name)
-        version = started.version if started is not None else None
+        started, before = self.worker.connectors.get(name), self.worker.statuses.connector(name)
+        version = started.version if started is not None else before.version if before is not None else None
         self.worker.statuses.put(ConnectorStatus(name, state, self.worker.id, trace, 0, version))
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import logging
 import math
-import socket
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from connect.herder.connectors import Connectors
+from connect.herder.listeners import advertised
 from connect.herder.tasks import Tasks
 from connect.herder.topics import ActiveTopics
 from connect.kafka.groups import remove_member
@@ -55,7 +55,8 @@ class Worker:
         self.config = config
         self.resolver = resolver
         self.offsets = offsets
-        self.id = f"{socket.gethostname()}:{_rest_port(raw)}"
+        address = advertised(raw)
+        self.id = f"{address.host}:{address.port}"
         self.statuses = MemoryStatusStore() if statuses is None else statuses
         self.topics = ActiveTopics(config)
         self.metrics = Registry()
@@ -146,8 +147,3 @@ class Worker:
 def secrets_of(config: Resolved) -> tuple[str, ...]:
     """The texts of a configuration that came from providers."""
     return tuple(sorted({config.values[key] for key in config.secret_keys if config.values[key]}))
-
-
-def _rest_port(raw: Mapping[str, str]) -> str:
-    first = (raw.get("listeners") or "http://:8083").split(",")[0]
-    return first.rpartition(":")[2].strip("/") or "8083"

@@ -36,10 +36,9 @@ def committed_offsets(worker: Mapping[str, str], connector: Mapping[str, str]) -
     from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException
 
     group = group_of(worker, connector)
+    admin = _admin(worker, connector)
     try:
-        asked = _admin(worker, connector).list_consumer_group_offsets(
-            [ConsumerGroupTopicPartitions(group)], request_timeout=_TIMEOUT_S
-        )
+        asked = admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)], request_timeout=_TIMEOUT_S)
         found = asked[group].result()
     except KafkaException as error:
         raise ConnectError(f"Group {group}: {error.args[0].str()}") from error
@@ -67,8 +66,9 @@ def delete_group(worker: Mapping[str, str], connector: Mapping[str, str]) -> Non
     from confluent_kafka import KafkaError, KafkaException
 
     group = group_of(worker, connector)
+    admin = _admin(worker, connector)
     try:
-        _admin(worker, connector).delete_consumer_groups([group], request_timeout=_TIMEOUT_S)[group].result()
+        admin.delete_consumer_groups([group], request_timeout=_TIMEOUT_S)[group].result()
     except KafkaException as error:
         code = error.args[0].code()
         if code == KafkaError.NON_EMPTY_GROUP:
@@ -84,8 +84,9 @@ def _commit(
     from confluent_kafka import TopicPartition as Place
 
     places = [Place(place.topic, place.partition, offset) for place, offset in offsets.items()]
+    admin = _admin(worker, connector)
     try:
-        asked = _admin(worker, connector).alter_consumer_group_offsets(
+        asked = admin.alter_consumer_group_offsets(
             [ConsumerGroupTopicPartitions(group, places)], request_timeout=_TIMEOUT_S
         )
         errors = [place.error for place in asked[group].result().topic_partitions if place.error is not None]
@@ -129,6 +130,7 @@ def _forget(worker: Mapping[str, str], connector: Mapping[str, str], group: str,
 
 
 def _admin(worker: Mapping[str, str], connector: Mapping[str, str]) -> Any:
+    """An admin client. Answers come only as long as somebody holds it."""
     from confluent_kafka.admin import AdminClient
 
     settings: dict[str, Any] = {**task_client_settings("admin", worker, connector).librdkafka, "logger": log}

@@ -184,7 +184,19 @@ COMMON: Final = define(
         importance="LOW",
         doc="Rules for headers of REST answers: <action> <name>:<value>, separated by commas.",
     ),
-    List("rest.extension.classes", default=[], importance="LOW", doc="REST extensions, in the order of their filters."),
+    List(
+        "rest.extension.classes",
+        default=[],
+        importance="LOW",
+        doc="REST extensions, in order: Python callables, module:callable, that get the FastAPI app.",
+    ),
+    Boolean(
+        "rest.mask.secrets",
+        default=True,
+        importance="MEDIUM",
+        doc="Whether the REST API hides passwords and other secrets in configurations. What is read with a mask may be "
+        "written back: the mask stands for the stored secret. Only here, not in Kafka, which shows all.",
+    ),
     # Metrics.
     List(
         "metric.reporters",

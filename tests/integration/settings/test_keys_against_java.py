@@ -55,7 +55,7 @@ public class Keys {
 
 
 # What only our worker has.
-OURS = {"log.level", "log.format"}
+OURS = {"log.level", "log.format", "rest.mask.secrets"}
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,157 @@
+"""The REST interface of a worker that the command line runs: its addresses taken early, itself started late."""
+
+from __future__ import annotations
+
+import errno
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, wait
+from dataclasses import dataclass
+from importlib.util import find_spec
+from ipaddress import ip_address
+from threading import Thread
+from typing import TYPE_CHECKING, Any
+
+from connect.cli._problems import Problems
+from connect.cli._worker_files import WorkerFile
+from connect.herder.listeners import Bound, bind, parse_listeners
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
+    from rest.app import Part
+
+log = logging.getLogger("connect.cli")
+
+#: Where `listeners` is not set. Kafka Connect listens on every address, for anybody who comes.
+DEFAULT = "http://127.0.0.1:8083"
+
+_CONNECTORS_FIRST_S = 30.0
+_STARTS_WITHIN_S = 60.0
+
+
+@dataclass(frozen=True)
+class Addresses:
+    """Addresses that were taken: for all resources, and for /admin where it has some of its own.
+
+    `admin` is None where /admin is with the others, and empty where it is switched off.
+    """
+
+    main: Sequence[Bound]
+    admin: Sequence[Bound] | None
+
+    @property
+    def urls(self) -> str:
+        """The main ones, as they stand under `listeners`."""
+        return ",".join(str(bound.listener) for bound in self.main)
+
+
+def take_addresses(worker: WorkerFile, problems: Problems) -> Addresses | None:
+    """Take the addresses that a worker listens on. None when there is to be no REST API.
+
+    An address that the user chose and that is in use is an error. That the one of the default is in use is a warning,
+    so that two workers on a laptop just run.
+    """
+    chosen = "listeners" in worker.raw
+    if find_spec("fastapi") is None or find_spec("uvicorn") is None:
+        say = "There is no REST API: `pip install connect-runtime[rest]` brings what it needs."
+        (log.warning if chosen else log.info)("%s", say)
+        return None
+    written = worker.config["listeners"] if chosen else [DEFAULT]
+    if not any(written):
+        return None
+    taken: list[Bound] = []
+    try:
+        taken += bind(parse_listeners(written))
+        admin = worker.config["admin.listeners"]
+        apart = None if admin is None else bind(parse_listeners([url for url in admin if url]))
+    except ValueError:  # said already, when the file was checked
+        return None
+    except OSError as error:
+        for bound in taken:
+            bound.socket.close()
+        key = "admin.listeners" if taken else "listeners"
+        _refused(error, worker, problems, key, chosen=chosen or bool(taken))
+        return None
+    for bound in [*taken, *(apart or [])]:
+        _warn_if_open(bound)
+    return Addresses(taken, apart)
+
+
+def _refused(error: OSError, worker: WorkerFile, problems: Problems, key: str, *, chosen: bool) -> None:
+    if error.errno == errno.EADDRINUSE:
+        said = f"{error.filename} is in use, by another worker perhaps. Stop it, or choose another port."
+    else:
+        said = f"cannot listen on {error.filename}: {error.strerror}."
+    if chosen:
+        problems.error(worker.where(key), said, key=key)
+    else:
+        log.warning("There is no REST API: %s For another one set listeners=http://127.0.0.1:<port>.", said)
+
+
+def _warn_if_open(bound: Bound) -> None:
+    host = bound.socket.getsockname()[0]
+    if not ip_address(host.partition("%")[0]).is_loopback:
+        log.warning(
+            "The REST API at %s has no authentication: whoever reaches it may run connectors and read what they read."
+            " Let it listen on 127.0.0.1, or put a proxy with authentication in front of it.",
+            bound.listener,
+        )
+
+
+class BackgroundRest:
+    """The REST interface, started once the connectors are on their way: their first records come first.
+
+    Args:
+        addresses: see `take_addresses`.
+        raw: the worker's properties.
+        make_app: makes the application with these parts.
+    """
+
+    def __init__(
+        self, addresses: Addresses, raw: Mapping[str, str], make_app: Callable[[frozenset[Part]], ASGIApp]
+    ) -> None:
+        self._addresses = addresses
+        self._raw = raw
+        self._make_app = make_app
+        self._server: Any = None
+        self._starting = Thread(name="rest start", target=lambda: None)
+        self._stopped = False
+
+    def start_after(self, connectors: Sequence[Future[Any]]) -> None:
+        """Start when these are done. Returns at once."""
+
+        def start() -> None:
+            wait(connectors, _CONNECTORS_FIRST_S)
+            if not self._stopped:
+                self._start()
+
+        self._starting = Thread(name="rest start", target=start, daemon=True)
+        self._starting.start()
+
+    def stop(self, herder_stop: Callable[[], None], graceful: float = 5.0) -> None:
+        """Take no more requests, stop the herder, and let requests under way end."""
+        self._stopped = True
+        if self._server is not None:
+            self._server.close()
+        try:
+            herder_stop()
+        finally:
+            if self._server is not None:
+                self._server.stop(graceful)
+
+    def _start(self) -> None:
+        from rest.server import RestServer, Site
+
+        main, admin = self._addresses.main, self._addresses.admin
+        parts: frozenset[Part] = frozenset({"connectors", "admin"} if admin is None else {"connectors"})
+        sites = [Site(parts, main, "listeners.https.")]
+        if admin:
+            sites.append(Site(frozenset({"admin"}), admin, "admin.listeners.https."))
+        self._server = server = RestServer(sites, self._raw, self._make_app)
+        server.start()
+        try:
+            if server.wait(_STARTS_WITHIN_S) and not self._stopped:
+                log.info("REST API at %s", ", ".join(str(bound.listener) for bound in main))
+        except Exception as error:  # said by the server; the connectors run on
+            log.debug("%s", error)

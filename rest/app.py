@@ -1,0 +1,110 @@
+"""The REST interface as an ASGI application."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
+
+from fastapi import APIRouter, FastAPI
+from fastapi.routing import APIRoute
+from starlette.middleware.cors import CORSMiddleware
+from starlette.types import ASGIApp
+
+from connect import __version__
+from connect.errors import ConfigError
+from connect.herder.herder import Herder
+from connect.plugins import Plugins
+from connect.settings.definition import Config
+from rest import connectors, errors, internal, loggers, offsets, openapi, plugins, root
+from rest.api import Api
+from rest.calls import REQUEST_TIMEOUT_S
+from rest.headers import ResponseHeaders, parse_rules
+from rest.internal_requests import InternalRequests
+from rest.masking import Masks
+from rest.rules import ConnectRules
+
+Part = Literal["connectors", "admin"]
+
+#: What an extension is: it gets the app before the first request, and adds routes and middleware.
+Extension = Callable[[FastAPI, Mapping[str, str]], None]
+
+
+def create_app(
+    herder: Herder,
+    known: Plugins,
+    config: Config,
+    raw: Mapping[str, str],
+    *,
+    parts: frozenset[Part] = frozenset({"connectors", "admin"}),
+    requests_of_workers: InternalRequests | None = None,
+    timeout: float = REQUEST_TIMEOUT_S,
+) -> ASGIApp:
+    """Make the application.
+
+    Args:
+        herder: does what is asked.
+        known: the plug-ins of the worker.
+        config: the worker's, parsed; rest.mask.secrets, access.control.*, response.http.headers.config,
+            rest.extension.classes are read.
+        raw: the same, as written: for extensions.
+        parts: which resources; /admin may have listeners of its own.
+        requests_of_workers: see `InternalRequests`; None in standalone mode.
+        timeout: seconds until a request is given up.
+
+    Raises:
+        ConfigError: an extension cannot be loaded, or a rule for headers is wrong.
+    """
+    masks = Masks(herder, enabled=config["rest.mask.secrets"])
+    api = Api(herder, known, masks, requests_of_workers, timeout)
+    app = FastAPI(
+        title="Kafka Connect REST API",
+        version=__version__,
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+    )
+    errors.install(app)
+    routers: list[APIRouter] = []
+    if "connectors" in parts:
+        routers += [root.routes(api), connectors.routes(api), offsets.routes(api), internal.routes(api)]
+        routers += [plugins.routes(api)]
+    if "admin" in parts:
+        routers += [loggers.routes(api)]
+    for router in routers:
+        app.include_router(router)
+    app.include_router(openapi.routes(app))
+    for name in config["rest.extension.classes"]:
+        _extension(name)(app, raw)
+    routes = [route for router in routers for route in router.routes if isinstance(route, APIRoute)]
+    return _with_headers(ConnectRules(app, routes), config)
+
+
+def _with_headers(app: ASGIApp, config: Config) -> ASGIApp:
+    if origins := [part.strip() for part in config["access.control.allow.origin"].split(",") if part.strip()]:
+        methods = [part.strip() for part in config["access.control.allow.methods"].split(",") if part.strip()]
+        app = CORSMiddleware(
+            app, allow_origins=origins, allow_methods=methods or ["GET", "POST", "HEAD"], allow_headers=["*"]
+        )
+    rules = parse_rules(config["response.http.headers.config"])
+    return ResponseHeaders(app, rules) if rules else app
+
+
+def _extension(name: str) -> Extension:
+    """A callable by its name, "module:callable" or "module.callable". Operator code: it runs in the worker."""
+    key = "rest.extension.classes"
+    module, _, attribute = name.partition(":") if ":" in name else name.rpartition(".")
+    try:
+        found: Any = importlib.import_module(module)
+        for part in attribute.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ConfigError(
+            key,
+            f'"{name}" cannot be loaded ({error}). Name a Python callable, module:callable, that takes the FastAPI app'
+            " and the worker's configuration; classes of Java do not run here.",
+        ) from error
+    if not callable(found):
+        raise ConfigError(key, f'"{name}" is no callable.')
+    return found  # type: ignore[no-any-return]  # as callable as it says

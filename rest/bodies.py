@@ -1,0 +1,115 @@
+"""Reads what clients send. What is wrong with it is said with its place, and answered with 400.
+
+Where Kafka Connect takes text (configurations), numbers and booleans are text as they were written: 3, 1.50, true.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NoReturn
+
+from fastapi import Request
+
+from connect.herder.herder import OffsetEntry
+from rest.errors import ApiError
+from rest.models import CreateConnector
+
+
+async def create_request(request: Request) -> CreateConnector:
+    """POST /connectors: a name, a configuration, an initial state."""
+    body = _object(await _json(request, as_text=True), "The request")
+    _only(body, {"name", "config", "initial_state"}, "The request")
+    name = body.get("name")
+    if name is None:
+        name = (body.get("config") or {}).get("name") if isinstance(body.get("config"), dict) else None
+    if name is not None and not isinstance(name, str):
+        raise ApiError(400, '"name" is not text.')
+    if body.get("config") is None:
+        raise ApiError(400, '"config" is missing. Write {"name": "...", "config": {"connector.class": "...", ...}}.')
+    return CreateConnector((name or "").strip(), _texts(body["config"], '"config"'), _state(body.get("initial_state")))
+
+
+async def config(request: Request) -> dict[str, str | None]:
+    """A configuration, or a part of one: keys with text; null where a key is to go."""
+    return _texts(await _json(request, as_text=True), "The request")
+
+
+async def offsets(request: Request) -> list[OffsetEntry]:
+    """PATCH /connectors/{connector}/offsets."""
+    body = _object(await _json(request), "The request")
+    _only(body, {"offsets"}, "The request")
+    entries = body.get("offsets") or []
+    if not isinstance(entries, list):
+        raise ApiError(400, '"offsets" is no list. Write {"offsets": [{"partition": {...}, "offset": {...}}]}.')
+    if not entries:
+        raise ApiError(400, "Partitions / offsets need to be provided for an alter offsets request")
+    return [_offset(_object(entry, f"Offset {number}")) for number, entry in enumerate(entries, 1)]
+
+
+async def level(request: Request) -> str:
+    """PUT /admin/loggers/{logger}."""
+    found = _object(await _json(request), "The request").get("level")
+    if found is None:
+        raise ApiError(400, "Desired 'level' parameter was not specified in request.")
+    if not isinstance(found, str):
+        raise ApiError(400, '"level" is not text.')
+    return found
+
+
+def _offset(entry: dict[str, Any]) -> OffsetEntry:
+    _only(entry, {"partition", "offset"}, "An offset")
+    partition, offset = entry.get("partition"), entry.get("offset")
+    if partition is None:
+        raise ApiError(400, "The partition for a sink connector offset cannot be null or missing")
+    return OffsetEntry(_object(partition, '"partition"'), None if offset is None else _object(offset, '"offset"'))
+
+
+def _state(state: Any) -> str | None:
+    if state is None:
+        return None
+    if not isinstance(state, str) or state.upper() not in {"RUNNING", "PAUSED", "STOPPED"}:
+        raise ApiError(400, f'"initial_state" is {state}. Write RUNNING, PAUSED or STOPPED.')
+    return state.upper()
+
+
+async def _json(request: Request, *, as_text: bool = False) -> Any:
+    data = await request.body()
+    if not data.strip():
+        raise ApiError(400, "The request has no body.")
+    try:
+        if as_text:
+            return json.loads(data, parse_int=str, parse_float=str, parse_constant=_no_constant)
+        return json.loads(data, parse_constant=_no_constant)
+    except json.JSONDecodeError as error:
+        raise ApiError(
+            400, f"The request is no JSON: {error.msg} (line {error.lineno}, column {error.colno})."
+        ) from None
+    except (UnicodeDecodeError, RecursionError):
+        raise ApiError(400, "The request is no JSON in UTF-8.") from None
+
+
+def _no_constant(word: str) -> NoReturn:
+    raise ApiError(400, f"The request is no JSON: {word} is no number.")
+
+
+def _object(value: Any, what: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ApiError(400, f"{what} is no JSON object.")
+    return value
+
+
+def _only(value: dict[str, Any], known: set[str], what: str) -> None:
+    if unknown := sorted(value.keys() - known):
+        raise ApiError(400, f'{what} has the unknown field "{unknown[0]}". Known are {", ".join(sorted(known))}.')
+
+
+def _texts(value: Any, what: str) -> dict[str, str | None]:
+    return {key: _text(key, one) for key, one in _object(value, what).items()}
+
+
+def _text(key: str, value: Any) -> str | None:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if value is None or isinstance(value, str):
+        return value
+    raise ApiError(400, f'The value of "{key}" is no text. Write lists as one text: "a,b".')

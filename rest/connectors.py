@@ -1,0 +1,203 @@
+"""/connectors: made, changed, paused, restarted, deleted, and how they are."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated, Any
+from urllib.parse import quote
+
+from fastapi import APIRouter, Query, Request, Response
+
+from connect.herder.herder import NotFoundError, TargetState
+from rest import bodies
+from rest.api import FORWARD, Api, ConnectorName, TaskNumber, describe, flag
+from rest.calls import json_answer
+from rest.errors import ApiError
+from rest.models import (
+    Connector,
+    ConnectorStatusInfo,
+    CreateConnector,
+    Task,
+    TaskId,
+    TaskStateInfo,
+    Topics,
+)
+
+_TARGETS = {
+    "RUNNING": TargetState.STARTED,
+    "PAUSED": TargetState.PAUSED,
+    "STOPPED": TargetState.STOPPED,
+}
+_TEXTS = dict[str, str]
+
+
+def routes(api: Api) -> APIRouter:
+    """The resource."""
+    router = APIRouter(prefix="/connectors", tags=["connectors"])
+    herder, masks = api.herder, api.masks
+
+    async def shown(name: str) -> Connector:
+        info = herder.info(name)
+        return Connector.of(info, await masks.shown(info.config))
+
+    @router.get("", **describe(list[str], said="Names, or with expand a map of names to info and status."))
+    async def list_connectors(
+        expand: Annotated[list[str] | None, Query(description="status, info, or both (repeated).")] = None,
+    ) -> Response:
+        """List connectors."""
+        if not expand:
+            return json_answer(herder.connectors())
+        found = await asyncio.gather(*(expanded(name, expand) for name in herder.connectors()))
+        return json_answer({name: what for name, what in found if what is not None})
+
+    async def expanded(name: str, what: list[str]) -> tuple[str, dict[str, Any] | None]:
+        found: dict[str, Any] = {}
+        try:
+            if "info" in what:
+                found["info"] = await shown(name)
+            if "status" in what:
+                found["status"] = ConnectorStatusInfo.of(herder.status(name))
+        except NotFoundError:  # it went in between, or nothing is known yet
+            return name, None
+        return name, found
+
+    @router.post("", dependencies=[FORWARD], **describe(Connector, status=201, body=CreateConnector, errors=(400, 409)))
+    async def create(request: Request) -> Response:
+        """Create a connector."""
+        wanted = await bodies.create_request(request)
+        config = await new_config(wanted.name, wanted.config)
+        target = None if wanted.initial_state is None else _TARGETS[wanted.initial_state]
+        change = await api.result(herder.put_connector(wanted.name, config, target, replace=False))
+        return await created(request, change.info.name)
+
+    async def created(request: Request, name: str) -> Response:
+        location = f"{request.base_url}connectors/{quote(name, safe='+')}"
+        return json_answer(await shown(name), 201, {"Location": location})
+
+    async def new_config(name: str, written: dict[str, str | None]) -> dict[str, str]:
+        """A configuration to put: named, with stored secrets in the place of masks."""
+        named = written.get("name")
+        if named is not None and named != name:
+            raise ApiError(
+                400, f"Connector name configuration ({named}) doesn't match connector name in the URL ({name})"
+            )
+        if empty := [key for key, value in written.items() if value is None]:
+            raise ApiError(400, f"Null value can not be supplied as the configuration value of {', '.join(empty)}.")
+        config = await masks.written(name, written)
+        return {key: value for key, value in config.items() if value is not None} | {"name": name}
+
+    @router.get("/{connector}", **describe(Connector, errors=(404,)))
+    async def info(connector: ConnectorName) -> Response:
+        """A connector: configuration, tasks, type."""
+        return json_answer(await shown(connector))
+
+    @router.delete("/{connector}", dependencies=[FORWARD], **describe(status=204, errors=(404, 409)))
+    async def delete(connector: ConnectorName) -> Response:
+        """Delete a connector. Its offsets stay."""
+        await api.result(herder.delete_connector(connector))
+        return Response(status_code=204)
+
+    @router.get("/{connector}/config", **describe(_TEXTS, errors=(404,)))
+    async def get_config(connector: ConnectorName) -> Response:
+        """A connector's configuration."""
+        return json_answer(await masks.shown(herder.info(connector).config))
+
+    @router.put(
+        "/{connector}/config",
+        dependencies=[FORWARD],
+        **describe(Connector, body=_TEXTS, errors=(400, 409), said="Changed; 201 when it was created."),
+    )
+    async def put_config(connector: ConnectorName, request: Request) -> Response:
+        """Create a connector, or give it another configuration."""
+        config = await new_config(connector, await bodies.config(request))
+        change = await api.result(herder.put_connector(connector, config))
+        return await created(request, connector) if change.created else json_answer(await shown(connector))
+
+    @router.patch(
+        "/{connector}/config",
+        dependencies=[FORWARD],
+        **describe(Connector, body=dict[str, str | None], errors=(400, 404, 409)),
+    )
+    async def patch_config(connector: ConnectorName, request: Request) -> Response:
+        """Change some keys of a connector's configuration; null removes one (KIP-477)."""
+        patch = await masks.written(connector, await bodies.config(request))
+        await api.result(herder.patch_connector(connector, patch))
+        return json_answer(await shown(connector))
+
+    @router.get("/{connector}/status", **describe(ConnectorStatusInfo, errors=(404,)))
+    async def status(connector: ConnectorName) -> Response:
+        """How a connector and its tasks are."""
+        return json_answer(ConnectorStatusInfo.of(herder.status(connector)))
+
+    @router.put("/{connector}/pause", **describe(status=202, errors=(404, 409), said="It will be paused."))
+    async def pause(connector: ConnectorName) -> Response:
+        """Let a connector move nothing, but keep its tasks."""
+        await api.result(herder.pause(connector))
+        return Response(status_code=202)
+
+    @router.put("/{connector}/resume", **describe(status=202, errors=(404, 409), said="It will go on."))
+    async def resume(connector: ConnectorName) -> Response:
+        """Let a connector go on that is paused or stopped."""
+        await api.result(herder.resume(connector))
+        return Response(status_code=202)
+
+    @router.put("/{connector}/stop", dependencies=[FORWARD], **describe(status=204, errors=(404, 409)))
+    async def stop(connector: ConnectorName) -> Response:
+        """End a connector's tasks, but keep its configuration (KIP-875)."""
+        await api.result(herder.stop_connector(connector))
+        return Response(status_code=204)
+
+    @router.post(
+        "/{connector}/restart",
+        dependencies=[FORWARD],
+        **describe(
+            ConnectorStatusInfo, status=202, errors=(404, 409), said="What is being restarted; 204 without parameters."
+        ),
+    )
+    async def restart(
+        connector: ConnectorName,
+        include_tasks: Annotated[str | None, Query(alias="includeTasks", description="true: its tasks too.")] = None,
+        only_failed: Annotated[str | None, Query(alias="onlyFailed", description="true: only what FAILED.")] = None,
+    ) -> Response:
+        """Restart a connector (KIP-745)."""
+        tasks, failed = flag(include_tasks), flag(only_failed)
+        state = await api.result(herder.restart_connector(connector, include_tasks=tasks, only_failed=failed))
+        if not tasks and not failed:
+            return Response(status_code=204)
+        return json_answer(ConnectorStatusInfo.of(state), 202)
+
+    @router.get("/{connector}/tasks", **describe(list[Task], errors=(404,)))
+    async def tasks(connector: ConnectorName) -> Response:
+        """A connector's tasks with their configurations."""
+        configs = [await masks.shown(config) for config in herder.task_configs(connector)]
+        return json_answer([Task(TaskId(connector, number), config) for number, config in enumerate(configs)])
+
+    @router.get("/{connector}/tasks/{task}/status", **describe(TaskStateInfo, errors=(404,)))
+    async def task_status(connector: ConnectorName, task: TaskNumber) -> Response:
+        """How a task is."""
+        try:
+            found = next((status for status in herder.status(connector).tasks if status.task == task), None)
+        except NotFoundError:
+            found = None
+        if found is None:
+            raise ApiError(404, f"No status found for task {connector}-{task}")
+        return json_answer(TaskStateInfo.of(found))
+
+    @router.post("/{connector}/tasks/{task}/restart", dependencies=[FORWARD], **describe(status=204, errors=(404, 409)))
+    async def restart_task(connector: ConnectorName, task: TaskNumber) -> Response:
+        """Restart a task."""
+        await api.result(herder.restart_task(connector, task))
+        return Response(status_code=204)
+
+    @router.get("/{connector}/topics", **describe(dict[str, Topics], errors=(403,)))
+    async def topics(connector: ConnectorName) -> Response:
+        """The topics that a connector used (KIP-558)."""
+        return json_answer({connector: Topics(herder.active_topics(connector))})
+
+    @router.put("/{connector}/topics/reset", **describe(status=202, errors=(403,), said="They are forgotten."))
+    async def reset_topics(connector: ConnectorName) -> Response:
+        """Forget the topics that a connector used."""
+        herder.reset_active_topics(connector)
+        return Response(status_code=202)
+
+    return router

@@ -1,0 +1,60 @@
+"""Errors as Kafka Connect says them: {"error_code": 404, "message": "Connector orders not found"}."""
+
+from __future__ import annotations
+
+import http
+import logging
+
+import msgspec
+from fastapi import FastAPI, Request, Response
+from starlette.exceptions import HTTPException
+
+from connect.errors import ConnectError
+from connect.herder.herder import HerderError
+from connect.telemetry.redaction import redactor
+from rest.models import Error
+
+log = logging.getLogger("connect.rest")
+
+
+class ApiError(Exception):
+    """A request that is answered with an error."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+def error_answer(status: int, message: str) -> Response:
+    """An error as an answer. What is secret in it is hidden."""
+    body = msgspec.json.encode(Error(status, redactor.redact(message)))
+    return Response(body, status, media_type="application/json")
+
+
+def plain_error(status: int) -> Response:
+    """An error about which there is nothing to add: "HTTP 404 Not Found"."""
+    return error_answer(status, f"HTTP {status} {http.HTTPStatus(status).phrase}")
+
+
+def install(app: FastAPI) -> None:
+    """Have an app answer in this way, whatever goes wrong."""
+    app.add_exception_handler(ApiError, _answer)
+    app.add_exception_handler(HerderError, _answer)
+    app.add_exception_handler(ConnectError, _answer)
+    app.add_exception_handler(HTTPException, _of_http)
+    app.add_exception_handler(Exception, _unforeseen)
+
+
+async def _answer(_: Request, error: Exception) -> Response:
+    status = error.status if isinstance(error, ApiError | HerderError) else 500
+    return error_answer(status, str(error))
+
+
+async def _of_http(_: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return plain_error(error.status_code)
+
+
+async def _unforeseen(request: Request, error: Exception) -> Response:
+    log.error("%s %s failed", request.method, request.url.path, exc_info=error)
+    return error_answer(500, f"{type(error).__name__}: {error}")

@@ -1,0 +1,20 @@
+"""What workers ask of each other over REST, signed with the group's session key (KIP-507, KIP-618)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from concurrent.futures import Future
+from typing import Protocol
+
+
+class InternalRequests(Protocol):
+    """The leader's part of a distributed herder. Checks the signature itself: it is over the bytes of the body.
+
+    Errors are `HerderError` with the status to answer with.
+    """
+
+    def put_task_configs(self, connector: str, body: bytes, headers: Mapping[str, str]) -> Future[None]:
+        """A follower's connector cut its work: the body is a JSON list of task configurations."""
+
+    def fence_zombies(self, connector: str, body: bytes, headers: Mapping[str, str]) -> Future[None]:
+        """A follower is about to start tasks that deliver exactly once: fence their predecessors."""

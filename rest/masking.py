@@ -1,0 +1,135 @@
+"""Hides what is secret in configurations that are read, and puts it back into those that are written.
+
+Secret is what a plug-in declares as PASSWORD; of keys that nobody declares, those whose name says so; and passwords
+inside of URLs. Whoever writes back what was read changes nothing: a value that is shown stands for the stored one.
+Variables of config providers (`${file:/etc/orders:password}`) are no secrets and are shown.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from connect.herder.herder import Herder, NotFoundError
+from connect.telemetry.redaction import MASK, redactor
+from rest.errors import ApiError
+
+_VARIABLES = re.compile(r"\s*(?:\$\{[^}]*\}\s*)+")
+_LOOKS_SECRET = re.compile(
+    r"password|passwd|passphrase|secret|credential"
+    r"|(?:token|(?:api|access|private|account|encryption)[._-]?key|user\.info|jaas\.config|keystore\.key)$",
+    re.IGNORECASE,
+)
+_CONVERTERS = ("key.converter", "value.converter", "header.converter")
+
+
+class _Declared(NamedTuple):
+    known: frozenset[str]
+    secret: frozenset[str]
+
+
+_NOTHING = _Declared(frozenset(), frozenset())
+
+
+class Masks:
+    """Used from one event loop.
+
+    Args:
+        herder: tells what plug-ins declare.
+        enabled: rest.mask.secrets; without it all is shown as it was written, as in Kafka Connect.
+    """
+
+    def __init__(self, herder: Herder, *, enabled: bool) -> None:
+        self._herder = herder
+        self._enabled = enabled
+        self._declared: dict[tuple[str, str | None], asyncio.Future[_Declared]] = {}
+
+    async def shown(self, config: Mapping[str, str]) -> dict[str, str]:
+        """A configuration, of a connector or a task, as it may be read."""
+        if not self._enabled:
+            return dict(config)
+        known, secret = await self._keys(config)
+        return {
+            key: _shown(value, secret=key in secret or (key not in known and _LOOKS_SECRET.search(key) is not None))
+            for key, value in config.items()
+        }
+
+    async def written(
+        self, name: str, config: Mapping[str, str | None], *, refuse: bool = True
+    ) -> dict[str, str | None]:
+        """A configuration, or a part of one, with what is stored in the place of what is shown of it.
+
+        Raises:
+            ApiError: there is a mask that stands for nothing; only if `refuse`.
+        """
+        if not self._enabled or not any(MASK in value for value in config.values() if value):
+            return dict(config)
+        try:
+            stored: Mapping[str, str] = self._herder.info(name).config
+        except NotFoundError:
+            stored = {}
+        shown = await self.shown(stored)
+        result = dict(config)
+        for key, value in config.items():
+            if not value or MASK not in value:
+                continue
+            if shown.get(key) == value:
+                result[key] = stored[key]
+            elif refuse:
+                raise ApiError(
+                    400,
+                    f'The value of "{key}" holds {MASK}, which stands for a secret that is not shown, and no such'
+                    " secret is stored. Write the secret itself, or a variable of a config provider.",
+                )
+        return result
+
+    async def _keys(self, config: Mapping[str, str]) -> _Declared:
+        """The keys that plug-ins of this configuration declare, and which of them are PASSWORD."""
+        parts = list(_plugins(config))
+        found = await asyncio.gather(*(self._of(name, version) for _, name, version in parts))
+        known: set[str] = set()
+        secret: set[str] = set()
+        for (prefix, _, _), declared in zip(parts, found, strict=True):
+            known |= {prefix + key for key in declared.known}
+            secret |= {prefix + key for key in declared.secret}
+        return _Declared(frozenset(known), frozenset(secret))
+
+    async def _of(self, name: str, version: str | None) -> _Declared:
+        """Asked once for each plug-in."""
+        asked = self._declared.get((name, version))
+        if asked is None:
+            asked = self._declared[name, version] = asyncio.ensure_future(self._ask(name, version))
+        return await asyncio.shield(asked)
+
+    async def _ask(self, name: str, version: str | None) -> _Declared:
+        try:
+            keys = await asyncio.wrap_future(self._herder.plugin_settings(name, version))
+        except Exception:
+            # It is not here, or does not load: the names of its keys have to tell.
+            return _NOTHING
+        return _Declared(
+            frozenset(key["name"] for key in keys),
+            frozenset(key["name"] for key in keys if key["type"] == "PASSWORD"),
+        )
+
+
+def _shown(value: str, *, secret: bool) -> str:
+    if not value or _VARIABLES.fullmatch(value):
+        return value
+    return MASK if secret else redactor.redact(value)
+
+
+def _plugins(config: Mapping[str, str]) -> Iterable[tuple[str, str, str | None]]:
+    """The prefix of the keys, the name and the version of every plug-in in a configuration."""
+    if name := config.get("connector.class"):
+        yield "", name, config.get("connector.plugin.version")
+    for key in _CONVERTERS:
+        if name := config.get(key):
+            yield f"{key}.", name, config.get(f"{key}.plugin.version")
+    for what in ("transforms", "predicates"):
+        for alias in filter(None, (part.strip() for part in (config.get(what) or "").split(","))):
+            prefix = f"{what}.{alias}."
+            if name := config.get(f"{prefix}type"):
+                yield prefix, name, config.get(f"{prefix}plugin.version")

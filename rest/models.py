@@ -1,0 +1,233 @@
+"""What the REST interface says, field by field in the order in which Kafka Connect writes it.
+
+https://kafka.apache.org/documentation/#connect_rest
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from connect.herder.herder import ConnectorInfo, ConnectorState, OffsetEntry
+from connect.plugins import PluginRef
+from connect.storage import ConnectorStatus, TaskStatus
+
+
+class ServerInfo(msgspec.Struct):
+    """GET /."""
+
+    version: str
+    commit: str
+    kafka_cluster_id: str | None
+
+
+class HealthInfo(msgspec.Struct):
+    """GET /health (KIP-1017)."""
+
+    status: str
+    message: str
+
+
+class TaskId(msgspec.Struct):
+    """A task by its connector and number."""
+
+    connector: str
+    task: int
+
+
+class Connector(msgspec.Struct):
+    """A connector as its user made it. `type` is "source", "sink" or "unknown"."""
+
+    name: str
+    config: dict[str, str]
+    tasks: list[TaskId]
+    type: str
+
+    @classmethod
+    def of(cls, info: ConnectorInfo, config: Mapping[str, str]) -> Connector:
+        """`config` is what may be shown of it."""
+        return cls(info.name, dict(config), [TaskId(info.name, number) for number in info.tasks], info.type)
+
+
+class Task(msgspec.Struct):
+    """A task and its configuration."""
+
+    id: TaskId
+    config: dict[str, str]
+
+
+class ConnectorStateInfo(msgspec.Struct, omit_defaults=True):
+    """How a connector is. `trace` is there when it FAILED."""
+
+    state: str
+    worker_id: str
+    trace: str | None = None
+    version: str | None = None
+
+    @classmethod
+    def of(cls, status: ConnectorStatus) -> ConnectorStateInfo:
+        return cls(status.state.value, status.worker_id, status.trace, status.version)
+
+
+class TaskStateInfo(msgspec.Struct, omit_defaults=True):
+    """How a task is."""
+
+    id: int
+    state: str
+    worker_id: str
+    trace: str | None = None
+    version: str | None = None
+
+    @classmethod
+    def of(cls, status: TaskStatus) -> TaskStateInfo:
+        return cls(status.task, status.state.value, status.worker_id, status.trace, status.version)
+
+
+class ConnectorStatusInfo(msgspec.Struct):
+    """How a connector and its tasks are."""
+
+    name: str
+    connector: ConnectorStateInfo
+    tasks: list[TaskStateInfo]
+    type: str
+
+    @classmethod
+    def of(cls, state: ConnectorState) -> ConnectorStatusInfo:
+        tasks = [TaskStateInfo.of(status) for status in state.tasks]
+        return cls(state.name, ConnectorStateInfo.of(state.connector), tasks, state.type)
+
+
+class CreateConnector(msgspec.Struct):
+    """POST /connectors."""
+
+    name: str
+    config: dict[str, str | None]
+    initial_state: str | None = None
+
+
+class Offset(msgspec.Struct):
+    """One offset. Null forgets it; a sink's is of the form of KIP-875."""
+
+    partition: dict[str, Any]
+    offset: dict[str, Any] | None
+
+    @classmethod
+    def of(cls, entry: OffsetEntry) -> Offset:
+        return cls(dict(entry.partition), None if entry.offset is None else dict(entry.offset))
+
+
+class Offsets(msgspec.Struct):
+    """The offsets of a connector."""
+
+    offsets: list[Offset]
+
+
+class Said(msgspec.Struct):
+    """What became of a request, in words."""
+
+    message: str
+
+
+class Plugin(msgspec.Struct, rename={"class_": "class"}, omit_defaults=True):
+    """A plug-in."""
+
+    class_: str
+    type: str
+    version: str | None = None
+
+    @classmethod
+    def of(cls, ref: PluginRef) -> Plugin:
+        return cls(ref.name, ref.kind.value, ref.version)
+
+
+class ConfigKey(msgspec.Struct):
+    """What may be written under a key."""
+
+    name: str
+    type: str
+    required: bool
+    default_value: str | None
+    importance: str
+    documentation: str
+    group: str | None
+    order_in_group: int
+    width: str
+    display_name: str
+    dependents: list[str]
+
+    @classmethod
+    def of(cls, found: Mapping[str, Any]) -> ConfigKey:
+        """From the builtins of a `connect.pipeline.findings.KeyDefinition`."""
+        values = {name: value for name, value in found.items() if name != "order"}
+        return cls(**values, order_in_group=found["order"])
+
+
+class ConfigValue(msgspec.Struct):
+    """What is written under a key, and what is wrong with it."""
+
+    name: str
+    value: str | None
+    recommended_values: list[str]
+    errors: list[str]
+    visible: bool
+
+
+class ConfigInfo(msgspec.Struct):
+    """One key. There is no definition of a key that only an error speaks of."""
+
+    definition: ConfigKey | None
+    value: ConfigValue
+
+
+class ConfigInfos(msgspec.Struct):
+    """All about one configuration."""
+
+    name: str
+    error_count: int
+    groups: list[str]
+    configs: list[ConfigInfo]
+
+    @classmethod
+    def of(cls, found: Mapping[str, Any]) -> ConfigInfos:
+        """From the builtins of a `connect.pipeline.findings.Validation`. The worker's errors go to its keys."""
+        configs = {
+            entry["value"]["name"]: ConfigInfo(
+                None if entry["definition"] is None else ConfigKey.of(entry["definition"]),
+                ConfigValue(**entry["value"]),
+            )
+            for entry in found["entries"]
+        }
+        for key, message in found["worker_errors"]:
+            info = configs.setdefault(key, ConfigInfo(None, ConfigValue(key, None, [], [], True)))
+            info.value.errors.append(f"In the worker's configuration: {message}")
+        groups = (info.definition.group for info in configs.values() if info.definition and info.definition.group)
+        errors = sum(len(info.value.errors) for info in configs.values())
+        return cls(found["connector_class"], errors, list(dict.fromkeys(groups)), list(configs.values()))
+
+
+class Logger(msgspec.Struct):
+    """The level of a logger, and when it was changed: milliseconds since the epoch."""
+
+    level: str
+    last_modified: int | None
+
+
+class Level(msgspec.Struct):
+    """PUT /admin/loggers/{logger}."""
+
+    level: str
+
+
+class Topics(msgspec.Struct):
+    """The topics that a connector used (KIP-558)."""
+
+    topics: list[str]
+
+
+class Error(msgspec.Struct):
+    """Every answer that is no success."""
+
+    error_code: int
+    message: str

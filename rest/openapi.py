@@ -1,0 +1,99 @@
+"""/openapi.json, and /docs: the same for people, without anything from another host."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+import msgspec
+from fastapi import APIRouter, FastAPI, Response
+from fastapi.openapi.utils import get_openapi
+
+from rest import models
+from rest.calls import json_answer
+
+_MODELS = [
+    found
+    for found in vars(models).values()
+    if isinstance(found, type) and issubclass(found, msgspec.Struct) and found.__module__ == models.__name__
+]
+_STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color-scheme: light
+  dark; }
+code { font-size: .95em; } summary { cursor: pointer; padding: .2rem 0; } h2 { margin-top: 2rem; }
+.method { display: inline-block; width: 4.5rem; font-weight: 600; } details > div { margin: 0 0 .8rem 4.5rem; }
+pre { overflow: auto; padding: .8rem; border: 1px solid #8886; border-radius: 4px; }
+"""
+
+
+def routes(app: FastAPI) -> APIRouter:
+    """The two pages."""
+    router = APIRouter(include_in_schema=False)
+
+    @router.get("/openapi.json")
+    async def description() -> Response:
+        return json_answer(describe(app))
+
+    @router.get("/docs")
+    async def page() -> Response:
+        return Response(_page(describe(app)), media_type="text/html")
+
+    return router
+
+
+def describe(app: FastAPI) -> dict[str, Any]:
+    """The interface as OpenAPI 3.1."""
+    found = get_openapi(title=app.title, version=app.version, routes=app.routes)
+    _, schemas = msgspec.json.schema_components(_MODELS, ref_template="#/components/schemas/{name}")
+    # Ours take the place of FastAPI's: we answer with errors of our own.
+    found["components"] = {"schemas": schemas}
+    for path in found["paths"].values():
+        for operation in path.values():
+            operation.get("responses", {}).pop("422", None)
+    return found
+
+
+def _page(found: dict[str, Any]) -> str:
+    sections: dict[str, list[str]] = {}
+    for path, operations in found["paths"].items():
+        for method, operation in operations.items():
+            tag = (operation.get("tags") or ["others"])[0]
+            sections.setdefault(tag, []).append(_operation(method, path, operation))
+    body = "".join(f"<h2>{escape(tag)}</h2>{''.join(lines)}" for tag, lines in sections.items())
+    schemas = "".join(
+        f'<details id="{escape(name)}"><summary><code>{escape(name)}</code></summary>'
+        f"<pre>{escape(msgspec.json.format(msgspec.json.encode(schema)).decode())}</pre></details>"
+        for name, schema in found["components"]["schemas"].items()
+    )
+    title = escape(found["info"]["title"])
+    return (
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title><style>{_STYLE}</style>'
+        f'<h1>{title}</h1><p>For programs: <a href="openapi.json">openapi.json</a></p>{body}'
+        f"<h2>Types</h2>{schemas}</html>"
+    )
+
+
+def _operation(method: str, path: str, operation: dict[str, Any]) -> str:
+    lines = [
+        f"<li><code>{escape(parameter['name'])}</code> ({parameter['in']}): "
+        f"{escape(parameter.get('description') or parameter.get('schema', {}).get('description') or '')}</li>"
+        for parameter in operation.get("parameters", [])
+    ]
+    if "requestBody" in operation:
+        lines.append(f"<li>body: {_type(operation['requestBody']['content'])}</li>")
+    for status, answer in operation.get("responses", {}).items():
+        kind = f": {_type(answer['content'])}" if "content" in answer else ""
+        lines.append(f"<li>{escape(str(status))} {escape(answer['description'])}{kind}</li>")
+    said = escape(operation.get("description") or operation.get("summary") or "")
+    return (
+        f'<details><summary><span class="method">{method.upper()}</span> <code>{escape(path)}</code> {said}</summary>'
+        f"<div><ul>{''.join(lines)}</ul></div></details>"
+    )
+
+
+def _type(content: dict[str, Any]) -> str:
+    schema = next(iter(content.values())).get("schema", {})
+    if "$ref" in schema:
+        name = schema["$ref"].rpartition("/")[2]
+        return f'<a href="#{escape(name)}">{escape(name)}</a>'
+    return f"<code>{escape(msgspec.json.encode(schema).decode())}</code>"

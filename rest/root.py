@@ -1,0 +1,35 @@
+"""/ and /health: which worker this is, and whether it works."""
+
+from __future__ import annotations
+
+import asyncio
+
+from fastapi import APIRouter, Response
+
+from connect import __version__
+from rest.api import Api, describe
+from rest.calls import json_answer
+from rest.models import HealthInfo, ServerInfo
+
+#: The release of Kafka Connect whose interface this is: clients look at it to know what they may ask.
+CONNECT_VERSION = "4.3.1"
+_STATUS = {"healthy": 200, "starting": 503, "unhealthy": 500}
+
+
+def routes(api: Api) -> APIRouter:
+    """The resources."""
+    router = APIRouter(tags=["worker"])
+
+    @router.get("/", **describe(ServerInfo))
+    async def server_info() -> Response:
+        """Which worker this is."""
+        cluster_id = await asyncio.to_thread(api.herder.kafka_cluster_id)
+        return json_answer(ServerInfo(CONNECT_VERSION, f"connect-runtime-{__version__}", cluster_id))
+
+    @router.get("/health", **describe(HealthInfo, said="It works; 503 while it starts, 500 when it does not."))
+    async def health() -> Response:
+        """Whether the worker works (KIP-1017)."""
+        found = api.herder.health()
+        return json_answer(HealthInfo(found.status, found.message), _STATUS[found.status])
+
+    return router

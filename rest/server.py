@@ -1,0 +1,147 @@
+"""Serves the REST interface from a thread of the worker, on all of its listeners.
+
+Addresses are taken at once, so that a port that is in use is said before anything starts, and whoever connects early
+waits instead of being refused. The rest comes up behind the connectors.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import socket
+import ssl
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from connect.herder.listeners import Bound
+from rest.app import Part
+from rest.tls import listener_context
+
+log = logging.getLogger("connect.rest")
+
+#: As in Kafka Connect.
+GRACEFUL_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """An application and the addresses at which it is served.
+
+    Attributes:
+        parts: which resources it has.
+        bound: its listeners.
+        tls: where the settings of https listeners stand: "listeners.https." or "admin.listeners.https.".
+    """
+
+    parts: frozenset[Part]
+    bound: Sequence[Bound]
+    tls: str
+
+
+class RestServer:
+    """Runs until `stop`.
+
+    Args:
+        sites: see `Site`.
+        raw: the worker's properties, for TLS.
+        make_app: makes the application with these parts; called in the server's thread.
+    """
+
+    def __init__(
+        self,
+        sites: Sequence[Site],
+        raw: Mapping[str, str],
+        make_app: Callable[[frozenset[Part]], ASGIApp],
+    ) -> None:
+        self._sites = sites
+        self._raw = raw
+        self._make_app = make_app
+        self._servers: list[tuple[uvicorn.Server, list[socket.socket]]] = []
+        self._thread = threading.Thread(target=self._run, name="rest", daemon=True)
+        self._started = threading.Event()
+        self._stopping = False
+        self._error: Exception | None = None
+
+    def start(self) -> None:
+        """Begin. Returns at once."""
+        self._thread.start()
+
+    def wait(self, timeout: float) -> bool:
+        """Wait until requests are answered. Returns whether they are. Raises what kept it from starting."""
+        started = self._started.wait(timeout)
+        if self._error is not None:
+            raise self._error
+        return started
+
+    def close(self) -> None:
+        """Take no more requests. Those under way go on."""
+        self._stopping = True
+        for server, _ in self._servers:
+            server.should_exit = True
+
+    def stop(self, graceful: float) -> None:
+        """Take no more requests, and let those under way end within so many seconds."""
+        self.close()
+        if self._thread.ident is None:
+            self._close_sockets()
+            return
+        self._thread.join(graceful)
+        for server, _ in self._servers:
+            server.force_exit = True
+        self._thread.join(1.0)
+
+    def _run(self) -> None:
+        try:
+            self._servers = [server for site in self._sites for server in self._make(site)]
+            if not self._stopping:
+                asyncio.run(self._serve())
+        except Exception as error:
+            self._error = error
+            log.error("The REST API does not run: %s", error, exc_info=error)
+        finally:
+            self._started.set()
+            self._close_sockets()
+
+    def _close_sockets(self) -> None:
+        for site in self._sites:
+            for bound in site.bound:
+                with contextlib.suppress(OSError):
+                    bound.socket.close()
+
+    def _make(self, site: Site) -> list[tuple[uvicorn.Server, list[socket.socket]]]:
+        app = self._make_app(site.parts)
+        plain = [bound.socket for bound in site.bound if bound.listener.scheme == "http"]
+        secure = [bound.socket for bound in site.bound if bound.listener.scheme == "https"]
+        made = []
+        if plain:
+            made.append((self._server(app, None), plain))
+        if secure:
+            made.append((self._server(app, listener_context(self._raw, site.tls)), secure))
+        return made
+
+    def _server(self, app: ASGIApp, tls: ssl.SSLContext | None) -> uvicorn.Server:
+        config = uvicorn.Config(
+            app,
+            log_config=None,
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            lifespan="off",
+            timeout_graceful_shutdown=int(GRACEFUL_S),
+        )
+        config.load()
+        config.ssl = tls
+        return uvicorn.Server(config)
+
+    async def _serve(self) -> None:
+        serving = [asyncio.create_task(server.serve(sockets)) for server, sockets in self._servers]
+        # All that uvicorn tells is an attribute.
+        while not all(server.started or server.should_exit for server, _ in self._servers):  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+        self._started.set()
+        await asyncio.gather(*serving)
