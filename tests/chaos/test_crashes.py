@@ -101,6 +101,7 @@ def test_a_source_that_is_killed_all_the_time_loses_no_line_nor_does_its_broker(
 
 
 PARTITIONS = 3
+AT_A_TIME = 6000
 WIDTH = len(b"0:000000000")
 
 
@@ -120,9 +121,7 @@ def attack_a_sink(
         the lines of the file; what was done; and, each time the task was dead, how many lines there were and up to
         where each partition was committed.
     """
-    each = 8000 * rounds
     topics.create(bootstrap, topic, PARTITIONS)
-    topics.fill(bootstrap, topic, [[b"%d:%09d" % (p, n) for n in range(each)] for p in range(PARTITIONS)])
     output = worker.folder / "out.txt"
     deaths: list[tuple[int, list[int]]] = []
 
@@ -146,17 +145,19 @@ def attack_a_sink(
             "consumer.override.heartbeat.interval.ms": "500",
         },
     )
-    width = WIDTH + 1
-    for attack in attacks.some(rounds):
-        if size() >= (each - 2000) * PARTITIONS * width:
-            break  # it was too quick
-        moment = size() + width * chance.randrange(1, 4000)
+    for number, attack in enumerate(attacks.some(rounds)):
+        before = size()
+        # While nothing is being attacked, so that each record is in the topic once.
+        some = range(number * AT_A_TIME, (number + 1) * AT_A_TIME)
+        topics.fill(bootstrap, topic, [[b"%d:%09d" % (p, n) for n in some] for p in range(PARTITIONS)])
+        moment = before + (WIDTH + 1) * chance.randrange(1, PARTITIONS * AT_A_TIME)
         until(lambda moment=moment: size() >= moment, 90, lambda: f"lines flow\n{worker.last_words()}")
         attacks.strike(attack)
+    each = rounds * AT_A_TIME
     until(
         lambda: topics.committed(bootstrap, "connect-lines", topic, PARTITIONS) == [each] * PARTITIONS,
         180,
-        lambda: f"all is committed: {size() / width} {attacks.done}\n{worker.last_words()}",
+        lambda: f"all is committed: {size()} {attacks.done}\n{worker.last_words()}",
     )
     return output.read_bytes().split(b"\n")[:-1], attacks, deaths
 
@@ -217,7 +218,7 @@ def test_a_sink_without_exactly_once_loses_no_line_and_repeats_only_what_was_not
     for partition, found in numbers.items():
         stretches = runs(found)
         assert len(stretches) <= len(attacks.done) + 1, f"more lives than deaths: {stretches} {attacks.done}"
-        assert stretches[-1][1] == 8000 * ROUNDS, f"partition {partition} has no end"
+        assert stretches[-1][1] == AT_A_TIME * ROUNDS, f"partition {partition} has no end"
     for count, committed in deaths:
         later, _ = by_partition(lines[count:])
         for partition, found in later.items():

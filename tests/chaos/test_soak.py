@@ -1,0 +1,124 @@
+"""P7: a worker that runs for long at a steady load, with pauses and rebalances, takes no more memory than before.
+
+`SOAK_SECONDS=7200 make chaos` soaks for two hours.
+"""
+
+import os
+import random
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import psutil
+import pytest
+from confluent_kafka import Consumer
+
+from .conftest import StartWorker
+from .lines import GrowingFile, number_of
+from .topic import QUIET
+from .worker import Worker, until
+
+if TYPE_CHECKING:
+    from connect.kafka.broker import Broker
+
+SECONDS = int(os.environ.get("SOAK_SECONDS", "150"))
+NOISE = 1.15
+#: A few pages of a small process are more than its share of noise.
+FLOOR = 2 << 20
+
+
+class Sample(NamedTuple):
+    """One process at one moment: its share of memory in bytes, its threads, its open files."""
+
+    pss: int
+    threads: int
+    files: int
+
+
+def measure(pid: int) -> Sample:
+    rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
+    (pss,) = [int(line.split()[1]) for line in rollup.splitlines() if line.startswith("Pss:")]
+    process = psutil.Process(pid)
+    return Sample(pss * 1024, process.num_threads(), process.num_fds())
+
+
+def processes(worker: Worker) -> dict[str, int]:
+    """Every process of a worker, by what it does."""
+    server = worker.server_pid()
+    assert server is not None
+    hosts = {f"host {number}": pid for number, pid in enumerate(worker.host_pids())}
+    tasks = {name: worker.task(name)["pid"] for name in worker.connectors}
+    return {"worker": worker.pid, "fork server": server, **hosts, **tasks}
+
+
+def disturb(group: str, topic: str, bootstrap: str) -> None:
+    """Join a consumer group, have partitions for a moment without committing anything, and leave."""
+    intruder = Consumer({"bootstrap.servers": bootstrap, "group.id": group, "enable.auto.commit": False, **QUIET})
+    intruder.subscribe([topic])
+    until(lambda: intruder.poll(0.2) is not None or intruder.assignment(), 60, "the intruder has partitions")
+    intruder.close()
+
+
+def assert_flat(name: str, samples: list[Sample]) -> None:
+    third = len(samples) // 3
+    middle, last = samples[third : 2 * third], samples[2 * third :]
+
+    def highest(part: list[Sample], what: str) -> int:
+        return max(getattr(sample, what) for sample in part)
+
+    history = [sample.pss >> 10 for sample in samples[:: max(1, len(samples) // 30)]]
+    before, after = highest(middle, "pss"), highest(last, "pss")
+    assert after <= max(before * NOISE, before + FLOOR), f"{name} grows: {history} KiB"
+    for what in ("threads", "files"):
+        before, after = highest(middle, what), highest(last, what)
+        assert after <= before + 1, f"{name} has ever more {what}: {[getattr(sample, what) for sample in samples]}"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(SECONDS + 300)
+@pytest.mark.promise("P1", "P7")
+def test_memory_threads_and_files_stay_as_they_are(
+    start_worker: StartWorker, broker: "Broker", new_topic: Callable[..., str], chance: random.Random
+) -> None:
+    worker = start_worker()
+    topic = new_topic(4)
+    output = worker.folder / "out.txt"
+    sink = f"sink-{topic}"
+    samples: dict[str, list[Sample]] = defaultdict(list)
+    with GrowingFile(worker.folder / "in.txt", chance, per_second=4000) as file:
+        source_config = {"connector.class": "FileStreamSource", "file": str(file.path), "topic": topic}
+        worker.put("source", source_config)
+        worker.put(sink, {"connector.class": "FileStreamSink", "file": str(output), "topics": topic})
+        for name in ("source", sink):
+            worker.await_task(name, "RUNNING")
+        roles = processes(worker)
+        disturbances: list[Callable[[], None]] = [
+            lambda: worker.ask("pause", name="source"),
+            lambda: worker.ask("resume", name="source"),
+            lambda: worker.ask("pause", name=sink),
+            lambda: worker.ask("resume", name=sink),
+            lambda: disturb(f"connect-{sink}", topic, broker.bootstrap_servers),
+            lambda: worker.ask("validate", config={"name": "new", **source_config}),
+        ]
+        end = time.monotonic() + SECONDS
+        turn = 0
+        while time.monotonic() < end:
+            for name, pid in roles.items():
+                samples[name].append(measure(pid))
+            time.sleep(1)  # a sample a second
+            if len(samples["worker"]) % 5 == 0:
+                disturbances[turn % len(disturbances)]()
+                turn += 1
+    for name in ("source", sink):
+        worker.ask("resume", name=name)
+    count = file.finish()
+
+    def all_arrived() -> bool:
+        return len({number_of(text) for text in output.read_bytes().split(b"\n")[:-1]}) == count
+
+    until(all_arrived, 90, lambda: f"all lines arrive\n{worker.last_words()}")
+    assert processes(worker) == roles, "a process was replaced"
+    for name, history in samples.items():
+        assert_flat(name, history)
