@@ -17,9 +17,25 @@ from connect.errors import ConfigError, ConnectError, PluginNotFoundError
 # Every command, with the line that `connect --help` shows. Only the one that is asked for is imported.
 COMMANDS = {
     "standalone": "run connectors in one worker, from property files",
+    "distributed": "run one worker of a pool that shares connectors and tasks",
     "broker": "run Apache Kafka on this machine: start, stop, status, logs",
     "plugins": "list the connectors, transformations and converters that are installed",
     "demo": "watch lines flow from a file through Kafka into another file",
+    # From here on for a cluster that runs.
+    "list": "list the connectors of a running cluster",
+    "status": "show how they and their tasks are, once or as it changes",
+    "get": "show the configuration of a connector",
+    "describe": "show all about a connector: state, tasks, topics, configuration, traces",
+    "validate": "have the cluster check connector files",
+    "apply": "create or update connectors from files, after showing the difference",
+    "delete": "delete connectors",
+    "pause": "let connectors stop moving records",
+    "resume": "let connectors that were paused or stopped go on",
+    "stop": "end the tasks of connectors",
+    "restart": "restart connectors, their tasks, or only what failed",
+    "offsets": "show, set or forget how far a connector is",
+    "logs": "show or set what the workers log",
+    "completion": "print the script that completes these commands in bash, zsh or fish",
 }
 
 EXAMPLES = """\
@@ -27,6 +43,8 @@ examples:
   connect demo                                               see it work
   connect broker start                                       a Kafka broker on this machine
   connect standalone worker.properties orders.json           run a connector
+  connect list --url http://worker1:8083                     the connectors of a running cluster
+  connect apply -f orders.json                               create or update one
   connect COMMAND --help                                     what a command takes
 
 exit codes: 0 done, 1 failed, 2 the command line or a configuration is invalid, 3 a server cannot be reached
@@ -38,7 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     debug = "--debug" in arguments
     try:
-        args = _parse(arguments)
+        args = parser_for(arguments).parse_args(arguments)
         code: int = args.run(args)
     except KeyboardInterrupt:
         return 130
@@ -56,12 +74,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     return code
 
 
+def distributed_main() -> int:
+    """`connect-distributed`: Kafka's own name for `connect distributed`."""
+    return main(["distributed", *sys.argv[1:]])
+
+
 def standalone_main() -> int:
     """`connect-standalone`: Kafka's own name for `connect standalone`."""
     return main(["standalone", *sys.argv[1:]])
 
 
-def _parse(arguments: list[str]) -> argparse.Namespace:
+def parser_for(arguments: Sequence[str]) -> argparse.ArgumentParser:
+    """The whole command line; of the commands, only the one that is asked for knows what it takes."""
     parser = argparse.ArgumentParser(
         prog="connect",
         description="Source and sink connectors for Apache Kafka.",
@@ -83,7 +107,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
             command.add_argument("--debug", action="store_true", help="show the traceback of an error")
             command.set_defaults(run=module.run)
             module.configure(command)
-    return parser.parse_args(arguments)
+    return parser
 
 
 def _load(name: str) -> ModuleType:

@@ -57,7 +57,7 @@ def run_worker(worker_path: str, connector_paths: Sequence[str]) -> int:
             log.warning("%s", warning)
         _find_broker(herder)
         stop = StopSignals()
-        herder.worker.statuses.listen(_log_state)
+        herder.worker.statuses.listen(log_state)
         started = [herder.run_checked(file.name, file.config, _TARGETS[file.initial_state]) for file in connectors]
         if rest is not None:
             rest.start_after(started)
@@ -152,7 +152,7 @@ def _log_what_moved(now: Sequence[Summary], before: dict[str, Summary]) -> dict[
     return {summary.name: summary for summary in now}
 
 
-def _log_state(status: Status) -> None:
+def log_state(status: Status) -> None:
     """A task began, paused or ended. That one failed, and why, is logged where it is noticed."""
     if isinstance(status, TaskStatus) and status.state is not State.FAILED:
         words = "ended" if status.state is State.UNASSIGNED else status.state.value.lower()

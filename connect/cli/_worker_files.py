@@ -10,7 +10,7 @@ from typing import Any
 from connect.cli._problems import Problems
 from connect.errors import ConfigError, ConnectError
 from connect.settings.connector_files import ConnectorFile, load_connector
-from connect.settings.definition import Config
+from connect.settings.definition import Config, Definition
 from connect.settings.properties import ConfigFileError, Position, Properties, load
 from connect.settings.resolver import Resolver
 from connect.settings.worker_keys import STANDALONE, unknown_keys
@@ -42,8 +42,8 @@ class WorkerFile:
         return _where(self.written, key)
 
 
-def read_worker(path: str, problems: Problems) -> WorkerFile | None:
-    """Read and check the worker's file. None when it cannot be read at all."""
+def read_worker(path: str, problems: Problems, definition: Definition = STANDALONE) -> WorkerFile | None:
+    """Read and check the worker's file by its mode's keys. None when it cannot be read at all."""
     try:
         written = load(path)
     except ConfigFileError as error:
@@ -56,12 +56,12 @@ def read_worker(path: str, problems: Problems) -> WorkerFile | None:
         problems.error(_where(written, error.key), error.message, key=error.key)
         resolver = Resolver({})
     raw = _resolved(written, resolver, problems)
-    for value in STANDALONE.validate(raw):
+    for value in definition.validate(raw):
         for message in value.errors:
             problems.error(_where(written, value.name), message, key=value.name)
     for key, message in unknown_keys(written):
         problems.warn(_where(written, key), message, key=key)
-    config = _parsed_where_possible(raw)
+    config = _parsed_where_possible(raw, definition)
     for folder in config["plugin.path"] or []:
         if not Path(folder).is_dir():
             message = f"there is no folder {folder}. Make it, or take it out."
@@ -122,9 +122,9 @@ def _resolved(written: Properties, resolver: Resolver, problems: Problems) -> di
     return resolved.values
 
 
-def _parsed_where_possible(raw: Mapping[str, str]) -> Config:
+def _parsed_where_possible(raw: Mapping[str, str], definition: Definition) -> Config:
     values = {}
-    for setting in STANDALONE:
+    for setting in definition:
         try:
             values[setting.name] = setting.value(raw)
         except ConfigError:

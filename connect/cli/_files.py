@@ -1,0 +1,129 @@
+"""Connector files that are for a running cluster: read, told apart from what is stored, validated there."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import sys
+from collections.abc import Mapping, Sequence
+
+from connect.cli import _secrets
+from connect.cli._diff import with_stored
+from connect.cli._exit import INVALID
+from connect.cli._problems import Problems
+from connect.cli._rest_client import AnswerError, RestClient
+from connect.settings.connector_files import ConnectorFile, load_connector
+from connect.settings.properties import ConfigFileError
+from connect.telemetry.redaction import MASK
+
+FORMS = """\
+A FILE is one connector: properties, or JSON in any form that Kafka Connect takes or gives. - is the standard input."""
+
+
+def add_files(parser: argparse.ArgumentParser) -> None:
+    """Declare -f, once or more often, each with one file or more."""
+    parser.add_argument(
+        "-f", "--file", dest="files", action="extend", nargs="+", required=True, metavar="FILE", help="connectors"
+    )
+
+
+def read_files(paths: Sequence[str], problems: Problems) -> list[ConnectorFile]:
+    """Read them. What is wrong with them goes to `problems`; those that cannot be read are left out."""
+    found: dict[str, ConnectorFile] = {}
+    for path in paths:
+        try:
+            file = load_connector("/dev/stdin" if path == "-" else path)
+        except ConfigFileError as error:
+            problems.unusable(path, error)
+            continue
+        _secrets.remember(file.config)
+        for key, places in file.duplicates.items():
+            message = f"stands on line {places[0].line} too, and only this last one counts."
+            problems.warn(places[-1], message, key=key, connector=file.name)
+        if other := found.get(file.name):
+            message = f"{other.where('name')} has this name already. Give one of the two connectors another."
+            problems.error(file.where("name"), message, key="name", connector=file.name)
+        found[file.name] = file
+    return list(found.values())
+
+
+def stored(client: RestClient, name: str) -> dict[str, str] | None:
+    """The configuration that the cluster has, None if it has no such connector."""
+    try:
+        config: dict[str, str] = client.get("connectors", name, "config")
+    except AnswerError as error:
+        if error.status == 404:
+            return None
+        raise
+    return config
+
+
+def to_send(file: ConnectorFile, before: Mapping[str, str] | None, problems: Problems) -> dict[str, str]:
+    """The file's configuration with the stored value wherever the file has what is shown of a secret."""
+    try:
+        return with_stored(file.config, before or {})
+    except KeyError as error:
+        (key,) = error.args
+        message = (
+            f"{MASK} stands for a secret that the cluster has, and it has none here. Write it, or a ${{variable}}."
+        )
+        problems.error(file.where(key), message, key=key, connector=file.name)
+        return file.config
+
+
+def check(client: RestClient, file: ConnectorFile, config: Mapping[str, str], problems: Problems) -> set[str]:
+    """Have the cluster validate what would be sent for a file.
+
+    Returns:
+        The keys that are declared as PASSWORD.
+    """
+    plugin = config.get("connector.class")
+    if not plugin:
+        message = "is missing. Name the plug-in that this connector is."
+        problems.error(file.where("connector.class"), message, key="connector.class", connector=file.name)
+        return set()
+    try:
+        answer = client.put("connector-plugins", plugin, "config", "validate", body=dict(config))
+    except AnswerError:
+        # Workers say in many words that they lack a class, but all can list what they have.
+        classes = [entry["class"] for entry in client.get("connector-plugins")]
+        if any(plugin in _names(name) for name in classes):
+            raise
+        where = file.where("connector.class")
+        problems.error(where, _unknown(plugin, classes), key="connector.class", connector=file.name)
+        return set()
+    secret = {entry["definition"]["name"] for entry in answer["configs"] if entry["definition"]["type"] == "PASSWORD"}
+    _secrets.remember(config, secret)
+    for entry in answer["configs"]:
+        key = entry["value"]["name"]
+        for message in entry["value"]["errors"]:
+            problems.error(file.where(key), " ".join(message.split()), key=key, connector=file.name)
+    return secret
+
+
+def warn(problems: Problems) -> None:
+    """Say what may not be meant."""
+    for text in problems.warnings():
+        print(f"warning: {text}", file=sys.stderr)
+
+
+def invalid(problems: Problems, outcome: str) -> int:
+    """Say what is wrong, and what was not done because of it. Returns the exit code."""
+    errors = problems.errors()
+    for text in errors:
+        print(text, file=sys.stderr)
+    print(f"connect: {len(errors)} error{'s' if len(errors) > 1 else ''}; {outcome}.", file=sys.stderr)
+    return INVALID
+
+
+def _names(name: str) -> set[str]:
+    """A class with its short names: FileStreamSource is org.apache.kafka.connect.file.FileStreamSourceConnector."""
+    simple = name.rpartition(".")[2]
+    return {name, simple, simple.removesuffix("Connector")}
+
+
+def _unknown(plugin: str, classes: Sequence[str]) -> str:
+    by_name = {short: name.rpartition(".")[2] for name in classes for short in _names(name)}
+    near = dict.fromkeys(by_name[short] for short in difflib.get_close_matches(plugin, by_name, 6, 0.5))
+    has = ", ".join(near or sorted(set(by_name.values()))) or "no plug-ins at all"
+    return f"the cluster has no {plugin}. It has {has}."

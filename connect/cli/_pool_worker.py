@@ -1,0 +1,126 @@
+"""A worker of a pool from start to end: its file checked, its topics read, its group joined, its REST API served."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import threading
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from connect.cli._exit import FAILED, INVALID, OK
+from connect.cli._problems import Problems
+from connect.cli._rest import BackgroundRest, take_addresses
+from connect.cli._worker import StopSignals, log_state
+from connect.cli._worker_files import WorkerFile, read_worker
+from connect.errors import ConnectError
+from connect.herder.distributed import DistributedHerder
+from connect.herder.listeners import advertised
+from connect.kafka.topics import TopicShape
+from connect.settings.worker_keys import DISTRIBUTED
+from connect.storage.config_log import ConfigLog
+from connect.storage.topic_offsets import TopicOffsetStore
+from connect.storage.topic_status import TopicStatusStore
+from connect.telemetry import logs
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
+    from rest.app import Part
+
+log = logging.getLogger("connect.cli")
+
+_LOOK_EVERY_S = 1.0
+#: Keys under a topic's prefix that say how it is made, and are no settings of the topic.
+_NO_SETTINGS = ("topic", "partitions", "replication.factor")
+
+
+def run_pool_worker(path: str) -> int:
+    """Run until a signal says to stop, or the group refuses this worker. Returns the exit code."""
+    problems = Problems([path])
+    worker = read_worker(path, problems, DISTRIBUTED)
+    if worker is None:
+        problems.report(sys.stderr)
+        return INVALID
+    logs.configure(worker.config["log.level"], worker.config["log.format"])
+    addresses = take_addresses(worker, problems)
+    if addresses is None and not problems.errors():
+        problems.error(
+            worker.where("listeners"), "a worker of a pool needs a REST API: the others ask it.", "listeners"
+        )
+    if problems.errors():
+        problems.report(sys.stderr)
+        return INVALID
+    for warning in problems.warnings():
+        log.warning("%s", warning)
+    assert addresses is not None
+    raw = _with_broker(worker, {**worker.raw, "listeners": addresses.urls})
+    refused = threading.Event()
+    herder = _herder(worker, raw, refused)
+    rest = BackgroundRest(addresses, raw, lambda parts: _app(herder, raw, parts))
+    stop = StopSignals()
+    try:
+        herder.worker.offsets.start()  # type: ignore[attr-defined]  # it is the topic's store
+        herder.start()
+        herder.worker.statuses.listen(log_state)
+        rest.start_after([])
+        while not stop.wait(_LOOK_EVERY_S) and not refused.is_set():
+            pass
+        log.info("stopping; a second signal ends everything at once")
+    finally:
+        rest.stop(herder.stop)
+    return FAILED if refused.is_set() else OK
+
+
+def _herder(worker: WorkerFile, raw: dict[str, str], refused: threading.Event) -> DistributedHerder:
+    config = worker.config
+    address = advertised(raw)
+    host = f"[{address.host}]" if ":" in address.host else address.host
+
+    def gone(error: ConnectError) -> None:
+        log.error("%s", error)
+        refused.set()
+
+    def shape(prefix: str, partitions: int, exact: int | None = None) -> TopicShape:
+        settings = {key.removeprefix(prefix): value for key, value in raw.items() if key.startswith(prefix)}
+        for name in _NO_SETTINGS:
+            settings.pop(name, None)
+        return TopicShape(partitions, config[f"{prefix}replication.factor"], settings, exact)
+
+    offsets = TopicOffsetStore(
+        config["offset.storage.topic"], raw, shape("offset.storage.", config["offset.storage.partitions"])
+    )
+    statuses = TopicStatusStore(
+        config["status.storage.topic"],
+        raw,
+        shape("status.storage.", config["status.storage.partitions"]),
+        f"{host}:{address.port}",
+    )
+    return DistributedHerder(
+        raw,
+        config,
+        worker.resolver,
+        offsets,
+        statuses,
+        lambda listener: ConfigLog(config["config.storage.topic"], raw, shape("config.storage.", 1, 1), listener),
+        f"{address.scheme}://{host}:{address.port}/",
+        gone,
+    )
+
+
+def _with_broker(worker: WorkerFile, raw: dict[str, str]) -> dict[str, str]:
+    if worker.config["bootstrap.servers"] != ["embedded"]:
+        return raw
+    from connect.kafka.broker import ensure_running
+
+    broker = ensure_running(say=log.info)
+    log.info("Kafka runs on this machine at %s", broker.bootstrap_servers)
+    return {**raw, "bootstrap.servers": broker.bootstrap_servers}
+
+
+def _app(herder: DistributedHerder, raw: Mapping[str, str], parts: frozenset[Part]) -> ASGIApp:
+    from rest.app import create_app
+    from rest.forwarding import Forwarding
+
+    app = create_app(herder, herder.worker.plugins, herder.worker.config, raw, parts=parts, requests_of_workers=herder)
+    return Forwarding(app)

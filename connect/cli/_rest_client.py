@@ -1,0 +1,240 @@
+"""Speaks the REST interface of Kafka Connect to a running cluster, Java's or ours.
+
+https://kafka.apache.org/documentation/#connect_rest
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import json
+import os
+import socket
+import ssl
+import time
+from collections.abc import Mapping
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from typing import Any
+from urllib.parse import SplitResult, quote, unquote, urlencode, urlsplit
+
+from connect.cli._exit import FAILED, INVALID, UNREACHABLE
+from connect.errors import ConfigError, ConnectError
+from connect.telemetry.redaction import redactor
+
+DEFAULT_URL = "http://127.0.0.1:8083"
+# A worker gives up on a request after 90 s, and then says what it was waiting for.
+TIMEOUT_S = 100.0
+_CONNECT_TIMEOUT_S = 5.0
+_REBALANCE_PATIENCE_S = 30.0
+# How Kafka Connect begins the message of a 409 that passes when the workers have agreed again.
+_REBALANCING = "Cannot complete request"
+
+
+class UnreachableError(ConnectError):
+    """No worker answers."""
+
+    exit_code = UNREACHABLE
+
+
+class AnswerError(ConnectError):
+    """A worker answered that it did not do it.
+
+    Attributes:
+        status: of HTTP.
+        said: the worker's own message, on one line, without secrets.
+    """
+
+    def __init__(self, status: int, said: str, address: str) -> None:
+        advice = " Say who you are: CONNECT_AUTH=user:password or CONNECT_TOKEN." if status == 401 else ""
+        super().__init__(f"{said} ({status} from {address}){advice}")
+        self.status = status
+        self.said = said
+        self.exit_code = INVALID if status in {400, 422} else FAILED
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Declare what every command takes that asks a cluster."""
+    cluster = parser.add_argument_group("cluster")
+    cluster.add_argument(
+        "--url", help=f"any worker of it, http(s)://host:port (default: CONNECT_URL, or {DEFAULT_URL})"
+    )
+    cluster.add_argument("--ca", metavar="FILE", help="PEM file with the authorities to trust for https")
+    cluster.add_argument(
+        "--timeout", type=float, default=TIMEOUT_S, metavar="SECONDS", help="for each answer (default: %(default)g)"
+    )
+    parser.add_argument("--json", action="store_true", help="for programs")
+
+
+def client_of(args: argparse.Namespace) -> RestClient:
+    """The client that the command line and the environment ask for."""
+    return RestClient(args.url or os.environ.get("CONNECT_URL") or DEFAULT_URL, ca=args.ca, timeout=args.timeout)
+
+
+class RestClient:
+    """One cluster, reached through one of its workers.
+
+    Args:
+        url: http(s)://host:port. May hold user:password@ or token@, and a path before Kafka Connect's own.
+        ca: a PEM file; without it the machine's authorities are trusted.
+        timeout: seconds to wait for an answer.
+
+    Without credentials in the URL, those of CONNECT_TOKEN or CONNECT_AUTH (user:password) are taken.
+    """
+
+    def __init__(self, url: str, *, ca: str | None = None, timeout: float = TIMEOUT_S) -> None:
+        parts = _split(url)
+        self._host, self._port = parts.hostname or "", parts.port
+        self._prefix = parts.path.rstrip("/")
+        self._tls = _trust(ca) if parts.scheme == "https" else None
+        self._timeout = timeout
+        self._authorization = _authorization(parts)
+        self.address = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{self._prefix}"
+
+    def get(self, *path: str, **query: str | list[str]) -> Any:
+        """Read. Each part of the path is quoted."""
+        return self.request("GET", path, query=query)
+
+    def post(self, *path: str, body: object = None, **query: str) -> Any:
+        """Make, or set something going."""
+        return self.request("POST", path, body, query)
+
+    def put(self, *path: str, body: object = None, **query: str) -> Any:
+        """Set."""
+        return self.request("PUT", path, body, query)
+
+    def patch(self, *path: str, body: object) -> Any:
+        """Change in part."""
+        return self.request("PATCH", path, body)
+
+    def delete(self, *path: str) -> Any:
+        """Remove."""
+        return self.request("DELETE", path)
+
+    def request(
+        self,
+        method: str,
+        path: tuple[str, ...],
+        body: object = None,
+        query: Mapping[str, str | list[str]] | None = None,
+    ) -> Any:
+        """Send a request, again as long as the workers of the cluster are sharing out their work.
+
+        Returns:
+            The JSON of the answer; None where it has no content.
+
+        Raises:
+            UnreachableError: no worker answers in time.
+            AnswerError: the worker refuses or fails.
+        """
+        target = self._prefix + "/" + "/".join(quote(part, safe="") for part in path)
+        if query:
+            target += "?" + urlencode(query, doseq=True)
+        deadline = time.monotonic() + min(self._timeout, _REBALANCE_PATIENCE_S)
+        while True:
+            try:
+                return self._once(method, target, body)
+            except AnswerError as error:
+                passing = error.status == 409 and error.said.startswith(_REBALANCING)
+                if not passing or time.monotonic() > deadline:
+                    raise
+            time.sleep(0.5)
+
+    def _once(self, method: str, target: str, body: object) -> Any:
+        headers = {"Accept": "application/json", **self._authorization}
+        data = None
+        if body is not None:
+            data = json.dumps(body).encode()
+            headers["Content-Type"] = "application/json"
+        connection = self._connection()
+        try:
+            connection.connect()
+            assert isinstance(connection.sock, socket.socket)
+            connection.sock.settimeout(self._timeout)
+            connection.request(method, target, data, headers)
+            response = connection.getresponse()
+            status, content = response.status, response.read()
+        except (OSError, HTTPException) as error:
+            raise UnreachableError(self._unreachable(error)) from error
+        finally:
+            connection.close()
+        return self._answer(status, content)
+
+    def _connection(self) -> HTTPConnection:
+        within = min(self._timeout, _CONNECT_TIMEOUT_S)
+        if self._tls:
+            return HTTPSConnection(self._host, self._port or 443, timeout=within, context=self._tls)
+        return HTTPConnection(self._host, self._port or 80, timeout=within)
+
+    def _answer(self, status: int, content: bytes) -> Any:
+        try:
+            answer = json.loads(content) if content.strip() else None
+        except ValueError:
+            if status < 300:
+                unlike = "What answers is not Kafka Connect: it sends no JSON. Check --url or CONNECT_URL."
+                raise AnswerError(status, unlike, self.address) from None
+            answer = None
+        if status < 300:
+            return answer
+        said = answer.get("message") if isinstance(answer, dict) else None
+        text = said if isinstance(said, str) else content.decode(errors="replace")[:200]
+        line = " ".join("".join(char if char.isprintable() else " " for char in text).split())
+        raise AnswerError(status, redactor.redact(line) or "The worker gave no reason.", self.address)
+
+    def _unreachable(self, error: Exception) -> str:
+        why: str
+        match error:
+            case ssl.SSLCertVerificationError():
+                distrust = f"its certificate is not trusted: {error.verify_message}"
+                return f"{self.address}: {distrust}. Name the authority that signed it with --ca."
+            case TimeoutError():
+                why = "no answer in time"
+            case socket.gaierror():
+                why = "there is no such host"
+            case OSError():
+                why = (error.strerror or str(error)).lower()
+            case _:
+                why = "what answers does not speak HTTP" if str(error) else "the connection was closed"
+        return f"No Connect worker answers at {self.address} ({why}). Start one, or name it with --url or CONNECT_URL."
+
+
+def _split(url: str) -> SplitResult:
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in {"http", "https"} and bool(parts.hostname)
+        _ = parts.port  # raises where it is no number
+    except ValueError:
+        usable = False
+    if not usable:
+        # Not the address itself: it may hold a password.
+        raise ConfigError("--url", "this is no address of a worker. Write http://host:8083 or https://host:8083.")
+    return parts
+
+
+def _trust(ca: str | None) -> ssl.SSLContext:
+    try:
+        return ssl.create_default_context(cafile=ca)
+    except (OSError, ssl.SSLError) as error:
+        why = "there is no such file" if isinstance(error, FileNotFoundError) else "it holds no certificate in PEM form"
+        raise ConfigError("--ca", f"{ca}: {why}.") from error
+
+
+def _authorization(parts: SplitResult) -> dict[str, str]:
+    """The header that says who asks; empty where nobody is named."""
+    token, user = os.environ.get("CONNECT_TOKEN"), os.environ.get("CONNECT_AUTH")
+    if parts.username is not None:
+        if parts.password is None:
+            token = unquote(parts.username)
+        else:
+            token, user = None, f"{unquote(parts.username)}:{unquote(parts.password)}"
+    if token:
+        token = token.strip()
+        redactor.remember([token])
+        if not token.isascii() or not token.isprintable():
+            raise ConfigError("CONNECT_TOKEN", "a token has only printable ASCII characters; this one has others.")
+        return {"Authorization": f"Bearer {token}"}
+    if user:
+        if ":" not in user:
+            raise ConfigError("CONNECT_AUTH", "write user:password.")
+        redactor.remember([user.partition(":")[2]])
+        return {"Authorization": f"Basic {base64.b64encode(user.encode()).decode()}"}
+    return {}

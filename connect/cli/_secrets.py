@@ -1,0 +1,38 @@
+"""Which settings of a connector are secret, and what is shown in their place.
+
+A secret is what the plug-in declares as PASSWORD, what has a name that says so, and a password inside of a URL.
+Variables of config providers (`${file:/etc/orders:password}`) are shown: they are no secrets.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+
+from connect.telemetry.redaction import MASK, redactor
+
+_VARIABLES = re.compile(r"\s*(?:\$\{[^}]*\}\s*)+")
+_LOOKS_SECRET = re.compile(
+    r"password|passwd|passphrase|secret|credential"
+    r"|(?:token|(?:api|access|private|account|encryption)[._-]?key|user\.info|jaas\.config|keystore\.key)$",
+    re.IGNORECASE,
+)
+
+
+def shown(key: str, value: str, declared: Collection[str] = ()) -> str:
+    """The value as it may be shown. `declared` are the keys that are known to be PASSWORD."""
+    if not value or _VARIABLES.fullmatch(value):
+        return value
+    if key in declared or _LOOKS_SECRET.search(key):
+        return MASK
+    return redactor.redact(value)
+
+
+def all_shown(config: Mapping[str, str], declared: Collection[str] = ()) -> dict[str, str]:
+    """A whole configuration as it may be shown."""
+    return {key: shown(key, value, declared) for key, value in config.items()}
+
+
+def remember(config: Mapping[str, str], declared: Collection[str] = ()) -> None:
+    """Hide the secrets of a configuration also in what a worker says about it."""
+    redactor.remember(value for key, value in config.items() if value and shown(key, value, declared) == MASK)

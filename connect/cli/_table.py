@@ -1,0 +1,47 @@
+"""Tables for people: columns aligned, states coloured where a terminal shows it, nothing that moves the cursor."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Sequence
+
+_COLOURS = {
+    "RUNNING": "32",
+    "FAILED": "31",
+    "STALLED": "31",
+    "PAUSED": "33",
+    "STOPPED": "33",
+    "UNASSIGNED": "33",
+    "RESTARTING": "36",
+    "created": "32",
+    "updated": "33",
+    "+": "32",
+    "-": "31",
+    "~": "33",
+}
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Lines of cells, each column as wide as its widest cell. A cell that is one word of a state is coloured."""
+    shown = [[plain(str(cell)) for cell in row] for row in rows]
+    widths = [max(len(cell) for cell in column) for column in zip(head, *shown, strict=True)]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(head, widths, strict=True)).rstrip()]
+    for row in shown:
+        cells = [coloured(cell, cell.ljust(width)) for cell, width in zip(row, widths, strict=True)]
+        lines.append("  ".join(cells).rstrip())
+    return "\n".join(lines)
+
+
+def coloured(state: str, text: str | None = None) -> str:
+    """The text, which is the state unless given, in the state's colour if standard output is a terminal."""
+    text = state if text is None else text
+    code = _COLOURS.get(state)
+    if code is None or "NO_COLOR" in os.environ or os.environ.get("TERM") == "dumb" or not sys.stdout.isatty():
+        return text
+    return f"\x1b[{code}m{text}\x1b[0m"
+
+
+def plain(text: str) -> str:
+    """On one line, without characters that a terminal would obey."""
+    return "".join(char if char.isprintable() else " " for char in text)

@@ -1,0 +1,26 @@
+"""`connect pause`: what a connector shall do, which the cluster then brings about."""
+
+import argparse
+
+from connect.cli._connectors import each
+from connect.cli._rest_client import add_options
+
+NAME = "pause"
+HELP = """\
+Let a connector stop moving records. Its tasks stay where they are and keep what they hold, until it is resumed.
+Returns when the cluster has taken the order; connect status says when it is done.
+
+examples:
+  connect pause orders
+  connect pause orders customers"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare what the command takes."""
+    parser.add_argument("connectors", nargs="+", metavar="CONNECTOR")
+    add_options(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Order it for each connector."""
+    return each(args, "is told to pause", lambda client, name: client.put("connectors", name, "pause"))

@@ -1,0 +1,112 @@
+"""`connect status`: how connectors and their tasks are, once or as it changes."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from connect.cli._connectors import print_json
+from connect.cli._exit import FAILED, OK
+from connect.cli._rest_client import AnswerError, RestClient, UnreachableError, add_options, client_of
+from connect.cli._table import table
+from connect.telemetry.redaction import redactor
+
+NAME = "status"
+HELP = """\
+Show the state of connectors and of each of their tasks, and why those that failed did. All of them unless some are
+named. Exit code 1 when one has failed.
+
+examples:
+  connect status                                   every connector
+  connect status orders --watch                    go on showing it, until Ctrl-C
+  connect status orders > /dev/null || alarm       for scripts"""
+
+_EVERY_S = 1.0
+_CLEAR = "\x1b[H\x1b[J"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare what the command takes."""
+    parser.add_argument("connectors", nargs="*", metavar="CONNECTOR")
+    parser.add_argument("--watch", "-w", action="store_true", help="show it anew whenever it changes, until Ctrl-C")
+    add_options(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the table."""
+    client = client_of(args)
+    if args.watch:
+        _watch(client, args.connectors, as_json=args.json)
+    statuses = _statuses(client, args.connectors)
+    if args.json:
+        print_json(statuses)
+    else:
+        print(_text(statuses))
+    return FAILED if any(part["state"] == "FAILED" for status in statuses for part in parts(status)) else OK
+
+
+def _watch(client: RestClient, names: Sequence[str], *, as_json: bool) -> NoReturn:
+    """Print what has changed; on a terminal in the place of what was there. Ends by Ctrl-C, or by an error at first."""
+    in_place = sys.stdout.isatty() and not as_json
+    shown: str | None = None
+    while True:
+        try:
+            statuses = _statuses(client, names)
+            now = json.dumps(statuses, ensure_ascii=False) if as_json else _text(statuses)
+        except (UnreachableError, AnswerError) as error:
+            if shown is None:
+                raise
+            # It may be back in a moment: a worker restarts, a connector is made anew.
+            print(f"connect: {error}", file=sys.stderr)
+        else:
+            if now != shown:
+                apart = "" if in_place or as_json or shown is None else "\n"
+                print(f"{_CLEAR if in_place else apart}{now}", flush=True)
+                shown = now
+        time.sleep(_EVERY_S)
+
+
+def status_of(client: RestClient, name: str) -> dict[str, Any]:
+    """How one connector is, as Kafka Connect says it, without secrets in what went wrong."""
+    return _redacted(client.get("connectors", name, "status"))
+
+
+def _statuses(client: RestClient, names: Sequence[str]) -> list[dict[str, Any]]:
+    """Of these connectors; of all if there are none."""
+    if names:
+        return [status_of(client, name) for name in names]
+    answer = client.get("connectors", expand="status")
+    # What is being made or deleted has no status.
+    return [_redacted(answer[name]["status"]) for name in sorted(answer) if answer[name].get("status")]
+
+
+def _redacted(status: dict[str, Any]) -> dict[str, Any]:
+    for part in parts(status):
+        if "trace" in part:
+            part["trace"] = redactor.redact(part["trace"])
+    return status
+
+
+def parts(status: dict[str, Any]) -> list[dict[str, Any]]:
+    """The connector and its tasks, each with `state`, `worker_id` and, where it failed, `trace`."""
+    return [status["connector"], *status["tasks"]]
+
+
+def reason(part: dict[str, Any]) -> str:
+    """The first line of why it failed."""
+    return str(part.get("trace", "")).strip().partition("\n")[0]
+
+
+def _text(statuses: Sequence[dict[str, Any]]) -> str:
+    if not statuses:
+        return "no connectors; make one with: connect apply -f FILE"
+    rows = [
+        (status["name"], part.get("id", ""), part["state"], part["worker_id"], reason(part))
+        for status in statuses
+        for part in parts(status)
+    ]
+    return table(["CONNECTOR", "TASK", "STATE", "WORKER", "REASON"], rows)
