@@ -34,6 +34,7 @@ from connect.herder.herder import (
     ElsewhereError,
     ForbiddenError,
     Health,
+    HerderError,
     NotFoundError,
     OffsetEntry,
     RebalanceError,
@@ -312,15 +313,20 @@ class DistributedHerder:
 
     # From worker to worker.
 
-    def put_task_configs(self, name: str, body: bytes, signature: str | None, algorithm: str | None) -> Future[None]:
+    def put_task_configs(self, connector: str, body: bytes, headers: Mapping[str, str]) -> Future[None]:
         """A follower's connector cut its work: `POST /connectors/{name}/tasks`, signed under "sessioned" (KIP-507)."""
-        self._check_signature(body, signature, algorithm)
+        self._check_signature(body, headers.get(peers.SIGNATURE_HEADER), headers.get(peers.ALGORITHM_HEADER))
 
         def put() -> None:
-            self._configured(self._config.state, name)
-            self._config.put_tasks(name, [dict(config) for config in orjson.loads(body)])
+            self._configured(self._config.state, connector)
+            self._config.put_tasks(connector, [dict(config) for config in orjson.loads(body)])
 
-        return self._lead(f"writing the tasks of connector {name}", put)
+        return self._lead(f"writing the tasks of connector {connector}", put)
+
+    def fence_zombies(self, connector: str, body: bytes, headers: Mapping[str, str]) -> Future[None]:
+        """`PUT /connectors/{name}/fence`: exactly-once sources are not there yet."""
+        self._check_signature(body, headers.get(peers.SIGNATURE_HEADER), headers.get(peers.ALGORITHM_HEADER))
+        raise HerderError("Exactly-once source connectors are not supported by this worker yet.")
 
     def _check_signature(self, body: bytes, signature: str | None, algorithm: str | None) -> None:
         if self._member.role.protocol != "sessioned":

@@ -6,6 +6,7 @@ import ssl
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
+from email.message import Message
 
 from connect.errors import ConnectError
 
@@ -22,6 +23,34 @@ class PeerError(ConnectError):
         self.status = status
 
 
+Headers = list[tuple[bytes, bytes]]
+
+
+def exchange(
+    method: str,
+    url: str,
+    body: bytes | None = None,
+    headers: Mapping[str, str] | None = None,
+    timeout: float = 30,
+    tls: ssl.SSLContext | None = None,
+) -> tuple[int, Headers, bytes]:
+    """Send a request; whatever the other worker answers is an answer: status, headers, body.
+
+    Raises:
+        PeerError: there was no answer.
+    """
+    request = urllib.request.Request(  # noqa: S310 - workers know each other's http and https addresses from the group
+        url, data=body, method=method, headers=dict(headers or {})
+    )
+    try:
+        with urllib.request.urlopen(request, timeout=timeout, context=tls) as answer:  # noqa: S310
+            return answer.status, _raw(answer.headers), answer.read()
+    except urllib.error.HTTPError as error:
+        return error.code, _raw(error.headers), error.read()
+    except OSError as error:
+        raise PeerError(f"{method} {url} had no answer: {error}") from error
+
+
 def send(
     method: str,
     url: str,
@@ -30,20 +59,18 @@ def send(
     timeout: float = 30,
     tls: ssl.SSLContext | None = None,
 ) -> bytes:
-    """Send a request and return the answer's body.
+    """Send a request in JSON and return the answer's body.
 
     Raises:
         PeerError: no answer, or one that is not a success; the message has what the other worker says.
     """
-    request = urllib.request.Request(  # noqa: S310 - workers know each other's http and https addresses from the group
-        url, data=body, method=method, headers={"Content-Type": "application/json", **(headers or {})}
-    )
-    try:
-        with urllib.request.urlopen(request, timeout=timeout, context=tls) as answer:  # noqa: S310
-            content: bytes = answer.read()
-            return content
-    except urllib.error.HTTPError as error:
-        said = error.read().decode("utf-8", "replace")
-        raise PeerError(f"{method} {url} was answered with {error.code}: {said}", error.code) from None
-    except OSError as error:
-        raise PeerError(f"{method} {url} had no answer: {error}") from error
+    headers = {"Content-Type": "application/json", **(headers or {})}
+    status, _, content = exchange(method, url, body, headers, timeout, tls)
+    if not 200 <= status < 300:
+        said = content.decode("utf-8", "replace")
+        raise PeerError(f"{method} {url} was answered with {status}: {said}", status)
+    return content
+
+
+def _raw(headers: Message) -> Headers:
+    return [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
