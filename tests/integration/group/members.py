@@ -194,9 +194,14 @@ class Group:
         worker.membership.start()
         return worker
 
-    def prepare(self, protocols: Sequence[str] = PROTOCOLS["sessioned"], **overrides: str) -> Worker:
+    def prepare(
+        self,
+        protocols: Sequence[str] = PROTOCOLS["sessioned"],
+        settings: Mapping[str, str] | None = None,
+        **overrides: str,
+    ) -> Worker:
         """One more worker, not started."""
-        settings = {key.replace("_", "."): value for key, value in overrides.items()}
+        settings = dict(settings or {}) | {key.replace("_", "."): value for key, value in overrides.items()}
         worker = Worker(self.cluster, self.bootstrap_servers, self.name, protocols, len(self.workers), settings)
         self.workers.append(worker)
         return worker

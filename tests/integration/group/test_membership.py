@@ -95,6 +95,7 @@ def test_a_wish_to_join_again_during_a_join_is_not_lost(group: Group) -> None:
     settled(group.workers, group.cluster.all())
 
 
+@pytest.mark.slow
 @pytest.mark.promise("P3")
 def test_heartbeats_go_on_while_callbacks_and_other_members_take_their_time(group: Group) -> None:
     first, second = group.join(), group.join()
@@ -114,6 +115,7 @@ def test_heartbeats_go_on_while_callbacks_and_other_members_take_their_time(grou
     assert not second.losses
 
 
+@pytest.mark.slow
 @pytest.mark.promise("P3")
 def test_a_callback_that_hangs_costs_the_membership_before_others_get_the_work(group: Group) -> None:
     group.cluster.configure(x=4)
@@ -163,6 +165,7 @@ def process(group: Group, tasks: int, number: int = 99) -> Iterator[tuple[subpro
             child.kill()
 
 
+@pytest.mark.slow
 @pytest.mark.promise("P3")
 def test_a_worker_that_is_killed_is_replaced_after_its_session(group: Group) -> None:
     group.cluster.configure(x=4)
@@ -176,6 +179,7 @@ def test_a_worker_that_is_killed_is_replaced_after_its_session(group: Group) -> 
     assert survivor.last.at - killed > 4, "not before the session of 6 s, counted from the last heartbeat"
 
 
+@pytest.mark.slow
 @pytest.mark.promise("P3")
 def test_a_worker_that_was_stopped_knows_that_it_is_no_member_before_others_get_its_work(group: Group) -> None:
     group.cluster.configure(x=4)
@@ -280,6 +284,19 @@ def test_a_callback_that_raises_ends_the_membership_with_its_error(group: Group)
     worker.wait(lambda worker: worker.errors)
     assert "disk full" in str(worker.errors[0])
     assert not worker.membership.live()
+
+
+def test_who_leaves_while_others_join_is_not_waited_for(group: Group) -> None:
+    group.cluster.configure(x=4)
+    first, second, third = (group.join() for _ in range(3))
+    settled(group.workers, group.cluster.all())
+    held = threading.Event()
+    second.slow_rejoin = held.wait  # so that the others wait in their join
+    third.membership.request_rejoin("to wait for the second one")
+    third.wait(lambda worker: worker.membership.rebalancing)
+    third.membership.leave()
+    held.set()
+    settled([first, second], group.cluster.all(), within=5)  # the session's end, at 6 s, is not waited for
 
 
 def test_leaving_from_a_callback_ends_everything(group: Group) -> None:

@@ -1,0 +1,98 @@
+"""TLS and SASL by Java's keys, on a real broker."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from connect.errors import ConnectError
+from connect.kafka.broker import Broker, stop
+from connect.kafka.kafka_python_settings import connected_client, kafka_python_settings
+
+from .members import Group
+from .secure_broker import PASSWORD, SecureBroker, start_secure_broker
+
+
+@pytest.fixture(scope="module")
+def secure(tmp_path_factory: pytest.TempPathFactory, broker: Broker) -> Iterator[SecureBroker]:
+    folder = tmp_path_factory.mktemp("secure")
+    yield start_secure_broker(folder / "data", folder / "stores")
+    stop(folder / "data")
+
+
+def connect(settings: dict[str, str], timeout: float = 20.0) -> Any:
+    return connected_client(kafka_python_settings(settings), timeout)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "user", "password"), [("PLAIN", "alice", "wonder"), ("SCRAM-SHA-512", "bob", "builder")]
+)
+def test_a_member_logs_in_and_joins(
+    secure: SecureBroker, group_at: Callable[[str], Group], mechanism: str, user: str, password: str
+) -> None:
+    group = group_at(secure.bootstrap_servers)
+    worker = group.prepare(settings=secure.settings(mechanism, user, password))
+    worker.membership.start()
+    worker.wait(lambda worker: worker.membership.live())
+
+
+@pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-512"])
+def test_a_wrong_password_is_an_error_at_once_that_does_not_show_it(secure: SecureBroker, mechanism: str) -> None:
+    begin = time.monotonic()
+    with pytest.raises(ConnectError, match="refuse the login by") as raised:
+        connect(secure.settings(mechanism, "alice", "not-it"), timeout=60)
+    assert time.monotonic() - begin < 30, "not when the time is over"
+    assert "not-it" not in str(raised.value)
+
+
+def test_a_mechanism_the_broker_does_not_have_is_named(secure: SecureBroker) -> None:
+    with pytest.raises(ConnectError, match="do not take SCRAM-SHA-256"):
+        connect(secure.settings("SCRAM-SHA-256", "bob", "builder"), timeout=60)
+
+
+def test_an_authority_that_is_not_trusted_is_an_error_at_once(secure: SecureBroker) -> None:
+    settings = secure.settings("PLAIN", "alice", "wonder")
+    del settings["ssl.truststore.location"]
+    with pytest.raises(ConnectError, match="certificate of the brokers .* is not trusted: .*ssl.truststore.location"):
+        connect(settings, timeout=60)
+
+
+def test_the_wrong_protocol_is_an_error_that_says_so(secure: SecureBroker) -> None:
+    settings = secure.settings("PLAIN", "alice", "wonder") | {"security.protocol": "PLAINTEXT"}
+    with pytest.raises(ConnectError, match=r"Check bootstrap.servers and security.protocol \(PLAINTEXT\)"):
+        connect(settings, timeout=2)
+
+
+STORES = {
+    "trust in PKCS#12": {"ssl.truststore.type": "PKCS12", "ssl.truststore.location": "trust.p12"},
+    "trust in PKCS#12 called JKS": {"ssl.truststore.type": "JKS", "ssl.truststore.location": "trust.p12"},
+    "key in PEM": {"ssl.keystore.type": "PEM", "ssl.keystore.location": "client.pem"},
+    "key in PKCS#12": {"ssl.keystore.type": "PKCS12", "ssl.keystore.location": "client.p12"},
+}
+
+
+@pytest.mark.parametrize("stores", STORES.values(), ids=STORES.keys())
+def test_stores_are_read(secure: SecureBroker, stores: dict[str, str]) -> None:
+    settings = secure.settings("PLAIN", "alice", "wonder") | stores
+    for store in ("truststore", "keystore"):
+        if location := settings.get(f"ssl.{store}.location"):
+            settings[f"ssl.{store}.location"] = str(secure.stores / Path(location).name)
+        settings[f"ssl.{store}.password"] = PASSWORD
+    connect(settings).close()
+
+
+def test_certificates_and_key_may_stand_in_the_file_itself(secure: SecureBroker) -> None:
+    settings = secure.settings("PLAIN", "alice", "wonder")
+    del settings["ssl.truststore.location"]
+    private, begin, certificate = (secure.stores / "client.pem").read_text().partition("-----BEGIN CERTIFICATE-----")
+    settings |= {
+        "ssl.truststore.certificates": (secure.stores / "trust.pem").read_text(),
+        "ssl.keystore.type": "PEM",
+        "ssl.keystore.key": private,
+        "ssl.keystore.certificate.chain": begin + certificate,
+    }
+    connect(settings).close()
