@@ -21,7 +21,11 @@ from connect.kafka.topics import TopicShape, end_offsets, make_or_check
 log = logging.getLogger("connect.kafka")
 
 _POLL_S = 0.2
-_ADMIN_S = 30.0
+_CLAIM_S = 30.0
+_CLOSE_S = 5.0
+
+# A log is to be there soon after its brokers are again: Java's default, a tenth of librdkafka's.
+_CLIENT_DEFAULTS = {"reconnect.backoff.max.ms": "1000"}
 
 
 class LogRecord(NamedTuple):
@@ -46,6 +50,7 @@ class CompactedLog:
         shape: see `TopicShape`.
         on_record: takes each record.
         transactional_id: writes go through transactions of this id; see `claim`.
+        patience: seconds until a record that the brokers do not take is given up; None tries until `close`.
     """
 
     def __init__(
@@ -55,9 +60,11 @@ class CompactedLog:
         shape: TopicShape,
         on_record: Callable[[LogRecord], None],
         transactional_id: str | None = None,
+        patience: float | None = 30,
     ) -> None:
         self.topic = topic
-        self._clients = dict(clients)
+        self._clients = _CLIENT_DEFAULTS | dict(clients)
+        self._patience = patience
         self._shape = shape
         self._on_record = on_record
         self._transactional_id = transactional_id
@@ -73,7 +80,7 @@ class CompactedLog:
         self._thread = threading.Thread(target=self._read, name=f"log {topic}", daemon=True)
 
     def start(self, timeout: float = 60) -> None:
-        """Make or check the topic, and read it to its end.
+        """Make or check the topic, and read it to its end. Once; when it raises, nothing is left behind.
 
         Raises:
             ConnectError: it cannot be made, it is not compacted, it cannot be read, or not in time.
@@ -81,10 +88,11 @@ class CompactedLog:
         from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
         from confluent_kafka.admin import AdminClient
 
+        deadline = time.monotonic() + timeout
         # Asked for the log's end: the consumer cannot be while another thread polls it (it hangs, 2.16.1).
         settings: dict[str, Any] = {**client_settings("admin", self._clients).librdkafka, "logger": client_log}
         self._admin = AdminClient(settings)
-        partitions = make_or_check(self.topic, self._clients, self._shape, timeout)
+        partitions = make_or_check(self.topic, self._admin, self._shape, timeout)
         settings = client_settings("consumer", {**self._clients, "group.id": f"connect-log-{self.topic}"}).librdkafka
         self._consumer = Consumer(
             {
@@ -97,7 +105,11 @@ class CompactedLog:
         self._consumer.assign([TopicPartition(self.topic, partition, OFFSET_BEGINNING) for partition in partitions])
         self._ends = dict.fromkeys(partitions, 0)
         self._thread.start()
-        self.read_to_end(timeout)
+        try:
+            self.read_to_end(deadline - time.monotonic())
+        except ConnectError:
+            self.close()
+            raise
 
     def position(self) -> int:
         """For a log of one partition: the offset after the last record that was handed out."""
@@ -112,65 +124,96 @@ class CompactedLog:
         """
         deadline = time.monotonic() + timeout
         goal = end_offsets(self._admin, self.topic, list(self._ends), timeout)
+        self.read_to(goal, deadline - time.monotonic())
+
+    def read_to(self, goal: Mapping[int, int], timeout: float) -> None:
+        """Return when every record before these offsets, by partition, has been handed out. Raises as `read_to_end`."""
         with self._advanced:
-            reached = self._advanced.wait_for(
-                lambda: self._failure or all(self._ends[p] >= end for p, end in goal.items()),
-                deadline - time.monotonic(),
+            self._advanced.wait_for(
+                lambda: self._failure or self._closing.is_set() or self._reached(goal), max(0, timeout)
             )
-        if self._failure is not None:
-            raise self._failure
-        if not reached:
-            raise ConnectError(f"Topic {self.topic} could not be read to its end within {timeout:g} s.")
+            if self._reached(goal):
+                return
+            if self._failure is not None:
+                raise self._failure
+        if self._closing.is_set():
+            raise ConnectError(f"Topic {self.topic} is not read any more.")
+        raise ConnectError(f"Topic {self.topic} could not be read to its end in time. Do its brokers answer?")
+
+    def _reached(self, goal: Mapping[int, int]) -> bool:
+        return all(self._ends.get(partition, 0) >= end for partition, end in goal.items())
+
+    @property
+    def claimed(self) -> bool:
+        """Whether this log may be written: always without a transactional id, else from `claim` until it is lost."""
+        return self._claimed
 
     def claim(self) -> None:
-        """With a transactional id: become the only writer; one that claimed before is fenced.
+        """With a transactional id: become the only writer; one that claimed before is fenced. May be called again.
 
         Raises:
-            ConnectError: Kafka refuses.
+            ConnectError: Kafka refuses, or does not answer in time.
         """
         from confluent_kafka import KafkaException
 
+        if self._transactional_id is None:
+            return
         with self._sending:
-            if self._transactional_id is not None:
-                try:
-                    self._make_producer().init_transactions(_ADMIN_S)
-                except KafkaException as error:
-                    raise ConnectError(f"Topic {self.topic} cannot be claimed: {error.args[0].str()}") from error
-                self._claimed = True
+            self._give_up()  # a producer can be initialised only once
+            producer = self._make_producer()
+            try:
+                producer.init_transactions(_CLAIM_S)
+            except KafkaException as error:
+                self._give_up()
+                raise ConnectError(f"Topic {self.topic} cannot be claimed: {error.args[0].str()}") from error
+            self._claimed = True
 
-    def send(self, records: Sequence[tuple[bytes, bytes | None]], timeout: float = 30) -> None:
+    def send(self, records: Sequence[tuple[bytes, bytes | None]], timeout: float = 30) -> dict[int, int]:
         """Write records in order, in one transaction where there is an id, and wait until they are durable.
 
+        Returns:
+            for each partition that was written to, the offset after the last of these records; see `read_to`.
+
         Raises:
-            ConnectError: the broker refuses, or does not answer in time; then they may or may not be there.
+            ConnectError: the broker refuses, or does not answer in time; then they may or may not be there. With a
+                transactional id it may also be that another writer has claimed the topic; look at `claimed`.
         """
         with self._sending:
             if not self._claimed:
                 raise ConnectError(f"Topic {self.topic} may be written by the group's leader only.")
-            self._send(records, timeout)
+            return self._send(records, timeout) if records else {}
 
-    def send_later(self, key: bytes, value: bytes | None) -> Future[None]:
-        """Write one record without waiting. The future ends when it is durable."""
-        done: Future[None] = Future()
+    def send_later(self, key: bytes, value: bytes | None) -> Future[int]:
+        """Write one record without waiting. The future has its offset when it is durable, else a ConnectError."""
+        from confluent_kafka import KafkaException
+
+        done: Future[int] = Future()
+        done.set_running_or_notify_cancel()  # it cannot be taken back
 
         def report(error: Any, message: Any) -> None:
             if error is None:
-                done.set_result(None)
+                done.set_result(message.offset())
             else:
                 done.set_exception(ConnectError(f"Topic {self.topic} does not take a record: {error.str()}"))
 
         with self._sending:
-            self._make_producer().produce(self.topic, value, key, on_delivery=report)
+            try:
+                self._make_producer().produce(self.topic, value, key, on_delivery=report)
+            except (KafkaException, BufferError) as error:
+                self._give_up_if_fatal(error)
+                done.set_exception(ConnectError(f"Topic {self.topic} does not take a record: {_reason(error)}"))
         return done
 
     def close(self) -> None:
         """Stop reading, and write what is under way."""
         self._closing.set()
+        with self._advanced:
+            self._advanced.notify_all()
         if self._thread.is_alive():
-            self._thread.join(10)
+            self._thread.join(_CLOSE_S)
         with self._sending:
             if self._producer is not None:
-                self._producer.flush(5)
+                self._producer.flush(_CLOSE_S)
 
     # Writing.
 
@@ -178,23 +221,43 @@ class CompactedLog:
         if self._producer is None:
             from confluent_kafka import Producer
 
-            # A record that cannot be written in time is an error that its sender hears of, unlike a connector's.
-            settings = client_settings("producer", {**self._clients, "delivery.timeout.ms": "30000"}).librdkafka
+            java = dict(self._clients)
+            if self._patience is not None:
+                java["delivery.timeout.ms"] = f"{self._patience * 1000:.0f}"
+            settings = client_settings("producer", java).librdkafka
             if self._transactional_id is not None:
                 settings["transactional.id"] = self._transactional_id
             self._producer = Producer({**settings, "linger.ms": 0, "logger": client_log})
         return self._producer
 
-    def _send(self, records: Sequence[tuple[bytes, bytes | None]], timeout: float) -> None:
+    def _give_up(self) -> None:
+        """Let go of the producer with all that it has not written."""
+        if self._producer is not None:
+            self._producer.purge()
+            self._producer.flush(0)
+        self._producer = None
+        self._claimed = self._transactional_id is None
+
+    def _give_up_if_fatal(self, error: Exception) -> None:
+        from confluent_kafka import KafkaError, KafkaException
+
+        if isinstance(error, KafkaException):
+            cause = error.args[0]
+            if cause.fatal() or cause.code() == KafkaError._FATAL:
+                self._give_up()
+
+    def _send(self, records: Sequence[tuple[bytes, bytes | None]], timeout: float) -> dict[int, int]:
         from confluent_kafka import KafkaException
 
         producer = self._make_producer()
+        deadline = time.monotonic() + timeout
+        written: list[tuple[int, int]] = []
         errors: list[str] = []
-        left = [len(records)]
 
         def report(error: Any, message: Any) -> None:
-            left[0] -= 1
-            if error is not None:
+            if error is None:
+                written.append((message.partition(), message.offset() + 1))
+            else:
                 errors.append(error.str())
 
         try:
@@ -202,52 +265,65 @@ class CompactedLog:
                 producer.begin_transaction()
             for key, value in records:
                 producer.produce(self.topic, value, key, on_delivery=report)
-            deadline = time.monotonic() + timeout
-            while left[0] and time.monotonic() < deadline:
+            while len(written) + len(errors) < len(records) and time.monotonic() < deadline:
                 producer.flush(_POLL_S)
-            if left[0]:
+            if len(written) + len(errors) < len(records):
+                # It must not be written later, when nobody expects it any more.
+                producer.purge(in_flight=False)
                 errors.append(f"no answer within {timeout:g} s")
             if self._transactional_id is not None:
+                left = max(1.0, deadline - time.monotonic())
                 if errors:
-                    producer.abort_transaction(timeout)
+                    producer.abort_transaction(left)
                 else:
-                    producer.commit_transaction(timeout)
-        except KafkaException as error:
-            if error.args[0].fatal():
-                self._claimed = self._transactional_id is None
-                self._producer = None
-            errors.append(error.args[0].str())
+                    producer.commit_transaction(left)
+        except (KafkaException, BufferError) as error:
+            errors.append(_reason(error))
+            if self._transactional_id is not None:
+                # How the transaction ends is unknown; whoever claims next ends it.
+                self._give_up()
+            self._give_up_if_fatal(error)
         if errors:
             raise ConnectError(f"Topic {self.topic} does not take a record: {errors[0]}")
+        return {partition: max(end for each, end in written if each == partition) for partition, _ in written}
 
     # Reading.
 
     def _read(self) -> None:
+        try:
+            while not self._closing.is_set():
+                message = self._consumer.poll(_POLL_S)
+                producer = self._producer
+                if producer is not None:
+                    producer.poll(0)  # serves the reports of `send_later`
+                if message is not None:
+                    self._take(message)
+        except Exception as error:
+            log.exception("Topic %s is not read any more", self.topic)
+            self._fail(ConnectError(f"Topic {self.topic} is not read any more: {error}"))
+        finally:
+            self._consumer.close()
+
+    def _take(self, message: Any) -> None:
         from confluent_kafka import KafkaError
 
-        while not self._closing.is_set():
-            message = self._consumer.poll(_POLL_S)
-            self._serve_producer()
-            if message is None:
-                continue
-            error = message.error()
-            if error is None:
-                self._hand_out(message)
-                self._advance(message.partition(), message.offset() + 1)
-            elif error.code() == KafkaError._PARTITION_EOF:
-                self._advance(message.partition(), message.offset())
-            elif error.fatal() or error.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED:
-                with self._advanced:
-                    self._failure = ConnectError(f"Topic {self.topic} cannot be read: {error.str()} ({error.name()})")
-                    self._advanced.notify_all()
-                log.error("%s", self._failure)
-            else:
-                log.warning("Topic %s: %s (%s)", self.topic, error.str(), error.name())
-        self._consumer.close()
+        error = message.error()
+        if error is None:
+            self._hand_out(message)
+            self._advance(message.partition(), message.offset() + 1)
+        elif error.code() == KafkaError._PARTITION_EOF:
+            self._advance(message.partition(), message.offset())
+        elif error.fatal() or error.code() in (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError._AUTHENTICATION):
+            self._fail(ConnectError(f"Topic {self.topic} cannot be read: {error.str()} ({error.name()})"))
+        else:
+            log.warning("Topic %s: %s (%s)", self.topic, error.str(), error.name())
 
-    def _serve_producer(self) -> None:
-        if self._producer is not None:
-            self._producer.poll(0)
+    def _fail(self, error: ConnectError) -> None:
+        with self._advanced:
+            if self._failure is None:
+                log.error("%s", error)
+            self._failure = error
+            self._advanced.notify_all()
 
     def _hand_out(self, message: Any) -> None:
         record = LogRecord(
@@ -260,5 +336,12 @@ class CompactedLog:
 
     def _advance(self, partition: int, end: int) -> None:
         with self._advanced:
-            self._ends[partition] = max(self._ends[partition], end)
+            # It can go back: when the topic was made anew, it is read from its beginning.
+            self._ends[partition] = end
+            self._failure = None
             self._advanced.notify_all()
+
+
+def _reason(error: Exception) -> str:
+    cause = error.args[0] if error.args else error
+    return str(cause.str()) if hasattr(cause, "str") else str(cause)

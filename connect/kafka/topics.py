@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from connect.errors import ConnectError
-from connect.kafka.client_log import log as client_log
-from connect.kafka.client_settings import client_settings
 
 log = logging.getLogger("connect.kafka")
 
-_ADMIN_S = 30.0
+_ANSWER_S = 10.0
+_LEAST_S = 0.1  # what a request takes though the time is up
 _LOOK_AGAIN_S = 0.05
 
 
@@ -35,12 +34,12 @@ class TopicShape:
     exact_partitions: int | None = None
 
 
-def make_or_check(topic: str, clients: Mapping[str, str], shape: TopicShape, timeout: float) -> list[int]:
+def make_or_check(topic: str, admin: Any, shape: TopicShape, timeout: float) -> list[int]:
     """Make a compacted topic, or check the one that exists.
 
     Args:
         topic: its name.
-        clients: Java's client settings: brokers, security.
+        admin: confluent-kafka's AdminClient.
         shape: see `TopicShape`.
         timeout: seconds until it must be there.
 
@@ -51,23 +50,25 @@ def make_or_check(topic: str, clients: Mapping[str, str], shape: TopicShape, tim
         ConnectError: it cannot be made, or what exists is not compacted or has the wrong number of partitions.
     """
     from confluent_kafka import KafkaException
-    from confluent_kafka.admin import AdminClient
 
-    settings: dict[str, Any] = {**client_settings("admin", clients).librdkafka, "logger": client_log}
-    admin = AdminClient(settings)
     deadline = time.monotonic() + timeout
+    made = False
     while True:
+        left = max(_LEAST_S, deadline - time.monotonic())
         try:
-            found = admin.list_topics(timeout=min(10.0, timeout)).topics.get(topic)
+            # All topics: asking for one may make it, as the broker likes.
+            found = admin.list_topics(timeout=min(_ANSWER_S, left)).topics.get(topic)
         except KafkaException as error:
             raise ConnectError(f"No broker answers: {error.args[0].str()}. Look at bootstrap.servers.") from error
         if found is not None and found.error is None and found.partitions:
-            _check(admin, topic, shape, len(found.partitions))
+            _check(admin, topic, shape, len(found.partitions), left)
             return sorted(found.partitions)
         if time.monotonic() >= deadline:
-            raise ConnectError(f"Topic {topic} was made but does not appear.")
-        if found is None:
-            _make(admin, topic, shape)
+            what = "was made but does not appear" if made else "exists, but no broker has its partitions"
+            raise ConnectError(f"Topic {topic} {what}.")
+        if found is None and not made:
+            _make(admin, topic, shape, left)
+            made = True
         time.sleep(_LOOK_AGAIN_S)
 
 
@@ -85,7 +86,9 @@ def end_offsets(admin: Any, topic: str, partitions: Sequence[int], timeout: floa
     while True:
         try:
             answers = admin.list_offsets(
-                asked, isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=max(0.1, timeout)
+                asked,
+                isolation_level=IsolationLevel.READ_COMMITTED,
+                request_timeout=max(_LEAST_S, deadline - time.monotonic()),
             )
             return {place.partition: answer.result().offset for place, answer in answers.items()}
         except KafkaException as error:
@@ -100,25 +103,27 @@ def end_offsets(admin: Any, topic: str, partitions: Sequence[int], timeout: floa
             time.sleep(_LOOK_AGAIN_S)
 
 
-def _make(admin: Any, topic: str, shape: TopicShape) -> None:
+def _make(admin: Any, topic: str, shape: TopicShape, timeout: float) -> None:
     from confluent_kafka import KafkaError, KafkaException
     from confluent_kafka.admin import NewTopic
 
     settings = {**shape.settings, "cleanup.policy": "compact"}
     wish = NewTopic(topic, shape.partitions, shape.replication, config=settings)
     try:
-        admin.create_topics([wish], request_timeout=_ADMIN_S)[topic].result()
+        admin.create_topics([wish], request_timeout=timeout)[topic].result()
     except KafkaException as error:
         if error.args[0].code() == KafkaError.TOPIC_ALREADY_EXISTS:
             return
         advice = ""
         if error.args[0].code() == KafkaError.INVALID_REPLICATION_FACTOR:
             advice = f" Lower its replication factor ({shape.replication}) in the worker's configuration."
-        raise ConnectError(f"Topic {topic} cannot be made: {error.args[0].str()}.{advice}") from error
+        if error.args[0].code() in (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATION_FAILED):
+            advice = " Grant CREATE and DESCRIBE on it to the worker's user, or make it, with cleanup.policy=compact."
+        raise ConnectError(f"Topic {topic} cannot be made: {error.args[0].str().rstrip('.')}.{advice}") from error
     log.info("made topic %s, compacted", topic)
 
 
-def _check(admin: Any, topic: str, shape: TopicShape, partitions: int) -> None:
+def _check(admin: Any, topic: str, shape: TopicShape, partitions: int, timeout: float) -> None:
     from confluent_kafka import KafkaException
     from confluent_kafka.admin import ConfigResource, ResourceType
 
@@ -130,7 +135,7 @@ def _check(admin: Any, topic: str, shape: TopicShape, partitions: int) -> None:
         )
     resource = ConfigResource(ResourceType.TOPIC, topic)
     try:
-        found = admin.describe_configs([resource], request_timeout=_ADMIN_S)[resource].result()
+        found = admin.describe_configs([resource], request_timeout=timeout)[resource].result()
     except KafkaException as error:
         # Not everybody may describe a topic's configuration; Java's worker goes on as well.
         log.warning("Whether topic %s is compacted cannot be seen: %s", topic, error.args[0].str())

@@ -27,8 +27,7 @@ class ConfigLog:
         clients: Java's client settings of the worker.
         shape: of the topic, with one partition.
         listener: told of each event after the state holds it, by the log's thread; must not block. Not told of what
-        was in
-            the topic before `start`.
+            was in the topic before `start`.
         transactional_id: with exactly-once sources only the leader may write, which is what `claim` makes us.
     """
 
@@ -61,8 +60,13 @@ class ConfigLog:
         return self.state
 
     def claim(self) -> None:
-        """Become the only one who may write. Raises `ConnectError`."""
+        """Become the only one who may write. Raises `ConnectError`; may be called again."""
         self._log.claim()
+
+    @property
+    def claimed(self) -> bool:
+        """Whether we may write. A failed write can end it: then whoever still leads claims once more."""
+        return self._log.claimed
 
     def close(self) -> None:
         """Stop following."""
@@ -82,7 +86,10 @@ class ConfigLog:
 
     def put_tasks(self, name: str, configs: Sequence[Mapping[str, str]]) -> None:
         """Say what a connector's tasks are: all of them at once (P4)."""
-        self._write(config_state.task_records(name, list(configs)))
+        *tasks, commit = config_state.task_records(name, list(configs))
+        # One by one: no commit record may stand where a configuration is missing because Kafka did not take it.
+        self._log.send(tasks, _WRITE_S)
+        self._write([commit])
 
     def put_target(self, name: str, target: Target) -> None:
         """Say what a connector is to do."""
@@ -105,8 +112,7 @@ class ConfigLog:
         self._write([config_state.logger_record(namespace, level)])
 
     def _write(self, records: Sequence[Record]) -> None:
-        self._log.send(records, _WRITE_S)
-        self._log.read_to_end(_WRITE_S)
+        self._log.read_to(self._log.send(records, _WRITE_S), _WRITE_S)
 
     def _take(self, record: LogRecord) -> None:
         event = self._reader.take(record.key, record.value, record.offset)

@@ -1,7 +1,9 @@
 """What the config topic says: connectors, tasks, target states, session key. Pure: records in, state and events out.
 
-A worker acts on a connector's task configurations only from their commit record on (P4). Compaction may have taken a
-part of them; then the connector counts as inconsistent until the leader writes them anew.
+A worker acts on a connector's task configurations only from their commit record on (P4). A commit counts for what was
+written since the one before it, and never for older configurations: compaction may have taken a part of the set, and
+half of one set with half of another is nobody's wish. Then the connector is inconsistent until the leader writes its
+tasks anew.
 
 Keys and values are those of Kafka Connect's KafkaConfigBackingStore: schemaless JSON.
 """
@@ -9,12 +11,13 @@ Keys and values are those of Kafka Connect's KafkaConfigBackingStore: schemaless
 from __future__ import annotations
 
 import base64
+import json
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, cast, get_args
 
-import orjson
+from connect.storage.offsets import to_json
 
 log = logging.getLogger("connect.storage")
 
@@ -61,11 +64,12 @@ class ConfigState:
     Attributes:
         offset: after the last record.
         connectors: configurations by name.
-        targets: what users want the connectors to do.
-        task_counts: how many tasks a connector has, from its last commit record.
+        targets: what users want the connectors to do. May name one that is not there: read it with `target`.
+        task_counts: how many tasks a connector has, from its last commit record. None before the first.
         tasks: committed configurations by connector and number.
         inconsistent: connectors whose committed tasks are not all here.
-        fencing: with exactly-once sources, for how many tasks producers were fenced.
+        fencing: with exactly-once sources, for how many tasks a connector's producers may live. Outlives the connector:
+            so may they.
         pending_fencing: connectors whose tasks must not start before they are fenced.
         session_key: see `SessionKey`.
     """
@@ -166,20 +170,21 @@ class ConfigReader:
         self.state = ConfigState()
         #: Written, but not committed: no one acts on these.
         self._deferred: dict[str, dict[int, Mapping[str, str]]] = {}
+        #: Committed tasks of connectors that were not there.
+        self._orphans: set[str] = set()
 
     def take(self, key: bytes | None, value: bytes | None, offset: int) -> Event | None:
         """One record. What cannot be read is passed over with a warning, as Java's workers do."""
         self.state = replace(self.state, offset=offset + 1)
         name = (key or b"").decode("utf-8", "replace")
         try:
-            content = None if value is None else orjson.loads(value)
+            content = None if value is None else _object(json.loads(value))
             return self._take(name, content)
-        except (orjson.JSONDecodeError, KeyError, TypeError, ValueError) as error:
-            log.warning("Record %d of the config topic, %s, cannot be read: %r", offset, name, error)
+        except (KeyError, TypeError, ValueError, RecursionError) as error:
+            log.warning("Record %d of the config topic, %s, is passed over: %s", offset, name, _reason(error))
             return None
 
-    def _take(self, name: str, content: Any) -> Event | None:
-        # The longer prefixes first: none of them may be taken for the beginning of a shorter one.
+    def _take(self, name: str, content: dict[str, Any] | None) -> Event | None:
         if name.startswith(TARGET_STATE):
             return self._target(name.removeprefix(TARGET_STATE), content)
         if name.startswith(RESTART):
@@ -188,7 +193,7 @@ class ConfigReader:
             self._fenced(name.removeprefix(FENCING), content)
             return None
         if name.startswith(LOGGER):
-            return None if content is None else LoggerChanged(name.removeprefix(LOGGER), str(content["level"]))
+            return None if content is None else LoggerChanged(name.removeprefix(LOGGER), _text(content, "level"))
         if name.startswith(CONNECTOR):
             return self._connector(name.removeprefix(CONNECTOR), content)
         if name.startswith(TASK):
@@ -198,86 +203,96 @@ class ConfigReader:
             return self._commit(name.removeprefix(COMMIT), content)
         if name == SESSION_KEY:
             return self._session_key(content)
-        log.warning("The config topic has a record that nobody knows: %s", name)
-        return None
+        raise ValueError("it is of no known kind")
 
-    def _connector(self, name: str, content: Any) -> Event | None:
+    def _connector(self, name: str, content: dict[str, Any] | None) -> Event | None:
         state = self.state
+        orphaned = name in self._orphans
         if content is None:
-            known = name in state.connectors
             self._deferred.pop(name, None)
+            self._orphans.discard(name)
             self.state = replace(
                 state,
                 connectors=_without(state.connectors, name),
-                targets=_without(state.targets, name),
                 task_counts=_without(state.task_counts, name),
-                tasks={key: config for key, config in state.tasks.items() if key[0] != name},
+                tasks=_without_tasks(state.tasks, name),
                 inconsistent=state.inconsistent - {name},
-                fencing=_without(state.fencing, name),
                 pending_fencing=state.pending_fencing - {name},
             )
-            return ConnectorRemoved(name) if known else None
+            return ConnectorRemoved(name) if name in state.connectors else None
         config = _strings(content["properties"])
-        targets = state.targets if name in state.targets else {**state.targets, name: "STARTED"}
-        self.state = replace(state, connectors={**state.connectors, name: config}, targets=targets)
+        self._orphans.discard(name)
+        self.state = replace(
+            state,
+            connectors={**state.connectors, name: config},
+            inconsistent=state.inconsistent | {name} if orphaned else state.inconsistent,
+        )
         return ConnectorChanged(name)
 
-    def _target(self, name: str, content: Any) -> Event | None:
+    def _target(self, name: str, content: dict[str, Any] | None) -> Event | None:
         state = self.state
         if content is None:
             # The tombstone that goes with a connector's; its own brings the event.
             self.state = replace(state, targets=_without(state.targets, name))
             return None
-        target: Target = content.get("state.v2") or content["state"]
-        if target not in ("STARTED", "PAUSED", "STOPPED"):
-            raise ValueError(f"unknown target state {target}")
-        changed = state.targets.get(name, "STARTED") != target
-        self.state = replace(state, targets={**state.targets, name: target})
-        return TargetChanged(name) if changed and name in state.connectors else None
+        target = _text(content, "state" if content.get("state.v2") is None else "state.v2")
+        if target not in get_args(Target):
+            raise ValueError(f"{target} is no target state")
+        self.state = replace(state, targets={**state.targets, name: cast("Target", target)})
+        return TargetChanged(name) if name in state.connectors and state.target(name) != target else None
 
-    def _task(self, name: str, content: Any) -> None:
-        connector, _, number = name.rpartition("-")
+    def _task(self, name: str, content: dict[str, Any] | None) -> None:
+        connector, number = _task_of(name)
         if content is None:
-            self._deferred.get(connector, {}).pop(int(number), None)
+            self._deferred.get(connector, {}).pop(number, None)
             return
-        self._deferred.setdefault(connector, {})[int(number)] = _strings(content["properties"])
+        self._deferred.setdefault(connector, {})[number] = _strings(content["properties"])
 
-    def _commit(self, name: str, content: Any) -> Event | None:
+    def _commit(self, name: str, content: dict[str, Any] | None) -> Event | None:
         if content is None:
             return None
         state = self.state
-        count = int(content["tasks"])
+        count = _count(content, "tasks")
         written = self._deferred.pop(name, {})
-        known = {number: config for (connector, number), config in state.tasks.items() if connector == name}
-        tasks = {number: config for number, config in (known | written).items() if number < count}
-        complete = sorted(tasks) == list(range(count))
+        if name not in state.connectors:
+            # What is left of a deleted connector; or compaction took an older configuration of one that comes later.
+            # Which of both cannot be known, so these tasks count for neither.
+            if count:
+                self._orphans.add(name)
+            else:
+                self._orphans.discard(name)
+            return None
+        complete = all(number in written for number in range(count))
         if not complete:
-            log.info("The tasks of %s are not all in the config topic; they will be written anew", name)
-        others = {key: config for key, config in state.tasks.items() if key[0] != name}
+            log.info("The tasks of %s are not all in the config topic; they have to be written anew", name)
+        tasks = _without_tasks(state.tasks, name)
+        if complete:
+            tasks |= {(name, number): written[number] for number in range(count)}
         self.state = replace(
             state,
-            tasks={**others, **{(name, number): config for number, config in tasks.items()}} if complete else others,
+            tasks=tasks,
             task_counts={**state.task_counts, name: count},
             inconsistent=state.inconsistent - {name} if complete else state.inconsistent | {name},
-            pending_fencing=state.pending_fencing | {name} if written else state.pending_fencing,
+            pending_fencing=state.pending_fencing | {name},
         )
-        # After a deletion the task records and this one stay in the topic: they mean nothing by themselves.
-        return TasksCommitted(name) if name in state.connectors else None
+        return TasksCommitted(name)
 
-    def _fenced(self, name: str, content: Any) -> None:
+    def _fenced(self, name: str, content: dict[str, Any] | None) -> None:
         if content is None:
             return
         self.state = replace(
             self.state,
-            fencing={**self.state.fencing, name: int(content["task-count"])},
+            fencing={**self.state.fencing, name: _count(content, "task-count")},
             pending_fencing=self.state.pending_fencing - {name},
         )
 
-    def _session_key(self, content: Any) -> Event | None:
+    def _session_key(self, content: dict[str, Any] | None) -> Event | None:
         if content is None:
             return None
-        key = SessionKey(base64.b64decode(content["key"]), content["algorithm"], int(content["creation-timestamp"]))
-        self.state = replace(self.state, session_key=key)
+        # Its bytes stay out of the log: an error of b64decode says nothing about them.
+        key = base64.b64decode(_text(content, "key"), validate=True)
+        created = _count(content, "creation-timestamp")
+        self.state = replace(self.state, session_key=SessionKey(key, _text(content, "algorithm"), created))
         return SessionKeyChanged()
 
 
@@ -330,18 +345,70 @@ def fencing_record(name: str, tasks: int) -> Record:
 
 
 def _record(key: str, content: Mapping[str, Any]) -> Record:
-    return key.encode(), orjson.dumps(content)
+    return key.encode(), to_json(content).encode()
 
 
-def _restart(name: str, content: Any) -> Event | None:
+# Reading what others wrote, which may be anything.
+
+
+def _restart(name: str, content: dict[str, Any] | None) -> Event | None:
     if content is None:
         return None
-    return RestartAsked(RestartRequest(name, bool(content["include-tasks"]), bool(content["only-failed"])))
+    return RestartAsked(RestartRequest(name, content.get("include-tasks") is True, content.get("only-failed") is True))
 
 
-def _strings(properties: Mapping[str, Any]) -> dict[str, str]:
-    return {str(key): str(value) for key, value in properties.items() if value is not None}
+def _object(content: Any) -> dict[str, Any]:
+    if not isinstance(content, dict):
+        raise TypeError("its value is no JSON object")
+    return content
+
+
+def _text(content: Mapping[str, Any], name: str) -> str:
+    found = content[name]
+    if not isinstance(found, str):
+        raise TypeError(f"{name} is no text")
+    return found
+
+
+def _count(content: Mapping[str, Any], name: str) -> int:
+    found = content[name]
+    if not isinstance(found, int) or isinstance(found, bool) or found < 0:
+        raise TypeError(f"{name} is no whole number from 0 on")
+    return found
+
+
+def _task_of(name: str) -> tuple[str, int]:
+    connector, _, number = name.rpartition("-")
+    if not connector or not (number.isascii() and number.isdigit()):
+        raise ValueError("it does not end in a task's number")
+    return connector, int(number)
+
+
+def _strings(properties: Any) -> dict[str, str]:
+    if not isinstance(properties, dict):
+        raise TypeError("properties is no JSON object")
+    return {
+        key: value if isinstance(value, str) else to_json(value)
+        for key, value in properties.items()
+        if value is not None
+    }
+
+
+def _reason(error: Exception) -> str:
+    match error:
+        case KeyError():
+            return f"it has no {error.args[0]}"
+        case json.JSONDecodeError() | UnicodeDecodeError() | RecursionError():
+            return "its value is no JSON"
+        case _:
+            return str(error)
 
 
 def _without(mapping: Mapping[str, Any], name: str) -> dict[str, Any]:
     return {key: value for key, value in mapping.items() if key != name}
+
+
+def _without_tasks(
+    tasks: Mapping[tuple[str, int], Mapping[str, str]], connector: str
+) -> dict[tuple[str, int], Mapping[str, str]]:
+    return {key: config for key, config in tasks.items() if key[0] != connector}

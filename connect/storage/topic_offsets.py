@@ -1,4 +1,9 @@
-"""Source offsets in a compacted topic, byte for byte as Java's workers keep them."""
+"""Source offsets in a compacted topic, byte for byte as Java's workers keep them.
+
+Two keys can spell the same source partition, with its entries in another order: a Java task wrote one, a Python task
+the other, and they lie in different partitions of the topic. The youngest counts, by the time of its record; what is
+stored from here goes under every spelling, so that each finds it.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +11,11 @@ import json
 import logging
 import threading
 from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from connect.errors import ConnectError
 from connect.kafka.compacted_log import CompactedLog, LogRecord
 from connect.kafka.topics import TopicShape
-from connect.storage.memory_offsets import Offsets
 from connect.storage.offsets import Offset, OffsetStore, OffsetStoreError, Partition, identity, key, to_json
 
 log = logging.getLogger("connect.storage")
@@ -19,10 +24,23 @@ _READ_S = 30.0
 _WRITE_S = 30.0
 
 
+class _Entry(NamedTuple):
+    """What stands under one key."""
+
+    partition: dict[str, Any]
+    offset: dict[str, Any]
+    timestamp: int
+
+
+#: The entries of one source partition by their keys, in the order in which they were read.
+_Spellings = dict[bytes, _Entry]
+
+
 class TopicOffsetStore(OffsetStore):
     """Offsets of all connectors of a cluster.
 
-    `get` and `all` first read the topic to its end, so they see what any worker has stored before.
+    `get` and `all` first read the topic to its end, so they see what any worker has stored before. Entries of one `set`
+    are written one after the other: when it raises, some of them may be stored.
 
     Args:
         topic: `offset.storage.topic`.
@@ -31,7 +49,8 @@ class TopicOffsetStore(OffsetStore):
     """
 
     def __init__(self, topic: str, clients: Mapping[str, str], shape: TopicShape) -> None:
-        self._offsets: Offsets = {}
+        #: For each connector by the identity of a source partition.
+        self._offsets: dict[str, dict[str, _Spellings]] = {}
         self._lock = threading.Lock()
         self._log = CompactedLog(topic, clients, shape, self._take)
 
@@ -44,13 +63,18 @@ class TopicOffsetStore(OffsetStore):
         with self._lock:
             stored = self._offsets.get(connector, {})
             found = [stored.get(identity(partition)) for partition in partitions]
-        return [dict(entry[1]) if entry else None for entry in found]
+        return [dict(_youngest(spellings).offset) if spellings else None for spellings in found]
 
     def set(self, connector: str, entries: Sequence[tuple[Partition, Offset | None]]) -> None:
-        records = [
-            (key(connector, partition), None if offset is None else to_json(offset).encode())
-            for partition, offset in entries
-        ]
+        values = [(partition, None if offset is None else to_json(offset).encode()) for partition, offset in entries]
+        self._catch_up()  # with the spellings that others have written
+        with self._lock:
+            stored = self._offsets.get(connector, {})
+            records = [
+                (spelling, value)
+                for partition, value in values
+                for spelling in stored.get(identity(partition)) or [key(connector, partition)]
+            ]
         try:
             self._log.send(records, _WRITE_S)
         except ConnectError as error:
@@ -59,7 +83,8 @@ class TopicOffsetStore(OffsetStore):
     def all(self, connector: str) -> list[tuple[Partition, Offset]]:
         self._catch_up()
         with self._lock:
-            return [(dict(partition), dict(offset)) for partition, offset in self._offsets.get(connector, {}).values()]
+            found = [_youngest(spellings) for spellings in self._offsets.get(connector, {}).values()]
+        return [(dict(entry.partition), dict(entry.offset)) for entry in found]
 
     def close(self) -> None:
         self._log.close()
@@ -74,13 +99,23 @@ class TopicOffsetStore(OffsetStore):
         try:
             connector, partition = json.loads(record.key or b"")
             offset = None if record.value is None else json.loads(record.value)
-        except (ValueError, TypeError):
-            log.warning("Record %d-%d of the offsets topic cannot be read", record.partition, record.offset)
+            if not (isinstance(connector, str) and isinstance(partition, dict) and isinstance(offset, dict | None)):
+                raise TypeError("not a connector's name, its partition and an offset")
+            name = identity(partition)
+        except (ValueError, TypeError, RecursionError):
+            log.warning("Record %d-%d of the offsets topic is passed over", record.partition, record.offset)
             return
+        assert record.key is not None
         with self._lock:
             stored = self._offsets.setdefault(connector, {})
-            name = identity(partition)
-            if offset is None:
-                stored.pop(name, None)
-            else:
-                stored[name] = (partition, offset)
+            spellings = stored.setdefault(name, {})
+            spellings.pop(record.key, None)
+            if offset is not None:
+                spellings[record.key] = _Entry(partition, offset, record.timestamp or 0)
+            if not spellings:
+                del stored[name]
+
+
+def _youngest(spellings: _Spellings) -> _Entry:
+    # Of two that are of the same millisecond, the one that was read last.
+    return max(reversed(spellings.values()), key=lambda entry: entry.timestamp)

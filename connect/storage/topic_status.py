@@ -3,21 +3,25 @@
 A worker writes the states of what it runs; everyone reads them all. A state that an older generation of the group
 wrote must not hide a newer one: before a state that ends something (a task that stopped) is written, it is looked at
 who wrote last.
+
+What this worker says is known to it at once, and comes back from the topic later. What came before it in the topic must
+not hide it meanwhile, so each key is followed to the offset of our own last word.
 """
 
 from __future__ import annotations
 
+import json
 import logging
 import threading
 import time
 from collections.abc import Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
-
 from connect.kafka.compacted_log import CompactedLog, LogRecord
 from connect.kafka.topics import TopicShape
+from connect.storage.offsets import to_json
 from connect.storage.status import ConnectorStatus, MemoryStatusStore, State, Status, TaskStatus
 
 log = logging.getLogger("connect.storage")
@@ -44,6 +48,21 @@ class ActiveTopic:
     discovered_ms: int
 
 
+@dataclass(slots=True)
+class _Words:
+    """What this worker has written under one key.
+
+    Attributes:
+        under_way: how many records are not acknowledged yet.
+        last: the offset of the last one that is.
+        held: the last record that was read while some were under way.
+    """
+
+    under_way: int = 0
+    last: int = -1
+    held: LogRecord | None = None
+
+
 class TopicStatusStore(MemoryStatusStore):
     """The states of a cluster. What this worker puts is here at once and written in the background.
 
@@ -52,14 +71,24 @@ class TopicStatusStore(MemoryStatusStore):
         clients: Java's client settings of the worker.
         shape: of the topic.
         worker_id: of this worker.
+        patience: seconds until a state that the brokers do not take is given up; by default never.
     """
 
-    def __init__(self, topic: str, clients: Mapping[str, str], shape: TopicShape, worker_id: str) -> None:
+    def __init__(
+        self,
+        topic: str,
+        clients: Mapping[str, str],
+        shape: TopicShape,
+        worker_id: str,
+        patience: float | None = None,
+    ) -> None:
         super().__init__()
         self._worker_id = worker_id
+        self._words: dict[bytes, _Words] = {}
+        self._words_lock = threading.Lock()
         self._topics: dict[str, dict[str, ActiveTopic]] = {}
         self._topics_lock = threading.Lock()
-        self._log = CompactedLog(topic, clients, shape, self._take)
+        self._log = CompactedLog(topic, clients, shape, self._take, patience=patience)
 
     def start(self, timeout: float = 60) -> None:
         """Read everything. Raises `ConnectError`."""
@@ -72,17 +101,18 @@ class TopicStatusStore(MemoryStatusStore):
     # Writing.
 
     def put(self, status: Status) -> None:
+        """Replace what was known. DESTROYED removes it from the topic, as Java's workers do."""
         super().put(status)
         known = self._known(status)
-        if known is not None:
-            self._log.send_later(_key(known), _value(known))
+        if known is None or known.state is State.DESTROYED:
+            self._write(_key(status), None)
+        else:
+            self._write(_key(known), _value(known))
 
     def put_safe(self, status: Status) -> None:
-        """Put it unless another worker, or this one in a newer generation, has spoken since (a state that ends
-        something).
-        """
+        """Put a state that ends something, unless another worker has spoken in this generation or a later one."""
         known = self._known(status)
-        if known is not None and (known.worker_id != status.worker_id and known.generation >= status.generation):
+        if known is not None and known.worker_id != status.worker_id and known.generation >= status.generation:
             return
         self.put(status)
 
@@ -90,10 +120,14 @@ class TopicStatusStore(MemoryStatusStore):
         numbers = [status.task for status in self.tasks(connector)] if task is None else [task]
         super().forget(connector, task)
         for number in numbers:
-            self._log.send_later(f"{_TASK}{connector}-{number}".encode(), None)
+            self._write(_task_key(connector, number), None)
         if task is None:
-            self._log.send_later(f"{_CONNECTOR}{connector}".encode(), None)
+            self._write(_connector_key(connector), None)
             self.forget_topics(connector)
+
+    def forget_connector(self, connector: str) -> None:
+        super().forget_connector(connector)
+        self._write(_connector_key(connector), None)
 
     def put_topic(self, connector: str, topic: str, task: int) -> None:
         """A task used a topic."""
@@ -103,7 +137,7 @@ class TopicStatusStore(MemoryStatusStore):
                 return
             self._topics.setdefault(connector, {})[topic] = found
         content = {"name": topic, "connector": connector, "task": task, "discoverTimestamp": found.discovered_ms}
-        self._log.send_later(f"{_TOPIC}{topic}{_MARK}{connector}".encode(), orjson.dumps({"topic": content}))
+        self._write(_topic_key(topic, connector), to_json({"topic": content}).encode())
 
     def topics(self, connector: str) -> list[str]:
         """The topics that a connector used, sorted."""
@@ -115,50 +149,88 @@ class TopicStatusStore(MemoryStatusStore):
         with self._topics_lock:
             names = sorted(self._topics.pop(connector, {}))
         for topic in names:
-            self._log.send_later(f"{_TOPIC}{topic}{_MARK}{connector}".encode(), None)
+            self._write(_topic_key(topic, connector), None)
 
     def _known(self, status: Status) -> Status | None:
         if isinstance(status, ConnectorStatus):
             return self.connector(status.connector)
         return next((known for known in self.tasks(status.connector) if known.task == status.task), None)
 
+    def _write(self, key: bytes, value: bytes | None) -> None:
+        with self._words_lock:
+            self._words.setdefault(key, _Words()).under_way += 1
+        self._log.send_later(key, value).add_done_callback(lambda done: self._written(key, done))
+
+    def _written(self, key: bytes, done: Future[int]) -> None:
+        error = done.exception()
+        if error is not None:
+            log.warning("%s: other workers do not see a state of %s", error, key.decode())
+        with self._words_lock:
+            words = self._words[key]
+            words.under_way -= 1
+            if error is None:
+                words.last = max(words.last, done.result())
+            if words.under_way:
+                return
+            held, words.held = words.held, None
+        if held is not None:
+            self._take(held)
+
     # Reading.
 
     def _take(self, record: LogRecord) -> None:
-        name = (record.key or b"").decode("utf-8", "replace")
-        content = None if record.value is None else orjson.loads(record.value)
+        key = record.key or b""
+        with self._words_lock:
+            words = self._words.get(key)
+            if words is not None:
+                if words.under_way:
+                    words.held = record
+                    return
+                if record.offset < words.last:
+                    return
+                del self._words[key]  # what comes from here on is newer than all that we said
+        try:
+            self._apply(key.decode(), record.value)
+        except (KeyError, TypeError, ValueError) as error:
+            log.warning("Record %d-%d of the status topic is passed over: %r", record.partition, record.offset, error)
+
+    def _apply(self, name: str, value: bytes | None) -> None:
+        content = None if value is None else _object(json.loads(value))
         if name.startswith(_TOPIC):
-            self._take_topic(name, content)
+            self._apply_topic(name, content)
         elif name.startswith(_TASK):
             connector, _, number = name.removeprefix(_TASK).rpartition("-")
             if content is None:
                 super().forget(connector, int(number))
             else:
-                self._take_status(TaskStatus(connector, int(number), *_fields(content)))
+                self._apply_status(TaskStatus(connector, int(number), *_fields(content)))
         elif name.startswith(_CONNECTOR):
             connector = name.removeprefix(_CONNECTOR)
             if content is None:
-                self.forget_connector(connector)
+                super().forget_connector(connector)
             else:
-                self._take_status(ConnectorStatus(connector, *_fields(content)))
+                self._apply_status(ConnectorStatus(connector, *_fields(content)))
 
-    def _take_status(self, status: Status) -> None:
-        known = self._known(status)
-        # Our own words come back in order, but later than we spoke: the newest is here already.
-        if status.worker_id == self._worker_id and known is not None and known.worker_id == self._worker_id:
-            return
-        super().put(status)
+    def _apply_status(self, status: Status) -> None:
+        if status != self._known(status):  # our own last word comes back as well
+            super().put(status)
 
-    def _take_topic(self, name: str, content: Any) -> None:
+    def _apply_topic(self, name: str, content: Mapping[str, Any] | None) -> None:
         topic, _, connector = name.removeprefix(_TOPIC).partition(_MARK)
-        with self._topics_lock:
-            if content is None:
+        if content is None:
+            with self._topics_lock:
                 self._topics.get(connector, {}).pop(topic, None)
-            else:
-                found = content["topic"]
-                self._topics.setdefault(connector, {})[topic] = ActiveTopic(
-                    found["name"], found["connector"], int(found["task"]), int(found["discoverTimestamp"])
-                )
+            return
+        said = _object(content["topic"])
+        found = ActiveTopic(said["name"], said["connector"], int(said["task"]), int(said["discoverTimestamp"]))
+        with self._topics_lock:
+            self._topics.setdefault(connector, {})[topic] = found
+
+
+def _object(content: Any) -> dict[str, Any]:
+    if not isinstance(content, dict):
+        raise TypeError("it is no JSON object")
+    return content
 
 
 def _fields(content: Mapping[str, Any]) -> tuple[State, str, str | None, int, str | None]:
@@ -173,17 +245,28 @@ def _fields(content: Mapping[str, Any]) -> tuple[State, str, str | None, int, st
 
 def _key(status: Status) -> bytes:
     if isinstance(status, TaskStatus):
-        return f"{_TASK}{status.connector}-{status.task}".encode()
-    return f"{_CONNECTOR}{status.connector}".encode()
+        return _task_key(status.connector, status.task)
+    return _connector_key(status.connector)
+
+
+def _connector_key(connector: str) -> bytes:
+    return f"{_CONNECTOR}{connector}".encode()
+
+
+def _task_key(connector: str, task: int) -> bytes:
+    return f"{_TASK}{connector}-{task}".encode()
+
+
+def _topic_key(topic: str, connector: str) -> bytes:
+    return f"{_TOPIC}{topic}{_MARK}{connector}".encode()
 
 
 def _value(status: Status) -> bytes:
-    return orjson.dumps(
-        {
-            "state": status.state.value,
-            "trace": status.trace,
-            "worker_id": status.worker_id,
-            "generation": status.generation,
-            "version": status.version,
-        }
-    )
+    fields = {
+        "state": status.state.value,
+        "trace": status.trace,
+        "worker_id": status.worker_id,
+        "generation": status.generation,
+        "version": status.version,
+    }
+    return to_json(fields).encode()
