@@ -46,7 +46,7 @@ def run_pool_worker(path: str) -> int:
     addresses = take_addresses(worker, problems)
     if addresses is None and not problems.errors():
         problems.error(
-            worker.where("listeners"), "a worker of a pool needs a REST API: the others ask it.", "listeners"
+            worker.where("listeners"), "a worker of a pool needs a REST API: the others ask it.", key="listeners"
         )
     if problems.errors():
         problems.report(sys.stderr)
