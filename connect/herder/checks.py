@@ -14,7 +14,8 @@ from connect.herder.herder import BadRequestError
 from connect.herder.overrides import refused
 from connect.herder.views import connector_plugin
 from connect.herder.worker import Worker
-from connect.plugins import PluginRef
+from connect.pipeline.build import SIMPLE_HEADERS
+from connect.plugins import PluginKind, PluginRef
 from connect.settings.resolver import Resolved
 from connect.telemetry.redaction import redactor
 from connect.worker.hosts import ConnectorCallError
@@ -46,6 +47,7 @@ def validate(worker: Worker, policy: ClientConfigOverridePolicy, config: Mapping
     if found["kind"] is not None:
         problems += refused(policy, config.get("name", ""), found["kind"], resolved.values)
     _add(found, problems)
+    _offer(found, worker, resolved.values)
     return found
 
 
@@ -66,6 +68,38 @@ def refuse_if_wrong(name: str, config: Mapping[str, str | None], validation: Map
     if lines:
         count = f"Connector configuration is invalid and contains the following {len(lines)} error(s):"
         raise BadRequestError("\n".join([count, *lines, _WHERE_ELSE]))
+
+
+def _offer(validation: Mapping[str, Any], worker: Worker, config: Mapping[str, str]) -> None:
+    """Say what a form offers: the worker's converters as defaults, the others there are, and the versions here."""
+    for entry in validation["entries"]:
+        key, definition, value = entry["value"]["name"], entry["definition"], entry["value"]
+        if definition is None:
+            continue
+        if key in _CONVERTERS:
+            definition["default_value"] = worker.raw.get(key) or definition["default_value"] or _DEFAULTS.get(key)
+            value["value"] = value["value"] or definition["default_value"]
+            value["recommended_values"] = [ref.name for ref in worker.plugins.all(_CONVERTERS[key])]
+        elif key.endswith(_VERSION) and (named := key.removesuffix(_VERSION)) in _CLASSES:
+            name = config.get(_CLASSES[named]) or worker.raw.get(named) or _DEFAULTS.get(named, "")
+            try:
+                version = worker.plugins.find(_KINDS[named], name).version
+            except ConnectError:
+                continue
+            definition["default_value"] = version
+            value["value"] = value["value"] or version
+            value["recommended_values"] = [] if version is None else [version]
+
+
+_VERSION = ".plugin.version"
+_CONVERTERS = {
+    "key.converter": PluginKind.CONVERTER,
+    "value.converter": PluginKind.CONVERTER,
+    "header.converter": PluginKind.HEADER_CONVERTER,
+}
+_DEFAULTS = {"header.converter": SIMPLE_HEADERS}
+_CLASSES = {"connector": "connector.class", **{key: key for key in _CONVERTERS}}
+_KINDS = {"connector": (PluginKind.SOURCE, PluginKind.SINK), **{key: (kind,) for key, kind in _CONVERTERS.items()}}
 
 
 def _nothing_found(config: Mapping[str, str]) -> dict[str, Any]:

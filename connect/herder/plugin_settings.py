@@ -42,6 +42,9 @@ def plugin_settings(worker: Worker, name: str, version: str | None = None) -> li
         )
     except ConnectorCallError as error:
         raise HerderError(f"Plug-in {ref.name} cannot be loaded: {error}") from error
+    for key in found:
+        if key["name"] == "connector.plugin.version":
+            key["default_value"] = ref.version
     return found
 
 

@@ -35,7 +35,14 @@ from connect.herder.plugin_settings import plugin_settings
 from connect.herder.restarts import RestartPlan, plan_restart
 from connect.herder.stages import Stages
 from connect.herder.turns import Turns
-from connect.herder.views import as_written, connector_info, connector_plugin, connector_state, tasks_max
+from connect.herder.views import (
+    as_written,
+    connector_info,
+    connector_plugin,
+    connector_state,
+    plugin_version,
+    tasks_max,
+)
 from connect.herder.worker import Worker, secrets_of
 from connect.kafka.cluster import cluster_id
 from connect.settings.definition import Config
@@ -416,8 +423,12 @@ class StandaloneHerder:
             self.worker.topics.forget(name)
 
     def _put_state(self, name: str, state: State, trace: str | None = None) -> None:
-        started, before = self.worker.connectors.get(name), self.worker.statuses.connector(name)
-        version = started.version if started is not None else before.version if before is not None else None
+        with self._lock:
+            wish = self._wishes.get(name)
+        if wish is None:  # deleted in between
+            return
+        started = self.worker.connectors.get(name)
+        version = started.version if started is not None else plugin_version(self.worker.plugins, wish.config)
         self.worker.statuses.put(ConnectorStatus(name, state, self.worker.id, trace, 0, version))
 
 

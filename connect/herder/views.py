@@ -30,6 +30,14 @@ def connector_type(plugins: Plugins, config: Mapping[str, str]) -> ConnectorType
         return "unknown"
 
 
+def plugin_version(plugins: Plugins, config: Mapping[str, str]) -> str | None:
+    """The version of a connector's plug-in, None where the plug-in is not here or says none."""
+    try:
+        return connector_plugin(plugins, config).version
+    except (ConnectError, ValueError):
+        return None
+
+
 def connector_info(plugins: Plugins, name: str, config: Mapping[str, str], tasks: int) -> ConnectorInfo:
     """A connector as its user made it."""
     return ConnectorInfo(name, dict(config), range(tasks), connector_type(plugins, config))

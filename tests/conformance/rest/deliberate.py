@@ -1,0 +1,130 @@
+"""Where we differ from Kafka Connect on purpose, and why. Whatever is not in this list is a failure."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from connect import __version__
+
+from .talk import MISSING
+
+ERROR = r"status|body\.(error_code|message)"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One reason, and where it shows: patterns of the request's name and of the place in the answer.
+
+    `when` looks at both values, ours first.
+    """
+
+    reason: str
+    asks: str
+    places: str
+    when: Callable[[Any, Any], bool] = lambda ours, theirs: True
+
+    def covers(self, name: str, place: str, ours: Any, theirs: Any) -> bool:
+        return bool(re.fullmatch(self.asks, name) and re.fullmatch(self.places, place) and self.when(ours, theirs))
+
+
+def _says_what_is_wrong(ours: Any, theirs: Any) -> bool:
+    """400 in place of 500, or another message."""
+    return (ours, theirs) == (400, 500) or (isinstance(ours, str) and isinstance(theirs, str))
+
+
+COMMON = [
+    Difference("It is another program", "root", r"body\.commit"),
+    Difference("Methods are in order of the alphabet", "options", "body", lambda o, t: sorted(o) == sorted(t)),
+    Difference(
+        "A request that makes no sense is 400 and says why; Kafka Connect answers 500 with an error of Java",
+        r"(create|put|patch|alter|validate|a level) (from|with|in|nothing|null|half|without).*",
+        ERROR,
+        lambda ours, theirs: (
+            (ours, theirs) == (400, 500) or bool(re.search(r"Cannot |Unexpected |Unrecognized ", str(theirs)))
+        ),
+    ),
+    Difference(
+        "What is wrong with a value is said in our words; Kafka Connect prints the whole configuration, secrets too,"
+        " when its class is missing",
+        r"(create|put|patch) .*",
+        r"body\.message",
+    ),
+    Difference(
+        "Partitions and offsets that a connector refuses are the user's error, not the worker's",
+        r"alter (a wrong partition|to a (wrong|negative) offset)|alter a sink: an offset below zero",
+        ERROR,
+        _says_what_is_wrong,
+    ),
+    Difference(
+        "Says what the broker said", r"alter a sink: an unknown .*", r"body\.message", lambda o, t: o.startswith(t)
+    ),
+    Difference(
+        "Our file source finds a file again that was renamed",
+        r"offsets.*",
+        r"body\.offsets\[0\]\.offset\.(inode|head)",
+        lambda ours, theirs: theirs is MISSING,
+    ),
+    Difference(
+        "Plug-ins that come with the runtime have its version",
+        ".*",
+        r".*(version|\.(value|default_value|recommended_values\[0\]))",
+        lambda ours, theirs: (ours, theirs) == (__version__, "4.3.1"),
+    ),
+    Difference(
+        "Not everything that Kafka Connect brings is here",
+        ".*plugins|connectorsOnly is no boolean",
+        r"body\.(source .*Mirror\w+Connector|transformation .*|predicate .*)",
+        lambda ours, theirs: ours is MISSING,
+    ),
+    Difference("Documentation is ours", "(settings|validate) .*", r".*\.documentation"),
+    Difference(
+        "Our file connectors have more settings, in groups; forms show them",
+        "(settings of (a source|a sink|the latest).*|validate .*)",
+        r"body(\.configs)?\.(file|topic|batch\.size)(\.definition)?\.(group|order_in_group|width|display_name)"
+        r"|body\.groups\[\d\]",
+    ),
+    Difference(
+        "Our file connectors have more settings",
+        "(settings of (a source|a sink|the latest).*|validate .*)",
+        r"body(\.configs)?\.[a-z.]+",
+        lambda ours, theirs: theirs is MISSING,
+    ),
+    Difference(
+        "Converters' settings are in no groups",
+        "settings of a converter",
+        r".*\.(group|order_in_group|width|display_name)",
+    ),
+    Difference("A converter is told its type, it is no setting", "settings of a converter", r"body\.converter\.type"),
+    Difference("Says where it looked", "settings of (no plugin|another version)", r"body\.message"),
+    Difference(
+        "An error is said once, with the value that is wrong",
+        "validate a (wrong number|missing topic|sink without topics)",
+        r"body\.(error_count|configs\.(tasks\.max|topic|topics|topics\.regex)\.value\.(value|errors\[\d\]))",
+    ),
+    Difference(
+        "Overrides of client settings are checked like the others, but only those at fault are listed",
+        "validate a sink",
+        r"body\.configs\.consumer\.override\.group\.id",
+    ),
+    Difference(
+        "Validation answers 200, whatever is wrong with a configuration: forms need not fill in all at once",
+        "validate (no class|an unknown class)",
+        r"status|body\..*",
+        lambda ours, theirs: ours is MISSING or theirs is MISSING or (ours, theirs) == (200, 500),
+    ),
+]
+
+STANDALONE = [
+    Difference(
+        "404, as in Kafka Connect's own distributed mode; its standalone mode answers 500",
+        r"unknown connector: .*|restart with a body without a type",
+        ERROR,
+        lambda ours, theirs: (ours, theirs) == (404, 500) or isinstance(ours, str),
+    ),
+]
+
+
+def deliberate(mode: str) -> list[Difference]:
+    """The differences in this mode."""
+    return [*COMMON, *(STANDALONE if mode == "standalone" else [])]

@@ -1,0 +1,121 @@
+"""Holds a conversation with a worker, and compares what two workers said."""
+
+import http.client
+import json
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .conversation import Ask, Step, Wait
+
+PATIENCE = 60.0
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a worker said: `body` parsed where it is JSON."""
+
+    status: int
+    location: str | None
+    body: Any
+
+
+@dataclass(frozen=True)
+class Party:
+    """A worker: its port, and what stands for {folder}, {topic} and {side}."""
+
+    side: str
+    port: int
+    folder: Path
+    topic: str
+
+    def talk(self, steps: Sequence[Step]) -> dict[str, Answer]:
+        """Hold the conversation. Returns the answers by the names of the requests."""
+        answers = {}
+        for step in steps:
+            if isinstance(step, Wait):
+                self._wait(step)
+            else:
+                assert step.name not in answers, step.name
+                answers[step.name] = self._ask(step)
+        return answers
+
+    def _wait(self, wait: Wait) -> None:
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            answer = self._ask(Ask("wait", "GET", wait.path))
+            found = answer.body
+            try:
+                for key in wait.place:
+                    found = found[key]
+            except (KeyError, IndexError, TypeError):
+                found = None
+            if answer.status == 200 and found == wait.value:
+                return
+            assert time.monotonic() < deadline, f"{self.side}: {wait}: {answer}"
+            time.sleep(0.05)
+
+    def _ask(self, ask: Ask) -> Answer:
+        body = ask.body if ask.body is None or isinstance(ask.body, str) else json.dumps(ask.body)
+        headers = dict(ask.headers)
+        if body is not None and ask.content is not None:
+            headers["Content-Type"] = ask.content
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=100)
+        try:
+            connection.request(
+                ask.method, self._theirs(ask.path), None if body is None else self._theirs(body), headers
+            )
+            got = connection.getresponse()
+            text = self._common(got.read().decode())
+            location = got.getheader("Location")
+        finally:
+            connection.close()
+        return Answer(got.status, location and self._common(location), _parsed(text))
+
+    def _theirs(self, text: str) -> str:
+        return text.replace("{folder}", str(self.folder)).replace("{topic}", self.topic).replace("{side}", self.side)
+
+    def _common(self, text: str) -> str:
+        for mine, common in (
+            (str(self.folder), "{folder}"),
+            (self.topic, "{topic}"),
+            (f'"{self.side}"', '"{side}"'),
+            (f"127.0.0.1:{self.port}", "{worker}"),
+        ):
+            text = text.replace(mine, common)
+        return text
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def differences(ours: Any, theirs: Any, place: str = "") -> Iterator[tuple[str, Any, Any]]:
+    """Each place at which two answers differ, with what stands there."""
+    if isinstance(ours, Answer) and isinstance(theirs, Answer):
+        yield from differences(ours.status, theirs.status, "status")
+        yield from differences(ours.location, theirs.location, "location")
+        yield from differences(ours.body, theirs.body, "body")
+    elif isinstance(ours, dict) and isinstance(theirs, dict):
+        for key in [*theirs, *(key for key in ours if key not in theirs)]:
+            yield from differences(ours.get(key, MISSING), theirs.get(key, MISSING), f"{place}.{key}")
+    elif isinstance(ours, list) and isinstance(theirs, list):
+        for number in range(max(len(ours), len(theirs))):
+            mine = ours[number] if number < len(ours) else MISSING
+            other = theirs[number] if number < len(theirs) else MISSING
+            yield from differences(mine, other, f"{place}[{number}]")
+    elif ours != theirs or type(ours) is not type(theirs):
+        yield place, ours, theirs
+
+
+class _Missing:
+    def __repr__(self) -> str:
+        return "(nothing)"
+
+
+MISSING = _Missing()
