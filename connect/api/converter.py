@@ -34,7 +34,13 @@ NULL = SchemaAndValue(None, None)
 
 
 class Converter(Plugin):
-    """Converts keys or values."""
+    """Converts keys or values.
+
+    Attributes:
+        never_fails: whether `to_connect_data` takes any bytes. Then keys are converted only when somebody looks.
+    """
+
+    never_fails: ClassVar[bool] = False
 
     def configure(self, config: Mapping[str, str], *, is_key: bool) -> None:
         """Take the keys under `key.converter.` or `value.converter.`, without that prefix.

@@ -18,6 +18,7 @@ from connect.errors import DataError
 class ByteArrayConverter(Converter, HeaderConverter):
     """Hands bytes through in both directions. null is null."""
 
+    never_fails = True
     settings = settings.define(CONVERTER_TYPE)
 
     def configure(self, config: Mapping[str, str], *, is_key: bool | None = None) -> None:

@@ -23,6 +23,7 @@ from connect.errors import ConfigError
 class StringConverter(Converter, HeaderConverter):
     """Converts between text and its bytes. null is null both ways; malformed bytes become U+FFFD, as in Java."""
 
+    never_fails = True
     settings = settings.define(
         CONVERTER_TYPE,
         settings.String(

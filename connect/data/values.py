@@ -165,6 +165,54 @@ def _well_formed(encoded: list[bytes | None]) -> list[bytes | None]:
     return encoded
 
 
+class DeferredValues(Values):
+    """Values that are made when somebody looks at them: keys that no transformation and no task asks for.
+
+    Args:
+        length: how many.
+        make: gives them all; called at most once, and must not fail.
+    """
+
+    __slots__ = ("_length", "_made", "_make")
+
+    def __init__(self, length: int, make: Callable[[], Values]) -> None:
+        self._length = length
+        self._make = make
+        self._made: Values | None = None
+
+    def _values(self) -> Values:
+        if self._made is None:
+            self._made = self._make()
+        return self._made
+
+    @property
+    def schemas(self) -> Column[Schema | None]:  # type: ignore[override]
+        """See `Values`."""
+        return self._values().schemas
+
+    def __len__(self) -> int:
+        return self._length
+
+    @property
+    def constant(self) -> bool:
+        return self._values().constant
+
+    def take(self, rows: Sequence[int]) -> Values:
+        return DeferredValues(len(rows), lambda: self._values().take(rows))
+
+    def between(self, start: int, stop: int) -> Values:
+        return DeferredValues(stop - start, lambda: self._values().between(start, stop))
+
+    def to_list(self) -> list[Any]:
+        return self._values().to_list()
+
+    def __iter__(self) -> Any:
+        return iter(self._values())
+
+    def encoded_texts(self) -> list[bytes]:
+        return self._values().encoded_texts()
+
+
 def concat_values(parts: Iterable[Values]) -> Values:
     """The rows of several value columns, one after another."""
     parts = list(parts)

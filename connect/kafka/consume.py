@@ -74,6 +74,7 @@ class BatchConsumer:
         self._paused: set[TopicPartition] = set()
         self._changed = False
         self._assigning = False
+        self._closing = False
         self._raised: list[BaseException] = []
         self._problem: str | None = None
         self._incremental = (
@@ -185,6 +186,7 @@ class BatchConsumer:
 
     def close(self) -> None:
         """Leave the group; the listener is told of the partitions that go. Raises what it raised."""
+        self._closing = True
         self._consumer.close()
         if self._raised:
             raise self._raised.pop(0)
@@ -194,7 +196,6 @@ class BatchConsumer:
     def _batch(self, messages: list[Any]) -> SinkBatch:
         n = len(messages)
         message = self._message
-        keys = list(map(message.key, messages))
         topics: Column[str]
         partitions: Column[int]
         if len(self._assignment) == 1:
@@ -209,7 +210,7 @@ class BatchConsumer:
             Values.raw(list(map(message.value, messages))),
             partitions=partitions,
             offsets=_deferred(messages, message.offset),
-            keys=Values.raw(Constant(None, n) if keys.count(None) == n else keys),
+            keys=Values.raw(_deferred(messages, message.key)),
             timestamps=Deferred(n, lambda: [at if kind else None for kind, at in stamps]),
             timestamp_types=Deferred(n, lambda: [_TIMESTAMP_TYPES[kind] for kind, _ in stamps]),
             headers=_deferred(messages, message.headers),
@@ -266,6 +267,8 @@ class BatchConsumer:
                 time.sleep(0.02)
 
     def _assign(self, consumer: Any, places: list[Any]) -> None:
+        if self._closing:
+            return  # given to us while we leave: they go with us
         # The client swallows what a callback raises: it is kept for `poll`.
         try:
             added = [TopicPartition(p.topic, p.partition) for p in places]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 from connect.api.converter import Converter, HeaderConverter
@@ -10,7 +11,7 @@ from connect.api.transformation import Predicate, Transformation
 from connect.data.batch import Batch
 from connect.data.column import Column, Constant, Deferred, Plain
 from connect.data.headers import NO_HEADERS, Header, Headers
-from connect.data.values import Values
+from connect.data.values import DeferredValues, Values
 from connect.pipeline.policy import Stage
 
 #: A record's headers as they lie in Kafka: pairs of key and bytes.
@@ -30,11 +31,19 @@ class Decode:
         self.stage = Stage.KEY_CONVERTER if is_key else Stage.VALUE_CONVERTER
         self.operation = type(converter).__name__
         self._column = "keys" if is_key else "values"
+        self._lazy = is_key and converter.never_fails  # many a sink never looks at keys
 
     def run(self, batch: B) -> B:
         data: Values = getattr(batch, self._column)
-        values = self.converter.to_connect_batch(batch.topics, data.to_list())
+        topics = batch.topics
+        if self._lazy:
+            make = partial(self._decode, topics, data)
+            return batch.with_columns(keys=DeferredValues(len(data), make))
+        values = self._decode(topics, data)
         return batch.with_columns(**{self._column: values})
+
+    def _decode(self, topics: Column[str], data: Values) -> Values:
+        return self.converter.to_connect_batch(topics, data.to_list())
 
     def close(self) -> None:
         self.converter.close()
