@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pytest
-from confluent_kafka import Producer
+from confluent_kafka import ConsumerGroupState, Producer
+from confluent_kafka.admin import AdminClient
 
 from connect.data.batch import SinkBatch
 from connect.data.record import TopicPartition
@@ -412,3 +413,17 @@ def test_a_partition_that_only_has_aborted_records_has_no_lag(member, new_topic,
     until(lambda: one.assignment, one)
     until(lambda: one.consumer.lag() == 0, one)
     assert one.values == []
+
+
+def test_partitions_that_are_given_while_we_leave_are_given_back(member, new_topic, broker):
+    group = f"group-{uuid.uuid4()}"
+    one = member([new_topic()], group)
+    admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
+    deadline = time.monotonic() + WITHIN_S
+    # Without a poll the client joins, and has the partitions ready for one.
+    while admin.describe_consumer_groups([group])[group].result(30).state is not ConsumerGroupState.STABLE:
+        assert time.monotonic() < deadline
+    one.close()
+    assert [kind for kind, _ in one.listener.events] in ([], ["assigned", "lost"], ["assigned", "revoked"])
+    assert one.consumer.assignment == frozenset()
+    assert one.consumer.lag() == 0
