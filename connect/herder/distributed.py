@@ -115,6 +115,7 @@ class DistributedHerder:
             config["worker.sync.timeout.ms"] / 1000,
             self._stop_work,
             self._start_work,
+            self._stopped_workers,
             gone,
         )
         self.worker = Worker(
@@ -623,6 +624,18 @@ class DistributedHerder:
         if number is not None:
             status = next((task for task in self._statuses.tasks(name) if task.task == number), None)
         return None if status is None else f"http://{status.worker_id}/"
+
+    def _stopped_workers(self) -> set[str]:
+        """The URLs of workers of which every state is UNASSIGNED: they stopped in good order."""
+        states: dict[str, set[State]] = {}
+        for name in self._statuses.connectors():
+            found: list[ConnectorStatus | TaskStatus] = [*self._statuses.tasks(name)]
+            if (connector := self._statuses.connector(name)) is not None:
+                found.append(connector)
+            for status in found:
+                states.setdefault(status.worker_id, set()).add(status.state)
+        gone = [worker for worker, known in states.items() if known == {State.UNASSIGNED}]
+        return {f"{scheme}://{worker}/" for worker in gone for scheme in ("http", "https")}
 
     def _follow_up(self, name: str, what: str, work: Callable[[], None]) -> Future[None]:
         """Do something for a connector; what goes wrong makes it FAILED."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from connect.errors import ConnectError
@@ -68,6 +68,7 @@ class GroupMember:
         sync_timeout: seconds to catch up with the config topic before an assignment is given up for now.
         stop: stops work and returns when it has ended. Whatever goes wrong is its own to tell.
         start: has work started, without waiting for it.
+        stopped: the URLs of workers that are known to have stopped all their work in good order.
         failed: told when there is no way to be in the group.
     """
 
@@ -81,6 +82,7 @@ class GroupMember:
         sync_timeout: float,
         stop: Callable[[Work], None],
         start: Callable[[Work], None],
+        stopped: Callable[[], Collection[str]],
         failed: Callable[[ConnectError], None],
     ) -> None:
         self._url = url
@@ -89,6 +91,7 @@ class GroupMember:
         self._sync_timeout = sync_timeout
         self._stop = stop
         self._start = start
+        self._stopped = stopped
         self._failed = failed
         self._owned = Work()
         self._role = Role()
@@ -133,7 +136,9 @@ class GroupMember:
         state = self._config.state
         tasks = {TaskId(name, number): 1.0 for name in state.connectors for number in state.task_ids(name)}
         configured = Configured(state.offset, state.connectors.keys(), tasks)
-        shares, memory = assign(protocol, leader, members, configured, self._memory, now(), delays=self._delays)
+        shares, memory = assign(
+            protocol, leader, members, configured, self._memory, now(), delays=self._delays, stopped=self._stopped()
+        )
         # It counts only once this round has come through.
         self._led = (self.membership.generation, memory)
         return shares
