@@ -92,7 +92,9 @@ def check(client: RestClient, file: ConnectorFile, config: Mapping[str, str], pr
         where = file.where("connector.class")
         problems.error(where, _unknown(plugin, classes), key="connector.class", connector=file.name)
         return set()
-    secret = {entry["definition"]["name"] for entry in answer["configs"] if entry["definition"]["type"] == "PASSWORD"}
+    # A key that is wrong and that nobody declares has no definition.
+    definitions = [entry["definition"] for entry in answer["configs"] if entry["definition"]]
+    secret = {definition["name"] for definition in definitions if definition["type"] == "PASSWORD"}
     _secrets.remember(config, secret)
     for entry in answer["configs"]:
         key = entry["value"]["name"]

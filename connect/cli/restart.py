@@ -37,6 +37,8 @@ def run(args: argparse.Namespace) -> int:
             includes = {"includeTasks": _query(args.tasks), "onlyFailed": _query(args.failed)}
             client.post("connectors", name, "restart", **includes)
         else:
+            # Java's standalone worker does not refuse a task that is not there: it makes one, which fails.
+            client.get("connectors", name, "tasks", str(args.task), "status")
             client.post("connectors", name, "tasks", str(args.task), "restart")
 
     return each(args, what, restart)

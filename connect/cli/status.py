@@ -97,8 +97,11 @@ def parts(status: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def reason(part: dict[str, Any]) -> str:
-    """The first line of why it failed."""
-    return str(part.get("trace", "")).strip().partition("\n")[0]
+    """Why it failed, in a line: Java's traces begin with it, Python's end with it."""
+    lines = str(part.get("trace") or "").strip().splitlines() or [""]
+    if not lines[0].startswith("Traceback "):
+        return lines[0]
+    return [line for line in lines if line and not line[0].isspace()][-1]
 
 
 def _text(statuses: Sequence[dict[str, Any]]) -> str:

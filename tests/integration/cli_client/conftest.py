@@ -1,0 +1,144 @@
+"""Standalone workers, Java's and ours, and the commands run against it as their users run them."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NoReturn
+from urllib.error import URLError
+from urllib.request import urlopen
+
+import pytest
+
+from connect.jvm.jars import JarsUnavailable, classpath
+from connect.jvm.java import JavaNotFound, find_java
+from connect.kafka.broker import Broker
+
+PATIENCE = 90.0
+
+
+@pytest.fixture(scope="session", params=["java", "ours"])
+def worker(
+    request: pytest.FixtureRequest,
+    broker: Broker,
+    tmp_path_factory: pytest.TempPathFactory,
+    cannot_have: Callable[[str, object], NoReturn],
+) -> Iterator[tuple[str, bool]]:
+    """The address, and whether it hides secrets, of a standalone worker: of Apache Kafka Connect's, then of ours."""
+    command = [sys.executable, "-m", "connect.cli", "standalone"]
+    if request.param == "java":
+        try:
+            command = _java()
+        except (JavaNotFound, JarsUnavailable) as error:
+            cannot_have("Kafka Connect", error)
+    folder = tmp_path_factory.mktemp(f"{request.param}-worker")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        address = f"http://127.0.0.1:{probe.getsockname()[1]}"
+    settings = {
+        "bootstrap.servers": broker.bootstrap_servers,
+        "listeners": address,
+        "key.converter": "org.apache.kafka.connect.storage.StringConverter",
+        "value.converter": "org.apache.kafka.connect.storage.StringConverter",
+        "offset.storage.file.filename": str(folder / "offsets"),
+        "offset.flush.interval.ms": "200",
+    }
+    file = folder / "worker.properties"
+    file.write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
+    log = folder / "worker.log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [*command, str(file)], stdin=subprocess.DEVNULL, stdout=output, stderr=output, process_group=0
+        )
+    try:
+        _await(address, process, log)
+        yield address, request.param == "ours"
+    finally:
+        process.terminate()
+        try:
+            process.wait(30)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _java() -> list[str]:
+    # Its loggers are those of Log4j, which Connect's own jars leave to whoever runs it.
+    logging = [jar for jar in classpath("kafka-broker").split(":") if "log4j-" in Path(jar).name]
+    jars = ":".join([classpath("kafka-connect"), *logging])
+    return [str(find_java().path), "-Xmx512m", "-cp", jars, "org.apache.kafka.connect.cli.ConnectStandalone"]
+
+
+def _await(address: str, process: subprocess.Popen[bytes], log: Path) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        try:
+            with urlopen(f"{address}/connectors", timeout=5):
+                return
+        except (URLError, OSError):
+            said = log.read_text(errors="replace")[-2000:]
+            assert process.poll() is None, f"the worker ended:\n{said}"
+            assert time.monotonic() < deadline, f"the worker does not answer:\n{said}"
+            time.sleep(0.2)
+
+
+class Commands:
+    """Runs `connect` in a folder against one cluster."""
+
+    def __init__(self, folder: Path, url: str, hides_secrets: bool) -> None:
+        self.folder = folder
+        self.hides_secrets = hides_secrets
+        self.url = url
+
+    def __call__(self, *words: str, code: int = 0, stdin: str = "") -> str:
+        """Run one that ends with `code`. Returns its output; of one that fails, what it says instead."""
+        done = self.run(*words, stdin=stdin)
+        assert done.returncode == code, f"{words} ended with {done.returncode}:\n{done.stdout}{done.stderr}"
+        return done.stderr if code else done.stdout
+
+    def run(self, *words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            self.command(*words),
+            cwd=self.folder,
+            env=self.environment,
+            input=stdin,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    @staticmethod
+    def command(*words: str) -> list[str]:
+        return [sys.executable, "-m", "connect.cli", *words]
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {**os.environ, "CONNECT_URL": self.url}
+
+    def json(self, *words: str) -> Any:
+        return json.loads(self(*words, "--json"))
+
+    def until(self, condition: Callable[[], bool]) -> None:
+        """Wait for something that the cluster brings about."""
+        deadline = time.monotonic() + PATIENCE
+        while not condition():
+            assert time.monotonic() < deadline, self.run("status").stdout
+            time.sleep(0.1)
+
+    def write(self, name: str, content: object) -> str:
+        """Write a connector file. Returns its name."""
+        (self.folder / name).write_text(json.dumps(content, indent=2) if isinstance(content, dict) else str(content))
+        return name
+
+
+@pytest.fixture
+def connect(tmp_path: Path, worker: tuple[str, bool]) -> Iterator[Commands]:
+    """The commands. Connectors that a test leaves are deleted."""
+    commands = Commands(tmp_path, *worker)
+    yield commands
+    if names := [one["name"] for one in commands.json("list")]:
+        commands("delete", "--yes", *names)
