@@ -6,7 +6,8 @@ first, in its host process: it may refuse, and may keep offsets of its own.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from connect.data.record import TopicPartition
@@ -18,6 +19,9 @@ from connect.herder.worker import Worker
 from connect.kafka import groups
 from connect.plugins import PluginKind, PluginRef
 from connect.worker.hosts import ConnectorCallError
+
+_LEAVING_S = 10.0
+_LOOK_AGAIN_S = 0.2
 
 TOPIC, PARTITION, OFFSET = "kafka_topic", "kafka_partition", "kafka_offset"
 
@@ -139,19 +143,30 @@ def _ask(worker: Worker, ref: PluginRef, name: str, config: Mapping[str, str], o
         raise BadRequestError(str(error)) from error
 
 
-def _change_group(name: str, what: str, change: Any) -> None:
-    try:
-        change()
-    except groups.GroupInUseError as error:
-        raise HerderError(
-            f"Failed to {what} consumer group offsets for connector {name} either because its tasks haven't stopped"
-            f" completely yet or the connector was resumed before the request to {what} its offsets could be"
-            " successfully completed. If the connector is in a stopped state, this operation can be safely retried. If"
-            " it doesn't eventually succeed, the Connect cluster may need to be restarted to get rid of the zombie sink"
-            " tasks."
-        ) from error
-    except ConnectError as error:
-        raise HerderError(f"Failed to {what} consumer group offsets for connector {name}: {error}") from error
+def _change_group(name: str, what: str, change: Callable[[], None]) -> None:
+    """Change a group's offsets once its last member has left: the tasks of a connector just stopped may be at it."""
+    deadline = time.monotonic() + _LEAVING_S
+    while True:
+        try:
+            change()
+            return
+        except groups.GroupInUseError as error:
+            if time.monotonic() < deadline:
+                time.sleep(_LOOK_AGAIN_S)
+                continue
+            raise _in_use(name, what) from error
+        except ConnectError as error:
+            raise HerderError(f"Failed to {what} consumer group offsets for connector {name}: {error}") from error
+
+
+def _in_use(name: str, what: str) -> HerderError:
+    return HerderError(
+        f"Failed to {what} consumer group offsets for connector {name} either because its tasks haven't stopped"
+        f" completely yet or the connector was resumed before the request to {what} its offsets could be"
+        " successfully completed. If the connector is in a stopped state, this operation can be safely retried. If"
+        " it doesn't eventually succeed, the Connect cluster may need to be restarted to get rid of the zombie sink"
+        " tasks."
+    )
 
 
 def _done(what: str, checked: bool) -> str:

@@ -420,7 +420,6 @@ class StandaloneHerder:
                 self._wishes.pop(name, None)
             self.worker.hosts.forget(name)
             self.worker.statuses.forget(name)
-            self.worker.topics.forget(name)
 
     def _put_state(self, name: str, state: State, trace: str | None = None) -> None:
         with self._lock:

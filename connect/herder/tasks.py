@@ -148,7 +148,7 @@ class Tasks:
                     running.progress_at = time.monotonic()
                     self._metrics.merge(task.id, message.metrics)
             case messages.UsedTopics(topics):
-                self._topics.add(task.spec.connector, topics)
+                self._topics.add(task.spec.connector, task.spec.task, topics)
             case messages.AskOffsets():
                 self._storing.submit(self._answer, task, message)
             case messages.StoreOffsets():

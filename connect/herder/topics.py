@@ -1,43 +1,41 @@
-"""The topics that each connector has used since it was made or since they were last reset (KIP-558)."""
+"""The topics that each connector has used since it was made or since they were last reset (KIP-558).
+
+They are kept with the states of connectors and tasks.
+"""
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable
 
 from connect.herder.herder import ForbiddenError
 from connect.settings.definition import Config
+from connect.storage import MemoryStatusStore
 
 
 class ActiveTopics:
-    """Topics by connector. Safe to use from many threads.
+    """Topics by connector, as the worker's configuration allows. Safe to use from many threads.
 
     Args:
         worker: its configuration: topic.tracking.enable and topic.tracking.allow.reset.
+        statuses: where they are kept.
     """
 
-    def __init__(self, worker: Config) -> None:
+    def __init__(self, worker: Config, statuses: MemoryStatusStore) -> None:
         self._tracked: bool = worker["topic.tracking.enable"]
         self._may_reset: bool = worker["topic.tracking.allow.reset"]
-        self._topics: dict[str, dict[str, None]] = {}
-        self._lock = threading.Lock()
+        self._statuses = statuses
 
-    def add(self, connector: str, topics: Iterable[str]) -> list[str]:
-        """A task used these. Returns those that were not known."""
-        if not self._tracked:
-            return []
-        with self._lock:
-            known = self._topics.setdefault(connector, {})
-            new = [topic for topic in topics if topic not in known]
-            known.update(dict.fromkeys(new))
-        return new
+    def add(self, connector: str, task: int, topics: Iterable[str]) -> None:
+        """A task used these."""
+        if self._tracked:
+            for topic in topics:
+                self._statuses.put_topic(connector, topic, task)
 
     def of(self, connector: str) -> list[str]:
         """The topics of a connector, none where nothing is known of it. ForbiddenError where they are not tracked."""
         if not self._tracked:
             raise ForbiddenError("Topic tracking is disabled.")
-        with self._lock:
-            return sorted(self._topics.get(connector, {}))
+        return self._statuses.topics(connector)
 
     def reset(self, connector: str) -> None:
         """Forget them. ForbiddenError where they are not tracked, or may not be reset."""
@@ -45,9 +43,4 @@ class ActiveTopics:
             raise ForbiddenError("Topic tracking is disabled.")
         if not self._may_reset:
             raise ForbiddenError("Topic tracking reset is disabled.")
-        self.forget(connector)
-
-    def forget(self, connector: str) -> None:
-        """The connector is gone."""
-        with self._lock:
-            self._topics.pop(connector, None)
+        self._statuses.forget_topics(connector)

@@ -58,7 +58,7 @@ class Worker:
         address = advertised(raw)
         self.id = f"{address.host}:{address.port}"
         self.statuses = MemoryStatusStore() if statuses is None else statuses
-        self.topics = ActiveTopics(config)
+        self.topics = ActiveTopics(config, self.statuses)
         self.metrics = Registry()
         self.plugin_path: list[str] = [str(Path(folder).absolute()) for folder in config["plugin.path"] or []]
         self.plugins = Plugins.discover(self.plugin_path)

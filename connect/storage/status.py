@@ -66,6 +66,7 @@ class MemoryStatusStore:
         self._secrets = secrets
         self._connectors: dict[str, ConnectorStatus] = {}
         self._tasks: dict[str, dict[int, TaskStatus]] = {}
+        self._used: dict[str, dict[str, None]] = {}
         self._listeners: list[Callable[[Status], None]] = []
         self._changed = threading.Condition()
 
@@ -110,6 +111,7 @@ class MemoryStatusStore:
             else:
                 self._connectors.pop(connector, None)
                 self._tasks.pop(connector, None)
+                self._used.pop(connector, None)
             self._changed.notify_all()
 
     def forget_connector(self, connector: str) -> None:
@@ -117,6 +119,21 @@ class MemoryStatusStore:
         with self._changed:
             self._connectors.pop(connector, None)
             self._changed.notify_all()
+
+    def put_topic(self, connector: str, topic: str, task: int) -> None:
+        """A task used a topic (KIP-558)."""
+        with self._changed:
+            self._used.setdefault(connector, {})[topic] = None
+
+    def topics(self, connector: str) -> list[str]:
+        """The topics that a connector used, sorted."""
+        with self._changed:
+            return sorted(self._used.get(connector, {}))
+
+    def forget_topics(self, connector: str) -> None:
+        """Forget them."""
+        with self._changed:
+            self._used.pop(connector, None)
 
     def listen(self, listener: Callable[[Status], None]) -> Callable[[], None]:
         """Call with each status from now on; must be quick and not raise. Returns how to end that."""

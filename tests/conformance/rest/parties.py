@@ -78,7 +78,7 @@ def _standalone(folder: Path) -> dict[str, str]:
 
 
 def _distributed(name: str) -> dict[str, str]:
-    return {"group.id": name} | {
+    return {"group.id": f"{name}-workers"} | {
         f"{what}.storage.{key}": value
         for what in ("config", "offset", "status")
         for key, value in (("topic", f"{name}-{what}"), ("replication.factor", "1"))

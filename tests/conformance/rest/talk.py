@@ -58,6 +58,15 @@ class Party:
             time.sleep(0.05)
 
     def _ask(self, ask: Ask) -> Answer:
+        """Ask, again while the group is busy with itself."""
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            answer = self._ask_once(ask)
+            if answer.status != 409 or "already exists" in answer.body["message"] or time.monotonic() > deadline:
+                return answer
+            time.sleep(0.1)
+
+    def _ask_once(self, ask: Ask) -> Answer:
         body = ask.body if ask.body is None or isinstance(ask.body, str) else json.dumps(ask.body)
         headers = dict(ask.headers)
         if body is not None and ask.content is not None:
