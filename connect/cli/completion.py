@@ -66,8 +66,11 @@ if [[ ${funcstack[1]} == _connect ]]; then _connect "$@"; else compdef _connect 
 """,
     "fish": r"""
 function __connect_complete
-    set -l words (commandline -opc) (commandline -ct)
-    set -l found ($words[1] completion --words $words[2..-1] 2> /dev/null)
+    set -l words (commandline -opc)
+    set -l current (commandline -ct)
+    set -l program $words[1]
+    set -e words[1]
+    set -l found ($program completion --words $words "$current" 2> /dev/null)
     if test "$found[1]" = :files
         __fish_complete_path (commandline -ct)
     else
@@ -100,8 +103,8 @@ def candidates(words: Sequence[str]) -> list[str]:
     from connect.cli._main import parser_for
 
     *before, current = words or [""]
-    parser, wanted, is_value = _place(parser_for(before), before)
-    if current.startswith("-") and not is_value:
+    parser, wanted = _place(parser_for(before), before)
+    if current.startswith("-"):
         shown = [action for action in parser._actions if action.help != argparse.SUPPRESS]
         found: Iterable[str] = [name for action in shown for name in action.option_strings if name.startswith("--")]
     elif wanted is None:
@@ -117,8 +120,8 @@ def candidates(words: Sequence[str]) -> list[str]:
 
 def _place(
     parser: argparse.ArgumentParser, before: Sequence[str]
-) -> tuple[argparse.ArgumentParser, argparse.Action | None, bool]:
-    """Where the next word stands: in which command, what it is for, and whether it is the value of an option."""
+) -> tuple[argparse.ArgumentParser, argparse.Action | None]:
+    """Where the next word stands: in which command, and what it is for."""
     positionals = _positionals(parser)
     option: argparse.Action | None = None
     for word in before:
@@ -131,12 +134,12 @@ def _place(
             action = positionals[0]
             if isinstance(action, argparse._SubParsersAction):
                 if word not in action.choices:
-                    return parser, None, False
+                    return parser, None
                 parser = action.choices[word]
                 positionals = _positionals(parser)
             elif action.nargs not in _MANY:
                 del positionals[0]
-    return parser, option or next(iter(positionals), None), option is not None
+    return parser, option or next(iter(positionals), None)
 
 
 def _positionals(parser: argparse.ArgumentParser) -> list[argparse.Action]:
