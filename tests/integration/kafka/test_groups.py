@@ -62,6 +62,7 @@ def test_a_connector_with_brokers_of_its_own_is_followed(broker, new_topic):
     consumer.close()
 
 
+@pytest.mark.slow
 @pytest.mark.promise("P9")
 def test_brokers_that_do_not_answer_are_an_error_with_the_groups_name():
     with pytest.raises(ConnectError, match="Group connect-orders"):

@@ -361,6 +361,22 @@ def test_a_partition_that_comes_while_a_batch_is_held_waits(at):
     assert at.consumer.paused == set()
 
 
+def test_a_refused_batch_that_is_taken_resumes_no_partition_that_the_task_paused(at):
+    seen = []
+
+    def put(batch: SinkBatch) -> None:
+        if len(batch):
+            at.task.context.pause(T1)
+        refuse(batch)
+
+    refuse = fails(1, RetriableError("busy"))
+    at.task.on_put = put
+    polls = [at.nothing] * 40
+    at.run(at.assigns(T0, T1), at.gives(rows(0, 3)), *polls, lambda: seen.append(set(at.consumer.paused)))
+    assert at.puts() == [[0, 1, 2]] * 2
+    assert seen == [{T1}]
+
+
 # Pausing.
 
 
@@ -469,7 +485,24 @@ def test_a_partition_that_comes_back_starts_afresh(at):
     assert at.consumer.committed == [{T0: 3}, {T0: 4}]
 
 
+@pytest.mark.promise("P1", "P3")
+def test_what_was_taken_before_a_partition_was_lost_is_not_committed_when_it_comes_back(at):
+    at.run(at.assigns(T0), at.gives(rows(0, 3)), at.loses(T0), at.assigns(T0), at.lets(61), at.nothing)
+    assert at.consumer.committed == []
+
+
 # The lease.
+
+
+@pytest.mark.promise("P3")
+def test_without_the_lease_nothing_is_flushed_when_partitions_go(at):
+    def lose() -> None:
+        at.control.lease = False
+        at.consumer.take_away(T0)
+
+    at.run(at.assigns(T0), at.gives(rows(0, 3)), lose)
+    assert ("close", [T0]) in at.calls
+    assert not [call for call in at.calls if call[0] == "pre_commit"]
 
 
 @pytest.mark.promise("P3")
