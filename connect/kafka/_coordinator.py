@@ -6,6 +6,7 @@ All of this runs on kafka-python's network thread, where nothing may block.
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Protocol
 
@@ -85,7 +86,7 @@ class Coordinator(BaseCoordinator):
         self._losses = 0  # the session's count, when the metadata was last told
         self._sync_sent = 0.0
         self._spoken = ""  # the protocol of the last generation
-        self._leaving = False
+        self._leaving = threading.Event()
         self._wakeup = WakeupNotifier(self._net)
 
     # From other threads
@@ -105,7 +106,7 @@ class Coordinator(BaseCoordinator):
 
     def end(self, reason: str, within: float) -> None:
         """Leave the group if that can be done in so many seconds, and close all connections."""
-        self._leaving = True
+        self._leaving.set()
         self._close_heartbeat()
         try:
             self._net.run(self._say_goodbye, reason, within * 1000)
@@ -152,6 +153,8 @@ class Coordinator(BaseCoordinator):
     async def _do_join_and_sync_async(self) -> bytes:
         # Metadata tells what is owned, so what was assigned before and what was lost has to be known by then.
         await self._done()
+        if self._leaving.is_set():
+            raise errors.IllegalStateError("it leaves")  # or the broker would wait for the one that joins now
         assignment: bytes = await super()._do_join_and_sync_async()
         if self._losses != self._session.losses:
             # The assignment builds on work that was given up meanwhile.
@@ -217,26 +220,24 @@ class Coordinator(BaseCoordinator):
         self.request_rejoin()
 
     async def _stay(self) -> None:
-        while not self._leaving:
+        while not self._leaving.is_set():
             try:
                 await self.ensure_active_group_async()
-            except _FINAL as error:
-                self._lose(type(error).__name__)
-                self._member.failed(error)
-                return
-            except errors.KafkaError as error:
-                _log.warning("group %s: joining again after %s: %s", self.group_id, type(error).__name__, error)
-                await self._net.sleep(_RETRY)
-                continue
-            except Exception as error:  # `metadata` or `assign` raised
-                self._lose(str(error))
+            except Exception as error:
+                if self._leaving.is_set():
+                    return  # everything is being closed
+                if isinstance(error, errors.KafkaError) and not isinstance(error, _FINAL):
+                    _log.warning("group %s: joining again after %s: %s", self.group_id, type(error).__name__, error)
+                    await self._net.sleep(_RETRY)
+                    continue
+                self._lose(str(error) or type(error).__name__)  # also if `metadata` or `assign` raised
                 self._member.failed(error)
                 return
             if not self.need_rejoin():
                 await self._wakeup()
 
     async def _watch(self) -> None:
-        while not self._leaving:
+        while not self._leaving.is_set():
             await self._net.sleep(_TICK)
             if not self._member.busy():
                 try:

@@ -80,6 +80,7 @@ class Worker:
         self._memory = self._next = Memory()
         self._last: Assignment | None = None
         self.slow_rejoin: Callable[[], None] = lambda: None
+        self.slow_joined: Callable[[], None] = lambda: None
         self._lock = threading.Lock()
         settings = {
             "bootstrap.servers": bootstrap,
@@ -111,6 +112,7 @@ class Worker:
             self._last = told
             self.owned = told.new if protocol == EAGER else (self.owned - told.revoked) | told.new
             self.history.append(Joined(generation, member_id, protocol, told, now()))
+        self.slow_joined()
         if told.error:
             self.membership.request_rejoin("it has read on")
         elif told.revoked:
