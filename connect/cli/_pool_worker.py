@@ -94,7 +94,6 @@ def _herder(worker: WorkerFile, raw: dict[str, str], refused: threading.Event) -
         config["status.storage.topic"],
         raw,
         shape("status.storage.", config["status.storage.partitions"]),
-        f"{host}:{address.port}",
     )
     return DistributedHerder(
         raw,

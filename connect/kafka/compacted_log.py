@@ -97,6 +97,7 @@ class CompactedLog:
         self._consumer = Consumer(
             {
                 **settings,
+                "allow.auto.create.topics": False,  # one that was deleted must not come back as it must not be
                 "enable.partition.eof": True,  # control records at the end have no other sign
                 "isolation.level": "read_committed",
                 "logger": client_log,

@@ -70,7 +70,6 @@ class TopicStatusStore(MemoryStatusStore):
         topic: `status.storage.topic`.
         clients: Java's client settings of the worker.
         shape: of the topic.
-        worker_id: of this worker.
         patience: seconds until a state that the brokers do not take is given up; by default never.
     """
 
@@ -79,11 +78,9 @@ class TopicStatusStore(MemoryStatusStore):
         topic: str,
         clients: Mapping[str, str],
         shape: TopicShape,
-        worker_id: str,
         patience: float | None = None,
     ) -> None:
         super().__init__()
-        self._worker_id = worker_id
         self._words: dict[bytes, _Words] = {}
         self._words_lock = threading.Lock()
         self._topics: dict[str, dict[str, ActiveTopic]] = {}

@@ -1,0 +1,152 @@
+"""Source offsets of a cluster in a real topic."""
+
+from __future__ import annotations
+
+import random
+import time
+import uuid
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+from confluent_kafka import Producer
+
+from connect.errors import DataError
+from connect.kafka.broker import Broker
+from connect.kafka.compacted_log import CompactedLog
+from connect.kafka.topics import TopicShape
+from connect.storage.offsets import Offset, OffsetStoreError, Partition, key
+from connect.storage.topic_offsets import TopicOffsetStore
+
+
+@pytest.fixture
+def join(broker: Broker, to_close: ExitStack, topic: str) -> Callable[[], TopicOffsetStore]:
+    """One more worker's view of this test's topic, started."""
+
+    def make() -> TopicOffsetStore:
+        store = TopicOffsetStore(topic, {"bootstrap.servers": broker.bootstrap_servers}, TopicShape(5, 1, {}))
+        to_close.callback(store.close)
+        store.start()
+        return store
+
+    return make
+
+
+Join = Callable[[], TopicOffsetStore]
+
+
+def test_what_one_worker_stores_another_finds_at_once(join: Join, seed: int) -> None:
+    chance = random.Random(seed)
+    stores = [join(), join()]
+    expected: dict[tuple[str, int], dict[str, Any] | None] = {}
+    for number in range(60):
+        connector = chance.choice(["a", "a-1", 'ü"😀'])
+        entries: list[tuple[Partition, Offset | None]] = []
+        for table in chance.sample(range(10), 3):
+            offset = None if chance.random() < 0.2 else {"at": number, "text": "ä", "real": 1.5, "none": None}
+            entries.append(({"table": table, "db": None}, offset))
+            expected[connector, table] = offset
+        chance.choice(stores).set(connector, entries)
+        reader = chance.choice(stores)
+        assert reader.get(connector, [partition for partition, _ in entries]) == [offset for _, offset in entries]
+    for store in [*stores, join()]:
+        for connector in ("a", "a-1", 'ü"😀', "nobody"):
+            assert sorted(store.all(connector), key=lambda entry: str(entry[0]["table"])) == sorted(
+                (
+                    ({"table": table, "db": None}, offset)
+                    for (name, table), offset in expected.items()
+                    if name == connector and offset is not None
+                ),
+                key=lambda entry: str(entry[0]["table"]),
+            )
+
+
+def test_the_youngest_of_two_spellings_counts_wherever_they_lie(join: Join, broker: Broker, topic: str) -> None:
+    """A task of a Java worker and one of ours may write the entries of a source partition in another order."""
+    join()
+    producer = Producer({"bootstrap.servers": broker.bootstrap_servers, "partitioner": "murmur2_random"})
+    now = int(time.time() * 1000) - 100_000
+    for number in range(20):
+        db = str(number)
+        spellings = [key("c", {"db": db, "table": "t"}), key("c", {"table": "t", "db": db})]
+        for age, spelling in enumerate(spellings if number % 2 else reversed(spellings)):
+            producer.produce(topic, f'{{"at":{age}}}', spelling, timestamp=now + age)
+    assert producer.flush(30) == 0
+    partitions = [{"db": str(number), "table": "t"} for number in range(20)]
+    store = join()
+    assert store.get("c", partitions) == [{"at": 1}] * 20
+    # What is stored from here is found under both spellings, and so is that there is nothing any more.
+    store.set("c", [(partition, {"at": 2}) for partition in partitions[:10]] + [(partitions[10], None)])
+    late = join()
+    assert late.get("c", partitions) == [{"at": 2}] * 10 + [None] + [{"at": 1}] * 9
+    assert len(late.all("c")) == 19
+
+
+def test_offsets_of_a_transaction_count_when_it_is_committed(
+    join: Join, broker: Broker, topic: str, eventually: Callable[..., None]
+) -> None:
+    store = join()
+    task = Producer({"bootstrap.servers": broker.bootstrap_servers, "transactional.id": str(uuid.uuid4())})
+    task.init_transactions(30)
+    for at, end in ((1, task.abort_transaction), (2, task.commit_transaction)):
+        task.begin_transaction()
+        task.produce(topic, f'{{"at":{at}}}', key("c", {"f": "x"}))
+        task.flush(30)
+        assert store.get("c", [{"f": "x"}]) == [None]
+        end(30)
+    eventually(lambda: store.get("c", [{"f": "x"}]) == [{"at": 2}])
+
+
+def test_what_others_wrote_amiss_is_passed_over(join: Join, broker: Broker, topic: str) -> None:
+    join()
+    producer = Producer({"bootstrap.servers": broker.bootstrap_servers, "partitioner": "murmur2_random"})
+    good = key("c", {"f": "x"})
+    for name in (b"", b"{", b"[]", b'["c"]', b'["c",1]', b'[["c"],{}]', b'["c",{},1]', b"\xff", b"1", b"[" * 100_000):
+        producer.produce(topic, b"{}", name)
+    producer.produce(topic, b"{}", None)
+    producer.produce(topic, b'{"at":1}', good)
+    for value in (b"1", b"[]", b"", b"\xff"):
+        producer.produce(topic, value, good)
+    assert producer.flush(30) == 0
+    assert join().all("c") == [({"f": "x"}, {"at": 1})]
+
+
+def test_what_json_cannot_say_is_refused_and_nothing_is_stored(join: Join) -> None:
+    store = join()
+    with pytest.raises(DataError):
+        store.set("c", [({"f": "x"}, {"at": 1}), ({"f": "y"}, {"at": object()})])
+    assert store.all("c") == []
+
+
+def test_a_closed_store_says_so(join: Join, broker: Broker, topic: str) -> None:
+    store, other = join(), join()
+    store.close()
+    other.set("c", [({"f": "x"}, {"at": 1})])
+    with pytest.raises(OffsetStoreError, match="is not read any more"):
+        store.get("c", [{"f": "x"}])
+
+
+def test_every_key_lies_where_the_log_puts_it(broker: Broker, topic: str, join: Join) -> None:
+    """So a task's own producer and a worker's log write one key into one partition."""
+    from connect.kafka.client_settings import client_settings
+
+    store = join()
+    partitions = [{"f": str(number)} for number in range(200)]
+    store.set("c", [(partition, {"at": 1}) for partition in partitions])
+    task = Producer(client_settings("producer", {"bootstrap.servers": broker.bootstrap_servers}).librdkafka)
+    for partition in partitions:
+        task.produce(topic, b'{"at":2}', key("c", partition))
+    assert task.flush(30) == 0
+    where: dict[bytes | None, set[int]] = {}
+    log = CompactedLog(
+        topic,
+        {"bootstrap.servers": broker.bootstrap_servers},
+        TopicShape(5, 1, {}),
+        lambda record: where.setdefault(record.key, set()).add(record.partition),
+    )
+    log.start()
+    log.close()
+    assert len(where) == 200
+    assert all(len(found) == 1 for found in where.values())
+    assert len(set.union(*where.values())) == 5
