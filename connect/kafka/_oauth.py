@@ -61,6 +61,8 @@ class TokenFromUrl(AbstractTokenProvider):
             with urllib.request.urlopen(request, timeout=_TIMEOUT) as response:  # noqa: S310
                 answer = json.load(response)
             return str(answer["access_token"]), float(answer.get("expires_in", 60))
+        except urllib.error.HTTPError as error:
+            error.close()
+            raise SaslAuthenticationFailedError(f"no token from {self._url}: HTTP {error.code}") from error
         except (OSError, ValueError, KeyError) as error:
-            said = f"HTTP {error.code}" if isinstance(error, urllib.error.HTTPError) else type(error).__name__
-            raise SaslAuthenticationFailedError(f"no token from {self._url}: {said}") from error
+            raise SaslAuthenticationFailedError(f"no token from {self._url}: {type(error).__name__}") from error
