@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
 
@@ -212,20 +213,21 @@ def test_one_process_cannot_open_a_file_twice_and_keeps_its_lock_when_it_tries(p
     assert position(path) is None
 
 
-@pytest.fixture
-def _small_files() -> Iterator[None]:
-    """A disk that is full: no file may grow beyond 4096 bytes."""
+@contextmanager
+def small_files() -> Iterator[None]:
+    """A disk that is full: no file may grow beyond 4096 bytes. For moments only: pytest's own log may be such a file."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, before[1]))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
-@pytest.mark.usefixtures("_small_files")
 def test_a_full_disk_is_an_error_and_what_was_stored_stays(path: Path) -> None:
     store = FileOffsetStore(path)
     store.set("orders", [(FILE, {"position": 1})])
-    with pytest.raises(OffsetStoreError, match="could not be stored.*What was stored before is intact"):
+    with small_files(), pytest.raises(OffsetStoreError, match="could not be stored.*What was stored before is intact"):
         store.set("orders", [(FILE, {"position": 2}), ({"filename": "x" * 5000}, {"position": 2})])
     assert store.get("orders", [FILE]) == [{"position": 1}]
     store.close()

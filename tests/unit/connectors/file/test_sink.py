@@ -4,6 +4,7 @@ import errno
 import os
 import resource
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -149,16 +150,18 @@ class TestDurability:
         assert not isinstance(caught.value, RetriableError)
 
 
-@pytest.fixture
-def limit() -> Iterator[Callable[[int | None], None]]:
-    """Sets how large a file may become. A write beyond it is cut short, as on a full disk."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+@contextmanager
+def limited(size: int) -> Iterator[None]:
+    """No file may become larger: a write beyond it is cut short, as on a full disk.
 
-    def set_to(size: int | None) -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft if size is None else size, hard))
-
-    yield set_to
-    set_to(None)
+    For moments only: pytest's own log may be such a file.
+    """
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 class TestNoRoom:
@@ -168,18 +171,18 @@ class TestNoRoom:
         file: Path,
         sink: Start,
         exactly_once: str,
-        limit: Callable[[int | None], None],
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
         # The kernel really writes a part; only the error's number is a full disk's instead of the limit's.
         monkeypatch.setattr(target, "NO_ROOM", {errno.EFBIG})
         task = sink(file, exactly_once=exactly_once)
         task.put(batch("one"))
-        limit(10)
-        with pytest.raises(RetriableError, match="No room to write .*Make room; writing goes on by itself"):
+        with (
+            limited(10),
+            pytest.raises(RetriableError, match="No room to write .*Make room; writing goes on by itself"),
+        ):
             task.put(batch("two", "three", start=1))
         assert file.read_text() == "one\n"
-        limit(None)
         task.put(batch("two", "three", start=1))
         task.flush({})
         assert file.read_text() == "one\ntwo\nthree\n"
