@@ -41,6 +41,7 @@ class Attacks:
         self._chance = chance
         self._after_death = after_death
         self._broker = broker
+        self._moment: Callable[[], None] = lambda: None
 
     def some(self, rounds: int, *, freeze: bool = True) -> list[Callable[[], None]]:
         """So many attacks, of each kind about as many, in any order."""
@@ -59,41 +60,50 @@ class Attacks:
         self._chance.shuffle(chosen)
         return chosen
 
-    def strike(self, attack: Callable[[], None]) -> None:
-        """Attack, and mend what is broken."""
+    def strike(self, attack: Callable[[], None], moment: Callable[[], None]) -> None:
+        """Attack as soon as `moment` returns, and mend what is broken."""
         self.done.append(attack.__name__)
+        self._moment = moment
         attack()
         self._mend()
 
     def kill_task(self) -> None:
         pid = self._task_pid()
+        self._moment()
         os.kill(pid, signal.SIGKILL)
         until(lambda: not is_running(pid), 20, "the task is gone")
         self._after_death()
 
     def kill_task_that_is_deaf(self) -> None:
-        os.kill(self._task_pid(), signal.SIGSTOP)
+        pid = self._task_pid()
+        self._moment()
+        os.kill(pid, signal.SIGSTOP)
         self._worker.ask("restart_task", name=self._connector, task=0)  # asks it to stop, waits, kills it
 
     def kill_server(self) -> None:
         server = self._worker.server_pid()
         assert server is not None
         pid = self._task_pid()
+        self._moment()
         os.kill(server, signal.SIGKILL)
         until(lambda: not is_running(pid), 20, "the task is gone with the fork server")
         self._after_death()
 
     def kill_host(self) -> None:
-        for pid in self._worker.host_pids():
+        pids = self._worker.host_pids()
+        self._moment()
+        for pid in pids:
             os.kill(pid, signal.SIGKILL)
 
     def kill_worker(self) -> None:
+        self._moment()
         self._worker.kill()
         self._after_death()
         self._worker.start()
 
     def freeze_worker(self) -> None:
         """So that its tasks lose their leases; what they do meanwhile is theirs."""
+        self._moment()
         os.kill(self._worker.pid, signal.SIGSTOP)
         time.sleep(FREEZE_S)
         os.kill(self._worker.pid, signal.SIGCONT)
@@ -116,6 +126,7 @@ class Attacks:
         from connect.kafka.broker import ended_by_itself
 
         data = self._broker.data
+        self._moment()
         os.kill(self._broker.pid, signal.SIGKILL)
         until(lambda: ended_by_itself(data), 20, "the broker is gone")
 

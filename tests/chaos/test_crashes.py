@@ -64,9 +64,11 @@ def attack_a_source(
             },
         )
         for attack in attacks.some(rounds):
-            moment = seen.read() + chance.randrange(1, 1500)
-            until(lambda moment=moment: seen.read() >= moment, 60, lambda: f"lines flow\n{worker.last_words()}")
-            attacks.strike(attack)
+
+            def moment(lines: int = seen.read() + chance.randrange(1, 1500)) -> None:
+                until(lambda: seen.read() >= lines, 60, lambda: f"lines flow\n{worker.last_words()}")
+
+            attacks.strike(attack, moment)
     count = file.finish()
     until(
         lambda: seen.read() and number_of(seen.values[0][-1]) == count - 1,
@@ -141,18 +143,22 @@ def attack_a_sink(
             "topics": topic,
             "exactly.once": str(exactly_once).lower(),
             "consumer.override.max.poll.records": str(chance.choice([10, 50])),
+            "transforms": "slow",
+            "transforms.slow.type": "unruly.Slow",
             "consumer.override.session.timeout.ms": "6000",
             "consumer.override.heartbeat.interval.ms": "500",
         },
     )
     for number, attack in enumerate(attacks.some(rounds)):
-        before = size()
+
+        def moment(lines: int = chance.randrange(PARTITIONS * AT_A_TIME), before: int = size()) -> None:
+            enough = before + lines * (WIDTH + 1)
+            until(lambda: size() >= enough, 90, lambda: f"lines flow\n{worker.last_words()}")
+
         # While nothing is being attacked, so that each record is in the topic once.
         some = range(number * AT_A_TIME, (number + 1) * AT_A_TIME)
         topics.fill(bootstrap, topic, [[b"%d:%09d" % (p, n) for n in some] for p in range(PARTITIONS)])
-        moment = before + (WIDTH + 1) * chance.randrange(1, PARTITIONS * AT_A_TIME)
-        until(lambda moment=moment: size() >= moment, 90, lambda: f"lines flow\n{worker.last_words()}")
-        attacks.strike(attack)
+        attacks.strike(attack, moment)
     each = rounds * AT_A_TIME
     until(
         lambda: topics.committed(bootstrap, "connect-lines", topic, PARTITIONS) == [each] * PARTITIONS,
@@ -185,7 +191,8 @@ def assert_each_once(lines: list[bytes]) -> None:
 def test_a_sink_with_exactly_once_that_is_killed_now_and_then_writes_each_line_once(
     start_worker: StartWorker, broker: "Broker", chance: random.Random
 ) -> None:
-    worker = start_worker(task_shutdown_graceful_timeout_ms="1000")
+    # Often, so that some deaths come between the ledger and the commit.
+    worker = start_worker(task_shutdown_graceful_timeout_ms="1000", offset_flush_interval_ms="20")
     topic = f"once-{chance.randrange(1 << 32)}"
     lines, *_ = attack_a_sink(worker, broker.bootstrap_servers, topic, chance, 5, exactly_once=True)
     assert_each_once(lines)
@@ -197,7 +204,9 @@ def test_a_sink_with_exactly_once_that_is_killed_now_and_then_writes_each_line_o
 def test_a_sink_with_exactly_once_writes_each_line_once_whatever_is_killed(
     start_worker: StartWorker, own_broker: "Broker", chance: random.Random
 ) -> None:
-    worker = start_worker(own_broker.bootstrap_servers, task_shutdown_graceful_timeout_ms="1000")
+    worker = start_worker(
+        own_broker.bootstrap_servers, task_shutdown_graceful_timeout_ms="1000", offset_flush_interval_ms="20"
+    )
     bootstrap = own_broker.bootstrap_servers
     lines, *_ = attack_a_sink(worker, bootstrap, "lines", chance, ROUNDS, exactly_once=True, broker=own_broker)
     assert_each_once(lines)

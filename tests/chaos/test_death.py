@@ -59,7 +59,8 @@ def test_a_task_that_holds_the_interpreter_in_c_dies_with_the_fork_server_and_is
 def test_a_task_starts_no_poll_after_its_lease_and_goes_on_with_the_next(
     start_worker: StartWorker, new_topic: Callable[..., str]
 ) -> None:
-    worker = start_worker()
+    # A task that stores offsets waits for its worker as well, lease or not: here it is the lease that counts.
+    worker = start_worker(offset_flush_interval_ms="600000")
     worker.put("numbers", unruly(worker.folder, topic=new_topic(), every_ms="20"))
     until(lambda: len(notes(worker.folder, "numbers")) > 10, 30, "it polls")
     os.kill(worker.pid, signal.SIGSTOP)
@@ -72,6 +73,7 @@ def test_a_task_starts_no_poll_after_its_lease_and_goes_on_with_the_next(
     until(is_quiet, 30, "it polls no more")
     last = notes(worker.folder, "numbers")[-1]
     assert last["what"] == "ended"
+    assert last["at"] > stopped + LEASE_S / 3, "it stopped before its lease ended"
     assert last["at"] < stopped + LEASE_S + 1, "it worked on after its lease"
     os.kill(worker.pid, signal.SIGCONT)
     until(lambda: notes(worker.folder, "numbers")[-1]["at"] > last["at"], 30, "it goes on")

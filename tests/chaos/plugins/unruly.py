@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from connect import SinkBatch, SinkConnector, SinkTask, SourceConnector, SourceRecord, SourceTask
+from connect import SinkBatch, SinkConnector, SinkTask, SourceConnector, SourceRecord, SourceTask, Transformation
 
 
 def hang(config: Mapping[str, str], place: str) -> None:
@@ -125,3 +125,15 @@ class UnrulySinkTask(SinkTask):
 
 class UnrulySink(SinkConnector):
     task = UnrulySinkTask
+
+
+class Slow(Transformation):
+    """Lets records through unchanged, some thousands a second, so that there is time to attack."""
+
+    _seen = 0
+
+    def apply(self, record: Any) -> Any:
+        self._seen += 1
+        if self._seen % 50 == 0:
+            time.sleep(0.004)
+        return record
