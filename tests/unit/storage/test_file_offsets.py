@@ -215,7 +215,7 @@ def test_one_process_cannot_open_a_file_twice_and_keeps_its_lock_when_it_tries(p
 
 @contextmanager
 def small_files() -> Iterator[None]:
-    """A disk that is full: no file may grow beyond 4096 bytes. For moments only: pytest's own log may be such a file."""
+    """A disk that is full, for a moment: no file may grow beyond 4096 bytes, and pytest's log may be one."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, before[1]))
     try:

@@ -240,10 +240,9 @@ class TestWhatCannotBeWritten:
         with pytest.raises(ConnectError, match=r"Permission denied\. Let user id \d+ write it"):
             sink(file)
 
-    def test_a_file_that_may_not_grow(self, file: Path, sink: Start, limit: Callable[[int | None], None]) -> None:
+    def test_a_file_that_may_not_grow(self, file: Path, sink: Start) -> None:
         task = sink(file)
-        limit(10)
-        with pytest.raises(ConnectError, match="may not grow any more") as caught:
+        with limited(10), pytest.raises(ConnectError, match="may not grow any more") as caught:
             task.put(batch("a line of more than ten"))
         assert not isinstance(caught.value, RetriableError)
         assert file.read_text() == ""
