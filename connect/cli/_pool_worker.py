@@ -6,6 +6,7 @@ import logging
 import sys
 import threading
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 from connect.cli._exit import FAILED, INVALID, OK
@@ -18,6 +19,7 @@ from connect.herder.distributed import DistributedHerder
 from connect.herder.listeners import advertised
 from connect.kafka.topics import TopicShape
 from connect.settings.worker_keys import DISTRIBUTED
+from connect.storage import Status
 from connect.storage.config_log import ConfigLog
 from connect.storage.topic_offsets import TopicOffsetStore
 from connect.storage.topic_status import TopicStatusStore
@@ -62,7 +64,7 @@ def run_pool_worker(path: str) -> int:
     try:
         herder.worker.offsets.start()  # type: ignore[attr-defined]  # it is the topic's store
         herder.start()
-        herder.worker.statuses.listen(log_state)
+        herder.worker.statuses.listen(partial(_log_ours, herder.worker.id))
         rest.start_after([])
         while not stop.wait(_LOOK_EVERY_S) and not refused.is_set():
             pass
@@ -70,6 +72,12 @@ def run_pool_worker(path: str) -> int:
     finally:
         rest.stop(herder.stop)
     return FAILED if refused.is_set() else OK
+
+
+def _log_ours(worker_id: str, status: Status) -> None:
+    """Log a state, unless it is one that another worker tells of."""
+    if status.worker_id == worker_id:
+        log_state(status)
 
 
 def _herder(worker: WorkerFile, raw: dict[str, str], refused: threading.Event) -> DistributedHerder:

@@ -133,6 +133,8 @@ class DistributedHerder:
         self._asks = ThreadPoolExecutor(_ASKS_AT_ONCE, thread_name_prefix="ask")
         # What the leader writes is decided on what it wrote before: one change after another.
         self._leading = ThreadPoolExecutor(1, thread_name_prefix="leader")
+        # Held from looking whether a task is ours to its start, so that none begins after it was given up.
+        self._starting = threading.Lock()
         self._stages = Stages()
         self._cluster_id: str | None = None
         self._started = False
@@ -400,6 +402,7 @@ class DistributedHerder:
     def _start_work(self, work: Work) -> None:
         if self._member.role.leader:
             self._leading.submit(self._keep_session_key)
+            self._leading.submit(self._forget_deleted)
         for name in sorted(work.connectors):
             self._follow_up(name, f"starting connector {name}", partial(self._run_connector, name))
         for name, number in sorted(work.tasks):
@@ -407,15 +410,28 @@ class DistributedHerder:
 
     def _stop_work(self, work: Work) -> None:
         """Stop, and return when all has ended; within the graceful time for tasks (P11)."""
+        with self._starting:
+            pass  # what was about to start has started, and is stopped with the rest
         self.worker.tasks.stop([(task.connector, task.task) for task in work.tasks], self.worker.graceful)
         for name, number in work.tasks:
-            if name not in self._config.state.connectors:
+            if number not in self._config.state.task_ids(name):
                 self._statuses.forget(name, number)
         stopping = [self._turns.submit(name, partial(self._stop_connector, name)) for name in work.connectors]
         deadline = time.monotonic() + self.worker.graceful
         for stopped in stopping:
             with contextlib.suppress(Exception):
                 stopped.result(max(0.0, deadline - time.monotonic()))
+
+    def _forget_deleted(self) -> None:
+        """Forget the states of what is not configured any more: its worker may have died before it could."""
+        state = self._config.state
+        for name in self._statuses.connectors():
+            if name not in state.connectors:
+                self._statuses.forget(name)
+            elif name not in state.inconsistent:
+                for task in self._statuses.tasks(name):
+                    if task.task not in state.task_ids(name):
+                        self._statuses.forget(name, task.task)
 
     def _stop_connector(self, name: str) -> None:
         try:
@@ -510,23 +526,26 @@ class DistributedHerder:
         committed = state.tasks.get((name, number))
         if committed is None or TaskId(name, number) not in self._member.owned.tasks or name not in state.connectors:
             return
-        self.worker.tasks.stop([(name, number)], self.worker.graceful)
-        resolved = self.worker.resolved({**state.connectors[name], "name": name})
-        task = self.worker.resolved(committed)
-        ref = connector_plugin(self.worker.plugins, resolved.values)
-        spec = self.worker.spec(
-            name,
-            number,
-            ref,
-            task.values,
-            resolved.values,
-            (*secrets_of(resolved), *secrets_of(task)),
-            paused=state.target(name) == "PAUSED",
-        )
         try:
-            self.worker.tasks.start(spec, ref.version, committed)
-        except ConnectError as error:
-            self._put_task_state(name, number, State.FAILED, str(error))
+            self.worker.tasks.stop([(name, number)], self.worker.graceful)
+            resolved = self.worker.resolved({**state.connectors[name], "name": name})
+            task = self.worker.resolved(committed)
+            ref = connector_plugin(self.worker.plugins, resolved.values)
+            spec = self.worker.spec(
+                name,
+                number,
+                ref,
+                task.values,
+                resolved.values,
+                (*secrets_of(resolved), *secrets_of(task)),
+                paused=state.target(name) == "PAUSED",
+            )
+            with self._starting:
+                if TaskId(name, number) in self._member.owned.tasks and not self._closing:
+                    self.worker.tasks.start(spec, ref.version, committed)
+        except (ConnectError, ValueError) as error:
+            log.error("%s", error, extra={"about": f"{name}-{number}"})
+            self._put_task_state(name, number, State.FAILED, traceback.format_exc())
 
     def _follow_target(self, name: str) -> None:
         state = self._config.state

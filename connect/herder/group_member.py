@@ -165,9 +165,8 @@ class GroupMember:
             self.rebalance("the leader had not read the configurations as far as others")
             return
         gone = self._owned - mine.new if protocol == EAGER else mine.revoked
-        if gone:
-            self._stop(gone)
-        self._owned = mine.new if protocol == EAGER else (self._owned - mine.revoked) | mine.new
+        self._give_up(gone)
+        self._owned = mine.new if protocol == EAGER else self._owned | mine.new
         self._start(mine.new)
         if mine.revoked:
             self.rebalance("work was given back")
@@ -175,18 +174,23 @@ class GroupMember:
             self._rejoin_in(mine.delay / 1000, "the work of a worker that is gone has waited long enough")
 
     def rejoining(self, protocol: str) -> None:
-        if protocol == EAGER and self._owned:
-            self._stop(self._owned)
+        if protocol == EAGER:
+            self._give_up(self._owned)
 
     def lost(self, reason: str) -> None:
         log.warning("out of the group: %s; all work is stopped", reason)
-        owned, self._owned = self._owned, Work()
         self._memory = Memory()
         self._role = Role()
-        self._stop(owned)
+        self._give_up(self._owned)
 
     def failed(self, error: ConnectError) -> None:
         self._failed(error)
+
+    def _give_up(self, work: Work) -> None:
+        # Not ours first, stopped second: what is being started on another thread must not slip through.
+        self._owned -= work
+        if work:
+            self._stop(work)
 
     def _caught_up(self, offset: int) -> bool:
         if self._config.state.offset >= offset:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import http.client
 import ssl
-import urllib.error
 import urllib.request
 from collections.abc import Mapping
 from email.message import Message
+from typing import Any
 
 from connect.errors import ConnectError
 
@@ -42,12 +43,14 @@ def exchange(
     request = urllib.request.Request(  # noqa: S310 - workers know each other's http and https addresses from the group
         url, data=body, method=method, headers=dict(headers or {})
     )
+    # Workers reach each other as they are: this machine's proxies are for the world outside.
+    opener = urllib.request.build_opener(
+        urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=tls), _AsItIs
+    )
     try:
-        with urllib.request.urlopen(request, timeout=timeout, context=tls) as answer:  # noqa: S310
+        with opener.open(request, timeout=timeout) as answer:
             return answer.status, _raw(answer.headers), answer.read()
-    except urllib.error.HTTPError as error:
-        return error.code, _raw(error.headers), error.read()
-    except OSError as error:
+    except (OSError, http.client.HTTPException) as error:
         raise PeerError(f"{method} {url} had no answer: {error}") from error
 
 
@@ -70,6 +73,15 @@ def send(
         said = content.decode("utf-8", "replace")
         raise PeerError(f"{method} {url} was answered with {status}: {said}", status)
     return content
+
+
+class _AsItIs(urllib.request.HTTPErrorProcessor):
+    """Takes every status as an answer, redirections included."""
+
+    def http_response(self, request: urllib.request.Request, response: Any) -> Any:
+        return response
+
+    https_response = http_response
 
 
 def _raw(headers: Message) -> Headers:

@@ -1,0 +1,280 @@
+"""Workers of a pool, each the command `connect distributed`, driven over REST."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+PATIENCE = 30.0
+PLUGINS = Path(__file__).with_name("plugins")
+SESSION_S = 6.0
+WORKER = {
+    "key.converter": "org.apache.kafka.connect.storage.StringConverter",
+    "value.converter": "org.apache.kafka.connect.storage.StringConverter",
+    "offset.flush.interval.ms": "200",
+    "session.timeout.ms": str(int(SESSION_S * 1000)),
+    "heartbeat.interval.ms": "500",
+    "scheduled.rebalance.max.delay.ms": "0",
+    "consumer.metadata.max.age.ms": "1000",
+    "plugin.path": str(PLUGINS),
+}
+TOPICS = ("config", "offset", "status")
+
+
+class Answer(NamedTuple):
+    """What a worker answered. The body is None where there is none."""
+
+    status: int
+    body: Any
+
+
+class Rest:
+    """A worker's REST interface."""
+
+    def __init__(self, port: int) -> None:
+        self.port = port
+        self.id = f"127.0.0.1:{port}"
+        self.url = f"http://{self.id}/"
+
+    def ask(
+        self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None, timeout: float = 100
+    ) -> Answer:
+        """Send one request. `body` is JSON, or bytes as they are."""
+        data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
+        sent = dict(headers or {})
+        if data is not None:
+            sent.setdefault("Content-Type", "application/json")
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
+        try:
+            connection.request(method, path, data, sent)
+            answer = connection.getresponse()
+            content = answer.read()
+            return Answer(answer.status, json.loads(content) if content else None)
+        finally:
+            connection.close()
+
+    def get(self, path: str) -> Any:
+        """The body of a good answer; None for any other, and while there is none."""
+        try:
+            answer = self.ask("GET", path)
+        except (OSError, http.client.HTTPException):
+            return None
+        return answer.body if answer.status == 200 else None
+
+    def do(self, method: str, path: str, body: Any = None) -> Any:
+        """Ask for a change, again while the group is being rebalanced. Returns the body."""
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            answer = self.ask(method, path, body)
+            if answer.status != 409 or time.monotonic() > deadline:
+                assert 200 <= answer.status < 300, f"{method} {path}: {answer}"
+                return answer.body
+            time.sleep(0.1)
+
+    def create(self, name: str, config: Mapping[str, str], initial_state: str | None = None) -> None:
+        """Create a connector."""
+        state = {} if initial_state is None else {"initial_state": initial_state}
+        self.do("POST", "/connectors", {"name": name, "config": dict(config), **state})
+
+    def states(self, name: str) -> dict[str, tuple[str, str]]:
+        """State and worker of a connector, under "connector", and of its tasks, under their numbers."""
+        status = self.get(f"/connectors/{name}/status")
+        if status is None:
+            return {}
+        parts = {"connector": status["connector"]} | {str(task["id"]): task for task in status["tasks"]}
+        return {part: (said["state"], said["worker_id"]) for part, said in parts.items()}
+
+    def runs(self, name: str, tasks: int, state: str = "RUNNING") -> bool:
+        """Whether a connector and so many tasks, and no others, are in this state."""
+        states = self.states(name)
+        return len(states) == tasks + 1 and all(now == state for now, _ in states.values())
+
+
+class PoolWorker(Rest):
+    """One worker. It may be ended and started again, at the same address.
+
+    Args:
+        folder: for its file and its log.
+        settings: of its file.
+    """
+
+    def __init__(self, folder: Path, settings: Mapping[str, str]) -> None:
+        super().__init__(free_port())
+        self._file = folder / f"{self.port}.properties"
+        self.log_file = folder / f"{self.port}.log"
+        self._settings = {**settings, "listeners": f"http://127.0.0.1:{self.port}"}
+        self.process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def log(self) -> str:
+        return self.log_file.read_text(encoding="utf-8", errors="replace")
+
+    @property
+    def alive(self) -> bool:
+        return self.process is not None and self.process.poll() is None
+
+    def start(self, **changes: str) -> PoolWorker:
+        """Start it. `await_ready` says when it answers."""
+        self._settings |= {key.replace("_", "."): value for key, value in changes.items()}
+        self._file.write_text("".join(f"{key}={value}\n" for key, value in self._settings.items()))
+        with self.log_file.open("ab") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "connect.cli", "distributed", str(self._file)],
+                cwd=self._file.parent,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                process_group=0,
+            )
+        return self
+
+    def ready(self) -> bool:
+        """Whether it is in the group and answers."""
+        health = self.get("/health")
+        return health is not None and health["status"] == "healthy"
+
+    def signal(self, number: int) -> None:
+        assert self.process is not None
+        self.process.send_signal(number)
+
+    def kill(self) -> None:
+        """End it at once."""
+        assert self.process is not None
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self) -> int:
+        """End it in good order. Returns its exit code."""
+        self.signal(signal.SIGTERM)
+        assert self.process is not None
+        return self.process.wait(PATIENCE)
+
+    def close(self) -> None:
+        """End it, whatever state it is in."""
+        if self.alive:
+            self.signal(signal.SIGCONT)
+            self.signal(signal.SIGTERM)
+            assert self.process is not None
+            try:
+                self.process.wait(20)
+            except subprocess.TimeoutExpired:
+                os.kill(self.process.pid, signal.SIGKILL)
+                self.process.wait()
+
+    def last_words(self) -> str:
+        return f"--- {self.id}\n" + "\n".join(self.log.splitlines()[-40:])
+
+
+class Pool:
+    """Workers of one group, with topics named after it.
+
+    Args:
+        name: of the group.
+        folder: for files and logs.
+        bootstrap: the brokers.
+    """
+
+    def __init__(self, name: str, folder: Path, bootstrap: str) -> None:
+        self.name = name
+        self.folder = folder
+        self.bootstrap = bootstrap
+        self.workers: list[PoolWorker] = []
+        self.settings = {"bootstrap.servers": bootstrap, "group.id": name, **WORKER}
+        for what in TOPICS:
+            self.settings |= {f"{what}.storage.topic": f"{name}-{what}", f"{what}.storage.replication.factor": "1"}
+        self.settings |= {"offset.storage.partitions": "3", "status.storage.partitions": "3"}
+
+    def start(self, count: int = 1, **settings: str) -> list[PoolWorker]:
+        """Start so many workers, all at once, and wait for them."""
+        changes = {key.replace("_", "."): value for key, value in settings.items()}
+        made = [PoolWorker(self.folder, {**self.settings, **changes}) for _ in range(count)]
+        self.workers += made
+        for worker in made:
+            worker.start()
+        self.until(lambda: all(worker.ready() for worker in made), "the workers answer")
+        return made
+
+    def until(self, condition: Callable[[], Any], what: str = "it happens", within: float = PATIENCE) -> Any:
+        """Wait for something. Fails with the workers' last words."""
+        deadline = time.monotonic() + within
+        while not (found := condition()):
+            if time.monotonic() > deadline:
+                words = "\n".join(worker.last_words() for worker in self.workers)
+                raise AssertionError(f"not within {within:g} s: {what}\n{words}")
+            time.sleep(0.05)
+        return found
+
+    def close(self) -> None:
+        for worker in self.workers:
+            if worker.alive:
+                worker.signal(signal.SIGCONT)
+                worker.signal(signal.SIGTERM)
+        for worker in self.workers:
+            worker.close()
+
+    # What all of them do together.
+
+    @property
+    def up(self) -> list[PoolWorker]:
+        return [worker for worker in self.workers if worker.alive]
+
+    def owners(self) -> dict[str, str]:
+        """Who runs what by the states that the first worker shows: "name" and "name-0" to worker ids."""
+        found = {}
+        for name in self.up[0].get("/connectors") or []:
+            for part, (state, worker) in self.up[0].states(name).items():
+                if state in ("RUNNING", "PAUSED"):
+                    found[name if part == "connector" else f"{name}-{part}"] = worker
+        return found
+
+    def shared(self, connectors: int, tasks: int) -> bool:
+        """Whether all run, as evenly as can be: counts of connectors and of tasks differ by one at most."""
+        owners = self.owners()
+        names = self.up[0].get("/connectors") or []
+        mine = Counter({worker.id: 0 for worker in self.up})
+        theirs = Counter({worker.id: 0 for worker in self.up})
+        for what, owner in owners.items():
+            (mine if what in names else theirs)[owner] += 1
+        alive = {worker.id for worker in self.up}
+        return (
+            sum(mine.values()) == connectors
+            and sum(theirs.values()) == tasks
+            and set(mine) == set(theirs) == alive
+            and max(mine.values()) - min(mine.values()) <= 1
+            and max(theirs.values()) - min(theirs.values()) <= 1
+        )
+
+    def leader(self) -> PoolWorker:
+        """The worker that leads, by what the workers log."""
+        def leads(worker: PoolWorker) -> bool:
+            last = [line for line in worker.log.splitlines() if "generation " in line and " of the group" in line]
+            return bool(last) and "leading" in last[-1]
+
+        found: list[PoolWorker] = self.until(lambda: [w for w in self.up if leads(w)], "somebody leads")
+        return found[0]
+
+    def followers(self) -> list[PoolWorker]:
+        """All others."""
+        leader = self.leader()
+        return [worker for worker in self.up if worker is not leader]
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def steady(folder: Path, tasks: int = 1, **more: str) -> dict[str, str]:
+    """The configuration of a source with so many tasks, see plugins/steady.py."""
+    return {"connector.class": "steady.SteadySource", "tasks.max": str(tasks), "folder": str(folder), **more}
