@@ -7,7 +7,8 @@ import uuid
 
 import pytest
 
-SOURCE = "org.apache.kafka.connect.file.FileStreamSourceConnector"
+pytestmark = pytest.mark.slow
+
 SINK = "org.apache.kafka.connect.file.FileStreamSinkConnector"
 
 

@@ -228,5 +228,21 @@ def test_watching_goes_on_while_the_worker_is_away(server):
         assert watching.wait(30) == 130
 
 
+def test_a_watch_on_a_terminal_is_drawn_in_place(server):
+    server.answers["GET /connectors/a/status"] = [(200, status("a")), (200, status("a", "PAUSED"))]
+    master, slave = pty.openpty()
+    with subprocess.Popen([*COMMAND, "status", "a", "--watch"], stdout=slave) as watching:
+        os.close(slave)
+        shown = b""
+        try:
+            while b"PAUSED" not in shown:
+                shown += os.read(master, 10_000)
+        finally:
+            watching.send_signal(signal.SIGINT)
+            watching.wait(30)
+            os.close(master)
+    assert shown.count(b"\x1b[H\x1b[J") == 2
+
+
 def test_a_watch_that_cannot_begin_ends(server):
     assert main(["status", "nobody", "--watch"]) == 1

@@ -12,6 +12,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from connect.cli import main
 from connect.cli._rest_client import AnswerError, RestClient, UnreachableError
+from connect.telemetry.redaction import Redactor
 
 BASIC = "Basic bWU6cEBzc3dvcmQ="  # me:p@ssword
 
@@ -116,8 +117,10 @@ def test_credentials_that_cannot_be_sent_are_refused_without_being_shown(server,
     assert server.asked == []
 
 
-def test_a_password_that_the_worker_repeats_is_hidden(server, monkeypatch, capsys):
-    monkeypatch.setenv("CONNECT_AUTH", "me:correct-horse")
+@pytest.mark.parametrize(("name", "value"), [("CONNECT_AUTH", "me:correct-horse"), ("CONNECT_TOKEN", "correct-horse")])
+def test_a_password_that_the_worker_repeats_is_hidden(server, monkeypatch, capsys, name, value):
+    monkeypatch.setattr("connect.cli._rest_client.redactor", Redactor())
+    monkeypatch.setenv(name, value)
     server.answers["GET /connectors"] = (403, {"message": "me with correct-horse may not."})
     main(["list"])
     assert said(capsys)[1] == f"connect: me with [hidden] may not. (403 from {server.url})\n"
