@@ -2,11 +2,22 @@
 
 from connect.group.assignor import Configured, assign
 from connect.group.cooperative import Delays, Memory
-from connect.group.wire import CONFIG_MISMATCH, Assignment, Metadata, WireError, decode_assignment, encode_metadata
+from connect.group.wire import (
+    CONFIG_MISMATCH,
+    EAGER,
+    PROTOCOLS,
+    Assignment,
+    Metadata,
+    WireError,
+    decode_assignment,
+    encode_metadata,
+)
 from connect.group.work import TaskId, Work
 
 __all__ = [
     "CONFIG_MISMATCH",
+    "EAGER",
+    "PROTOCOLS",
     "Assignment",
     "Configured",
     "Delays",
