@@ -187,6 +187,7 @@ def assert_each_once(lines: list[bytes]) -> None:
         assert found == list(range(len(found))), f"partition {partition}: {runs(found)[:20]}"
 
 
+@pytest.mark.slow
 @pytest.mark.promise("P1", "P10")
 def test_a_sink_with_exactly_once_that_is_killed_now_and_then_writes_each_line_once(
     start_worker: StartWorker, broker: "Broker", chance: random.Random

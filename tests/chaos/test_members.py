@@ -19,7 +19,9 @@ WELL_BELOW_A_SESSION_S = 20.0
 
 
 @pytest.mark.promise("P10")
-@pytest.mark.parametrize("victim", ["task", "fork server", "deaf task"])
+@pytest.mark.parametrize(
+    "victim", ["task", *(pytest.param(v, marks=pytest.mark.slow) for v in ("fork server", "deaf task"))]
+)
 def test_the_successor_of_a_killed_sink_task_gets_its_partitions_at_once(
     victim: str, start_worker: StartWorker, broker: "Broker", new_topic: Callable[..., str]
 ) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from . import topic as topics
 from .conftest import StartWorker
-from .worker import until
+from .worker import notes, unruly, until
 
 if TYPE_CHECKING:
     from connect.kafka.broker import Broker
@@ -134,3 +134,30 @@ def test_a_poison_record_of_a_source_fails_its_task_and_no_offset_behind_it_is_s
     until(lambda: seen.read() and seen.values[0][-1] == lines[-1], 20, "the last line")
     assert sorted(set(seen.values[0])) == [line for line in lines if line[0] != ord("x")]
     seen.close()
+
+
+@pytest.mark.promise("P1", "P9")
+def test_a_put_that_raises_fails_its_task_and_nothing_of_its_batch_is_committed(
+    start_worker: StartWorker, broker: "Broker", new_topic: Callable[..., str]
+) -> None:
+    topic = name = new_topic()
+    values = [b"%d" % number for number in range(1000)]
+    topics.fill(broker.bootstrap_servers, topic, [values])
+    worker = start_worker()
+    config = {
+        **unruly(worker.folder, "UnrulySink", topics=topic, every_ms="1"),
+        "consumer.override.max.poll.records": "50",
+    }
+    worker.put(name, {**config, "fail.at": "617"})
+    assert "the target is on fire" in worker.await_task(name, "FAILED")["trace"]
+    until(lambda: not worker.task(name)["alive"], 10, "it has ended")
+    put = [int(value) for note in notes(worker.folder, name) if note["what"] == "ended" for value in note["values"]]
+    assert topics.committed(broker.bootstrap_servers, f"connect-{name}", topic) == [max(put) + 1]
+    worker.put(name, config)
+    until(
+        lambda: topics.committed(broker.bootstrap_servers, f"connect-{name}", topic) == [1000],
+        30,
+        lambda: f"all is committed\n{worker.last_words()}",
+    )
+    put = [int(value) for note in notes(worker.folder, name) if note["what"] == "ended" for value in note["values"]]
+    assert put == list(range(1000))

@@ -1,6 +1,7 @@
 """Connectors that misbehave where and how their configuration says, and note down each write that they start.
 
-Keys: hang.in (where to hang), hang.how (python: asleep; c: the interpreter is held), folder (for notes).
+Keys: hang.in (where to hang), hang.how (python: asleep; c: the interpreter is held), fail.at (the value that put does
+not take), folder (for notes).
 """
 
 import contextlib
@@ -116,7 +117,10 @@ class UnrulySinkTask(SinkTask):
     def put(self, batch: SinkBatch) -> None:
         if len(batch):
             hang(self._config, "put")
-        with self._notes.write(values=[str(record.value) for record in batch]):
+        values = [str(record.value) for record in batch]
+        if self._config.get("fail.at") in values:
+            raise OSError("the target is on fire")
+        with self._notes.write(values=values):
             time.sleep(int(self._config.get("every.ms", "20")) / 1000)
 
     def stop(self) -> None:
