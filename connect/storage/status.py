@@ -107,7 +107,10 @@ class MemoryStatusStore:
         """Drop one task, or a connector with all its tasks."""
         with self._changed:
             if task is not None:
-                self._tasks.get(connector, {}).pop(task, None)
+                tasks = self._tasks.get(connector, {})
+                tasks.pop(task, None)
+                if not tasks:
+                    self._tasks.pop(connector, None)
             else:
                 self._connectors.pop(connector, None)
                 self._tasks.pop(connector, None)

@@ -179,7 +179,6 @@ def test_states_are_written_when_the_broker_is_back(join: Join, strict_broker: A
 def test_what_others_wrote_amiss_is_passed_over(
     join: Join, broker: Broker, topic: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    join()
     producer = Producer({"bootstrap.servers": broker.bootstrap_servers, "partitioner": "murmur2_random"})
     good = {"state": "RUNNING", "trace": None, "worker_id": A, "generation": 1}
     amiss: list[tuple[bytes | None, bytes]] = [
@@ -193,10 +192,16 @@ def test_what_others_wrote_amiss_is_passed_over(
         (b"status-topic-t:connector-x", b'{"topic":1}'),
         (b"status-topic-t:connector-x", b'{"topic":{"name":"t"}}'),
     ]
+    join().close()
+    refused: list[object] = []
+
+    def report(error: object, message: object) -> None:
+        refused.extend([error] if error else [])
+
     for name, value in amiss:
-        producer.produce(topic, value, name)
-    producer.produce(topic, json.dumps(good).encode(), b"status-connector-c-1")  # before KIP-891: no version
-    assert producer.flush(30) == 0
+        producer.produce(topic, value, name, on_delivery=report)
+    producer.produce(topic, json.dumps(good).encode(), b"status-connector-c-1", on_delivery=report)  # no version
+    assert (producer.flush(30), refused) == (0, [])
     with caplog.at_level(logging.WARNING):
         store = join()
     assert store.connectors() == ["c-1"]
