@@ -44,13 +44,15 @@ class Forwarding:
         async def keep(message: Message) -> None:
             answer.append(message)
 
-        await self._app({**scope, ELSEWHERE: elsewhere}, replay, keep)
-        if elsewhere and elsewhere[0]:
-            url = _next_hop(scope, elsewhere[0])
-            if url is not None:
-                answer = await _ask(scope, url, body)
-        for message in answer:
-            await send(message)
+        try:
+            await self._app({**scope, ELSEWHERE: elsewhere}, replay, keep)
+            if elsewhere and elsewhere[0]:
+                url = _next_hop(scope, elsewhere[0])
+                if url is not None:
+                    answer = await _ask(scope, url, body)
+        finally:  # an app answers with what went wrong, and then raises it
+            for message in answer:
+                await send(message)
 
 
 async def _read(receive: Receive) -> bytes:

@@ -256,6 +256,7 @@ class Pool:
 
     def leader(self) -> PoolWorker:
         """The worker that leads, by what the workers log."""
+
         def leads(worker: PoolWorker) -> bool:
             last = [line for line in worker.log.splitlines() if "generation " in line and " of the group" in line]
             return bool(last) and "leading" in last[-1]

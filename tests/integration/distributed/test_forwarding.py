@@ -77,7 +77,9 @@ def test_a_follower_pauses_resumes_and_stops(two: Pool, follower: PoolWorker, co
     assert follower.ask("PUT", f"/connectors/{connector}/resume").status == 202
     two.until(lambda: all(worker.runs(connector, 2) for worker in two.workers), "it runs again")
     assert follower.ask("PUT", f"/connectors/{connector}/stop").status == 204
-    two.until(lambda: all(worker.runs(connector, 0, "STOPPED") for worker in two.workers), "it is stopped, without tasks")
+    two.until(
+        lambda: all(worker.runs(connector, 0, "STOPPED") for worker in two.workers), "it is stopped, without tasks"
+    )
     assert follower.ask("PUT", f"/connectors/{connector}/resume").status == 202
     two.until(lambda: all(worker.runs(connector, 2) for worker in two.workers), "it runs again")
 

@@ -1,0 +1,61 @@
+"""What workers ask of each other is for workers only: signed with the group's key under "sessioned" (KIP-507)."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from connect import peers
+
+from .pool import Pool, steady
+
+RIGHT = "HmacSHA256"
+
+
+def key_of(pool: Pool, read: Any) -> bytes:
+    """The group's session key, from its config topic."""
+    record = next(each for each in read(pool.bootstrap, f"{pool.name}-config", 1) if each.key() == b"session-key")
+    return base64.b64decode(json.loads(record.value())["key"])
+
+
+@pytest.mark.parametrize("at", ["leader", "follower"])
+@pytest.mark.parametrize(("method", "what"), [("POST", "tasks"), ("PUT", "fence")])
+def test_a_request_that_is_not_signed_with_the_key_is_refused(
+    two: Pool, read: Any, method: str, what: str, at: str, name: str, tmp_path: Path
+) -> None:
+    worker = two.leader() if at == "leader" else two.followers()[0]
+    worker.create(name, steady(tmp_path))
+    two.until(lambda: all(each.runs(name, 1) for each in two.workers), "it runs")
+    path = f"/connectors/{name}/{what}"
+    body = json.dumps([{"number": "7", "folder": "/", "task.class": "x"}]).encode()
+    key = key_of(two, read)
+    assert worker.ask(method, path, body).status == 400
+
+    def signed(signature: str, algorithm: str) -> int:
+        headers = {peers.SIGNATURE_HEADER: signature, peers.ALGORITHM_HEADER: algorithm}
+        return worker.ask(method, path, body, headers).status
+
+    assert signed(peers.sign(b"another key" * 3, body, RIGHT), RIGHT) == 403
+    assert signed(peers.sign(key, body + b" ", RIGHT), RIGHT) == 403
+    assert signed("no base64", RIGHT) == 403
+    assert signed("\xe4", RIGHT) == 403
+    assert signed(peers.sign(key, body, "HmacSHA1"), "HmacSHA1") == 400
+    assert all(each.runs(name, 1) for each in two.workers)
+    assert worker.get(f"/connectors/{name}/tasks")[0]["config"]["number"] == "0"
+    worker.do("DELETE", f"/connectors/{name}")
+
+
+def test_a_follower_that_has_the_key_is_heard(two: Pool, read: Any, name: str, tmp_path: Path) -> None:
+    worker = two.leader()
+    worker.create(name, steady(tmp_path))
+    two.until(lambda: all(each.runs(name, 1) for each in two.workers), "it runs")
+    (task,) = [entry["config"] for entry in worker.get(f"/connectors/{name}/tasks")]
+    body = json.dumps([task, {**task, "number": "1"}]).encode()
+    headers = {peers.SIGNATURE_HEADER: peers.sign(key_of(two, read), body, RIGHT), peers.ALGORITHM_HEADER: RIGHT}
+    assert worker.ask("POST", f"/connectors/{name}/tasks", body, headers).status == 200
+    two.until(lambda: all(each.runs(name, 2) for each in two.workers), "it has the tasks that were written")
+    worker.do("DELETE", f"/connectors/{name}")

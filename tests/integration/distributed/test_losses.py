@@ -1,0 +1,172 @@
+"""Workers that die, freeze or come back: their work goes on elsewhere, once, and loses nothing."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from .pool import SESSION_S, Pool, PoolWorker, steady
+
+if TYPE_CHECKING:
+    from ..conftest import StrictBroker
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+
+class Lines:
+    """A file with numbered lines that grows, and the lines of a topic's records."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self.count = 0
+
+    def grow(self, lines: int = 200) -> None:
+        with self.file.open("a") as file:
+            file.writelines(f"{number}\n" for number in range(self.count, self.count + lines))
+        self.count += lines
+
+
+def through(pool: Pool, folder: Path, worker: PoolWorker) -> tuple[Lines, Path]:
+    """A file source and a file sink; both move lines from one file to another."""
+    lines = Lines(folder / "in.txt")
+    lines.grow()
+    out = folder / "out.txt"
+    topic = f"{pool.name}-lines"
+    worker.create("in", {"connector.class": "FileStreamSource", "file": str(lines.file), "topic": topic})
+    worker.create("out", {"connector.class": "FileStreamSink", "file": str(out), "topics": topic})
+    pool.until(lambda: arrived(out, lines), "the lines arrive")
+    return lines, out
+
+
+def arrived(out: Path, lines: Lines) -> bool:
+    """Whether each line is there."""
+    return out.exists() and {int(text) for text in out.read_text().split("\n")[:-1]} >= set(range(lines.count))
+
+
+def repeated(out: Path) -> int:
+    """How many lines are there more than once."""
+    numbers = [int(text) for text in out.read_text().split()]
+    return len(numbers) - len(set(numbers))
+
+
+def owner(pool: Pool, name: str) -> PoolWorker:
+    worker_id = pool.up[0].states(name)["0"][1]
+    return next(worker for worker in pool.workers if worker.id == worker_id)
+
+
+@pytest.mark.promise("P10")
+@pytest.mark.parametrize("victim", ["leader", "follower"])
+def test_a_worker_is_killed_and_comes_back(pool: Pool, tmp_path: Path, victim: str) -> None:
+    pool.start(3)
+    for number in range(3):
+        pool.up[0].create(f"s{number}", steady(tmp_path, 3))
+    pool.until(lambda: pool.shared(3, 9), "three workers share it")
+    dead = pool.leader() if victim == "leader" else pool.followers()[0]
+    dead.kill()
+    began = time.monotonic()
+    pool.until(lambda: pool.shared(3, 9), "two workers have it all")
+    print(f"the work of a killed {victim} runs elsewhere after {time.monotonic() - began:.1f} s")
+    dead.start()
+    pool.until(dead.ready, "it answers again")
+    pool.until(lambda: pool.shared(3, 9), "three workers share it again")
+
+
+def test_a_worker_that_is_restarted_gets_its_work_back(pool: Pool, tmp_path: Path) -> None:
+    pool.start(3, scheduled_rebalance_max_delay_ms="60000")
+    for number in range(3):
+        pool.up[0].create(f"s{number}", steady(tmp_path, 3))
+    pool.until(lambda: pool.shared(3, 9), "three workers share it")
+    before = pool.owners()
+    worker = pool.followers()[0]
+    for end in (worker.stop, worker.kill):
+        end()
+        worker.start()
+        pool.until(worker.ready, "it answers again")
+        pool.until(lambda: pool.owners() == before, "all is where it was")
+
+
+def test_a_pause_outlives_the_whole_pool(pool: Pool, tmp_path: Path) -> None:
+    pool.start(2)
+    pool.up[0].create("held", steady(tmp_path, 2))
+    pool.up[0].create("ended", steady(tmp_path, 2))
+    pool.up[0].create("free", steady(tmp_path, 2))
+    pool.until(lambda: pool.shared(3, 6), "both share it")
+    pool.up[1].do("PUT", "/connectors/held/pause")
+    pool.up[1].do("PUT", "/connectors/ended/stop")
+
+    def as_wished() -> bool:
+        return all(
+            worker.runs("held", 2, "PAUSED") and worker.runs("ended", 0, "STOPPED") and worker.runs("free", 2)
+            for worker in pool.up
+        )
+
+    pool.until(as_wished, "all is as wished")
+    logs = {worker: len(worker.log) for worker in pool.workers}
+    for worker in pool.workers:
+        worker.kill()
+    for worker in pool.workers:
+        worker.start()
+    pool.until(lambda: all(worker.ready() for worker in pool.workers), "they answer again")
+    pool.until(lambda: len(set(pool.owners().values())) == 2 and as_wished(), "all is as wished again")
+    for worker in pool.workers:
+        assert "  held-0  running" not in worker.log[logs[worker] :]
+    pool.up[0].do("PUT", "/connectors/held/resume")
+    pool.until(lambda: all(worker.runs("held", 2) for worker in pool.up), "it runs")
+
+
+@pytest.mark.promise("P3")
+@pytest.mark.parametrize("name", ["in", "out"])
+def test_a_worker_is_frozen_for_longer_than_its_session(pool: Pool, tmp_path: Path, name: str) -> None:
+    """Its tasks run on without it, but only as long as they certainly are its own."""
+    pool.start(2)
+    lines, out = through(pool, tmp_path, pool.up[0])
+    frozen = owner(pool, name)
+    other = next(worker for worker in pool.workers if worker is not frozen)
+    frozen.signal(signal.SIGSTOP)
+    try:
+        moved_at = _until_moved(pool, other, name, lines)
+    finally:
+        frozen.signal(signal.SIGCONT)
+    print(f"{name} moved {moved_at:.1f} s after its worker was frozen")
+    pool.until(frozen.ready, "it is back in the group")
+    pool.until(lambda: pool.shared(2, 2), "both share it")
+    lines.grow()
+    pool.until(lambda: arrived(out, lines), "no line is lost")
+    # What was under way when the lease ended may be repeated, no more.
+    print(f"{repeated(out)} of {lines.count} lines are there twice")
+    assert repeated(out) <= 100
+
+
+def test_the_broker_is_restarted(
+    strict_broker: StrictBroker, pool_at: Callable[[str], Pool], new_topic: Any, tmp_path: Path
+) -> None:
+    pool = pool_at(strict_broker.bootstrap_servers)
+    new_topic(on=strict_broker, name=f"{pool.name}-lines")
+    pool.start(2)
+    lines, out = through(pool, tmp_path, pool.up[0])
+    pool.until(lambda: pool.shared(2, 2), "both share it")
+    for end in (strict_broker.stop, strict_broker.kill):
+        end()
+        lines.grow()
+        time.sleep(SESSION_S)  # nothing shows while nothing can be done
+        assert all(worker.get("/connectors") == ["in", "out"] for worker in pool.workers), "REST answers meanwhile"
+        strict_broker.start()
+        pool.until(lambda: pool.shared(2, 2) and arrived(out, lines), "all goes on")
+    pool.up[0].create("more", steady(tmp_path, 2))
+    pool.until(lambda: pool.shared(3, 4), "changes are taken")
+
+
+def _until_moved(pool: Pool, other: PoolWorker, name: str, lines: Lines) -> float:
+    began = time.monotonic()
+
+    def moved() -> bool:
+        lines.grow(20)
+        return other.states(name).get("0") == ("RUNNING", other.id)
+
+    pool.until(moved, f"{name} moves", within=SESSION_S * 3)
+    return time.monotonic() - began
