@@ -242,10 +242,6 @@ SINKS: list[Step] = [
     get("info of a sink", "/connectors/sink"),
     Wait("/connectors/sink/topics", ("sink", "topics"), ["{topic}"]),
     Wait("/connectors/sink/offsets", ("offsets", 0, "partition", "kafka_topic"), "{topic}"),
-    Ask("more tasks", "PATCH", "/connectors/sink/config", {"tasks.max": "2"}),
-    *state("sink", "RUNNING", tasks=2),
-    get("tasks of a sink", "/connectors/sink/tasks"),
-    get("status of a sink", "/connectors/sink/status"),
     Ask("alter a sink while it runs", "PATCH", "/connectors/sink/offsets", sink_offset({"kafka_offset": 5})),
     Ask("stop a sink", "PUT", "/connectors/sink/stop"),
     *state("sink", "STOPPED"),
@@ -283,6 +279,13 @@ SINKS: list[Step] = [
     Ask("reset a sink again", "DELETE", "/connectors/sink/offsets"),
     Ask("a sink becomes a source", "PUT", "/connectors/sink/config", {**SOURCE, "file": "{folder}/none.txt"}),
     get("info of what was a sink", "/connectors/sink"),
+    Ask("create a wide one", "PUT", "/connectors/wide/config", SINK),
+    *state("wide", "RUNNING", tasks=1),
+    Ask("more tasks", "PATCH", "/connectors/wide/config", {"tasks.max": "2"}),
+    *state("wide", "RUNNING", tasks=2),
+    get("tasks of a sink", "/connectors/wide/tasks"),
+    get("status of a sink", "/connectors/wide/status"),
+    Ask("delete a wide one", "DELETE", "/connectors/wide"),
 ]
 
 STATES: list[Step] = [

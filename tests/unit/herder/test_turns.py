@@ -1,0 +1,62 @@
+"""Work of one connector is done in order, and of different ones side by side."""
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from connect.herder.turns import Turns
+
+
+@pytest.fixture
+def turns() -> Iterator[Turns]:
+    made = Turns(4)
+    yield made
+    made.close()
+
+
+def test_one_name_is_served_in_order(turns: Turns) -> None:
+    seen: list[int] = []
+    results = [turns.submit("a", lambda n=n: seen.append(n) or n) for n in range(200)]
+    assert [result.result(10) for result in results] == list(range(200))
+    assert seen == list(range(200))
+
+
+@pytest.mark.promise("P6")
+def test_one_that_hangs_keeps_one_thread_however_often_it_is_asked(turns: Turns) -> None:
+    go = threading.Event()
+    hanging = [turns.submit("hanging", lambda: go.wait(30)) for _ in range(20)]
+    others = [turns.submit(f"other {n}", lambda n=n: n) for n in range(50)]
+    assert [other.result(10) for other in others] == list(range(50))
+    assert not hanging[0].done()
+    go.set()
+    assert all(one.result(10) for one in hanging)
+
+
+def test_an_error_is_the_futures_own(turns: Turns) -> None:
+    failing = turns.submit("a", lambda: 1 / 0)
+    after = turns.submit("a", lambda: "on")
+    with pytest.raises(ZeroDivisionError):
+        failing.result(10)
+    assert after.result(10) == "on"
+
+
+def test_closing_begins_nothing_more() -> None:
+    turns = Turns(1)
+    go, began = threading.Event(), threading.Event()
+
+    def work() -> str:
+        began.set()
+        go.wait(30)
+        return "done"
+
+    first, second = turns.submit("a", work), turns.submit("a", work)
+    began.wait(10)
+    closing = threading.Thread(target=turns.close)
+    closing.start()
+    while not turns.submit("b", work).cancelled():
+        pass
+    go.set()
+    closing.join(10)
+    assert first.result(10) == "done"
+    assert second.cancelled()

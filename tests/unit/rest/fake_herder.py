@@ -1,0 +1,134 @@
+"""A herder that remembers, for tests of what stands in front of it."""
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+from connect.herder.herder import (
+    AlreadyExistsError,
+    Change,
+    ConnectorInfo,
+    ConnectorState,
+    Health,
+    NotFoundError,
+    OffsetEntry,
+    TargetState,
+)
+from connect.storage import ConnectorStatus, State, TaskStatus
+
+T = TypeVar("T")
+
+
+def done(result: T) -> Future[T]:
+    future: Future[T] = Future()
+    future.set_result(result)
+    return future
+
+
+class FakeHerder:
+    """Connectors by name with their configurations, one task each. `hanging` are methods that never answer."""
+
+    def __init__(self) -> None:
+        self.configs: dict[str, dict[str, str]] = {}
+        self.targets: dict[str, TargetState | None] = {}
+        self.asked: list[tuple[Any, ...]] = []
+        self.validated: list[Mapping[str, str]] = []
+        self.hanging: set[str] = set()
+        self.settings = {"Known": [("name", "STRING"), ("token.lifetime", "INT"), ("pin", "PASSWORD")]}
+        self.state = Health("healthy", "fine")
+
+    def kafka_cluster_id(self) -> str | None:
+        return "a-cluster"
+
+    def health(self) -> Health:
+        return self.state
+
+    def busy_with(self) -> str:
+        return "The worker is currently counting sheep"
+
+    def connectors(self) -> list[str]:
+        return sorted(self.configs)
+
+    def info(self, name: str) -> ConnectorInfo:
+        if name not in self.configs:
+            raise NotFoundError(f"Connector {name} not found")
+        return ConnectorInfo(name, self.configs[name], [0], "source")
+
+    def status(self, name: str) -> ConnectorState:
+        self.info(name)
+        failed = TaskStatus(name, 0, State.FAILED, "here:1", "a trace")
+        return ConnectorState(name, ConnectorStatus(name, State.RUNNING, "here:1", version="1.0"), [failed], "source")
+
+    def task_configs(self, name: str) -> list[dict[str, str]]:
+        return [dict(self.info(name).config)]
+
+    def active_topics(self, name: str) -> list[str]:
+        return ["lines"]
+
+    def reset_active_topics(self, name: str) -> None:
+        self.asked.append(("reset topics", name))
+
+    def put_connector(
+        self, name: str, config: Mapping[str, str], target: TargetState | None = None, *, replace: bool = True
+    ) -> Future[Change]:
+        if "put" in self.hanging:
+            return Future()
+        if name in self.configs and not replace:
+            raise AlreadyExistsError(f"Connector {name} already exists")
+        created = name not in self.configs
+        self.configs[name], self.targets[name] = dict(config), target
+        return done(Change(created, self.info(name)))
+
+    def patch_connector(self, name: str, patch: Mapping[str, str | None]) -> Future[ConnectorInfo]:
+        merged = {**self.info(name).config, **patch}
+        self.configs[name] = {key: value for key, value in merged.items() if value is not None}
+        return done(self.info(name))
+
+    def delete_connector(self, name: str) -> Future[None]:
+        del self.configs[name]
+        return done(None)
+
+    def pause(self, name: str) -> Future[None]:
+        self.asked.append(("pause", name))
+        return done(None)
+
+    resume = stop_connector = pause
+
+    def restart_connector(
+        self, name: str, *, include_tasks: bool = False, only_failed: bool = False
+    ) -> Future[ConnectorState]:
+        self.asked.append(("restart", name, include_tasks, only_failed))
+        return done(self.status(name))
+
+    def restart_task(self, name: str, number: int) -> Future[None]:
+        self.asked.append(("restart", name, number))
+        return done(None)
+
+    def offsets(self, name: str) -> Future[list[OffsetEntry]]:
+        return done([OffsetEntry({"file": "a"}, {"position": 1})])
+
+    def alter_offsets(self, name: str, entries: Sequence[OffsetEntry]) -> Future[str]:
+        self.asked.append(("alter", name, list(entries)))
+        return done("altered")
+
+    def reset_offsets(self, name: str) -> Future[str]:
+        return done("reset")
+
+    def validate(self, config: Mapping[str, str]) -> Future[Any]:
+        self.validated.append(config)
+        empty: dict[str, list[Any]] = {"entries": [], "warnings": [], "worker_errors": [], "worker_warnings": []}
+        return done({"connector_class": config.get("connector.class", ""), "kind": "source", **empty})
+
+    def plugin_settings(self, name: str, version: str | None = None) -> Future[list[dict[str, Any]]]:
+        self.asked.append(("settings", name))
+        future: Future[list[dict[str, Any]]] = Future()
+        if name in self.settings:
+            future.set_result([{"name": key, "type": kind} for key, kind in self.settings[name]])
+        else:
+            future.set_exception(NotFoundError(f"Unknown plugin {name}."))
+        return future
+
+    def set_logger_level(self, namespace: str, level: str, *, cluster: bool = False) -> list[str]:
+        if level == "LOUD":
+            raise ValueError("invalid log level 'LOUD'.")
+        return [namespace]

@@ -1,0 +1,127 @@
+"""What is answered, where comparing with Java's worker cannot show it."""
+
+import pytest
+
+from connect.herder.herder import Health, OffsetEntry, TargetState
+from rest.headers import parse_rules
+
+
+def test_a_request_that_takes_too_long_says_what_the_worker_is_busy_with(serve, herder) -> None:
+    herder.hanging.add("put")
+    answer = serve(timeout=0.05).put("/connectors/a/config", json={"x": "1"})
+    assert answer.status_code == 500
+    assert answer.json()["message"] == "Request timed out. The worker is currently counting sheep"
+
+
+@pytest.mark.parametrize(("status", "code"), [("healthy", 200), ("starting", 503), ("unhealthy", 500)])
+def test_health_is_a_code_too(client, herder, status, code: int) -> None:
+    herder.state = Health(status, "so it is")
+    answer = client.get("/health")
+    assert (answer.status_code, answer.json()) == (code, {"status": status, "message": "so it is"})
+
+
+@pytest.mark.parametrize(
+    ("state", "target"),
+    [
+        ("PAUSED", TargetState.PAUSED),
+        ("stopped", TargetState.STOPPED),
+        ("Running", TargetState.STARTED),
+        (None, None),
+    ],
+)
+def test_a_connector_begins_in_the_state_that_is_asked_for(client, herder, state, target) -> None:
+    body = {"name": "a", "config": {}, "initial_state": state}
+    assert client.post("/connectors", json=body).status_code == 201
+    assert herder.targets["a"] is target
+
+
+def test_numbers_in_a_configuration_are_text_as_they_were_written(client, herder) -> None:
+    body = '{"a": 1.50, "b": 1e3, "c": 12345678901234567890, "d": false, "e": "1.50"}'
+    client.put("/connectors/n/config", content=body, headers={"Content-Type": "application/json"})
+    expected = {"a": "1.50", "b": "1e3", "c": "12345678901234567890", "d": "false", "e": "1.50", "name": "n"}
+    assert herder.configs["n"] == expected
+
+
+@pytest.mark.parametrize("body", ["[" * 100_000, '{"a": NaN}', b'{"a": "\xff"}', '{"a": [1]}', '{"a": {}}', "1", '"x"'])
+def test_a_broken_body_is_the_clients_error(client, body) -> None:
+    answer = client.put("/connectors/n/config", content=body, headers={"Content-Type": "application/json"})
+    assert answer.status_code == 400
+    assert answer.json()["error_code"] == 400
+
+
+def test_offsets_are_handed_on_as_they_are(client, herder) -> None:
+    body = {
+        "offsets": [{"partition": {"p": 1.5}, "offset": {"o": 12345678901234567890}}, {"partition": {}, "offset": None}]
+    }
+    assert client.patch("/connectors/a/offsets", json=body).json() == {"message": "altered"}
+    entries = [OffsetEntry({"p": 1.5}, {"o": 12345678901234567890}), OffsetEntry({}, None)]
+    assert herder.asked == [("alter", "a", entries)]
+
+
+def test_an_error_that_nobody_foresaw_is_an_answer_too(client, herder) -> None:
+    herder.connectors = lambda: 1 / 0
+    answer = client.get("/connectors")
+    assert (answer.status_code, answer.json()["error_code"]) == (500, 500)
+    assert "Traceback" not in answer.text
+
+
+@pytest.mark.promise("P8")
+def test_an_error_shows_no_secret(client, herder) -> None:
+    def fail() -> None:
+        raise RuntimeError("cannot reach postgresql://me:pa55word@host")
+
+    herder.connectors = fail
+    assert "pa55word" not in client.get("/connectors").text
+
+
+def test_admin_may_be_apart(serve) -> None:
+    main, admin = serve(parts=frozenset({"connectors"})), serve(parts=frozenset({"admin"}))
+    assert main.get("/connectors").status_code == admin.get("/admin/loggers").status_code == 200
+    assert main.get("/admin/loggers").status_code == admin.get("/connectors").status_code == 404
+
+
+def test_an_unknown_level_is_not_found(client) -> None:
+    assert client.put("/admin/loggers/x", json={"level": "LOUD"}).status_code == 404
+    assert client.put("/admin/loggers/x", json={"level": "INFO"}).json() == ["x"]
+    assert client.put("/admin/loggers/x?scope=cluster", json={"level": "INFO"}).status_code == 204
+
+
+def test_pages_of_other_origins_may_ask_where_that_is_allowed(serve) -> None:
+    origin = {"Origin": "http://ui:3000"}
+    closed, opened = serve(), serve({"access.control.allow.origin": "http://ui:3000"})
+    assert "access-control-allow-origin" not in closed.get("/connectors", headers=origin).headers
+    assert opened.get("/connectors", headers=origin).headers["access-control-allow-origin"] == "http://ui:3000"
+    assert opened.get("/nope", headers=origin).headers["access-control-allow-origin"] == "http://ui:3000"
+    other = opened.get("/connectors", headers={"Origin": "http://evil"})
+    assert "access-control-allow-origin" not in other.headers
+
+
+def test_answers_carry_the_headers_that_are_asked_for(serve) -> None:
+    rules = 'add X-Frame-Options: DENY, "set Cache-Control: no-cache, no-store", addDate Expires: 0'
+    headers = serve({"response.http.headers.config": rules}).get("/nope").headers
+    assert (headers["x-frame-options"], headers["cache-control"]) == ("DENY", "no-cache, no-store")
+    assert headers["expires"].endswith("GMT")
+
+
+@pytest.mark.parametrize("rule", ["X-Frame-Options: DENY", "put A: b", "addDate Expires: soon"])
+def test_a_rule_that_is_none_is_said(rule: str) -> None:
+    with pytest.raises(Exception, match="response.http.headers.config"):
+        parse_rules(rule)
+
+
+def extend(app, worker) -> None:
+    @app.get("/extra")
+    async def extra() -> dict[str, str]:
+        return {"key.converter": worker["key.converter"]}
+
+
+def test_an_extension_adds_resources(serve) -> None:
+    client = serve({"rest.extension.classes": f"{__name__}:extend"})
+    assert client.get("/extra").json() == {"key.converter": "StringConverter"}
+    assert client.get("/connectors").status_code == 200
+
+
+@pytest.mark.parametrize("name", ["org.apache.Auth", "connect.nothing:here", "x"])
+def test_an_extension_that_is_not_there_is_said(serve, name: str) -> None:
+    with pytest.raises(Exception, match="rest.extension.classes"):
+        serve({"rest.extension.classes": name})

@@ -1,0 +1,75 @@
+"""Secrets are not shown, and what is read may be written back."""
+
+import pytest
+
+MASK = "[hidden]"
+CONFIG = {
+    "name": "orders",
+    "connector.class": "Known",
+    "pin": "4711",
+    "token.lifetime": "60",
+    "api.token": "t0ps3cret",
+    "connection.url": "postgresql://me:pa55word@host/db",
+    "other.password": "${file:/etc/orders:password}",
+    "topic": "orders",
+}
+SHOWN = {
+    **CONFIG,
+    "pin": MASK,
+    "api.token": MASK,
+    "connection.url": f"postgresql://me:{MASK}@host/db",
+}
+
+
+@pytest.fixture(autouse=True)
+def _stored(herder) -> None:
+    herder.configs["orders"] = dict(CONFIG)
+
+
+@pytest.mark.promise("P8")
+def test_passwords_are_hidden_wherever_a_configuration_is_read(client) -> None:
+    # Known declares pin as PASSWORD, and token.lifetime as a number; nobody knows of api.token.
+    assert client.get("/connectors/orders/config").json() == SHOWN
+    assert client.get("/connectors/orders").json()["config"] == SHOWN
+    assert client.get("/connectors/orders/tasks").json()[0]["config"] == SHOWN
+    assert client.get("/connectors?expand=info").json()["orders"]["info"]["config"] == SHOWN
+
+
+def test_a_plug_in_is_asked_once_for_what_it_declares(client, herder) -> None:
+    for _ in range(3):
+        client.get("/connectors/orders/config")
+    assert herder.asked == [("settings", "Known")]
+
+
+def test_what_is_read_may_be_written_back(client, herder) -> None:
+    assert client.put("/connectors/orders/config", json={**SHOWN, "topic": "others"}).status_code == 200
+    assert herder.configs["orders"] == {**CONFIG, "topic": "others"}
+    assert client.patch("/connectors/orders/config", json={"pin": MASK, "topic": None}).status_code == 200
+    assert herder.configs["orders"] == {key: value for key, value in CONFIG.items() if key != "topic"}
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [("others", {"name": "others"}), ("orders", {"new.password": MASK}), ("orders", {"connection.url": f"x:{MASK}@y"})],
+)
+def test_a_mask_that_stands_for_nothing_is_refused(client, herder, name: str, change: dict[str, str]) -> None:
+    answer = client.put(f"/connectors/{name}/config", json={**SHOWN, **change})
+    assert answer.status_code == 400
+    assert MASK in answer.json()["message"]
+    assert herder.configs == {"orders": CONFIG}
+
+
+def test_a_form_may_validate_what_it_read(client, herder) -> None:
+    assert client.put("/connector-plugins/Known/config/validate", json=SHOWN).status_code == 200
+    assert herder.validated == [CONFIG]
+
+
+def test_the_mask_of_a_transformation_is_found_by_its_alias(client, herder) -> None:
+    herder.configs["orders"] = {"transforms": "a, b", "transforms.b.type": "Known", "transforms.b.pin": "1234"}
+    assert client.get("/connectors/orders/config").json()["transforms.b.pin"] == MASK
+
+
+def test_without_masks_all_is_shown_as_in_kafka(serve) -> None:
+    client = serve({"rest.mask.secrets": "false"})
+    assert client.get("/connectors/orders/config").json() == CONFIG
+    assert client.put("/connectors/orders/config", json=SHOWN).json()["config"] == SHOWN

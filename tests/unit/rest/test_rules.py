@@ -1,0 +1,46 @@
+"""What is answered before a resource is asked. The rest of the rules is compared with Java's in tests/conformance."""
+
+import pytest
+
+
+@pytest.mark.parametrize("name", ["a/b", "a b+c", "ä", "%2F", "a//b", "?#"])
+def test_any_name_can_be_reached(client, herder, name: str) -> None:
+    made = client.post("/connectors", json={"name": name, "config": {"x": "1"}})
+    assert made.status_code == 201
+    location = made.headers["location"]
+    assert location.startswith("http://worker:8083/connectors/")
+    assert client.get(location).json()["name"] == name
+    assert client.get(f"{location}/status/").status_code == 200
+    assert client.delete(location).status_code == 204
+    assert herder.configs == {}
+
+
+def test_a_body_without_a_type_is_refused_where_one_is_taken(client) -> None:
+    assert client.put("/connectors/a/config", content=b"{}").status_code == 415
+    assert client.put("/connectors/a/pause", content=b"{}").status_code == 202
+    chunked = client.put("/connectors/a/config", headers={"Transfer-Encoding": "chunked"})
+    assert chunked.status_code == 415
+
+
+def test_a_type_that_is_none_is_said(client) -> None:
+    answer = client.get("/connectors", headers={"Content-Type": "bogus"})
+    assert (answer.status_code, answer.json()["message"]) == (400, "Content-Type: bogus is no media type.")
+
+
+def test_pages_are_for_browsers(client) -> None:
+    page = client.get("/docs", headers={"Accept": "text/html"})
+    assert page.status_code == 200
+    assert "PATCH" in page.text
+    assert "http" not in page.text.replace("Kafka Connect REST API", "")  # nothing from another host
+
+
+def test_every_operation_is_described(client) -> None:
+    found = client.get("/openapi.json").json()
+    operations = [(method, path) for path, methods in found["paths"].items() for method in methods]
+    assert len(operations) == 28  # and the two among workers
+    assert ("put", "/connectors/{connector}/fence") not in operations
+    known = found["components"]["schemas"]
+    for text in [str(found["paths"])]:
+        names = {part.split("'")[0] for part in text.split("#/components/schemas/")[1:]}
+        assert names <= known.keys()
+    assert "422" not in str(found["paths"])
