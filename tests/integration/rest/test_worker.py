@@ -1,0 +1,195 @@
+"""What a worker does over REST: connectors live, offsets move, a hanging plug-in costs nobody else anything."""
+
+import threading
+from pathlib import Path
+
+import pytest
+
+UNRULY = """
+import time
+
+from connect import SourceConnector, SourceTask, settings
+
+
+class QuietTask(SourceTask):
+    def start(self, config):
+        pass
+
+    def poll(self):
+        return None
+
+
+class Unruly(SourceConnector):
+    task = QuietTask
+    settings = settings.define(
+        settings.String("hang.in", default=""),
+        settings.Password("pin", default=None),
+    )
+
+    def validate(self, config):
+        if config.get("hang.in") == "validate":
+            time.sleep(3600)
+        if config.get("hang.in") == "crash":
+            import os
+            os._exit(7)
+        return super().validate(config)
+
+    def start(self, config):
+        super().start(config)
+        if config.get("hang.in") == "start":
+            time.sleep(3600)
+"""
+
+
+def source(folder: Path, topic: str) -> dict[str, str]:
+    return {"connector.class": "FileStreamSource", "file": str(folder / "in.txt"), "topic": topic}
+
+
+def sink(folder: Path, topic: str) -> dict[str, str]:
+    return {"connector.class": "FileStreamSink", "file": str(folder / "out.txt"), "topics": topic}
+
+
+def numbered(first: int, last: int) -> str:
+    return "".join(f"line {number}\n" for number in range(first, last + 1))
+
+
+def test_lines_flow_through_connectors_made_over_rest(workers, topic: str) -> None:
+    worker = workers.start()
+    folder = worker.folder
+    (folder / "in.txt").write_text(numbered(1, 1000))
+    assert worker.ask("PUT", "/connectors/in/config", source(folder, topic))[0] == 201
+    assert worker.ask("POST", "/connectors", {"name": f"{topic}-out", "config": sink(folder, topic)})[0] == 201
+    out = folder / "out.txt"
+    worker.until(lambda: out.exists() and out.read_text() == numbered(1, 1000))
+    assert worker.get("/connectors/in/topics") == {"in": {"topics": [topic]}}
+    assert worker.stop() == 0
+
+
+def test_a_sink_reads_again_what_its_offsets_say(workers, topic: str) -> None:
+    worker = workers.start()
+    folder, name = worker.folder, f"{topic}-out"
+    (folder / "in.txt").write_text(numbered(1, 10))
+    worker.ask("PUT", "/connectors/in/config", source(folder, topic))
+    worker.ask("PUT", f"/connectors/{name}/config", sink(folder, topic))
+    out = folder / "out.txt"
+    worker.until(lambda: out.exists() and out.read_text() == numbered(1, 10))
+    place = {"kafka_topic": topic, "kafka_partition": 0}
+    entry = {"partition": place, "offset": {"kafka_offset": 10}}
+    worker.until(lambda: worker.get(f"/connectors/{name}/offsets") == {"offsets": [entry]})
+    assert worker.ask("PATCH", f"/connectors/{name}/offsets", {"offsets": [entry]})[0] == 400
+    assert worker.ask("PUT", f"/connectors/{name}/stop")[0] == 204
+    earlier = {"offsets": [{"partition": place, "offset": {"kafka_offset": 7}}]}
+    said = {"message": "The offsets for this connector have been altered successfully"}
+    assert worker.ask("PATCH", f"/connectors/{name}/offsets", earlier) == (200, said)
+    assert worker.ask("PUT", f"/connectors/{name}/resume")[0] == 202
+    worker.until(lambda: out.read_text() == numbered(1, 10) + numbered(8, 10))
+    worker.ask("PUT", f"/connectors/{name}/stop")
+    assert worker.ask("DELETE", f"/connectors/{name}/offsets")[0] == 200
+    assert worker.get(f"/connectors/{name}/offsets") == {"offsets": []}
+    worker.ask("PUT", f"/connectors/{name}/resume")
+    worker.until(lambda: out.read_text() == numbered(1, 10) + numbered(8, 10) + numbered(1, 10))
+
+
+def test_a_source_reads_again_what_its_offsets_say(workers, topic: str) -> None:
+    worker = workers.start()
+    (worker.folder / "in.txt").write_text(numbered(1, 10))
+    worker.ask("PUT", "/connectors/in/config", source(worker.folder, topic))
+    worker.until(lambda: bool(worker.get("/connectors/in/offsets")["offsets"]))
+    worker.ask("PUT", "/connectors/in/stop")
+    assert worker.ask("DELETE", "/connectors/in/offsets")[0] == 200
+    assert worker.get("/connectors/in/offsets") == {"offsets": []}
+    worker.ask("PUT", "/connectors/in/resume")
+    worker.until(lambda: bool(worker.get("/connectors/in/offsets")["offsets"]))
+
+
+@pytest.mark.promise("P6")
+@pytest.mark.parametrize("where", ["validate", "start"])
+def test_a_plug_in_that_hangs_keeps_no_other_request_waiting(workers, topic: str, where: str) -> None:
+    plugins = workers.folder / "plugins"
+    plugins.mkdir()
+    (plugins / "unruly.py").write_text(UNRULY)
+    worker = workers.start(plugin__path=str(plugins))
+    (worker.folder / "in.txt").write_text(numbered(1, 10))
+    hanging = {"connector.class": "unruly.Unruly", "hang.in": where}
+    for number in range(20):
+        path = f"/connectors/hanging-{number % 3}/config"
+        threading.Thread(target=_ignoring_its_end, args=(worker, path, hanging), daemon=True).start()
+    assert worker.ask("PUT", "/connectors/in/config", source(worker.folder, topic))[0] == 201
+    worker.until_state("in", "RUNNING")
+    assert worker.ask("PUT", "/connectors/in/pause")[0] == 202
+    worker.until_state("in", "PAUSED")
+    assert "in" in worker.get("/connectors?expand=status")
+
+
+def _ignoring_its_end(worker, path: str, config: dict[str, str]) -> None:
+    try:
+        worker.ask("PUT", path, config)
+    except OSError:
+        pass
+
+
+@pytest.mark.promise("P6")
+def test_a_plug_in_that_crashes_in_validate_is_an_error_of_its_class(workers) -> None:
+    plugins = workers.folder / "plugins"
+    plugins.mkdir()
+    (plugins / "unruly.py").write_text(UNRULY)
+    worker = workers.start(plugin__path=str(plugins))
+    config = {"name": "x", "connector.class": "unruly.Unruly", "hang.in": "crash"}
+    status, found = worker.ask("PUT", "/connector-plugins/unruly.Unruly/config/validate", config)
+    assert (status, found["error_count"]) == (200, 1)
+    (at_fault,) = [entry["value"] for entry in found["configs"] if entry["value"]["errors"]]
+    assert at_fault["name"] == "connector.class"
+    config["hang.in"] = "never"
+    status, found = worker.ask("PUT", "/connector-plugins/unruly.Unruly/config/validate", config)
+    assert (status, found["error_count"]) == (200, 0)
+
+
+@pytest.mark.promise("P8")
+def test_a_password_is_in_no_answer_and_reaches_the_connector(workers) -> None:
+    plugins = workers.folder / "plugins"
+    plugins.mkdir()
+    (plugins / "unruly.py").write_text(UNRULY)
+    worker = workers.start(plugin__path=str(plugins))
+    config = {"connector.class": "unruly.Unruly", "pin": "s3cr3t-pin", "some.api.key": "s3cr3t-key"}
+    assert worker.ask("PUT", "/connectors/x/config", config)[0] == 201
+    worker.until_state("x", "RUNNING")
+    paths = ("/connectors/x", "/connectors/x/config", "/connectors/x/tasks", "/connectors?expand=info")
+    assert all("s3cr3t" not in str(worker.get(path)) for path in paths)
+    shown = worker.get("/connectors/x/config")
+    status, changed = worker.ask("PUT", "/connectors/x/config", {**shown, "hang.in": "nowhere"})
+    assert status == 200
+    assert changed["config"] == {**shown, "hang.in": "nowhere"}
+    assert worker.stop() == 0
+    assert "s3cr3t" not in worker.log
+
+
+def test_a_value_of_a_provider_stays_a_variable(workers, topic: str) -> None:
+    secrets = workers.folder / "secrets.properties"
+    secrets.write_text("name=hidden-name.txt\n")
+    provider = "org.apache.kafka.common.config.provider.FileConfigProvider"
+    worker = workers.start(config__providers="file", config__providers__file__class=provider)
+    variable = f"${{file:{secrets}:name}}"
+    worker.ask("PUT", "/connectors/in/config", {**source(worker.folder, topic), "file": variable})
+    worker.until_state("in", "RUNNING")
+    assert worker.get("/connectors/in/config")["file"] == variable
+    assert worker.get("/connectors/in/tasks")[0]["config"]["file"] == variable
+
+
+def test_the_policy_of_the_worker_refuses_an_override(workers, topic: str) -> None:
+    worker = workers.start(connector__client__config__override__policy="None")
+    config = {**source(worker.folder, topic), "producer.override.linger.ms": "7"}
+    status, body = worker.ask("PUT", "/connectors/in/config", config)
+    assert status == 400
+    assert "producer.override.linger.ms" in body["message"]
+
+
+def test_a_failed_task_shows_its_trace_and_restarts(workers, topic: str) -> None:
+    worker = workers.start()
+    config = {**sink(worker.folder, topic), "file": str(worker.folder)}
+    worker.ask("PUT", f"/connectors/{topic}/config", config)
+    path = f"/connectors/{topic}/status"
+    worker.until(lambda: [task["state"] for task in worker.get(path)["tasks"]] == ["FAILED"])
+    assert str(worker.folder) in worker.get(path)["tasks"][0]["trace"]
+    status, planned = worker.ask("POST", f"/connectors/{topic}/restart?includeTasks=true&onlyFailed=true")
+    assert (status, planned["connector"]["state"], planned["tasks"][0]["state"]) == (202, "RUNNING", "RESTARTING")
+    worker.until(lambda: [task["state"] for task in worker.get(path)["tasks"]] == ["FAILED"])
