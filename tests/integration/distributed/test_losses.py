@@ -13,7 +13,7 @@ import pytest
 from .pool import SESSION_S, Pool, PoolWorker, steady
 
 if TYPE_CHECKING:
-    from ..conftest import StrictBroker
+    from tests.integration.conftest import StrictBroker
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 

@@ -34,6 +34,12 @@ def change(pool: Pool, worker: PoolWorker, method: str, name: str, offsets: Any 
     pool.until(changed, f"{method} of the offsets")
 
 
+def position(worker: PoolWorker, path: str) -> int | None:
+    """How far a file source has read."""
+    entries = (worker.get(path) or {"offsets": []})["offsets"]
+    return entries[0]["offset"]["position"] if len(entries) == 1 else None
+
+
 def test_a_source(two: Pool, follower: PoolWorker, name: str, tmp_path: Path, read: Any) -> None:
     file = tmp_path / "in.txt"
     file.write_text("".join(f"{line}\n" for line in LINES))
@@ -41,14 +47,13 @@ def test_a_source(two: Pool, follower: PoolWorker, name: str, tmp_path: Path, re
     follower.create(name, config)
     path = f"/connectors/{name}/offsets"
     partition = {"filename": str(file)}
-    end = [{"partition": partition, "offset": {"position": file.stat().st_size}}]
-    two.until(lambda: all(worker.get(path) == {"offsets": end} for worker in two.workers), "all is read")
-    refused = follower.ask("PATCH", path, {"offsets": end})
+    two.until(lambda: all(position(worker, path) == file.stat().st_size for worker in two.workers), "all is read")
+    after_seven = len("line 0\n") * 7
+    there = [{"partition": partition, "offset": {"position": after_seven}}]
+    refused = follower.ask("PATCH", path, {"offsets": there})
     assert refused.status == 400
     assert "STOPPED" in refused.body["message"]
     stop(two, follower, name)
-    position = len("line 0\n") * 7
-    there = [{"partition": partition, "offset": {"position": position}}]
     change(two, follower, "PATCH", name, there)
     two.until(lambda: all(worker.get(path) == {"offsets": there} for worker in two.workers), "all see the change")
     follower.do("PUT", f"/connectors/{name}/resume")

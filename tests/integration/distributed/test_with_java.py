@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ..group.java_worker import JavaWorker, java_worker
+from tests.integration.group.java_worker import JavaWorker, java_worker
+
 from .pool import Pool, Rest
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
