@@ -104,7 +104,6 @@ def test_what_others_wrote_amiss_is_passed_over(join: Join, broker: Broker, topi
     good = key("c", {"f": "x"})
     for name in (b"", b"{", b"[]", b'["c"]', b'["c",1]', b'[["c"],{}]', b'["c",{},1]', b"\xff", b"1", b"[" * 100_000):
         producer.produce(topic, b"{}", name)
-    producer.produce(topic, b"{}", None)
     producer.produce(topic, b'{"at":1}', good)
     for value in (b"1", b"[]", b"", b"\xff"):
         producer.produce(topic, value, good)

@@ -181,8 +181,7 @@ def test_what_others_wrote_amiss_is_passed_over(
 ) -> None:
     producer = Producer({"bootstrap.servers": broker.bootstrap_servers, "partitioner": "murmur2_random"})
     good = {"state": "RUNNING", "trace": None, "worker_id": A, "generation": 1}
-    amiss: list[tuple[bytes | None, bytes]] = [
-        (None, b"{}"),
+    amiss = [
         (b"\xff", b"{}"),
         (b"status-task-x", json.dumps(good).encode()),
         (b"status-connector-x", b"[]"),
@@ -206,5 +205,5 @@ def test_what_others_wrote_amiss_is_passed_over(
         store = join()
     assert store.connectors() == ["c-1"]
     assert store.connector("c-1") == connector(State.RUNNING, generation=1)
-    assert len([record for record in caplog.records if "passed over" in record.getMessage()]) == len(amiss) - 1
+    assert len([record for record in caplog.records if "passed over" in record.getMessage()]) == len(amiss)
     assert not [record for record in caplog.records if record.exc_info]
