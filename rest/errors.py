@@ -10,8 +10,9 @@ from fastapi import FastAPI, Request, Response
 from starlette.exceptions import HTTPException
 
 from connect.errors import ConnectError
-from connect.herder.herder import HerderError
+from connect.herder.herder import ElsewhereError, HerderError
 from connect.telemetry.redaction import redactor
+from rest.forwarding import ELSEWHERE
 from rest.models import Error
 
 log = logging.getLogger("connect.rest")
@@ -45,7 +46,9 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(Exception, _unforeseen)
 
 
-async def _answer(_: Request, error: Exception) -> Response:
+async def _answer(request: Request, error: Exception) -> Response:
+    if isinstance(error, ElsewhereError) and ELSEWHERE in request.scope:
+        request.scope[ELSEWHERE].append(error.url)
     status = error.status if isinstance(error, ApiError | HerderError) else 500
     return error_answer(status, str(error))
 

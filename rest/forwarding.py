@@ -19,6 +19,9 @@ log = logging.getLogger("connect.rest")
 
 #: Where an error handler leaves the address of the worker to ask: a list in the scope.
 ELSEWHERE: Final = "connect.elsewhere"
+#: Where a resource leaves the body to send on, if it is another one than it got: a list in the scope. What stands
+#: behind a mask is put in by the worker that showed it; the leader may be one of Java, which knows of no masks.
+RESOLVED: Final = "connect.resolved"
 
 _TIMEOUT_S = 90.0
 _HOP_BY_HOP = {b"connection", b"content-length", b"date", b"keep-alive", b"server", b"transfer-encoding"}
@@ -36,6 +39,7 @@ class Forwarding:
             return
         body = await _read(receive)
         elsewhere: list[str] = []
+        resolved: list[bytes] = []
         answer: list[Message] = []
 
         async def replay() -> Message:
@@ -45,11 +49,11 @@ class Forwarding:
             answer.append(message)
 
         try:
-            await self._app({**scope, ELSEWHERE: elsewhere}, replay, keep)
+            await self._app({**scope, ELSEWHERE: elsewhere, RESOLVED: resolved}, replay, keep)
             if elsewhere and elsewhere[0]:
                 url = _next_hop(scope, elsewhere[0])
                 if url is not None:
-                    answer = await _ask(scope, url, body)
+                    answer = await _ask(scope, url, resolved[-1] if resolved else body)
         finally:  # an app answers with what went wrong, and then raises it
             for message in answer:
                 await send(message)

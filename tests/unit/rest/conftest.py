@@ -62,9 +62,12 @@ def serve(herder: FakeHerder) -> Iterator[Serve]:
     """An app with these keys in the worker's configuration, and a client for it."""
     with asyncio.Runner() as runner:
 
-        def make(settings: Mapping[str, str] | None = None, **options: Any) -> Client:
+        def make(
+            settings: Mapping[str, str] | None = None, around: Callable[[Any], Any] = lambda app: app, **options: Any
+        ) -> Client:
             raw = {**LEAST, **(settings or {})}
-            return Client(create_app(herder, Plugins.discover(), STANDALONE.parse(raw), raw, **options), runner)
+            app = create_app(herder, Plugins.discover(), STANDALONE.parse(raw), raw, **options)
+            return Client(around(app), runner)
 
         yield make
 
