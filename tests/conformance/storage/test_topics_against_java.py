@@ -1,4 +1,7 @@
-"""A worker's topics, written by Java and read by ours, and the other way round."""
+"""A worker's topics, written by Java and read by ours, and the other way round.
+
+Levels of loggers are only read by Java here: its set of jars has none of the log libraries whose levels it can change.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,6 @@ from connect.storage.config_state import (
     ConnectorChanged,
     ConnectorRemoved,
     Event,
-    LoggerChanged,
     RestartAsked,
     RestartRequest,
     SessionKey,
@@ -138,7 +140,6 @@ def test_what_a_java_worker_writes_is_read(
     java.until(lambda: java.states("a-1") == ("STOPPED", []))
     java.must("DELETE", "/connectors/a-1/offsets")
     java.must("DELETE", "/connectors/gone-0")
-    java.must("PUT", "/admin/loggers/org.x?scope=cluster", {"level": "DEBUG"})
     java.must("POST", "/connectors/a/restart?includeTasks=true&onlyFailed=true")
     for name in ("a", "a-1"):
         java.until(lambda name=name: agrees(name))
@@ -153,7 +154,6 @@ def test_what_a_java_worker_writes_is_read(
         TargetChanged("a"),
         TargetChanged("a-1"),
         ConnectorRemoved("gone-0"),
-        LoggerChanged("org.x", "DEBUG"),
         RestartAsked(RestartRequest("a", include_tasks=True, only_failed=True)),
     ):
         java.until(lambda event=event: event in stores.events)
@@ -183,7 +183,6 @@ def _rewrites_alike(cluster: str, stores: Ours, ours: Callable[..., Ours]) -> No
     assert state.session_key is not None
     copy.config.put_session_key(state.session_key)
     copy.config.put_restart(RestartRequest("a", include_tasks=True, only_failed=True))
-    copy.config.put_logger_level("org.x", "DEBUG")
     copy.close()
     for kind in ("config", "offset", "status"):
         theirs = {record.key: record for record in stores.records(kind) if record.value is not None}
@@ -195,7 +194,7 @@ def _rewrites_alike(cluster: str, stores: Ours, ours: Callable[..., Ours]) -> No
             if record.value is not None:
                 assert _ordered(record.value) == _ordered(theirs[key].value or b""), key
                 compared += 1
-        assert compared >= {"config": 7, "offset": 1, "status": 3}[kind]
+        assert compared >= {"config": 6, "offset": 1, "status": 3}[kind]
 
 
 def _ordered(value: bytes) -> object:
