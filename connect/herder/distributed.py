@@ -45,7 +45,14 @@ from connect.herder.plugin_settings import plugin_settings
 from connect.herder.restarts import plan_restart
 from connect.herder.stages import Stages
 from connect.herder.turns import Turns
-from connect.herder.views import as_written, connector_info, connector_plugin, connector_state, tasks_max
+from connect.herder.views import (
+    as_written,
+    connector_info,
+    connector_plugin,
+    connector_state,
+    plugin_version,
+    tasks_max,
+)
 from connect.herder.worker import Worker, secrets_of
 from connect.kafka.cluster import cluster_id
 from connect.settings.definition import Config
@@ -135,6 +142,8 @@ class DistributedHerder:
         self._leading = ThreadPoolExecutor(1, thread_name_prefix="leader")
         # Held from looking whether a task is ours to its start, so that none begins after it was given up.
         self._starting = threading.Lock()
+        #: What this worker last said of its connectors (task None) and tasks.
+        self._said: dict[tuple[str, int | None], ConnectorStatus | TaskStatus] = {}
         self._stages = Stages()
         self._cluster_id: str | None = None
         self._started = False
@@ -144,6 +153,7 @@ class DistributedHerder:
         """Read the topics, then join the group. Call it from the main thread. Raises ConnectError."""
         self.worker.start()
         self._statuses.start()
+        self._statuses.listen(self._keep_last_word)
         self._config.start()
         self._member.join()
         self._started = True
@@ -274,8 +284,16 @@ class DistributedHerder:
         if name not in self._member.owned.connectors:
             raise self._elsewhere(self._owner_url(name, None))
         answer: Future[ConnectorState] = Future()
-        work = self._follow_up(name, f"restarting connector {name}", lambda: self._run_connector(name))
-        work.add_done_callback(lambda _: answer.set_result(self.status(name)))
+
+        def answered(_: Future[None]) -> None:
+            try:
+                answer.set_result(self.status(name))
+            except HerderError as error:
+                answer.set_exception(error)
+
+        self._follow_up(name, f"restarting connector {name}", lambda: self._run_connector(name)).add_done_callback(
+            answered
+        )
         return answer
 
     # Offsets.
@@ -421,6 +439,25 @@ class DistributedHerder:
         for stopped in stopping:
             with contextlib.suppress(Exception):
                 stopped.result(max(0.0, deadline - time.monotonic()))
+        for key in [*((name, None) for name in work.connectors), *work.tasks]:
+            self._said.pop(key, None)
+
+    def _keep_last_word(self, status: ConnectorStatus | TaskStatus) -> None:
+        """Say again how something of ours is, when a worker says later than we that it has stopped it.
+
+        It was frozen or cut off, and does not know yet who has its work.
+        """
+        task = status.task if isinstance(status, TaskStatus) else None
+        key = (status.connector, task)
+        if status.worker_id == self.worker.id:
+            self._said[key] = status
+            return
+        ours = Work.of([status.connector]) if task is None else Work.of(tasks=[(status.connector, task)])
+        mine = self._said.get(key)
+        if mine is None or mine.state is State.UNASSIGNED or not ours & self._member.owned:
+            return
+        if self._member.membership.live() and not self._closing:
+            self._asks.submit(self._statuses.put, mine)
 
     def _forget_deleted(self) -> None:
         """Forget the states of what is not configured any more: its worker may have died before it could."""
@@ -642,7 +679,8 @@ class DistributedHerder:
         status: ConnectorStatus | TaskStatus | None = self._statuses.connector(name)
         if number is not None:
             status = next((task for task in self._statuses.tasks(name) if task.task == number), None)
-        return None if status is None else f"http://{status.worker_id}/"
+        scheme = self._member.role.leader_url.partition(":")[0] or "http"  # a pool speaks one
+        return None if status is None else f"{scheme}://{status.worker_id}/"
 
     def _stopped_workers(self) -> set[str]:
         """The URLs of workers of which every state is UNASSIGNED: they stopped in good order."""
@@ -674,7 +712,8 @@ class DistributedHerder:
 
     def _put_state(self, name: str, state: State, trace: str | None = None) -> None:
         started = self.worker.connectors.get(name)
-        version = started.version if started is not None else None
+        written = self._config.state.connectors.get(name, {})
+        version = started.version if started is not None else plugin_version(self.worker.plugins, written)
         generation = max(0, self._member.role.generation)
         status = ConnectorStatus(name, state, self.worker.id, trace, generation, version)
         (self._statuses.put_safe if state is State.UNASSIGNED else self._statuses.put)(status)

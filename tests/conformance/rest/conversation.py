@@ -212,6 +212,7 @@ OFFSETS: list[Step] = [
     Ask("stop", "PUT", "/connectors/src/stop"),
     *state("src", "STOPPED"),
     Wait("/connectors/src/tasks", (), []),
+    Wait("/connectors/src/status", ("tasks",), []),
     get("status of a stopped one", "/connectors/src/status"),
     get("info of a stopped one", "/connectors/src"),
     get("offsets of a stopped one", "/connectors/src/offsets"),
@@ -246,6 +247,7 @@ SINKS: list[Step] = [
     Ask("stop a sink", "PUT", "/connectors/sink/stop"),
     *state("sink", "STOPPED"),
     Wait("/connectors/sink/tasks", (), []),
+    Wait("/connectors/sink/status", ("tasks",), []),
     *(
         Ask(f"alter a sink: {name}", "PATCH", "/connectors/sink/offsets", sink_offset(offset, partition))
         for name, offset, partition in (

@@ -16,7 +16,7 @@ from .talk import Answer, differences
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 
-@pytest.mark.parametrize("mode", ["standalone"])
+@pytest.mark.parametrize("mode", ["standalone", "distributed"])
 def test_answers_are_those_of_java_but_for_what_is_listed(
     mode: str, broker: Broker, tmp_path: Path, cannot_have: Callable[[str, object], NoReturn]
 ) -> None:
