@@ -62,7 +62,6 @@ def run_pool_worker(path: str) -> int:
     rest = BackgroundRest(addresses, raw, lambda parts: _app(herder, raw, parts))
     stop = StopSignals()
     try:
-        herder.worker.offsets.start()  # type: ignore[attr-defined]  # it is the topic's store
         herder.start()
         herder.worker.statuses.listen(partial(_log_ours, herder.worker.id))
         rest.start_after([])

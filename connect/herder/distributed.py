@@ -57,7 +57,7 @@ from connect.herder.worker import Worker, secrets_of
 from connect.kafka.cluster import cluster_id
 from connect.settings.definition import Config
 from connect.settings.resolver import Resolver
-from connect.storage import ConnectorStatus, OffsetStore, State, TaskStatus
+from connect.storage import ConnectorStatus, State, TaskStatus
 from connect.storage.config_log import ConfigLog
 from connect.storage.config_state import (
     ConfigState,
@@ -72,6 +72,7 @@ from connect.storage.config_state import (
     TargetChanged,
     TasksCommitted,
 )
+from connect.storage.topic_offsets import TopicOffsetStore
 from connect.storage.topic_status import TopicStatusStore
 from connect.telemetry.levels import levels
 from connect.worker.hosts import ConnectorCallError
@@ -104,13 +105,14 @@ class DistributedHerder:
         raw: Mapping[str, str],
         config: Config,
         resolver: Resolver,
-        offsets: OffsetStore,
+        offsets: TopicOffsetStore,
         statuses: TopicStatusStore,
         make_config_log: Callable[[Callable[[Event], None]], ConfigLog],
         url: str,
         gone: Callable[[ConnectError], None],
     ) -> None:
         self._config = make_config_log(self._heard)
+        self._offsets = offsets
         self._statuses = statuses
         delay = config["scheduled.rebalance.max.delay.ms"] if "scheduled.rebalance.max.delay.ms" in raw else None
         self._member = GroupMember(
@@ -152,6 +154,7 @@ class DistributedHerder:
     def start(self) -> None:
         """Read the topics, then join the group. Call it from the main thread. Raises ConnectError."""
         self.worker.start()
+        self._offsets.start()
         self._statuses.start()
         self._statuses.listen(self._keep_last_word)
         self._config.start()

@@ -31,7 +31,7 @@ class StrictBroker:
 
     def start(self) -> None:
         """Start it; on the port that it had."""
-        self.running = ensure_running(self.data, settings=STRICT, port=None if self._began else 0)
+        self.running = ensure_running(self.data, settings=STRICT, port=None if hasattr(self, "running") else 0)
 
     def stop(self) -> None:
         """Stop it as it should be."""
@@ -42,10 +42,6 @@ class StrictBroker:
         process = psutil.Process(self.running.pid)
         process.kill()
         psutil.wait_procs([process], timeout=30)
-
-    @property
-    def _began(self) -> bool:
-        return (self.data / "broker.pid").exists()
 
 
 @pytest.fixture(scope="session")

@@ -93,7 +93,7 @@ def test_whoever_is_asked_the_owner_restarts(two: Pool, connector: str) -> None:
             assert worker.ask("POST", f"/connectors/{connector}/tasks/{task}/restart").status == 204
             two.until(lambda: all(worker.runs(connector, 2) for worker in two.workers), "it runs again")
             after = two.until(lambda: _differs(two, f"{connector}-{task}", before), "it was started")  # noqa: B023
-            assert {id for id in after if after[id] != before[id]} == {owners[task]}
+            assert {worker for worker in after if after[worker] != before[worker]} == {owners[task]}
         assert worker.ask("POST", f"/connectors/{connector}/restart").status == 204
         two.until(lambda: all(worker.runs(connector, 2) for worker in two.workers), "it runs again")
 
