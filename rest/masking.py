@@ -30,6 +30,13 @@ class _Declared(NamedTuple):
     secret: frozenset[str]
 
 
+class _Shown(NamedTuple):
+    config: dict[str, str]
+    shown: dict[str, str]
+    hidden: int
+
+
+_REMEMBERED = 10_000
 _NOTHING = _Declared(frozenset(), frozenset())
 
 
@@ -44,17 +51,27 @@ class Masks:
     def __init__(self, herder: Herder, *, enabled: bool) -> None:
         self._herder = herder
         self._enabled = enabled
+        self._shown: dict[tuple[str, bool], _Shown] = {}
         self._declared: dict[tuple[str, str | None], asyncio.Future[_Declared]] = {}
 
     async def shown(self, config: Mapping[str, str]) -> dict[str, str]:
         """A configuration, of a connector or a task, as it may be read."""
         if not self._enabled:
             return dict(config)
+        # A list of a thousand connectors is asked for again and again, and seldom has another configuration in it.
+        place = config.get("name", ""), "task.class" in config
+        before = self._shown.get(place)
+        if before is not None and before.hidden == redactor.known and before.config == config:
+            return dict(before.shown)
         known, secret = await self._keys(config)
-        return {
+        shown = {
             key: _shown(value, secret=key in secret or (key not in known and _LOOKS_SECRET.search(key) is not None))
             for key, value in config.items()
         }
+        if len(self._shown) >= _REMEMBERED:
+            self._shown.clear()
+        self._shown[place] = _Shown(dict(config), shown, redactor.known)
+        return dict(shown)
 
     async def written(
         self, name: str, config: Mapping[str, str | None], *, refuse: bool = True

@@ -57,6 +57,11 @@ class Redactor:
             longest_first = sorted(self._known, key=len, reverse=True)
             self._pattern = re.compile("|".join(map(re.escape, longest_first)))
 
+    @property
+    def known(self) -> int:
+        """How many texts it hides. What was redacted with fewer may have to be redacted again."""
+        return len(self._known)
+
     def redact(self, text: str) -> str:
         """The text with every secret replaced by `[hidden]`."""
         if self._pattern is not None:

@@ -73,3 +73,21 @@ def test_without_masks_all_is_shown_as_in_kafka(serve) -> None:
     client = serve({"rest.mask.secrets": "false"})
     assert client.get("/connectors/orders/config").json() == CONFIG
     assert client.put("/connectors/orders/config", json=SHOWN).json()["config"] == SHOWN
+
+
+@pytest.mark.promise("P8")
+def test_what_turns_out_to_be_a_secret_is_hidden_from_then_on(client) -> None:
+    from connect.telemetry.redaction import redactor
+
+    shown = client.get("/connectors/orders/config").json()
+    redactor.remember(["orders"])
+    try:
+        assert client.get("/connectors/orders/config").json() == {**shown, "name": MASK, "topic": MASK}
+    finally:
+        redactor.__init__()
+
+
+def test_a_changed_configuration_is_shown_changed(client, herder) -> None:
+    client.get("/connectors/orders/config")
+    herder.configs["orders"]["topic"] = "others"
+    assert client.get("/connectors/orders/config").json() == {**SHOWN, "topic": "others"}
