@@ -206,6 +206,8 @@ _GROUPS: Final = re.compile(r"[\0- ]*([A-Za-z0-9+/]{2}(?:[A-Za-z0-9+/]{2}|[A-Za-
 
 def _base64(text: str) -> bytes:
     try:
+        if len(text) % 4 or text.endswith("==="):  # padding behind what is complete: Python's strict mode takes it
+            raise ValueError
         return binascii.a2b_base64(text, strict_mode=True)
     except ValueError:
         groups = _GROUPS.findall(text)

@@ -166,6 +166,8 @@ SCHEMAS_AND_PAYLOADS = [
     ('{"type":"bytes"}', '"AQJ="'),
     ('{"type":"bytes"}', '" AQI= \\n AQI= "'),
     ('{"type":"bytes"}', '"AQ==AQI="'),
+    ('{"type":"bytes"}', '"AAEC="'),
+    ('{"type":"bytes"}', '"AAEC===="'),
     ('{"type":"bytes"}', '"AQI\\n="'),
     ('{"type":"bytes"}', '"é"'),
     ('{"type":"array","items":{"type":"int32"}}', '{"a":1}'),
