@@ -194,8 +194,7 @@ def test_a_record_that_is_too_large_is_an_error_and_the_next_is_taken(make_log: 
                 log.send([(b"a", b"small"), (b"a", random.Random(size).randbytes(size)), (b"a", b"small")])
             if not log.claimed:
                 log.claim()
-        log.send([(b"b", b"good")])
-        log.read_to_end(30)
+        log.read_to(log.send([(b"b", b"good")]), 30)
         assert log.values[-1] == b"good"
         if transactional_id:
             assert log.values[-2:] == [b"good", b"good"]  # of the refused, not even the small ones
@@ -235,9 +234,9 @@ def test_who_claims_fences_who_claimed_before(make_log: Make, topic: str) -> Non
     leader.claim()  # it leads once more, without having been fenced
     leader.send([(b"k", b"3")])
     former.claim()
-    former.send([(b"k", b"4")])
+    end = former.send([(b"k", b"4")])
     for log in (former, leader):
-        log.read_to_end(30)
+        log.read_to(end, 30)
         assert log.values == [b"1", b"2", b"3", b"4"]
 
 
@@ -276,9 +275,9 @@ def test_a_log_goes_on_after_its_broker_was_killed(
     later.result(60)
     if not leader.claimed:
         leader.claim()
-    leader.send([(b"k", b"after")], 60)
+    end = leader.send([(b"k", b"after")], 60)
     for log in (plain, leader):
-        log.read_to_end(60)
+        log.read_to(end, 60)
         assert log.values == [b"before", b"while it was away", b"after"]
 
 
