@@ -421,9 +421,10 @@ class DistributedHerder:
     # Work of this worker, one piece after another for each connector.
 
     def _start_work(self, work: Work) -> None:
-        if self._member.role.leader:
-            self._leading.submit(self._keep_session_key)
-            self._leading.submit(self._forget_deleted)
+        with contextlib.suppress(RuntimeError):  # it is shut down: we are about to leave the group
+            if self._member.role.leader:
+                self._leading.submit(self._keep_session_key)
+                self._leading.submit(self._forget_deleted)
         for name in sorted(work.connectors):
             self._follow_up(name, f"starting connector {name}", partial(self._run_connector, name))
         for name, number in sorted(work.tasks):
@@ -459,8 +460,9 @@ class DistributedHerder:
         mine = self._said.get(key)
         if mine is None or mine.state is State.UNASSIGNED or not ours & self._member.owned:
             return
-        if self._member.membership.live() and not self._closing:
-            self._asks.submit(self._statuses.put, mine)
+        with contextlib.suppress(RuntimeError):  # it is shut down
+            if self._member.membership.live():
+                self._asks.submit(self._statuses.put, mine)
 
     def _forget_deleted(self) -> None:
         """Forget the states of what is not configured any more: its worker may have died before it could."""
