@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import signal
 import time
 from collections.abc import Callable
@@ -48,10 +49,10 @@ def arrived(out: Path, lines: Lines) -> bool:
     return out.exists() and {int(text) for text in out.read_text().split("\n")[:-1]} >= set(range(lines.count))
 
 
-def repeated(out: Path) -> int:
-    """How many lines are there more than once."""
+def steps_back(out: Path) -> int:
+    """How often the lines begin again further up. Whoever takes over may repeat what was not noted as done: once."""
     numbers = [int(text) for text in out.read_text().split()]
-    return len(numbers) - len(set(numbers))
+    return sum(after <= before for before, after in itertools.pairwise(numbers))
 
 
 def owner(pool: Pool, name: str) -> PoolWorker:
@@ -123,6 +124,7 @@ def test_a_worker_is_frozen_for_longer_than_its_session(pool: Pool, tmp_path: Pa
     """Its tasks run on without it, but only as long as they certainly are its own."""
     pool.start(2)
     lines, out = through(pool, tmp_path, pool.up[0])
+    pool.until(lambda: pool.shared(2, 2), "both share it")
     frozen = owner(pool, name)
     other = next(worker for worker in pool.workers if worker is not frozen)
     frozen.signal(signal.SIGSTOP)
@@ -134,8 +136,7 @@ def test_a_worker_is_frozen_for_longer_than_its_session(pool: Pool, tmp_path: Pa
     pool.until(lambda: pool.shared(2, 2), "both share it")
     lines.grow()
     pool.until(lambda: arrived(out, lines), "no line is lost")
-    # What was under way when the lease ended may be repeated, no more.
-    assert repeated(out) <= 100
+    assert steps_back(out) <= 1, "two tasks wrote at the same time"
 
 
 def test_the_broker_is_restarted(
@@ -143,7 +144,8 @@ def test_the_broker_is_restarted(
 ) -> None:
     pool = pool_at(strict_broker.bootstrap_servers)
     new_topic(on=strict_broker, name=f"{pool.name}-lines")
-    pool.start(2)
+    # A sink task that is killed meanwhile leaves a member that nobody can remove.
+    pool.start(2, consumer_session_timeout_ms="6000", consumer_heartbeat_interval_ms="500")
     lines, out = through(pool, tmp_path, pool.up[0])
     pool.until(lambda: pool.shared(2, 2), "both share it")
     for end in (strict_broker.stop, strict_broker.kill):
