@@ -1,0 +1,77 @@
+"""What a member owns, from what the group tells it."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from connect.group import Assignment, Delays, Work
+from connect.group.wire import EAGER, NO_ERROR, decode_metadata, encode_assignment
+from connect.herder.group_member import GroupMember
+
+A, B = Work.of(["a"], [("a", 0)]), Work.of(["b"], [("b", 0)])
+
+
+class Worker:
+    """Notes what is stopped and started, and what was owned at that moment."""
+
+    def __init__(self) -> None:
+        self.stopped: list[tuple[Work, Work]] = []
+        self.started: list[tuple[Work, Work]] = []
+        config: Any = SimpleNamespace(state=SimpleNamespace(offset=3))
+        self.member = GroupMember(
+            {"group.id": "g", "bootstrap.servers": "127.0.0.1:9"},
+            "sessioned",
+            "http://w:1/",
+            config,
+            Delays(),
+            1.0,
+            lambda work: self.stopped.append((work, self.member.owned)),
+            lambda work: self.started.append((work, self.member.owned)),
+            list,
+            lambda _: None,
+        )
+
+    def joined(self, protocol: str, new: Work, revoked: Work | None = None) -> None:
+        assignment = Assignment(NO_ERROR, "leader", "http://l:1/", 3, new, revoked or Work())
+        self.member.joined(1, "me", protocol, encode_assignment(assignment, protocol))
+
+
+@pytest.fixture
+def worker() -> Worker:
+    return Worker()
+
+
+def test_what_is_given_back_is_no_more_owned_when_it_is_stopped(worker: Worker) -> None:
+    worker.joined("sessioned", A | B)
+    worker.joined("sessioned", Work(), A)
+    assert worker.stopped == [(A, B)]
+    assert worker.member.owned == B
+
+
+def test_what_is_new_is_owned_when_it_is_started(worker: Worker) -> None:
+    worker.joined("sessioned", A)
+    worker.joined("sessioned", B)
+    assert worker.started == [(A, A), (B, A | B)]
+
+
+def test_what_was_stopped_for_an_eager_group_is_not_claimed_in_the_next(worker: Worker) -> None:
+    worker.joined(EAGER, A)
+    worker.member.rejoining(EAGER)
+    assert worker.stopped == [(A, Work())]
+    for metadata in worker.member.metadata().values():
+        assert decode_metadata(metadata).owned == Work()
+
+
+def test_nothing_is_stopped_for_a_cooperative_group(worker: Worker) -> None:
+    worker.joined("compatible", A)
+    worker.member.rejoining("compatible")
+    assert worker.stopped == []
+    assert decode_metadata(worker.member.metadata()["compatible"]).owned == A
+
+
+def test_who_is_out_of_the_group_owns_nothing(worker: Worker) -> None:
+    worker.joined("sessioned", A)
+    worker.member.lost("no word")
+    assert worker.stopped == [(A, Work())]
+    assert worker.member.role.generation == -1
