@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-PATIENCE = 30.0
+PATIENCE = 60.0
 PLUGINS = Path(__file__).with_name("plugins")
 SESSION_S = 6.0
 WORKER = {

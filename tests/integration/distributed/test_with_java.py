@@ -67,7 +67,12 @@ def rest_works(pool: Pool, asked: Rest, other: Rest) -> None:
     pool.until(lambda: other.runs(name, 1), "it runs")
     config = asked.get(f"/connectors/{name}/config")
     asked.do("PUT", f"/connectors/{name}/config", {**config, "batch.size": "77"})
-    pool.until(lambda: other.get(f"/connectors/{name}/tasks")[0]["config"].get("batch.size") == "77", "it is changed")
+
+    def changed() -> bool:
+        tasks = other.get(f"/connectors/{name}/tasks")  # nothing while the group is being rebalanced
+        return bool(tasks) and tasks[0]["config"].get("batch.size") == "77"
+
+    pool.until(changed, "it is changed")
     pool.until(lambda: other.runs(name, 1), "it runs")
     asked.do("POST", f"/connectors/{name}/restart?includeTasks=true&onlyFailed=false")
     for each in NAMES:
