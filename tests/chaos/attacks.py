@@ -71,8 +71,7 @@ class Attacks:
         pid = self._task_pid()
         self._moment()
         os.kill(pid, signal.SIGKILL)
-        until(lambda: not is_running(pid), 20, "the task is gone")
-        self._after_death()
+        self._await_death(pid)
 
     def kill_task_that_is_deaf(self) -> None:
         pid = self._task_pid()
@@ -86,8 +85,7 @@ class Attacks:
         pid = self._task_pid()
         self._moment()
         os.kill(server, signal.SIGKILL)
-        until(lambda: not is_running(pid), 20, "the task is gone with the fork server")
-        self._after_death()
+        self._await_death(pid)
 
     def kill_host(self) -> None:
         pids = self._worker.host_pids()
@@ -121,6 +119,11 @@ class Attacks:
         self._after_death()
         self._worker.start()
 
+    def _await_death(self, pid: int) -> None:
+        until(lambda: not is_running(pid), 20, "the task is gone")
+        until(lambda: not self._worker.task(self._connector)["alive"], 20, "the worker knows")
+        self._after_death()
+
     def _kill_broker(self) -> None:
         assert self._broker is not None
         from connect.kafka.broker import ended_by_itself
@@ -139,7 +142,7 @@ class Attacks:
         assert self._broker.bootstrap_servers == before
 
     def _task_pid(self) -> int:
-        self._worker.await_task(self._connector, "RUNNING", 60)
+        self._mend()
         pid = self._worker.task(self._connector)["pid"]
         assert pid is not None
         return int(pid)

@@ -66,7 +66,11 @@ def attack_a_source(
         for attack in attacks.some(rounds):
 
             def moment(lines: int = seen.read() + chance.randrange(1, 1500)) -> None:
-                until(lambda: seen.read() >= lines, 60, lambda: f"lines flow\n{worker.last_words()}")
+                until(
+                    lambda: seen.read() >= lines,
+                    60,
+                    lambda: f"{seen.read()} of {lines} lines flow after {attacks.done}: {worker.status('lines')}\n{worker.last_words()}",
+                )
 
             attacks.strike(attack, moment)
     count = file.finish()

@@ -120,8 +120,7 @@ def test_a_connector_that_hangs_is_given_up_and_its_neighbours_get_another_proce
     pid = hanging_pid(worker.folder, "stuck")
     until(lambda: not is_running(pid), 120, "its process is given up")
     if place == "validate":
-        with pytest.raises(AssertionError, match="did not return from validate"):
-            worker.answer(wish)
+        assert "did not return from validate" in str(worker.answer(wish))
     else:
         worker.answer(wish)
         assert worker.status("stuck")["state"] == "FAILED"
