@@ -88,6 +88,7 @@ class Attacks:
         self._await_death(pid)
 
     def kill_host(self) -> None:
+        self._mend()  # a task that is only just starting would be taken for a host
         pids = self._worker.host_pids()
         self._moment()
         for pid in pids:
