@@ -69,9 +69,7 @@ def attack_a_source(
                 until(
                     lambda: seen.read() >= lines,
                     60,
-                    lambda: (
-                        f"{seen.read()} of {lines} lines flow after {attacks.done}: {worker.status('lines')}\n{worker.last_words()}"
-                    ),
+                    lambda: f"{lines} lines flow after {attacks.done}: {worker.status('lines')}\n{worker.last_words()}",
                 )
 
             attacks.strike(attack, moment)
