@@ -2,7 +2,7 @@ import asyncio
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-import httpx
+import httpx2 as httpx
 import pytest
 
 from connect.plugins import Plugins
