@@ -10,7 +10,7 @@ PACKAGES := connect connectors transforms rest spark_sink
 CODE  := $(PACKAGES) tests .ci $(wildcard bench)
 say    = @printf '\033[1m==> %s\033[0m\n' $(1)
 
-.PHONY: help setup check test test-full demo bench chaos docs clean
+.PHONY: help setup check test test-full test-slow demo bench chaos docs clean
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,6 +41,9 @@ test: check ## Check, then the quick tests (about a minute after the first time)
 test-full: check ## Check, then all tests
 	$(call say,'all tests')
 	@$(PY) -m pytest
+
+test-slow: setup ## Only the tests that `make test` leaves out
+	@$(PY) -m pytest -m slow
 
 demo: setup ## Lines flow from a file through a real Kafka broker into another file
 	@$(PY) -m connect.cli demo
