@@ -1,6 +1,7 @@
 """What all tests share: the seed, the broker, and the account of servers that could not be had."""
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -12,6 +13,12 @@ if TYPE_CHECKING:
     from connect.kafka.broker import Broker
 
 MISSING = "cannot have "
+
+# A shell starts what runs in its background with these ignored, and everything started from here would inherit that:
+# programs under test could then not be interrupted.
+for _number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
+    if signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(_number, signal.default_int_handler if _number == signal.SIGINT else signal.SIG_DFL)
 
 
 @pytest.fixture
