@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from connect.errors import ConnectError
+from connect.herder.views import tasks_max
 from connect.plugins import PluginRef
 from connect.worker.hosts import ConnectorHosts
 
@@ -71,12 +72,22 @@ class Connectors:
         self._started[name] = started
         return started
 
-    def task_configs(self, name: str, max_tasks: int) -> list[dict[str, str]]:
-        """Have the connector cut its work."""
+    def cut(self, name: str) -> list[dict[str, str]]:
+        """Have a connector cut its work into task configurations.
+
+        Raises:
+            ConnectError: into more than tasks.max allows, and that is enforced (KIP-1004).
+        """
         started = self._started[name]
+        limit = tasks_max(started.config)
         configs: list[dict[str, str]] = self._hosts.call(
-            started.ref, name, "task_configs", self._timeout, max_tasks=max_tasks
+            started.ref, name, "task_configs", self._timeout, max_tasks=limit
         )
+        if len(configs) > limit and (started.config.get("tasks.max.enforce") or "true").lower() != "false":
+            raise ConnectError(
+                f'Connector "{name}" cut its work into {len(configs)} tasks, though "tasks.max" is {limit}.'
+                ' The connector is at fault; "tasks.max.enforce": "false" lets it.'
+            )
         return configs
 
     def stop(self, name: str, timeout: float | None = None) -> None:

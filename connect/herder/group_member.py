@@ -1,7 +1,4 @@
-"""What this worker owns by its membership of the group:
-
-joins, gives back, takes over, and leads when it is its turn.
-"""
+"""What this worker owns by its membership of the group: it joins, takes over, gives back, and leads in its turn."""
 
 from __future__ import annotations
 
@@ -13,6 +10,8 @@ from dataclasses import dataclass
 from connect.errors import ConnectError
 from connect.group import (
     CONFIG_MISMATCH,
+    EAGER,
+    PROTOCOLS,
     Assignment,
     Configured,
     Delays,
@@ -24,19 +23,12 @@ from connect.group import (
     decode_assignment,
     encode_metadata,
 )
-from connect.group.wire import EAGER, NO_ERROR
+from connect.group.wire import NO_ERROR
 from connect.kafka.membership import Membership
 from connect.storage.config_log import ConfigLog
 from connect.worker.lease import now
 
 log = logging.getLogger("connect.herder")
-
-#: What `connect.protocol` offers, the preferred one first: a member must speak what the older ones speak.
-PROTOCOLS: Mapping[str, tuple[str, ...]] = {
-    "sessioned": ("sessioned", "compatible", "default"),
-    "compatible": ("compatible", "default"),
-    "eager": ("default",),
-}
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,17 +9,17 @@ from __future__ import annotations
 import logging
 import threading
 import time
-import traceback
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import msgspec
 
 from connect.errors import ConnectError
-from connect.herder import checks
 from connect.herder import offsets as changes
+from connect.herder.answers import Answers
+from connect.herder.follow_ups import FollowUps
 from connect.herder.herder import (
     AlreadyExistsError,
     Change,
@@ -30,31 +30,25 @@ from connect.herder.herder import (
     OffsetEntry,
     TargetState,
 )
-from connect.herder.overrides import load_policy
-from connect.herder.plugin_settings import plugin_settings
 from connect.herder.restarts import RestartPlan, plan_restart
 from connect.herder.stages import Stages
-from connect.herder.turns import Turns
 from connect.herder.views import (
+    STATES,
     as_written,
     connector_info,
     connector_plugin,
     connector_state,
     plugin_version,
-    tasks_max,
 )
 from connect.herder.worker import Worker, secrets_of
-from connect.kafka.cluster import cluster_id
 from connect.settings.definition import Config
 from connect.settings.resolver import Resolver
 from connect.storage import ConnectorStatus, OffsetStore, State
 from connect.telemetry.levels import levels
-from connect.worker.hosts import ConnectorCallError
 
 log = logging.getLogger("connect.herder")
 
 _AT_ONCE = 32
-_ASKS_AT_ONCE = 16
 
 T = TypeVar("T")
 
@@ -80,15 +74,12 @@ class StandaloneHerder:
 
     def __init__(self, raw: Mapping[str, str], config: Config, resolver: Resolver, offsets: OffsetStore) -> None:
         self.worker = Worker(raw, config, resolver, offsets, listener=self)
-        self._policy = load_policy(self.worker.plugins, raw)
+        self._answers = Answers(self.worker)
         self._wishes: dict[str, _Wish] = {}
         self._lock = threading.Lock()
-        self._turns = Turns(_AT_ONCE)
-        self._asks = ThreadPoolExecutor(_ASKS_AT_ONCE, thread_name_prefix="ask")
         self._stages = Stages()
-        self._cluster_id: str | None = None
+        self._work = FollowUps(_AT_ONCE, self._stages, self._failed)
         self._started = False
-        self._closing = False
 
     def start(self) -> None:
         """Begin. Call it from the main thread."""
@@ -97,24 +88,19 @@ class StandaloneHerder:
 
     def stop(self) -> None:
         """Stop every connector and the worker. Tasks and connectors together get the graceful time (P11)."""
-        self._closing = True
         deadline = time.monotonic() + self.worker.graceful
-        self._asks.shutdown(wait=False, cancel_futures=True)
+        self._answers.close()
+        self._work.ending()
         self.worker.tasks.stop(self.worker.tasks.all(), self.worker.graceful)
         self.worker.connectors.stop_all(deadline)
         self.worker.hosts.close()  # work that waits for a connector ends with it
-        self._turns.close()
+        self._work.close()
         self.worker.stop()
 
     # Reads.
 
     def kafka_cluster_id(self) -> str | None:
-        if self._cluster_id is None:
-            try:
-                self._cluster_id = cluster_id(self.worker.raw)
-            except ConnectError as error:
-                log.warning("%s", error)
-        return self._cluster_id
+        return self._answers.kafka_cluster_id()
 
     def health(self) -> Health:
         if not self._started:
@@ -152,11 +138,11 @@ class StandaloneHerder:
         self, name: str, config: Mapping[str, str], target: TargetState | None = None, *, replace: bool = True
     ) -> Future[Change]:
         """See `Herder`. The future ends when the connector is started, or FAILED."""
-        return self._turn(name, lambda: self._put_checked(name, dict(config), target, replace=replace))
+        return self._work.turn(name, lambda: self._put_checked(name, dict(config), target, replace=replace))
 
     def run_checked(self, name: str, config: Mapping[str, str], target: TargetState) -> Future[Change]:
         """Run a connector whose configuration was validated already."""
-        return self._turn(name, lambda: self._put_config(name, dict(config), target))
+        return self._work.turn(name, lambda: self._put_config(name, dict(config), target))
 
     def patch_connector(self, name: str, patch: Mapping[str, str | None]) -> Future[ConnectorInfo]:
         def change() -> ConnectorInfo:
@@ -164,10 +150,10 @@ class StandaloneHerder:
             config = {key: value for key, value in merged.items() if value is not None}
             return self._put_checked(name, config, None, replace=True).info
 
-        return self._turn(name, change)
+        return self._work.turn(name, change)
 
     def delete_connector(self, name: str) -> Future[None]:
-        return self._turn(name, lambda: self._delete(name))
+        return self._work.turn(name, lambda: self._delete(name))
 
     def pause(self, name: str) -> Future[None]:
         return self._aim(name, TargetState.PAUSED)
@@ -208,7 +194,7 @@ class StandaloneHerder:
 
     def offsets(self, name: str) -> Future[list[OffsetEntry]]:
         config = self._wish(name).config
-        return self._asks.submit(changes.read_offsets, self.worker, name, config)
+        return self._answers.submit(changes.read_offsets, self.worker, name, config)
 
     def alter_offsets(self, name: str, entries: Sequence[OffsetEntry]) -> Future[str]:
         return self._change_offsets(name, lambda config: changes.alter_offsets(self.worker, name, config, entries))
@@ -223,15 +209,15 @@ class StandaloneHerder:
             with self._stages.enter(f"changing offsets of connector {name}"):
                 return change(wish.config)
 
-        return self._turn(name, checked)
+        return self._work.turn(name, checked)
 
     # Plug-ins, loggers.
 
     def validate(self, config: Mapping[str, str]) -> Future[dict[str, Any]]:
-        return self._asks.submit(checks.validate, self.worker, self._policy, config)
+        return self._answers.validate(config)
 
     def plugin_settings(self, name: str, version: str | None = None) -> Future[list[dict[str, Any]]]:
-        return self._asks.submit(plugin_settings, self.worker, name, version)
+        return self._answers.plugin_settings(name, version)
 
     def set_logger_level(self, namespace: str, level: str, *, cluster: bool = False) -> list[str]:
         return levels.set(namespace, level)
@@ -240,14 +226,14 @@ class StandaloneHerder:
 
     def reconfigure(self, connector: str) -> None:
         """A connector wants its task configurations made anew."""
-        if not self._closing and connector in self._wishes:
+        if not self._work.is_ending and connector in self._wishes:
             self._follow_up(
                 connector, f"reconfiguring connector {connector}", lambda wish: self._reconfigure(connector, wish)
             )
 
     def connector_failed(self, connector: str, summary: str, trace: str) -> None:
         """A connector raised an error by itself, or its process is gone."""
-        if self._closing or connector not in self._wishes:
+        if self._work.is_ending or connector not in self._wishes:
             return
         log.error("%s", summary, extra={"about": connector})
         self.worker.connectors.lost(connector)
@@ -255,7 +241,7 @@ class StandaloneHerder:
 
     def connector_lost(self, connector: str) -> None:
         """The process that the connector shared is gone: start it in one of its own. Its tasks run on."""
-        if not self._closing and self.worker.connectors.get(connector) is not None:
+        if not self._work.is_ending and self.worker.connectors.get(connector) is not None:
             self.worker.connectors.lost(connector)
             self._follow_up(connector, f"starting connector {connector}", lambda wish: self._revive(connector, wish))
 
@@ -272,30 +258,16 @@ class StandaloneHerder:
             raise NotFoundError(unknown.format(name))
         return wish
 
-    def _turn(self, name: str, work: Callable[[], T]) -> Future[T]:
-        return self._turns.submit(name, work)
-
     def _follow_up(self, name: str, what: str, work: Callable[[_Wish], None]) -> Future[None]:
-        """Do something for a connector that exists; what goes wrong makes it FAILED."""
+        """Do something for a connector if it still exists then; what goes wrong makes it FAILED."""
 
         def run() -> None:
             with self._lock:
                 wish = self._wishes.get(name)
-            if wish is not None and not self._closing:
-                self._or_fail(name, what, lambda: work(wish))
+            if wish is not None:
+                work(wish)
 
-        return self._turn(name, run)
-
-    def _or_fail(self, name: str, what: str, work: Callable[[], None]) -> None:
-        try:
-            with self._stages.enter(what):
-                work()
-        except Exception as error:
-            if self._closing:
-                return
-            log.error("%s", error, extra={"about": name}, exc_info=not isinstance(error, ConnectError))
-            trace = error.trace if isinstance(error, ConnectorCallError) else traceback.format_exc()
-            self._put_state(name, State.FAILED, trace)
+        return self._work.submit(name, what, run)
 
     def _aim(self, name: str, target: TargetState) -> Future[None]:
         self._wish(name, "Unknown connector {}").target = target
@@ -304,7 +276,7 @@ class StandaloneHerder:
 
     def _put_checked(self, name: str, config: dict[str, str], target: TargetState | None, *, replace: bool) -> Change:
         with self._stages.enter(f"validating the configuration of connector {name}"):
-            checks.refuse_if_wrong(name, config, checks.validate(self.worker, self._policy, config))
+            self._answers.refuse_if_wrong(name, config)
         if not replace and name in self._wishes:
             raise AlreadyExistsError(f"Connector {name} already exists")
         return self._put_config(name, config, target)
@@ -318,7 +290,7 @@ class StandaloneHerder:
             else:
                 wish.config = config
                 wish.target = target or wish.target
-        self._or_fail(name, f"starting connector {name}", lambda: self._apply(name, wish))
+        self._work.or_fail(name, f"starting connector {name}", lambda: self._apply(name, wish))
         return Change(created, self.info(name))
 
     def _apply(self, name: str, wish: _Wish) -> None:
@@ -333,7 +305,7 @@ class StandaloneHerder:
             resolved = self.worker.resolved(wish.config)
             ref = connector_plugin(self.worker.plugins, resolved.values)
             self.worker.connectors.start(name, ref, resolved.values, secrets_of(resolved))
-        self._put_state(name, _STATES[wish.target])
+        self._put_state(name, STATES[wish.target])
 
     def _revive(self, name: str, wish: _Wish) -> None:
         """Start the connector again; its tasks stay unless it cuts the work in another way now."""
@@ -357,7 +329,7 @@ class StandaloneHerder:
             self._apply(name, wish)
         else:
             self.worker.tasks.pause(name, paused=wish.target is TargetState.PAUSED)
-        self._put_state(name, _STATES[wish.target])
+        self._put_state(name, STATES[wish.target])
 
     def _reconfigure(self, name: str, wish: _Wish) -> None:
         if self.worker.connectors.get(name) is not None:
@@ -371,13 +343,7 @@ class StandaloneHerder:
             return
         started = self.worker.connectors.get(name)
         assert started is not None
-        limit = tasks_max(started.config)
-        configs = self.worker.connectors.task_configs(name, limit)
-        if len(configs) > limit and (started.config.get("tasks.max.enforce") or "true").lower() != "false":
-            raise ConnectError(
-                f'Connector "{name}" cut its work into {len(configs)} tasks, though "tasks.max" is {limit}.'
-                ' The connector is at fault; "tasks.max.enforce": "false" lets it.'
-            )
+        configs = self.worker.connectors.cut(name)
         paused = wish.target is TargetState.PAUSED
         specs = [self.worker.task_spec(name, number, config, paused=paused) for number, config in enumerate(configs)]
         running = self.worker.tasks.of(name)
@@ -421,6 +387,9 @@ class StandaloneHerder:
             self.worker.hosts.forget(name)
             self.worker.statuses.forget(name)
 
+    def _failed(self, name: str, trace: str) -> None:
+        self._put_state(name, State.FAILED, trace)
+
     def _put_state(self, name: str, state: State, trace: str | None = None) -> None:
         with self._lock:
             wish = self._wishes.get(name)
@@ -429,13 +398,6 @@ class StandaloneHerder:
         started = self.worker.connectors.get(name)
         version = started.version if started is not None else plugin_version(self.worker.plugins, wish.config)
         self.worker.statuses.put(ConnectorStatus(name, state, self.worker.id, trace, 0, version))
-
-
-_STATES = {
-    TargetState.STARTED: State.RUNNING,
-    TargetState.PAUSED: State.PAUSED,
-    TargetState.STOPPED: State.STOPPED,
-}
 
 
 def _done(result: T) -> Future[T]:

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from connect.errors import ConfigError, ConnectError
-from connect.herder.herder import ConnectorInfo, ConnectorState, ConnectorType, NotFoundError
+from connect.herder.herder import ConnectorInfo, ConnectorState, ConnectorType, NotFoundError, TargetState
 from connect.plugins import PluginKind, PluginRef, Plugins
-from connect.storage import MemoryStatusStore
+from connect.storage import MemoryStatusStore, State
+
+#: How a connector is that does what its user wants.
+STATES: Final = {
+    TargetState.STARTED: State.RUNNING,
+    TargetState.PAUSED: State.PAUSED,
+    TargetState.STOPPED: State.STOPPED,
+}
 
 _VARIABLE = re.compile(r"\$\{[^}]*\}")
 

@@ -1,0 +1,65 @@
+"""What any herder answers from its worker alone, on threads of their own: validations, plug-ins, the cluster's id."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, ParamSpec, TypeVar
+
+from connect.errors import ConnectError
+from connect.herder import checks
+from connect.herder.overrides import load_policy
+from connect.herder.plugin_settings import plugin_settings
+from connect.herder.worker import Worker
+from connect.kafka.cluster import cluster_id
+
+log = logging.getLogger("connect.herder")
+
+_AT_ONCE = 16
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Answers:
+    """Answers questions that may take a while. Safe to use from many threads.
+
+    Raises:
+        ConnectError: the policy for client overrides cannot be loaded.
+    """
+
+    def __init__(self, worker: Worker) -> None:
+        self._worker = worker
+        self._policy = load_policy(worker.plugins, worker.raw)
+        self._threads = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="ask")
+        self._cluster_id: str | None = None
+
+    def submit(self, ask: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """Ask something else. Raises RuntimeError after `close`."""
+        return self._threads.submit(ask, *args, **kwargs)
+
+    def kafka_cluster_id(self) -> str | None:
+        """The id of the Kafka cluster, None while no broker tells it."""
+        if self._cluster_id is None:
+            try:
+                self._cluster_id = cluster_id(self._worker.raw)
+            except ConnectError as error:
+                log.warning("%s", error)
+        return self._cluster_id
+
+    def validate(self, config: Mapping[str, str]) -> Future[dict[str, Any]]:
+        """See `Herder.validate`."""
+        return self._threads.submit(checks.validate, self._worker, self._policy, config)
+
+    def refuse_if_wrong(self, name: str, config: Mapping[str, str]) -> None:
+        """Validate, in this thread. Raises BadRequestError with everything that is wrong."""
+        checks.refuse_if_wrong(name, config, checks.validate(self._worker, self._policy, config))
+
+    def plugin_settings(self, name: str, version: str | None = None) -> Future[list[dict[str, Any]]]:
+        """See `Herder.plugin_settings`."""
+        return self._threads.submit(plugin_settings, self._worker, name, version)
+
+    def close(self) -> None:
+        """Take no more questions; those that wait are dropped."""
+        self._threads.shutdown(wait=False, cancel_futures=True)

@@ -1,0 +1,268 @@
+"""The work that the group gave this worker: connectors and tasks, kept as the config topic says."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import threading
+import time
+import traceback
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from connect.errors import ConnectError
+from connect.group import TaskId, Work
+from connect.herder.follow_ups import FollowUps
+from connect.herder.group_member import GroupMember
+from connect.herder.herder import TargetState
+from connect.herder.leading import Leading
+from connect.herder.pool_states import PoolStates
+from connect.herder.restarts import plan_restart
+from connect.herder.views import STATES, as_written, connector_plugin, connector_state
+from connect.herder.worker import Worker, secrets_of
+from connect.storage import State
+from connect.storage.config_log import ConfigLog
+from connect.storage.config_state import (
+    ConnectorChanged,
+    ConnectorRemoved,
+    Event,
+    LoggerChanged,
+    RestartAsked,
+    RestartRequest,
+    SessionKeyChanged,
+    TargetChanged,
+    TasksCommitted,
+)
+from connect.telemetry.levels import levels
+
+log = logging.getLogger("connect.herder")
+
+_FIRST_PAUSE_S = 0.25
+_LONGEST_PAUSE_S = 60.0
+
+
+class AssignedWork:
+    """Starts, stops and changes what this worker owns: a `connect.worker.hosts.HostListener`. For many threads.
+
+    What is done for one connector is done one piece after another; before each piece begins it is asked anew whether
+    the work is still ours, so that nothing starts that was given up in between.
+
+    Args:
+        worker: runs it.
+        member: what is owned.
+        config: what is wanted.
+        states: tells how it is.
+        leading: writes task configurations.
+        turns: the queue of work on each connector.
+    """
+
+    def __init__(
+        self,
+        worker: Worker,
+        member: GroupMember,
+        config: ConfigLog,
+        states: PoolStates,
+        leading: Leading,
+        turns: FollowUps,
+    ) -> None:
+        self._worker = worker
+        self._member = member
+        self._config = config
+        self._states = states
+        self._leading = leading
+        self._turns = turns
+        # Held from looking whether a task is ours to its start, so that none begins after it was given up.
+        self._starting = threading.Lock()
+
+    # What the group says. The membership's thread.
+
+    def start(self, work: Work) -> None:
+        """Have work started, without waiting for it."""
+        for name in sorted(work.connectors):
+            self._turns.submit(name, f"starting connector {name}", partial(self.run_connector, name))
+        for name, number in sorted(work.tasks):
+            self._turns.submit(name, f"starting task {name}-{number}", partial(self.run_task, name, number))
+
+    def stop(self, work: Work) -> None:
+        """Stop work that is not ours any more, and return when all has ended; within the graceful time (P11)."""
+        with self._starting:
+            pass  # what was about to start has started, and is stopped with the rest
+        worker = self._worker
+        worker.tasks.stop([(task.connector, task.task) for task in work.tasks], worker.graceful)
+        for name, number in work.tasks:
+            if number not in self._config.state.task_ids(name):
+                worker.statuses.forget(name, number)
+        stopping = [self._turns.turn(name, partial(self._stop_connector, name)) for name in work.connectors]
+        deadline = time.monotonic() + worker.graceful
+        for stopped in stopping:
+            with contextlib.suppress(Exception):
+                stopped.result(max(0.0, deadline - time.monotonic()))
+        self._states.given_up(work)
+
+    # What the config topic says. The log's thread: nothing here may wait.
+
+    def follow(self, event: Event) -> None:
+        """Follow what users want, as far as it is about our work; have the group share anew what is new."""
+        owned = self._member.owned
+        match event:
+            case ConnectorChanged(name):
+                if name in owned.connectors:
+                    self._turns.submit(name, f"starting connector {name}", lambda: self.run_connector(name))
+                    self._turns.submit(name, f"starting tasks of {name}", lambda: self._run_tasks(name, anew=True))
+                elif any(task.connector == name for task in owned.tasks):
+                    self._turns.submit(name, f"starting tasks of {name}", lambda: self._run_tasks(name, anew=True))
+                else:
+                    self._member.rebalance(f"there is a connector {name}")
+            case ConnectorRemoved(name):
+                self._member.rebalance(f"connector {name} is gone")
+            case TasksCommitted(name):
+                self._turns.submit(name, f"starting tasks of {name}", lambda: self._run_tasks(name, anew=False))
+                self._member.rebalance(f"the tasks of {name} are others now")
+            case TargetChanged(name):
+                self._turns.submit(name, f"following what is wanted of {name}", lambda: self._follow_target(name))
+            case RestartAsked(request):
+                name = request.connector
+                self._turns.submit(name, f"restarting {name}", lambda: self._restart(request))
+            case LoggerChanged(namespace, level):
+                with contextlib.suppress(ValueError):
+                    levels.set(namespace, level)
+            case SessionKeyChanged():
+                pass
+
+    # What connectors say of themselves: the host's listener.
+
+    def reconfigure(self, connector: str) -> None:
+        """A connector wants its task configurations made anew."""
+        if connector in self._member.owned.connectors:
+            self._turns.submit(
+                connector, f"reconfiguring connector {connector}", lambda: self._publish_tasks(connector)
+            )
+
+    def connector_failed(self, connector: str, summary: str, trace: str) -> None:
+        """A connector raised an error by itself, or its process is gone."""
+        if not self._turns.is_ending and connector in self._member.owned.connectors:
+            log.error("%s", summary, extra={"about": connector})
+            self._worker.connectors.lost(connector)
+            self._states.put(connector, State.FAILED, trace)
+
+    def connector_lost(self, connector: str) -> None:
+        """The process that the connector shared is gone: start it in one of its own."""
+        if not self._turns.is_ending and connector in self._member.owned.connectors:
+            self._worker.connectors.lost(connector)
+            self._turns.submit(connector, f"starting connector {connector}", lambda: self.run_connector(connector))
+
+    def source_offsets(self, connector: str, partitions: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any] | None]:
+        """Stored offsets, for a connector that asks."""
+        return self._worker.offsets.get(connector, partitions)
+
+    # The work itself, in a connector's turn.
+
+    def run_connector(self, name: str) -> None:
+        """Start a connector that is ours with its configuration as it is now, and have its work cut."""
+        state = self._config.state
+        if name not in self._member.owned.connectors or name not in state.connectors:
+            return
+        target = TargetState(state.target(name))
+        if target is TargetState.STOPPED:
+            self._worker.connectors.stop(name)
+        else:
+            resolved = self._worker.resolved({**state.connectors[name], "name": name})
+            ref = connector_plugin(self._worker.plugins, resolved.values)
+            self._worker.connectors.start(name, ref, resolved.values, secrets_of(resolved))
+        self._states.put(name, STATES[target])
+        self._publish_tasks(name)
+
+    def run_task(self, name: str, number: int) -> None:
+        """Run one task that is ours with its configuration as it is now; one that runs is stopped first."""
+        state = self._config.state
+        committed = state.tasks.get((name, number))
+        if committed is None or TaskId(name, number) not in self._member.owned.tasks or name not in state.connectors:
+            return
+        worker = self._worker
+        try:
+            worker.tasks.stop([(name, number)], worker.graceful)
+            resolved = worker.resolved({**state.connectors[name], "name": name})
+            task = worker.resolved(committed)
+            ref = connector_plugin(worker.plugins, resolved.values)
+            secret = (*secrets_of(resolved), *secrets_of(task))
+            paused = state.target(name) == "PAUSED"
+            spec = worker.spec(name, number, ref, task.values, resolved.values, secret, paused=paused)
+            with self._starting:
+                if TaskId(name, number) in self._member.owned.tasks and not self._turns.is_ending:
+                    worker.tasks.start(spec, ref.version, committed)
+        except (ConnectError, ValueError) as error:
+            log.error("%s", error, extra={"about": f"{name}-{number}"})
+            self._states.put_task(name, number, State.FAILED, traceback.format_exc())
+
+    def _stop_connector(self, name: str) -> None:
+        try:
+            self._worker.connectors.stop(name)
+        except ConnectError as error:
+            log.warning("%s", error, extra={"about": name})
+        if name in self._config.state.connectors:
+            self._states.put(name, State.UNASSIGNED)
+        else:
+            self._worker.statuses.forget(name)
+            self._worker.hosts.forget(name)
+
+    def _publish_tasks(self, name: str, pause: float = _FIRST_PAUSE_S) -> None:
+        """Have a connector cut its work, and the leader write that where it is another cut than before."""
+        state = self._config.state
+        started = self._worker.connectors.get(name)
+        if started is None or state.target(name) == "STOPPED":
+            return
+        configs = self._worker.connectors.cut(name)
+        task_class = started.ref.task or started.task_class
+        written = as_written([{**config, "task.class": task_class} for config in configs], state.connectors[name])
+        if written == [dict(config) for config in state.task_configs(name)] and name not in state.inconsistent:
+            return
+        try:
+            self._leading.write_tasks(name, written)
+        except ConnectError as error:
+            log.warning("The tasks of %s were not written, trying again in %.3g s: %s", name, pause, error)
+            again = partial(self._publish_tasks, name, min(2 * pause, _LONGEST_PAUSE_S))
+            timer = threading.Timer(pause, self._turns.submit, (name, f"reconfiguring connector {name}", again))
+            timer.daemon = True
+            timer.start()
+
+    def _run_tasks(self, name: str, *, anew: bool) -> None:
+        """Run our tasks of a connector with their configurations as they are now."""
+        state = self._config.state
+        ours = {task.task for task in self._member.owned.tasks if task.connector == name}
+        wanted = set(state.task_ids(name)) & ours
+        running = self._worker.tasks.of(name)
+        surplus = [(name, number) for number in running if number not in wanted]
+        self._worker.tasks.stop(surplus, self._worker.graceful)
+        for number in sorted(wanted):
+            task = running.get(number)
+            if anew or task is None or dict(task.written) != dict(state.tasks[name, number]):
+                self.run_task(name, number)
+
+    def _follow_target(self, name: str) -> None:
+        target = TargetState(self._config.state.target(name))
+        if name in self._member.owned.connectors:
+            if target is TargetState.STOPPED:
+                self._worker.connectors.stop(name)
+            elif self._worker.connectors.get(name) is None:
+                self.run_connector(name)
+            self._states.put(name, STATES[target])
+            if target is TargetState.STARTED:
+                self._publish_tasks(name)
+        self._worker.tasks.pause(name, paused=target is TargetState.PAUSED)
+
+    def _restart(self, request: RestartRequest) -> None:
+        """Restart our part of what a user wants restarted: every worker comes to the same plan."""
+        name = request.connector
+        config = self._config.state.connectors.get(name)
+        if config is None:
+            return
+        now = connector_state(self._worker.plugins, self._worker.statuses, name, config)
+        plan = plan_restart(now, include_tasks=request.include_tasks, only_failed=request.only_failed)
+        if plan.connector and name in self._member.owned.connectors:
+            self._states.put(name, State.RESTARTING)
+            self.run_connector(name)
+        for number in plan.tasks:
+            if TaskId(name, number) in self._member.owned.tasks:
+                self._states.put_task(name, number, State.RESTARTING)
+                self.run_task(name, number)

@@ -1,0 +1,151 @@
+"""What only the leader of the group may do: it alone writes the config topic, one change after another.
+
+Followers ask it over REST; what workers ask of each other on their own account is signed with the session key.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from typing import TypeVar
+
+import orjson
+
+from connect import peers
+from connect.errors import ConnectError
+from connect.herder.group_member import GroupMember
+from connect.herder.herder import BadRequestError, ElsewhereError, ForbiddenError, RebalanceError
+from connect.herder.stages import Stages
+from connect.settings.definition import Config
+from connect.storage.config_log import ConfigLog
+from connect.storage.config_state import SessionKey
+
+log = logging.getLogger("connect.herder")
+
+#: How long to catch up with the config topic before a change is given up.
+CATCH_UP_S = 30.0
+_WRITE_TASKS_S = 60.0
+
+T = TypeVar("T")
+
+
+class Leading:
+    """The leader's work where this worker leads, and the way to the leader where it does not. For many threads.
+
+    Args:
+        settings: the worker's, parsed.
+        config: the config topic.
+        member: who leads.
+        stages: told of what is being done.
+    """
+
+    def __init__(self, settings: Config, config: ConfigLog, member: GroupMember, stages: Stages) -> None:
+        self._settings = settings
+        self._config = config
+        self._member = member
+        self._stages = stages
+        # What the leader writes is decided on what it wrote before: one change after another.
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="leader")
+
+    def submit(self, what: str, work: Callable[[], T]) -> Future[T]:
+        """Do something that only the leader may do, after everything that it did before.
+
+        Raises, here or in the future:
+            RebalanceError: nobody leads at the moment.
+            ElsewhereError: another worker does.
+        """
+
+        def run() -> T:
+            with self._stages.enter(what):
+                self._refuse_unless_leader()
+                self._config.read_to_end(CATCH_UP_S)
+                return work()
+
+        self._refuse_unless_leader()
+        return self._thread.submit(run)
+
+    def begin(self, tidy: Callable[[], None]) -> None:
+        """A generation of the group begins: if this worker leads it, see to the session key, then do this."""
+        if self._member.role.leader:
+            with suppress(RuntimeError):  # the worker ends
+                self._thread.submit(self._keep_session_key)
+                self._thread.submit(tidy)
+
+    def write_tasks(self, name: str, configs: list[dict[str, str]]) -> None:
+        """Have the task configurations of a connector written, by whoever leads. Raises ConnectError."""
+        role = self._member.role
+        if role.leader:
+            self.submit(f"writing the tasks of {name}", lambda: self._config.put_tasks(name, configs)).result(
+                _WRITE_TASKS_S
+            )
+            return
+        self.ask("POST", f"connectors/{name}/tasks", orjson.dumps(configs))
+
+    def ask(self, method: str, path: str, body: bytes) -> None:
+        """Send the leader a request of this worker's own, signed under "sessioned" (KIP-507). Raises ConnectError."""
+        role = self._member.role
+        headers = {}
+        key = self._config.state.session_key
+        if role.protocol == "sessioned" and key is not None:
+            algorithm = self._settings["inter.worker.signature.algorithm"]
+            headers = {
+                peers.SIGNATURE_HEADER: peers.sign(key.key, body, algorithm),
+                peers.ALGORITHM_HEADER: algorithm,
+            }
+        peers.send(method, f"{role.leader_url}{path}", body, headers)
+
+    def check_signature(self, body: bytes, headers: Mapping[str, str]) -> None:
+        """See whether a worker of this group sent a request.
+
+        Raises:
+            BadRequestError: it is not signed, or by an algorithm that is not allowed.
+            RebalanceError: there is no key yet to check it with.
+            ForbiddenError: the signature is wrong.
+        """
+        if self._member.role.protocol != "sessioned":
+            return
+        signature, algorithm = headers.get(peers.SIGNATURE_HEADER), headers.get(peers.ALGORITHM_HEADER)
+        key = self._config.state.session_key
+        allowed = {name.lower() for name in self._settings["inter.worker.verification.algorithms"]}
+        if not signature or not algorithm:
+            raise BadRequestError("Internal request missing required signature")
+        if algorithm.lower() not in allowed:
+            raise BadRequestError(f"This worker does not support the '{algorithm}' key signing algorithm used by other")
+        if key is None:
+            raise RebalanceError("There is no session key yet; the request may be sent again in a moment")
+        if not peers.verify(key.key, body, signature, algorithm):
+            raise ForbiddenError("Internal request contained invalid signature.")
+
+    def close(self) -> None:
+        """Begin nothing more."""
+        self._thread.shutdown(wait=False, cancel_futures=True)
+
+    def _refuse_unless_leader(self) -> None:
+        role = self._member.role
+        if role.generation < 0 or not self._member.membership.live():
+            raise RebalanceError(
+                "Cannot complete request momentarily due to no known leader URL, likely because a rebalance was"
+                " underway."
+            )
+        if not role.leader:
+            raise ElsewhereError("Only the leader of the group can do this.", role.leader_url)
+
+    def _keep_session_key(self) -> None:
+        """Hand out a session key when there is none, or it is too old."""
+        role = self._member.role
+        if not role.leader or role.protocol != "sessioned":
+            return
+        key = self._config.state.session_key
+        now_ms = int(time.time() * 1000)
+        if key is not None and now_ms < key.created_ms + self._settings["inter.worker.key.ttl.ms"]:
+            return
+        size = (self._settings["inter.worker.key.size"] or 256) // 8
+        algorithm = self._settings["inter.worker.key.generation.algorithm"]
+        try:
+            self._config.put_session_key(SessionKey(secrets.token_bytes(size), algorithm, now_ms))
+        except ConnectError as error:
+            log.warning("No session key was handed out: %s", error)

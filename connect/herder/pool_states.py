@@ -1,0 +1,113 @@
+"""What this worker tells the pool of its connectors and tasks, and what it reads from what the others told."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+
+from connect.group import Work
+from connect.herder.group_member import GroupMember
+from connect.herder.views import plugin_version
+from connect.herder.worker import Worker
+from connect.storage import ConnectorStatus, State, TaskStatus
+from connect.storage.config_log import ConfigLog
+from connect.storage.topic_status import TopicStatusStore
+
+
+class PoolStates:
+    """States in the status topic, for a worker of a pool. Safe to use from many threads.
+
+    Args:
+        worker: whose states they are.
+        statuses: the status topic.
+        config: the config topic.
+        member: what is owned, and whether that still holds.
+        later: does something soon, on another thread; raises RuntimeError when the worker ends.
+    """
+
+    def __init__(
+        self,
+        worker: Worker,
+        statuses: TopicStatusStore,
+        config: ConfigLog,
+        member: GroupMember,
+        later: Callable[[Callable[[], None]], object],
+    ) -> None:
+        self._worker = worker
+        self._statuses = statuses
+        self._config = config
+        self._member = member
+        self._later = later
+        #: What this worker last said of its connectors (task None) and tasks.
+        self._said: dict[tuple[str, int | None], ConnectorStatus | TaskStatus] = {}
+
+    def put(self, name: str, state: State, trace: str | None = None) -> None:
+        """Tell how a connector is."""
+        started = self._worker.connectors.get(name)
+        written = self._config.state.connectors.get(name, {})
+        version = started.version if started is not None else plugin_version(self._worker.plugins, written)
+        status = ConnectorStatus(name, state, self._worker.id, trace, self._generation(), version)
+        # That it ended here must not hide that it runs elsewhere by now.
+        (self._statuses.put_safe if state is State.UNASSIGNED else self._statuses.put)(status)
+
+    def put_task(self, name: str, number: int, state: State, trace: str | None = None) -> None:
+        """Tell how a task is that has no process."""
+        self._statuses.put(TaskStatus(name, number, state, self._worker.id, trace, self._generation(), None))
+
+    def given_up(self, work: Work) -> None:
+        """Stand by nothing more that was said of this work: it is not ours any longer."""
+        for key in [*((name, None) for name in work.connectors), *work.tasks]:
+            self._said.pop(key, None)
+
+    def keep_last_word(self, status: ConnectorStatus | TaskStatus) -> None:
+        """Say again how something of ours is, when a worker says later than we that it has stopped it.
+
+        It was frozen or cut off, and does not know yet who has its work. Called with every state that is read.
+        """
+        task = status.task if isinstance(status, TaskStatus) else None
+        key = (status.connector, task)
+        if status.worker_id == self._worker.id:
+            self._said[key] = status
+            return
+        ours = Work.of([status.connector]) if task is None else Work.of(tasks=[(status.connector, task)])
+        mine = self._said.get(key)
+        if mine is None or mine.state is State.UNASSIGNED or not ours & self._member.owned:
+            return
+        with contextlib.suppress(RuntimeError):  # the worker ends
+            if self._member.membership.live():
+                self._later(lambda: self._statuses.put(mine))
+
+    def forget_deleted(self) -> None:
+        """Forget the states of what is not configured any more: its worker may have died before it could."""
+        state = self._config.state
+        for name in self._statuses.connectors():
+            if name not in state.connectors:
+                self._statuses.forget(name)
+            elif name not in state.inconsistent:
+                for task in self._statuses.tasks(name):
+                    if task.task not in state.task_ids(name):
+                        self._statuses.forget(name, task.task)
+
+    def owner_url(self, name: str, number: int | None = None) -> str | None:
+        """Where the worker of a connector or task is: statuses name it, whose ids are its address."""
+        status: ConnectorStatus | TaskStatus | None = self._statuses.connector(name)
+        if number is not None:
+            status = next((task for task in self._statuses.tasks(name) if task.task == number), None)
+        scheme = self._member.role.leader_url.partition(":")[0] or "http"  # a pool speaks one
+        return None if status is None else f"{scheme}://{status.worker_id}/"
+
+    def _generation(self) -> int:
+        return max(0, self._member.role.generation)
+
+
+def stopped_workers(statuses: TopicStatusStore) -> set[str]:
+    """The URLs of workers of which every state is UNASSIGNED: they stopped in good order."""
+    states: dict[str, set[State]] = {}
+    for name in statuses.connectors():
+        found: list[ConnectorStatus | TaskStatus] = [*statuses.tasks(name)]
+        if (connector := statuses.connector(name)) is not None:
+            found.append(connector)
+        for status in found:
+            states.setdefault(status.worker_id, set()).add(status.state)
+    gone = [worker for worker, known in states.items() if known == {State.UNASSIGNED}]
+    return {f"{scheme}://{worker}/" for worker in gone for scheme in ("http", "https")}
