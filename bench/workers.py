@@ -59,7 +59,7 @@ class Worker:
 def running(side: str, work: Work, bootstrap: str, name: str, topic: str, file: Path, folder: Path) -> Iterator[Worker]:
     """Run one worker with one connector, and stop it with all its processes."""
     ours = side == "ours"
-    worker = work.worker_properties(bootstrap, folder, _free_port())
+    worker = work.worker_properties(bootstrap, folder, free_port())
     connector = work.connector_properties(name, topic, file)
     if work.variant == "unchanged":
         connector |= OUR_UNCHANGED if ours else JAVA_UNCHANGED
@@ -78,7 +78,7 @@ def running(side: str, work: Work, bootstrap: str, name: str, topic: str, file: 
     try:
         yield Worker(process, log)
     finally:
-        _stop(process)
+        stop(process)
 
 
 def java_command(work: Work) -> list[str]:
@@ -94,7 +94,8 @@ def java_command(work: Work) -> list[str]:
     ]
 
 
-def _stop(process: subprocess.Popen[bytes]) -> None:
+def stop(process: subprocess.Popen[bytes]) -> None:
+    """End a worker, and after a while whatever is left of what it started."""
     process.terminate()
     try:
         process.wait(STOP_WITHIN)
@@ -106,7 +107,8 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port on which nobody listens now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
