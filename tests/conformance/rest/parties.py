@@ -26,9 +26,13 @@ CONVERTERS = {
 }
 
 
-def java_command(mode: str, cannot_have: Callable[[str, object], NoReturn]) -> list[str]:
+def java_command(mode: str, cannot_have: Callable[[str, object], NoReturn], *, loggers: bool = False) -> list[str]:
+    """Apache Kafka Connect's own. Its `loggers` are those of Log4j, which its own jars leave to whoever runs it."""
     try:
-        command = [str(find_java().path), "-Xmx512m", "-XX:TieredStopAtLevel=1", "-cp", classpath("kafka-connect")]
+        jars = classpath("kafka-connect").split(":")
+        if loggers:
+            jars += [jar for jar in classpath("kafka-broker").split(":") if "log4j-" in Path(jar).name]
+        command = [str(find_java().path), "-Xmx512m", "-XX:TieredStopAtLevel=1", "-cp", ":".join(jars)]
     except (JavaNotFound, JarsUnavailable) as error:
         cannot_have("Kafka Connect", error)
     return [*command, f"org.apache.kafka.connect.cli.Connect{mode.capitalize()}"]

@@ -36,16 +36,17 @@ class Party:
         answers = {}
         for step in steps:
             if isinstance(step, Wait):
-                self._wait(step)
+                self.wait(step)
             else:
                 assert step.name not in answers, step.name
-                answers[step.name] = self._ask(step)
+                answers[step.name] = self.ask(step)
         return answers
 
-    def _wait(self, wait: Wait) -> None:
+    def wait(self, wait: Wait) -> None:
+        """Ask again until it is so."""
         deadline = time.monotonic() + PATIENCE
         while True:
-            answer = self._ask(Ask("wait", "GET", wait.path))
+            answer = self.ask(Ask("wait", "GET", wait.path))
             found = answer.body
             try:
                 for key in wait.place:
@@ -57,7 +58,7 @@ class Party:
             assert time.monotonic() < deadline, f"{self.side}: {wait}: {answer}"
             time.sleep(0.05)
 
-    def _ask(self, ask: Ask) -> Answer:
+    def ask(self, ask: Ask) -> Answer:
         """Ask, again while the group is busy with itself."""
         deadline = time.monotonic() + PATIENCE
         while True:
@@ -73,20 +74,20 @@ class Party:
             headers["Content-Type"] = ask.content
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=100)
         try:
-            connection.request(
-                ask.method, self._theirs(ask.path), None if body is None else self._theirs(body), headers
-            )
+            connection.request(ask.method, self.theirs(ask.path), None if body is None else self.theirs(body), headers)
             got = connection.getresponse()
-            text = self._common(got.read().decode())
+            text = self.common(got.read().decode())
             location = got.getheader("Location")
         finally:
             connection.close()
-        return Answer(got.status, location and self._common(location), _parsed(text))
+        return Answer(got.status, location and self.common(location), _parsed(text))
 
-    def _theirs(self, text: str) -> str:
+    def theirs(self, text: str) -> str:
+        """A text with what stands here for {folder}, {topic} and {side}."""
         return text.replace("{folder}", str(self.folder)).replace("{topic}", self.topic).replace("{side}", self.side)
 
-    def _common(self, text: str) -> str:
+    def common(self, text: str) -> str:
+        """The reverse of `theirs`."""
         for mine, common in (
             (str(self.folder), "{folder}"),
             (self.topic, "{topic}"),
@@ -102,6 +103,23 @@ def _parsed(text: str) -> Any:
         return json.loads(text)
     except ValueError:
         return text
+
+
+def by_name(said: Any) -> Any:
+    """What a worker said, with maps in the place of lists of keys and plug-ins, because their order says nothing."""
+    if isinstance(said, Answer):
+        return Answer(said.status, said.location, by_name(said.body))
+    if isinstance(said, dict):
+        return {key: by_name(value) for key, value in said.items()}
+    if not isinstance(said, list) or not said or not all(isinstance(item, dict) for item in said):
+        return said
+    if all("class" in item and "type" in item for item in said):
+        return {f"{item['type']} {item['class']}": item for item in said}
+    if all("value" in item and "definition" in item for item in said):
+        return {item["value"]["name"]: by_name(item) for item in said}
+    if all("display_name" in item for item in said):
+        return {item["name"]: item for item in said}
+    return said
 
 
 def differences(ours: Any, theirs: Any, place: str = "") -> Iterator[tuple[str, Any, Any]]:
