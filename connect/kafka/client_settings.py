@@ -34,6 +34,7 @@ __all__ = [
     "Translated",
     "client_settings",
     "task_client_settings",
+    "task_java_settings",
     "translate",
 ]
 
@@ -102,6 +103,16 @@ def task_client_settings(kind: Kind, worker: Mapping[str, str], connector: Mappi
     Raises:
         ClientSettingError: as for `translate`; the error names the key as it stands in its file.
     """
+    java = task_java_settings(kind, worker, connector)
+    own = {key.removeprefix(f"{kind}.") for key in worker if key.startswith(f"{kind}.")}
+    prefix = f"{kind}.override."
+    override = {key.removeprefix(prefix) for key in connector if key.startswith(prefix)}
+    written = {key: f"{kind}.{key}" for key in own} | {key: prefix + key for key in override}
+    return _over_defaults(kind, java, written)
+
+
+def task_java_settings(kind: Kind, worker: Mapping[str, str], connector: Mapping[str, str]) -> dict[str, str]:
+    """What `task_client_settings` translates, under Java's keys: for what else talks to the brokers for this task."""
     own = {key.removeprefix(f"{kind}."): value for key, value in worker.items() if key.startswith(f"{kind}.")}
     prefix = f"{kind}.override."
     override = {key.removeprefix(prefix): value for key, value in connector.items() if key.startswith(prefix)}
@@ -110,8 +121,7 @@ def task_client_settings(kind: Kind, worker: Mapping[str, str], connector: Mappi
         top["group.id"] = f"connect-{connector['name']}"
     if kind == "consumer" and connector.get("topics.regex"):
         top["exclude.internal.topics"] = "true"  # Java's default; a pattern could match them
-    written = {key: f"{kind}.{key}" for key in own} | {key: prefix + key for key in override}
-    return _over_defaults(kind, top | own | override, written)
+    return top | own | override
 
 
 def _inherited(kind: Kind, key: str, own: Mapping[str, str]) -> bool:

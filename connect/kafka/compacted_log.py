@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from connect.errors import ConnectError
 from connect.kafka.client_log import log as client_log
-from connect.kafka.client_settings import client_settings
+from connect.kafka.client_settings import Kind, client_settings
 from connect.kafka.topics import TopicShape, end_offsets, make_or_check
 
 log = logging.getLogger("connect.kafka")
@@ -26,6 +26,10 @@ _CLOSE_S = 5.0
 
 # A log is to be there soon after its brokers are again: Java's default, a tenth of librdkafka's.
 _CLIENT_DEFAULTS = {"reconnect.backoff.max.ms": "1000"}
+
+
+#: Java's client settings, for all clients of a log or by kind.
+Clients = Mapping[str, str] | Callable[[Kind], Mapping[str, str]]
 
 
 class LogRecord(NamedTuple):
@@ -46,7 +50,7 @@ class CompactedLog:
 
     Args:
         topic: its name.
-        clients: Java's client settings, as for a worker: brokers, security.
+        clients: Java's client settings, as for a worker: brokers, security. Or what gives them for each kind of client.
         shape: see `TopicShape`.
         on_record: takes each record.
         transactional_id: writes go through transactions of this id; see `claim`.
@@ -56,14 +60,14 @@ class CompactedLog:
     def __init__(
         self,
         topic: str,
-        clients: Mapping[str, str],
+        clients: Clients,
         shape: TopicShape,
         on_record: Callable[[LogRecord], None],
         transactional_id: str | None = None,
         patience: float | None = 30,
     ) -> None:
         self.topic = topic
-        self._clients = _CLIENT_DEFAULTS | dict(clients)
+        self._clients = clients
         self._patience = patience
         self._shape = shape
         self._on_record = on_record
@@ -72,6 +76,7 @@ class CompactedLog:
         self._consumer: Any = None
         self._admin: Any = None
         self._producer: Any = None
+        self._unclaimed: Any = None  # with a transactional id, the producer of what anybody may write
         self._ends: dict[int, int] = {}  # by partition, the offset up to which everything was handed out
         self._advanced = threading.Condition()
         self._sending = threading.Lock()
@@ -90,10 +95,11 @@ class CompactedLog:
 
         deadline = time.monotonic() + timeout
         # Asked for the log's end: the consumer cannot be while another thread polls it (it hangs, 2.16.1).
-        settings: dict[str, Any] = {**client_settings("admin", self._clients).librdkafka, "logger": client_log}
+        settings: dict[str, Any] = {**client_settings("admin", self._java("admin")).librdkafka, "logger": client_log}
         self._admin = AdminClient(settings)
         partitions = make_or_check(self.topic, self._admin, self._shape, timeout)
-        settings = client_settings("consumer", {**self._clients, "group.id": f"connect-log-{self.topic}"}).librdkafka
+        java = {**self._java("consumer"), "group.id": f"connect-log-{self.topic}"}
+        settings = client_settings("consumer", java).librdkafka
         self._consumer = Consumer(
             {
                 **settings,
@@ -117,14 +123,19 @@ class CompactedLog:
         with self._advanced:
             return max(self._ends.values())
 
-    def read_to_end(self, timeout: float) -> None:
+    def read_to_end(self, timeout: float, *, open_too: bool = False) -> None:
         """Return when every record that was in the log at the time of the call has been handed out.
+
+        Args:
+            timeout: seconds.
+            open_too: wait until the transactions have ended that are open at the moment. Without it a record that was
+                committed behind the beginning of one of them is not waited for.
 
         Raises:
             ConnectError: not within the timeout, or the log cannot be read.
         """
         deadline = time.monotonic() + timeout
-        goal = end_offsets(self._admin, self.topic, list(self._ends), timeout)
+        goal = end_offsets(self._admin, self.topic, list(self._ends), timeout, open_too=open_too)
         self.read_to(goal, deadline - time.monotonic())
 
     def read_to(self, goal: Mapping[int, int], timeout: float) -> None:
@@ -169,8 +180,15 @@ class CompactedLog:
                 raise ConnectError(f"Topic {self.topic} cannot be claimed: {error.args[0].str()}") from error
             self._claimed = True
 
-    def send(self, records: Sequence[tuple[bytes, bytes | None]], timeout: float = 30) -> dict[int, int]:
+    def send(
+        self, records: Sequence[tuple[bytes, bytes | None]], timeout: float = 30, *, unclaimed: bool = False
+    ) -> dict[int, int]:
         """Write records in order, in one transaction where there is an id, and wait until they are durable.
+
+        Args:
+            records: keys and values.
+            timeout: seconds.
+            unclaimed: they are such as anybody may write, whoever has claimed the log; in no transaction.
 
         Returns:
             for each partition that was written to, the offset after the last of these records; see `read_to`.
@@ -180,9 +198,10 @@ class CompactedLog:
                 transactional id it may also be that another writer has claimed the topic; look at `claimed`.
         """
         with self._sending:
-            if not self._claimed:
+            transactional = self._transactional_id is not None and not unclaimed
+            if transactional and not self._claimed:
                 raise ConnectError(f"Topic {self.topic} may be written by the group's leader only.")
-            return self._send(records, timeout) if records else {}
+            return self._send(records, timeout, transactional=transactional) if records else {}
 
     def send_later(self, key: bytes, value: bytes | None) -> Future[int]:
         """Write one record without waiting. The future has its offset when it is durable, else a ConnectError."""
@@ -213,23 +232,36 @@ class CompactedLog:
         if self._thread.is_alive():
             self._thread.join(_CLOSE_S)
         with self._sending:
-            if self._producer is not None:
-                self._producer.flush(_CLOSE_S)
+            for producer in (self._producer, self._unclaimed):
+                if producer is not None:
+                    producer.flush(_CLOSE_S)
+
+    def _java(self, kind: Kind) -> dict[str, str]:
+        given = self._clients(kind) if callable(self._clients) else self._clients
+        return _CLIENT_DEFAULTS | dict(given)
 
     # Writing.
 
     def _make_producer(self) -> Any:
         if self._producer is None:
-            from confluent_kafka import Producer
-
-            java = dict(self._clients)
-            if self._patience is not None:
-                java["delivery.timeout.ms"] = f"{self._patience * 1000:.0f}"
-            settings = client_settings("producer", java).librdkafka
-            if self._transactional_id is not None:
-                settings["transactional.id"] = self._transactional_id
-            self._producer = Producer({**settings, "linger.ms": 0, "logger": client_log})
+            self._producer = self._new_producer(self._transactional_id)
         return self._producer
+
+    def _make_unclaimed(self) -> Any:
+        if self._unclaimed is None:
+            self._unclaimed = self._new_producer(None)
+        return self._unclaimed
+
+    def _new_producer(self, transactional_id: str | None) -> Any:
+        from confluent_kafka import Producer
+
+        java = self._java("producer")
+        if self._patience is not None:
+            java["delivery.timeout.ms"] = f"{self._patience * 1000:.0f}"
+        settings = client_settings("producer", java).librdkafka
+        if transactional_id is not None:
+            settings["transactional.id"] = transactional_id
+        return Producer({**settings, "linger.ms": 0, "logger": client_log})
 
     def _give_up(self) -> None:
         """Let go of the producer with all that it has not written."""
@@ -247,10 +279,13 @@ class CompactedLog:
             if cause.fatal() or cause.code() == KafkaError._FATAL:
                 self._give_up()
 
-    def _send(self, records: Sequence[tuple[bytes, bytes | None]], timeout: float) -> dict[int, int]:
+    def _send(
+        self, records: Sequence[tuple[bytes, bytes | None]], timeout: float, *, transactional: bool
+    ) -> dict[int, int]:
         from confluent_kafka import KafkaException
 
-        producer = self._make_producer()
+        plain = self._transactional_id is not None and not transactional
+        producer = self._make_unclaimed() if plain else self._make_producer()
         deadline = time.monotonic() + timeout
         written: list[tuple[int, int]] = []
         errors: list[str] = []
@@ -262,7 +297,7 @@ class CompactedLog:
                 errors.append(error.str())
 
         try:
-            if self._transactional_id is not None:
+            if transactional:
                 producer.begin_transaction()
             for key, value in records:
                 producer.produce(self.topic, value, key, on_delivery=report)
@@ -272,7 +307,7 @@ class CompactedLog:
                 # It must not be written later, when nobody expects it any more.
                 producer.purge(in_flight=False)
                 errors.append(f"no answer within {timeout:g} s")
-            if self._transactional_id is not None:
+            if transactional:
                 left = max(1.0, deadline - time.monotonic())
                 if errors:
                     producer.abort_transaction(left)
@@ -280,10 +315,11 @@ class CompactedLog:
                     producer.commit_transaction(left)
         except (KafkaException, BufferError) as error:
             errors.append(_reason(error))
-            if self._transactional_id is not None:
+            if transactional:
                 # How the transaction ends is unknown; whoever claims next ends it.
                 self._give_up()
-            self._give_up_if_fatal(error)
+            if not plain:
+                self._give_up_if_fatal(error)
         if errors:
             raise ConnectError(f"Topic {self.topic} does not take a record: {errors[0]}")
         return {partition: max(end for each, end in written if each == partition) for partition, _ in written}

@@ -189,7 +189,7 @@ class BatchProducer:
         """Forget what is under way, and end the client."""
         self._closed = True  # what is thrown away now was neither acknowledged nor given up
         self._producer.purge(in_queue=True, in_flight=True)
-        self._under_way.clear()
+        self._forget()
         self._errors.clear()
         self._producer.flush(1)
 
@@ -211,7 +211,7 @@ class BatchProducer:
                 # Records that the client itself refused: larger than message.max.bytes, for example.
                 for message in chunk:
                     if (error := message.get("_error")) is not None:
-                        message.get("callback", delivery.report)(error, _Unsent(topic))
+                        message.get("callback", delivery.report)(error, Unsent(topic))
 
     def _send_singly(self, topic: str, part: SourceBatch, delivery: Delivery, each: Any) -> None:
         """The client's call for batches takes neither headers nor timestamps."""
@@ -221,6 +221,12 @@ class BatchProducer:
         columns = zip(part.values, part.keys, part.partitions, part.timestamps, part.headers, strict=True)
         for row, (value, key, partition, timestamp, headers) in enumerate(columns):
             report = delivery.report if each is None else delivery.report_and_tell(self._while_open(each(row)))
+    def _forget(self) -> None:
+        """Wait no longer for what is under way."""
+        self._sent -= self.outstanding
+        self._under_way.clear()
+        self._bytes = self._rows = 0
+
             try:
                 self._producer.produce(
                     topic,
@@ -233,7 +239,7 @@ class BatchProducer:
                     headers or None,
                 )
             except KafkaException as error:
-                report(error.args[0], _Unsent(topic))
+                report(error.args[0], Unsent(topic))
 
     def _know(self, topic: str) -> None:
         """Make sure that a topic exists before records for it pile up; a broker that creates topics does so on this."""
@@ -312,7 +318,7 @@ class BatchProducer:
             log.warning("%s", problem)
 
 
-class _Unsent(NamedTuple):
+class Unsent(NamedTuple):
     """Stands in for the client's message where the client did not even take the record."""
 
     name: str

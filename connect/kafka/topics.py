@@ -73,8 +73,17 @@ def make_or_check(topic: str, admin: Any, shape: TopicShape, timeout: float) -> 
         time.sleep(_LOOK_AGAIN_S)
 
 
-def end_offsets(admin: Any, topic: str, partitions: Sequence[int], timeout: float) -> dict[int, int]:
-    """For each partition the offset after the last record that is committed.
+def end_offsets(
+    admin: Any, topic: str, partitions: Sequence[int], timeout: float, *, open_too: bool = False
+) -> dict[int, int]:
+    """For each partition the offset after the last record before the first open transaction.
+
+    Args:
+        admin: confluent-kafka's AdminClient.
+        topic: its name.
+        partitions: of it.
+        timeout: seconds.
+        open_too: the offset after the very last record instead, whether its transaction is over or not.
 
     Raises:
         ConnectError: the brokers do not say.
@@ -83,6 +92,7 @@ def end_offsets(admin: Any, topic: str, partitions: Sequence[int], timeout: floa
     from confluent_kafka.admin import OffsetSpec
 
     asked = {TopicPartition(topic, partition): OffsetSpec.latest() for partition in partitions}
+    isolation = IsolationLevel.READ_UNCOMMITTED if open_too else IsolationLevel.READ_COMMITTED
     deadline = time.monotonic() + timeout
     refused = (
         KafkaError.TOPIC_AUTHORIZATION_FAILED,
@@ -92,9 +102,7 @@ def end_offsets(admin: Any, topic: str, partitions: Sequence[int], timeout: floa
     while True:
         left = max(_LEAST_S, deadline - time.monotonic())
         try:
-            answers = admin.list_offsets(
-                asked, isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=min(_ANSWER_S, left)
-            )
+            answers = admin.list_offsets(asked, isolation_level=isolation, request_timeout=min(_ANSWER_S, left))
             found = {place.partition: int(answer.result().offset) for place, answer in answers.items()}
         except KafkaException as error:
             # A new topic's partitions have no leader for a moment, an old one's have another one after a failure.

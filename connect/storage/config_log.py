@@ -108,8 +108,9 @@ class ConfigLog:
         self._write([config_state.fencing_record(name, tasks)])
 
     def put_logger_level(self, namespace: str, level: str) -> None:
-        """Have all workers log a namespace at this level."""
-        self._write([config_state.logger_record(namespace, level)])
+        """Have all workers log a namespace at this level. Anybody may ask for that, also who does not lead."""
+        records = [config_state.logger_record(namespace, level)]
+        self._log.read_to(self._log.send(records, _WRITE_S, unclaimed=True), _WRITE_S)
 
     def _write(self, records: Sequence[Record]) -> None:
         self._log.read_to(self._log.send(records, _WRITE_S), _WRITE_S)

@@ -67,6 +67,7 @@ class ConfigState:
         targets: what users want the connectors to do. May name one that is not there: read it with `target`.
         task_counts: how many tasks a connector has, from its last commit record. None before the first.
         tasks: committed configurations by connector and number.
+        commits: the offset of a connector's last commit record: another one, another generation of its tasks.
         inconsistent: connectors whose committed tasks are not all here.
         fencing: with exactly-once sources, for how many tasks a connector's producers may live. Outlives the connector:
             so may they.
@@ -79,6 +80,7 @@ class ConfigState:
     targets: Mapping[str, Target] = field(default_factory=dict)
     task_counts: Mapping[str, int] = field(default_factory=dict)
     tasks: Mapping[tuple[str, int], Mapping[str, str]] = field(default_factory=dict)
+    commits: Mapping[str, int] = field(default_factory=dict)
     inconsistent: frozenset[str] = frozenset()
     fencing: Mapping[str, int] = field(default_factory=dict)
     pending_fencing: frozenset[str] = frozenset()
@@ -216,6 +218,7 @@ class ConfigReader:
                 connectors=_without(state.connectors, name),
                 task_counts=_without(state.task_counts, name),
                 tasks=_without_tasks(state.tasks, name),
+                commits=_without(state.commits, name),
                 inconsistent=state.inconsistent - {name},
                 pending_fencing=state.pending_fencing - {name},
             )
@@ -272,6 +275,7 @@ class ConfigReader:
             state,
             tasks=tasks,
             task_counts={**state.task_counts, name: count},
+            commits={**state.commits, name: state.offset - 1},
             inconsistent=state.inconsistent - {name} if complete else state.inconsistent | {name},
             pending_fencing=state.pending_fencing | {name},
         )

@@ -10,17 +10,18 @@ from __future__ import annotations
 import json
 import logging
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from connect.errors import ConnectError
-from connect.kafka.compacted_log import CompactedLog, LogRecord
+from connect.kafka.compacted_log import Clients, CompactedLog, LogRecord
 from connect.kafka.topics import TopicShape
 from connect.storage.offsets import Offset, OffsetStore, OffsetStoreError, Partition, identity, key, to_json
 
 log = logging.getLogger("connect.storage")
 
-_READ_S = 30.0
+#: Longer than a transaction lasts that nobody ends: Kafka aborts it after a minute.
+_READ_S = 85.0
 _WRITE_S = 30.0
 
 
@@ -40,15 +41,15 @@ class TopicOffsetStore(OffsetStore):
     """Offsets of all connectors of a cluster.
 
     `get` and `all` first read the topic to its end, so they see what any worker has stored before. Entries of one `set`
-    are written one after the other: when it raises, some of them may be stored.
+    are written one after the other: when it raises, some of them may be stored. Tasks write to the topic as well.
 
     Args:
-        topic: `offset.storage.topic`.
-        clients: Java's client settings of the worker.
+        topic: `offset.storage.topic`, or a connector's own `offsets.storage.topic`.
+        clients: Java's client settings, see `CompactedLog`.
         shape: of the topic.
     """
 
-    def __init__(self, topic: str, clients: Mapping[str, str], shape: TopicShape) -> None:
+    def __init__(self, topic: str, clients: Clients, shape: TopicShape) -> None:
         #: For each connector by the identity of a source partition.
         self._offsets: dict[str, dict[str, _Spellings]] = {}
         self._lock = threading.Lock()
@@ -66,19 +67,27 @@ class TopicOffsetStore(OffsetStore):
         return [dict(_youngest(spellings).offset) if spellings else None for spellings in found]
 
     def set(self, connector: str, entries: Sequence[tuple[Partition, Offset | None]]) -> None:
-        values = [(partition, None if offset is None else to_json(offset).encode()) for partition, offset in entries]
-        self._catch_up()  # with the spellings that others have written
-        with self._lock:
-            stored = self._offsets.get(connector, {})
-            records = [
-                (spelling, value)
-                for partition, value in values
-                for spelling in stored.get(identity(partition)) or [key(connector, partition)]
-            ]
+        values = [None if offset is None else to_json(offset).encode() for _, offset in entries]
+        keys = self.spellings(connector, [partition for partition, _ in entries])
+        records = [(spelling, value) for each, value in zip(keys, values, strict=True) for spelling in each]
         try:
             self._log.send(records, _WRITE_S)
         except ConnectError as error:
             raise OffsetStoreError(str(error)) from error
+
+    def spellings(self, connector: str, partitions: Sequence[Partition]) -> list[list[bytes]]:
+        """The keys under which an offset of each partition is to be written, so that whoever reads it finds it.
+
+        Raises:
+            OffsetStoreError: the topic cannot be read.
+            DataError: as in `set`.
+        """
+        written = [key(connector, partition) for partition in partitions]
+        self._catch_up(open_too=False)  # with the spellings that others have written
+        with self._lock:
+            stored = self._offsets.get(connector, {})
+            known = [stored.get(identity(partition)) for partition in partitions]
+        return [list(found) if found else [own] for found, own in zip(known, written, strict=True)]
 
     def all(self, connector: str) -> list[tuple[Partition, Offset]]:
         self._catch_up()
@@ -89,9 +98,11 @@ class TopicOffsetStore(OffsetStore):
     def close(self) -> None:
         self._log.close()
 
-    def _catch_up(self) -> None:
+    def _catch_up(self, *, open_too: bool = True) -> None:
+        # What a task that ended has committed must be seen by its successor, even while another's transaction is open:
+        # no record of a partition is seen before those that stand before it.
         try:
-            self._log.read_to_end(_READ_S)
+            self._log.read_to_end(_READ_S, open_too=open_too)
         except ConnectError as error:
             raise OffsetStoreError(str(error)) from error
 

@@ -138,6 +138,16 @@ def test_a_leader_that_was_replaced_writes_nothing(join: Callable[..., Config], 
     assert leader.read_to_end(30).connectors["a"]["v"] == "3"
 
 
+def test_levels_of_loggers_are_set_by_whoever_is_asked(join: Callable[..., Config], topic: str) -> None:
+    leader, follower = (join(f"leader-of-{topic}") for _ in range(2))
+    leader.claim()
+    follower.put_logger_level("b.c", "TRACE")
+    assert leader.read_to_end(30).offset == follower.state.offset
+    assert leader.events == [LoggerChanged("b.c", "TRACE")]
+    leader.put_connector("a", {})
+    assert leader.claimed
+
+
 def test_a_long_history_is_read_before_a_worker_starts(join: Callable[..., Config], broker: Broker, topic: str) -> None:
     writer = join()
     producer = Producer({"bootstrap.servers": broker.bootstrap_servers})

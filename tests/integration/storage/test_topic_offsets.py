@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from typing import Any
 
@@ -83,8 +84,14 @@ def test_the_youngest_of_two_spellings_counts_wherever_they_lie(join: Join, brok
     assert len(late.all("c")) == 19
 
 
+@pytest.fixture
+def threads() -> Iterator[ThreadPoolExecutor]:
+    with ThreadPoolExecutor(2) as pool:
+        yield pool
+
+
 def test_offsets_of_a_transaction_count_when_it_is_committed(
-    join: Join, broker: Broker, topic: str, eventually: Callable[..., None]
+    join: Join, broker: Broker, topic: str, threads: ThreadPoolExecutor
 ) -> None:
     store = join()
     task = Producer({"bootstrap.servers": broker.bootstrap_servers, "transactional.id": str(uuid.uuid4())})
@@ -93,9 +100,35 @@ def test_offsets_of_a_transaction_count_when_it_is_committed(
         task.begin_transaction()
         task.produce(topic, f'{{"at":{at}}}', key("c", {"f": "x"}))
         task.flush(30)
-        assert store.get("c", [{"f": "x"}]) == [None]
+        # Whoever asks meanwhile waits: the offset may be that of a task whose successor asks.
+        asked = threads.submit(store.get, "c", [{"f": "x"}])
+        with pytest.raises(TimeoutError):
+            asked.result(1)
         end(30)
-    eventually(lambda: store.get("c", [{"f": "x"}]) == [{"at": 2}])
+        assert asked.result(30) == ([None] if at == 1 else [{"at": 2}])
+
+
+def test_an_offset_behind_an_open_transaction_of_another_task_is_waited_for(
+    join: Join, broker: Broker, topic: str, threads: ThreadPoolExecutor
+) -> None:
+    """Kafka shows nothing behind the beginning of an open transaction, though it may be committed."""
+    store = join()
+    tasks = [
+        Producer({"bootstrap.servers": broker.bootstrap_servers, "transactional.id": str(uuid.uuid4())})
+        for _ in range(2)
+    ]
+    for number, task in enumerate(tasks):
+        task.init_transactions(30)
+        task.begin_transaction()
+        task.produce(topic, b'{"at":1}', key("c", {"f": number}), partition=0)
+        task.flush(30)
+    tasks[1].commit_transaction(30)
+    assert store.spellings("c", [{"f": 1}]) == [[key("c", {"f": 1})]], "to write an offset nobody waits"
+    asked = threads.submit(store.get, "c", [{"f": 1}])
+    with pytest.raises(TimeoutError):
+        asked.result(1)
+    tasks[0].abort_transaction(30)
+    assert asked.result(30) == [{"at": 1}]
 
 
 def test_what_others_wrote_amiss_is_passed_over(join: Join, broker: Broker, topic: str) -> None:
