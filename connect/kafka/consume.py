@@ -25,6 +25,9 @@ log = logging.getLogger("connect.kafka")
 ROWS_PER_BATCH = 2000
 _TIMESTAMP_TYPES = ("NoTimestampType", "CreateTime", "LogAppendTime")
 _REGEX_REFRESH_S = 30.0
+#: How long the group may be asked what it has committed, and how long not again after it had no answer.
+_COMMITTED_WITHIN_S = 0.5
+_COMMITTED_AGAIN_S = 10.0
 _TOPICS_WITHIN_S = 1.0
 
 T = TypeVar("T")
@@ -74,6 +77,11 @@ class BatchConsumer:
         self._paused: set[TopicPartition] = set()
         self._changed = False
         self._assigning = False
+        #: Where reading begins in our partitions, as far as that was told or asked; None where that is for
+        #: auto.offset.reset to say.
+        self._begin: dict[TopicPartition, int | None] = {}
+        self._begin_due = 0.0
+        self._from_end = str(settings.get("auto.offset.reset", "latest")) in {"latest", "end", "largest"}
         self._closing = False
         self._raised: list[BaseException] = []
         self._problem: str | None = None
@@ -174,15 +182,43 @@ class BatchConsumer:
         self._switch(self._consumer.resume, self._paused.difference_update, partitions)
 
     def lag(self) -> int:
-        """Records that wait in our partitions, as far as the client knows. Asks no broker."""
+        """Records that wait in all our partitions, those included of which nothing came yet; -1 while that is unknown.
+
+        Asks no broker, but once for each partition: what the group has committed, if nothing came of it yet.
+        """
         from confluent_kafka import TopicPartition as Place
 
+        positions = self.positions()
+        self._learn_begin(self._assignment - positions.keys() - self._begin.keys())
         total = 0
-        for partition, position in self.positions().items():
-            low_high = self._consumer.get_watermark_offsets(Place(*partition), cached=True)
-            if low_high is not None and low_high[1] >= 0:
-                total += max(0, low_high[1] - position)
+        for partition in self._assignment:
+            # Cached: without that the client may wait for ever while another thread polls it.
+            ends: tuple[int, int] | None = self._consumer.get_watermark_offsets(Place(*partition), cached=True)
+            low, high = (-1, -1) if ends is None else ends
+            if high < 0 or (partition not in positions and partition not in self._begin):
+                return -1
+            position = positions.get(partition, self._begin.get(partition))
+            if position is None:
+                position = high if self._from_end else low
+            total += max(0, high - max(position, low))
         return total
+
+    def _learn_begin(self, unknown: Iterable[TopicPartition]) -> None:
+        from confluent_kafka import KafkaException
+        from confluent_kafka import TopicPartition as Place
+
+        asked = [Place(*partition) for partition in unknown]
+        if not asked or time.monotonic() < self._begin_due:
+            return
+        try:
+            found = self._consumer.committed(asked, timeout=_COMMITTED_WITHIN_S)
+        except KafkaException:  # the broker is away; the client tells of it
+            self._begin_due = time.monotonic() + _COMMITTED_AGAIN_S
+            return
+        for place in found:
+            if place.error is None:
+                offset = int(place.offset)
+                self._begin[TopicPartition(str(place.topic), int(place.partition))] = offset if offset >= 0 else None
 
     def close(self) -> None:
         """Leave the group; the listener is told of the partitions that go. Raises what it raised."""
@@ -211,7 +247,11 @@ class BatchConsumer:
             partitions=partitions,
             offsets=_deferred(messages, message.offset),
             keys=Values.raw(_deferred(messages, message.key)),
-            timestamps=Deferred(n, lambda: [at if kind else None for kind, at in stamps]),
+            timestamps=Deferred(
+                n,
+                lambda: [at if kind else None for kind, at in stamps],
+                lambda row: stamps[row][1] if stamps[row][0] else None,
+            ),
             timestamp_types=Deferred(n, lambda: [_TIMESTAMP_TYPES[kind] for kind, _ in stamps]),
             headers=_deferred(messages, message.headers),
         )
@@ -283,6 +323,7 @@ class BatchConsumer:
                 offset = begin.get(TopicPartition(place.topic, place.partition))
                 if offset is not None:
                     place.offset = offset
+                    self._begin[TopicPartition(place.topic, place.partition)] = offset
             (consumer.incremental_assign if self._incremental else consumer.assign)(places)
             still_paused = self._paused & set(added)
             if still_paused:
@@ -306,6 +347,8 @@ class BatchConsumer:
         finally:
             self._assignment -= frozenset(gone)
             self._paused -= set(gone)
+            for partition in gone:
+                self._begin.pop(partition, None)
             if self._incremental:
                 consumer.incremental_unassign(places)
             else:

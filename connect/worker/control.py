@@ -10,7 +10,7 @@ import itertools
 import os
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from connect.errors import ConnectError
@@ -33,8 +33,13 @@ class Control:
         self._answers: dict[int, messages.Offsets | messages.Stored] = {}
         self._asked: set[int] = set()
         self._questions = itertools.count(1)
+        self._wake: Callable[[], None] | None = None
         self.paused = paused
         self.stopping = False
+
+    def wake_by(self, wake: Callable[[], None]) -> None:
+        """Have this called whenever the worker wants something else, by the reading thread: it must not block."""
+        self._wake = wake
 
     def start(self) -> None:
         """Begin to read the pipe."""
@@ -158,3 +163,5 @@ class Control:
                         self._answers[message.question] = message
         with self._changed:
             self._changed.notify_all()
+        if self._wake is not None:
+            self._wake()

@@ -147,14 +147,14 @@ class Membership(Message, frozen=True):
 
 
 class Progress(Message, frozen=True):
-    """Once a second: what the task has done.
+    """Once a second, unless nothing changed: what the task has done.
 
     Attributes:
         records: handed to the target or acknowledged by the broker, since the start.
         read: polled or consumed, since the start.
         lag: records that wait in the topics of a sink; -1 unknown.
         errors: records given up, since the start.
-        metrics: snapshot of the task's registry.
+        metrics: the series of the task's registry that changed.
     """
 
     records: int

@@ -19,11 +19,12 @@ from connect.kafka.consume import BatchConsumer, RebalanceListener
 from connect.pipeline import Chain
 from connect.worker.control import Control, Stopping
 from connect.worker.messages import Membership, Paused
+from connect.worker.meter import SinkMeter
 from connect.worker.progress import ProgressReport
 
 log = logging.getLogger("connect.worker.sink")
 
-#: How long a quiet consumer waits before it looks at what the worker wants.
+#: How long a quiet consumer waits before it looks at what the worker wants, where it cannot be woken; and where it can.
 _POLL_S = 0.2
 _EMPTY_PUT_S = 1.0
 _RETRY_S = 3.0
@@ -71,6 +72,9 @@ class SinkLoop:
         self._commit_soon = False
         self._put_due = 0.0
         self._retry_in: float | None = None
+        self._meter = SinkMeter(report.registry, report.labels)
+        self._meter.watch(chain)
+        self._first: dict[TopicPartition, int] = {}  # where the first record of each partition was
 
     # The context's part.
 
@@ -107,9 +111,20 @@ class SinkLoop:
 
     def measure(self, report: ProgressReport) -> None:
         """Fill in what is not counted as it goes."""
-        report.errors = self._chain.policy.counts.failures
+        report.errors = self._chain.policy.counts.errors
+        self._meter.errors(self._chain.policy.counts)
         if self._consumer is not None:
             report.lag = self._consumer.lag()
+            behind = self._uncommitted()
+            self._meter.progress(len(self._consumer.assignment), sum(behind), max(behind, default=0))
+
+    def _uncommitted(self) -> list[int]:
+        """How many offsets of each partition the task was given and has not committed."""
+        after = {**self._delivered, **self._after}
+        return [
+            max(0, offset - self._committed.get(place, self._first.get(place, offset)))
+            for place, offset in after.items()
+        ]
 
     def commit_soon(self) -> None:
         """See `SinkTaskContext.request_commit`."""
@@ -145,6 +160,9 @@ class SinkLoop:
         if batch is not None:
             self._after = self.consumer.positions()
             self._report.read += len(batch)
+            self._meter.consumed(batch)
+            if not self._after.keys() <= self._first.keys():
+                self._first = {**batch.first_offsets(), **self._first}
             self._report.used(batch.topics)
             batch = self._chain.run(batch)
             self._control.proceed()  # retries in the chain may have outlasted the lease
@@ -157,12 +175,15 @@ class SinkLoop:
     def _deliver(self, batch: SinkBatch) -> None:
         self._put_due = time.monotonic() + _EMPTY_PUT_S
         self._retry_in = None
+        began = time.monotonic()
         try:
             self._task.put(batch)
         except RetriableError as error:
             self._hold(batch, error)
             return
-        self._report.records += len(batch)
+        if len(batch):
+            self._report.records += len(batch)
+            self._meter.put(len(batch), time.monotonic() - began)
         self._delivered.update(self._after)
 
     def _hold(self, batch: SinkBatch, error: RetriableError) -> None:
@@ -206,23 +227,32 @@ class SinkLoop:
         current = {p: self._delivered[p] for p in partitions if p in self._delivered}
         if not any(self._committed.get(p) != offset for p, offset in current.items()):
             return
+        self._meter.active(sum(self._uncommitted()))
+        began = time.monotonic()
         try:
             durable = self._task.pre_commit(current)
         except RetriableError as error:
             log.warning("%s Offsets are committed next time.", error)
             return
+        self._meter.pre_committed(time.monotonic() - began)
         changed = {
             p: min(offset, current[p])
             for p, offset in (durable or {}).items()
             if p in current and self._committed.get(p) != offset
         }
-        if not changed or not self._control.owned():
+        if not changed:
             return
+        if not self._control.owned():
+            self._meter.commit_skipped()
+            return
+        began = time.monotonic()
         try:
             self.consumer.commit(changed)
         except ConnectError as error:
+            self._meter.committed("failure", time.monotonic() - began)
             log.warning("%s", error)
             return
+        self._meter.committed("success", time.monotonic() - began)
         self._committed.update(changed)
 
     # The consumer's listener.
@@ -252,6 +282,7 @@ class SinkLoop:
             self._delivered.pop(partition, None)
             self._committed.pop(partition, None)
             self._after.pop(partition, None)
+            self._first.pop(partition, None)
             self._paused_by_task.discard(partition)
         if self._held is not None:
             gone = set(partitions)

@@ -23,14 +23,16 @@ from connect.worker.progress import ProgressReport
 
 log = logging.getLogger("connect.worker.source")
 
-# : How long to wait after a poll that brought nothing: doubled from the first to the last while nothing comes. A task
-# that
-#: can wait for its source does so in `poll`.
-_IDLE_S = (0.01, 0.2)
+#: How long after a poll that brought nothing the next one comes: a share of the time since something came, so that a
+#: source that is quiet for long costs little; the time that a poll waited by itself counts. While records are under way
+#: their acknowledgements are looked for more often.
+_IDLE_SHARE = 0.1
+_IDLE_S = (0.01, 1.0)
+_UNDER_WAY_S = 0.2
 _RETRY_S = 1.0
 _DRAIN_SLICE_S = 0.2
-# : Of the graceful time, what is given to the broker for records under way; the rest is for offsets and the task's
-# `stop`.
+#: Of the graceful time, what is given to the broker for records under way; the rest is for offsets and for the task's
+#: `stop`.
 _DRAIN_SHARE = 0.6
 
 #: For each source partition, by its canonical JSON, the partition and the offset after its last record.
@@ -82,7 +84,7 @@ class SourceLoop:
         self._tells_upstream = type(task).commit is not SourceTask.commit
         self._settling = False
         self._store_due = 0.0
-        self._idle = _IDLE_S[0]
+        self._moved_at = 0.0  # when something came last
 
     def measure(self, report: ProgressReport) -> None:
         """Fill in what is not counted as it goes."""
@@ -96,20 +98,29 @@ class SourceLoop:
             self._producer = self._make_producer(self._refused)
             self._task.start(self._config)
             started()
-            self._store_due = time.monotonic() + self._commit_interval
+            self._moved_at = time.monotonic()
+            self._store_due = self._moved_at + self._commit_interval
             while True:
                 self._control.proceed()
                 self._follow_pause()
                 self._serve(self._producer)
+                began = time.monotonic()
                 if not self._paused and self._once(self._producer):
-                    self._idle = _IDLE_S[0]
+                    self._moved_at = time.monotonic()
                 else:
-                    self._control.wait(self._idle)
-                    self._idle = min(2 * self._idle, _IDLE_S[1])
+                    self._control.wait(self._idle(self._producer, began))
         except Stopping:
             log.debug("stopping")
         finally:
             self._finish()
+
+    def _idle(self, producer: BatchProducer, polled_at: float) -> float:
+        """How long to wait now, after a poll that brought nothing."""
+        now = time.monotonic()
+        pause = min(max(_IDLE_S[0], (now - self._moved_at) * _IDLE_SHARE), _IDLE_S[1])
+        if producer.outstanding or self._acknowledged:
+            pause = min(pause, _UNDER_WAY_S)
+        return max(0.0, pause - (now - polled_at))
 
     def _once(self, producer: BatchProducer) -> bool:
         """Move one batch. False when there was none."""

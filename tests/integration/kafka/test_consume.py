@@ -1,6 +1,7 @@
 """Consuming batches from a real broker: partitions that come and go, positions, pausing, committing."""
 
 import re
+import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -427,3 +428,24 @@ def test_partitions_that_are_given_while_we_leave_are_given_back(member, new_top
     assert [kind for kind, _ in one.listener.events] in ([], ["assigned", "lost"], ["assigned", "revoked"])
     assert one.consumer.assignment == frozenset()
     assert one.consumer.lag() == 0
+
+
+def test_a_wait_ends_when_a_record_comes_and_when_another_thread_says_so(member, new_topic, write):
+    """Held to an hour: a wait that nothing ends would be seen. What else arrives in between may end one for nothing."""
+    one = member([topic := new_topic()])
+    until(lambda: one.assignment, one)
+    assert one.consumer.can_be_woken, "confluent-kafka changed: try connect.kafka._arrivals with it"
+    write(topic, 0, 3)
+    while not one.batches:
+        one.poll(3600)
+    threading.Timer(0.05, one.consumer.wake).start()
+    assert one.poll(3600) is None
+
+
+def test_a_consumer_of_an_untried_client_waits_inside_it(member, new_topic, write, monkeypatch):
+    monkeypatch.setattr(consume, "arrivals", lambda consumer, name: None)
+    one = member([topic := new_topic()])
+    assert not one.consumer.can_be_woken
+    one.consumer.wake()
+    write(topic, 0, 3)
+    until(lambda: one.values == [0, 1, 2], one)

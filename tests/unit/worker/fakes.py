@@ -170,6 +170,9 @@ class FakeProducer:
         pending: for each record under way its value and the report of the client.
     """
 
+    bytes_under_way = 0
+    rows_under_way = 0
+
     def __init__(self, refused: Callable[[DeliveryError, Any], None], calls: list[Any]) -> None:
         self.sent_rows: list[Any] = []
         self.at_once = True

@@ -1,0 +1,93 @@
+"""Waiting for a consumer's next record in a way that another thread can end.
+
+A consumer that waits inside the client cannot be woken, so a task that is to stop, or be paused, would be noticed only
+at the end of a short wait: either stopping is slow, or an idle task wakes up five times a second. librdkafka can write
+to a file descriptor when something arrives (rd_kafka_queue_io_event_enable); confluent-kafka does not offer that, so
+its consumer's handle is taken from where the object keeps it. That is done only for the versions for which it was
+tried, and only if the handle answers with the client's name; with any other the caller waits inside the client.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import logging
+import os
+import select
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+log = logging.getLogger("connect.kafka")
+
+#: The versions of confluent-kafka whose consumers keep the handle in their first field.
+TRIED = ("2.16.",)
+_ONE = (1).to_bytes(8, "little")
+
+
+class Arrivals:
+    """What arrives at one consumer. `wake` may be called from any thread, all else from the consumer's own."""
+
+    def __init__(self, library: ctypes.CDLL, handle: int) -> None:
+        self._library = library
+        self._ready = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+        self._queue = library.rd_kafka_queue_get_consumer(handle)
+        library.rd_kafka_queue_io_event_enable(self._queue, self._ready, _ONE, len(_ONE))
+        self._poll = select.poll()
+        self._poll.register(self._ready, select.POLLIN)
+
+    def wait(self, seconds: float) -> None:
+        """Return when something has arrived since the last wait, `wake` was called, or the time is up."""
+        if self._poll.poll(max(0.0, seconds) * 1000):
+            os.eventfd_read(self._ready)
+
+    def wake(self) -> None:
+        """Have a wait end that is under way, or else the next one."""
+        try:
+            os.eventfd_write(self._ready, 1)
+        except OSError:  # closed in between
+            pass
+
+    def close(self) -> None:
+        """Let go of the consumer's queue; call it before the consumer is closed."""
+        self._library.rd_kafka_queue_io_event_enable(self._queue, -1, None, 0)
+        self._library.rd_kafka_queue_destroy(self._queue)
+        os.close(self._ready)
+
+
+def arrivals(consumer: Any, name: str) -> Arrivals | None:
+    """What arrives at a consumer, or None where that cannot be had.
+
+    Args:
+        consumer: a `confluent_kafka.Consumer`, not closed.
+        name: its `client.id`.
+    """
+    library = _library()
+    if library is None:
+        return None
+    handle = ctypes.c_void_p.from_address(id(consumer) + object.__basicsize__).value
+    if handle is None or not library.rd_kafka_name(handle).startswith(name.encode()):
+        return None
+    return Arrivals(library, handle)
+
+
+@cache
+def _library() -> ctypes.CDLL | None:
+    """The librdkafka that confluent-kafka brought along, which is loaded already."""
+    import confluent_kafka
+
+    if not confluent_kafka.version().startswith(TRIED):
+        return None
+    bundled = Path(confluent_kafka.__file__).parent.with_name("confluent_kafka.libs")
+    found = sorted(bundled.glob("librdkafka-*"))
+    if len(found) != 1:  # built against the system's, or not for Linux
+        return None
+    library = ctypes.CDLL(str(found[0]))
+    library.rd_kafka_name.restype = ctypes.c_char_p
+    library.rd_kafka_name.argtypes = [ctypes.c_void_p]
+    library.rd_kafka_queue_get_consumer.restype = ctypes.c_void_p
+    library.rd_kafka_queue_get_consumer.argtypes = [ctypes.c_void_p]
+    library.rd_kafka_queue_io_event_enable.restype = None
+    library.rd_kafka_queue_io_event_enable.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_size_t]
+    library.rd_kafka_queue_destroy.restype = None
+    library.rd_kafka_queue_destroy.argtypes = [ctypes.c_void_p]
+    return library
