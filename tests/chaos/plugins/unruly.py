@@ -1,7 +1,7 @@
 """Connectors that misbehave where and how their configuration says, and note down each write that they start.
 
 Keys: hang.in (where to hang), hang.how (python: asleep; c: the interpreter is held), fail.at (the value that put does
-not take), folder (for notes).
+not take), fail.task_configs (whether the work cannot be cut), tasks (into how many it is), folder (for notes).
 """
 
 import contextlib
@@ -9,11 +9,21 @@ import ctypes
 import json
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from connect import SinkBatch, SinkConnector, SinkTask, SourceConnector, SourceRecord, SourceTask, Transformation
+from connect import (
+    Offsets,
+    SinkBatch,
+    SinkConnector,
+    SinkTask,
+    SourceConnector,
+    SourceRecord,
+    SourceTask,
+    TopicPartition,
+    Transformation,
+)
 
 
 def hang(config: Mapping[str, str], place: str) -> None:
@@ -86,6 +96,8 @@ class UnrulySourceTask(SourceTask):
 
 
 class UnrulySource(SourceConnector):
+    """A connector with one task; or with as many as `tasks` says, whatever it may have."""
+
     task = UnrulySourceTask
 
     def start(self, config: Mapping[str, str]) -> None:
@@ -94,7 +106,9 @@ class UnrulySource(SourceConnector):
 
     def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
         hang(self.config, "task_configs")
-        return super().task_configs(max_tasks)
+        if "fail.task_configs" in self.config:
+            raise OSError("the work cannot be cut")
+        return [dict(self.config)] * int(self.config.get("tasks", "1"))
 
     def validate(self, config: Mapping[str, str]) -> Any:
         hang(config, "validate")
@@ -114,6 +128,16 @@ class UnrulySinkTask(SinkTask):
         hang(config, "start")
         self._notes = Notes(config, self.context.task_id)
 
+    def open(self, partitions: Sequence[TopicPartition]) -> None:
+        hang(self._config, "open")
+
+    def pre_commit(self, offsets: Offsets) -> Offsets:
+        hang(self._config, "pre_commit")
+        return offsets
+
+    def close(self, partitions: Sequence[TopicPartition]) -> None:
+        hang(self._config, "close")
+
     def put(self, batch: SinkBatch) -> None:
         if len(batch):
             hang(self._config, "put")
@@ -129,6 +153,10 @@ class UnrulySinkTask(SinkTask):
 
 class UnrulySink(SinkConnector):
     task = UnrulySinkTask
+
+    def start(self, config: Mapping[str, str]) -> None:
+        hang(config, "connector.start")
+        super().start(config)
 
 
 class Slow(Transformation):

@@ -17,7 +17,7 @@ def pool_at(tmp_path: Path) -> Iterator[Callable[[str], Pool]]:
     pools: list[Pool] = []
 
     def make(bootstrap: str) -> Pool:
-        pools.append(Pool(f"pool-{uuid.uuid4().hex[:8]}", tmp_path, bootstrap))
+        pools.append(Pool(f"connect-pool-{uuid.uuid4().hex[:8]}", tmp_path, bootstrap))
         return pools[-1]
 
     yield make
@@ -34,7 +34,7 @@ def pool(broker: Broker, pool_at: Callable[[str], Pool]) -> Pool:
 @pytest.fixture(scope="session")
 def two(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pool]:
     """A pool of two workers that many tests share. Nobody ends its workers; connectors have names of their own."""
-    made = Pool(f"pool-{uuid.uuid4().hex[:8]}", tmp_path_factory.mktemp("two"), broker.bootstrap_servers)
+    made = Pool(f"connect-pool-{uuid.uuid4().hex[:8]}", tmp_path_factory.mktemp("two"), broker.bootstrap_servers)
     try:
         made.start(2)
         yield made

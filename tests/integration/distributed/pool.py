@@ -17,6 +17,8 @@ from typing import Any, NamedTuple
 
 PATIENCE = 60.0
 PLUGINS = Path(__file__).with_name("plugins")
+#: Connectors that hang and note down what they write, see there.
+UNRULY = Path(__file__).parents[2] / "chaos" / "plugins"
 SESSION_S = 6.0
 WORKER = {
     "key.converter": "org.apache.kafka.connect.storage.StringConverter",
@@ -26,7 +28,8 @@ WORKER = {
     "heartbeat.interval.ms": "500",
     "scheduled.rebalance.max.delay.ms": "0",
     "consumer.metadata.max.age.ms": "1000",
-    "plugin.path": str(PLUGINS),
+    "restart.policy": "off",  # what failed is to be seen; where it comes back by itself, tests say so
+    "plugin.path": f"{PLUGINS},{UNRULY}",
 }
 TOPICS = ("config", "offset", "status")
 
@@ -210,9 +213,19 @@ class Pool:
         while not (found := condition()):
             if time.monotonic() > deadline:
                 words = "\n".join(worker.last_words() for worker in self.workers)
-                raise AssertionError(f"not within {within:g} s: {what}\n{words}")
+                raise AssertionError(f"not within {within:g} s: {what}\n{words}\n{self._states()}")
             time.sleep(0.05)
         return found
+
+    def _states(self) -> str:
+        """All that the workers say."""
+        said = []
+        for worker in self.up:
+            try:
+                said.append(f"{worker.id} says: {worker.ask('GET', '/connectors?expand=status', timeout=5).body}")
+            except (OSError, http.client.HTTPException) as error:
+                said.append(f"{worker.id} does not answer: {error}")
+        return "\n".join(said)
 
     def close(self) -> None:
         for worker in self.workers:

@@ -1,14 +1,22 @@
 """A source of as many tasks as it may have. They do nothing, or fail where a file of the folder tells them to."""
 
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
 from connect import ConnectError, SourceConnector, SourceRecord, SourceTask
 
+#: Keys that are for the runtime, and that tasks are not told of.
+RUNTIME = ("value.converter", "producer.override.")
+
 
 class SteadyTask(SourceTask):
     def start(self, config: Mapping[str, str]) -> None:
         self.fault = Path(config["folder"]) / f"fail-{config['number']}"
+        if "starts" in config:
+            # What it was started with, seen by all: one line for each start.
+            with Path(config["starts"]).open("a") as file:
+                file.write(f"{config['number']} {config.get('mark', '')}\n")
 
     def poll(self) -> list[SourceRecord] | None:
         if self.fault.exists():
@@ -17,7 +25,11 @@ class SteadyTask(SourceTask):
 
 
 class SteadySource(SourceConnector):
-    """`folder` is where it looks for `fail-0`, `fail-1`, ... and `fail-connector`."""
+    """`folder` is where it looks for `fail-0`, `fail-1`, ... and `fail-connector`.
+
+    `starts` names a file to which each task adds a line when it starts: its number, and `mark` as the task has it. The
+    connector takes `cut.seconds` to cut its work.
+    """
 
     task = SteadyTask
 
@@ -27,4 +39,6 @@ class SteadySource(SourceConnector):
             raise ConnectError("told to fail by fail-connector")
 
     def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
-        return [{**self.config, "number": str(number)} for number in range(max_tasks)]
+        time.sleep(float(self.config.get("cut.seconds", "0")))
+        own = {key: value for key, value in self.config.items() if not key.startswith(RUNTIME)}
+        return [{**own, "number": str(number)} for number in range(max_tasks)]
