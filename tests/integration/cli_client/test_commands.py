@@ -218,6 +218,16 @@ def test_levels_are_shown_and_set(connect):
     assert logger in connect("logs", "level")
 
 
+def test_plugins_of_a_worker_are_listed_and_described(connect):
+    listed = connect.json("plugins", "list", "--url", connect.url)
+    assert {one["type"] for one in listed} >= {"source", "sink", "converter"}
+    sink = next(one["class"] for one in listed if one["class"].endswith("FileStreamSinkConnector"))
+    assert sink in connect("plugins", "list", "--url", connect.url)
+    described = connect("plugins", "describe", sink)
+    assert "\nfile  (string, " in f"\n{described}"
+    assert {one["name"] for one in connect.json("plugins", "describe", sink)} >= {"file"}
+
+
 def test_watch_shows_every_change_until_ctrl_c(connect, name, source):
     connect("apply", "-f", source, "--yes")
     running(connect, name)
