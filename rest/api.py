@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any, TypeVar
 
 import msgspec
@@ -17,6 +17,7 @@ from rest.errors import ApiError
 from rest.internal_requests import InternalRequests
 from rest.masking import Masks
 from rest.rules import SLASH
+from rest.security.access import Access
 
 T = TypeVar("T")
 
@@ -33,6 +34,7 @@ class Api:
         masks: hides secrets.
         internal: takes requests of other workers; None in standalone mode.
         timeout: seconds until a request is given up.
+        access: what whoever asks may do and see.
     """
 
     herder: Herder
@@ -40,10 +42,11 @@ class Api:
     masks: Masks
     internal: InternalRequests | None = None
     timeout: float = REQUEST_TIMEOUT_S
+    access: Access = field(default_factory=Access)
 
     async def result(self, asked: Future[T]) -> T:
         """What the herder answers. ApiError when it takes too long."""
-        return await result(self.herder, asked, self.timeout)
+        return await result(self.herder, asked, self.timeout, self.access)
 
 
 def _connector(connector: Annotated[str, Path(description="The connector's name.")]) -> str:

@@ -14,15 +14,20 @@ from starlette.types import ASGIApp
 from connect import __version__
 from connect.errors import ConfigError
 from connect.herder.herder import Herder
+from connect.herder.listeners import advertised
 from connect.plugins import Plugins
 from connect.settings.definition import Config
 from rest import connectors, errors, internal, loggers, offsets, openapi, plugins, root
 from rest.api import Api
 from rest.calls import REQUEST_TIMEOUT_S
+from rest.forwarding import Forwarding
 from rest.headers import ResponseHeaders, parse_rules
 from rest.internal_requests import InternalRequests
 from rest.masking import Masks
 from rest.rules import ConnectRules
+from rest.security.access import Access
+from rest.security.forwarded import Vouching
+from rest.security.setup import Guard, open_guard
 
 Part = Literal["connectors", "admin"]
 
@@ -38,6 +43,7 @@ def create_app(
     *,
     parts: frozenset[Part] = frozenset({"connectors", "admin"}),
     requests_of_workers: InternalRequests | None = None,
+    guard: Guard | None = None,
     timeout: float = REQUEST_TIMEOUT_S,
 ) -> ASGIApp:
     """Make the application.
@@ -46,17 +52,21 @@ def create_app(
         herder: does what is asked.
         known: the plug-ins of the worker.
         config: the worker's, parsed; rest.mask.secrets, access.control.*, response.http.headers.config,
-            rest.extension.classes are read.
+            rest.extension.classes, and rest.security.* where there is no guard.
         raw: the same, as written: for extensions.
         parts: which resources; /admin may have listeners of its own.
-        requests_of_workers: see `InternalRequests`; None in standalone mode.
+        requests_of_workers: see `InternalRequests`; None in standalone mode. In a group requests are sent on to the
+            worker that can carry them out.
+        guard: who may do what, opened before; several applications may share one.
         timeout: seconds until a request is given up.
 
     Raises:
-        ConfigError: an extension cannot be loaded, or a rule for headers is wrong.
+        ConfigError: an extension cannot be loaded, a rule for headers is wrong, or what rest.security.* names.
     """
-    masks = Masks(herder, enabled=config["rest.mask.secrets"])
-    api = Api(herder, known, masks, requests_of_workers, timeout)
+    guard = guard or open_guard(config, raw)
+    access = Access() if guard is None else guard.access
+    masks = Masks(herder, enabled=config["rest.mask.secrets"], access=access)
+    api = Api(herder, known, masks, requests_of_workers, timeout, access)
     app = FastAPI(
         title="Kafka Connect REST API",
         version=__version__,
@@ -78,7 +88,21 @@ def create_app(
     for name in config["rest.extension.classes"]:
         _extension(name)(app, raw)
     routes = [route for router in routers for route in router.routes if isinstance(route, APIRoute)]
-    return _with_headers(ConnectRules(app, routes), config)
+    guarded: ASGIApp = ConnectRules(app, routes)
+    if requests_of_workers is not None:
+        guarded = Forwarding(guarded)
+    if guard is not None:
+        vouching = None
+        if requests_of_workers is not None:
+            vouching = Vouching(requests_of_workers.session_key, _worker_id(raw))
+        guarded = guard.around(guarded, vouching)
+    return _with_headers(guarded, config)
+
+
+def _worker_id(raw: Mapping[str, str]) -> str:
+    """This worker's id: where it is."""
+    address = advertised(raw)
+    return f"{address.host}:{address.port}"
 
 
 def _with_headers(app: ASGIApp, config: Config) -> ASGIApp:

@@ -11,6 +11,7 @@ from fastapi import Response
 
 from connect.herder.herder import Herder
 from rest.errors import ApiError
+from rest.security.access import Access
 
 #: As in Kafka Connect.
 REQUEST_TIMEOUT_S = 90.0
@@ -18,14 +19,15 @@ REQUEST_TIMEOUT_S = 90.0
 T = TypeVar("T")
 
 
-async def result(herder: Herder, asked: Future[T], seconds: float) -> T:
+async def result(herder: Herder, asked: Future[T], seconds: float, access: Access) -> T:
     """What the herder answers. The work goes on when nobody waits any more."""
     try:
         return await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(asked)), seconds)
     except TimeoutError:
         if asked.done() and not asked.cancelled():  # its own error
             raise
-        raise ApiError(500, " ".join(filter(None, ["Request timed out.", herder.busy_with()]))) from None
+        busy = herder.busy_with() if access.sees_all() else ""  # it may name connectors
+        raise ApiError(500, " ".join(filter(None, ["Request timed out.", busy]))) from None
     except asyncio.CancelledError:
         if asked.cancelled():
             raise ApiError(503, "The worker is shutting down.") from None

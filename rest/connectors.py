@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from typing import Annotated, Any
 from urllib.parse import quote
 
@@ -24,6 +25,8 @@ from rest.models import (
     TaskStateInfo,
     Topics,
 )
+from rest.security.access import keys_changed
+from rest.security.roles import Role
 
 _TARGETS = {
     "RUNNING": TargetState.STARTED,
@@ -46,16 +49,17 @@ def routes(api: Api) -> APIRouter:
 
     async def shown(name: str) -> Connector:
         info = herder.info(name)
-        return Connector.of(info, await masks.shown(info.config))
+        return Connector.of(info, await masks.shown(info.config, name))
 
     @router.get("", **describe(list[str], said="Names, or with expand a map of names to info and status."))
     async def list_connectors(
         expand: Annotated[list[str] | None, Query(description="status, info, or both (repeated).")] = None,
     ) -> Response:
         """List connectors."""
+        names = api.access.visible(herder.connectors())
         if not expand:
-            return json_answer(herder.connectors())
-        found = await asyncio.gather(*(expanded(name, expand) for name in herder.connectors()))
+            return json_answer(names)
+        found = await asyncio.gather(*(expanded(name, expand) for name in names))
         return json_answer({name: what for name, what in found if what is not None})
 
     async def expanded(name: str, what: list[str]) -> tuple[str, dict[str, Any] | None]:
@@ -73,6 +77,7 @@ def routes(api: Api) -> APIRouter:
     async def create(request: Request) -> Response:
         """Create a connector."""
         wanted = await bodies.create_request(request)
+        api.access.require(Role.EDITOR, wanted.name)
         config = await new_config(wanted.name, wanted.config)
         send_on(request, {"name": wanted.name, "config": config, "initial_state": wanted.initial_state})
         target = None if wanted.initial_state is None else _TARGETS[wanted.initial_state]
@@ -93,7 +98,15 @@ def routes(api: Api) -> APIRouter:
         if empty := [key for key, value in written.items() if value is None]:
             raise ApiError(400, f"Null value can not be supplied as the configuration value of {', '.join(empty)}.")
         config = await masks.written(name, written)
-        return {key: value for key, value in config.items() if value is not None} | {"name": name}
+        given = {key: value for key, value in config.items() if value is not None} | {"name": name}
+        api.access.changes(name, **keys_changed(stored(name), given))
+        return given
+
+    def stored(name: str) -> Mapping[str, str]:
+        try:
+            return herder.info(name).config
+        except NotFoundError:
+            return {}
 
     @router.get("/{connector}", **describe(Connector, errors=(404,)))
     async def info(connector: ConnectorName) -> Response:
@@ -109,7 +122,7 @@ def routes(api: Api) -> APIRouter:
     @router.get("/{connector}/config", **describe(_TEXTS, errors=(404,)))
     async def get_config(connector: ConnectorName) -> Response:
         """A connector's configuration."""
-        return json_answer(await masks.shown(herder.info(connector).config))
+        return json_answer(await masks.shown(herder.info(connector).config, connector))
 
     @router.put(
         "/{connector}/config",
@@ -132,6 +145,9 @@ def routes(api: Api) -> APIRouter:
         """Change some keys of a connector's configuration; null removes one (KIP-477)."""
         patch = await masks.written(connector, await bodies.config(request))
         send_on(request, patch)
+        before = stored(connector)
+        merged = {key: value for key, value in {**before, **patch}.items() if value is not None}
+        api.access.changes(connector, **keys_changed(before, merged))
         await api.result(herder.patch_connector(connector, patch))
         return json_answer(await shown(connector))
 
@@ -180,7 +196,7 @@ def routes(api: Api) -> APIRouter:
     @router.get("/{connector}/tasks", **describe(list[Task], errors=(404,)))
     async def tasks(connector: ConnectorName) -> Response:
         """A connector's tasks with their configurations."""
-        configs = [await masks.shown(config) for config in herder.task_configs(connector)]
+        configs = [await masks.shown(config, connector) for config in herder.task_configs(connector)]
         return json_answer([Task(TaskId(connector, number), config) for number, config in enumerate(configs)])
 
     @router.get("/{connector}/tasks/{task}/status", **describe(TaskStateInfo, errors=(404,)))

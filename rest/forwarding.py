@@ -7,13 +7,18 @@ leader as it knows it. `?forward=` says whether it may go on.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
-from typing import Final
+import threading
+from collections.abc import Callable
+from typing import Final, TypeVar
 from urllib.parse import parse_qsl, urlencode
 
+import msgspec
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from connect import peers
+from rest.security.forwarded import AUDITED, HEADER, SIGNATURE, VOUCH
 
 log = logging.getLogger("connect.rest")
 
@@ -24,7 +29,13 @@ ELSEWHERE: Final = "connect.elsewhere"
 RESOLVED: Final = "connect.resolved"
 
 _TIMEOUT_S = 90.0
-_HOP_BY_HOP = {b"connection", b"content-length", b"date", b"keep-alive", b"server", b"transfer-encoding"}
+#: Requests that wait for other workers at one time. One that hangs must not use this worker up.
+_AT_ONCE = 64
+_PASSED_ON = ("content-type", "accept", "authorization")
+#: What is told of the other worker's answer; this worker adds its own to it.
+_TOLD = {b"content-type", b"location", b"www-authenticate", b"retry-after", AUDITED.encode()}
+
+T = TypeVar("T")
 
 
 class Forwarding:
@@ -32,6 +43,7 @@ class Forwarding:
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
+        self._waiting = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["method"] in ("GET", "HEAD", "OPTIONS"):
@@ -53,10 +65,27 @@ class Forwarding:
             if elsewhere and elsewhere[0]:
                 url = _next_hop(scope, elsewhere[0])
                 if url is not None:
-                    answer = await _ask(scope, url, resolved[-1] if resolved else body)
+                    answer = await self._ask(scope, url, resolved[-1] if resolved else body)
         finally:  # an app answers with what went wrong, and then raises it
             for message in answer:
                 await send(message)
+
+    async def _ask(self, scope: Scope, url: str, body: bytes) -> list[Message]:
+        if self._waiting >= _AT_ONCE:
+            return _error(503, "Too many requests wait for another worker. Ask again in a moment.")
+        self._waiting += 1
+        try:
+            headers = _headers(scope, url, body)
+            status, answered, content = await _in_thread(
+                lambda: peers.exchange(scope["method"], url, body or None, headers, _TIMEOUT_S)
+            )
+        except peers.PeerError as error:
+            log.warning("%s", error)
+            return _error(500, "IO Error trying to forward REST request: the other worker has no answer")
+        finally:
+            self._waiting -= 1
+        told = [(name, value) for name, value in answered if name.lower() in _TOLD]
+        return _answer(status, told, content)
 
 
 async def _read(receive: Receive) -> bytes:
@@ -80,23 +109,52 @@ def _next_hop(scope: Scope, base: str) -> str | None:
     return f"{base.rstrip('/')}{path}?{urlencode(query)}"
 
 
-async def _ask(scope: Scope, url: str, body: bytes) -> list[Message]:
+def _headers(scope: Scope, url: str, body: bytes) -> dict[str, str]:
+    """What goes along: who asks, and what proves it to the other worker."""
     headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
-    passed_on = {name: headers[name] for name in ("content-type", "accept", "authorization") if name in headers}
-    signed = {name: value for name, value in headers.items() if name.startswith("x-connect-")}
-    try:
-        status, answered, content = await asyncio.to_thread(
-            peers.exchange, scope["method"], url, body or None, {**passed_on, **signed}, _TIMEOUT_S
-        )
-    except peers.PeerError as error:
-        log.warning("%s", error)
-        status, answered = 500, [(b"content-type", b"application/json")]
-        content = (
-            b'{"error_code":500,"message":"IO Error trying to forward REST request: the other worker has no answer"}'
-        )
-    kept = [(name, value) for name, value in answered if name.lower() not in _HOP_BY_HOP]
-    kept.append((b"content-length", str(len(content)).encode()))
+    sent = {name: value for name, value in headers.items() if name in _PASSED_ON or name.startswith("x-connect-")}
+    for name in (HEADER, SIGNATURE):  # were for this worker
+        sent.pop(name, None)
+    if vouch := scope.get(VOUCH):
+        _, _, target = url.partition("://")
+        sent |= vouch(scope["method"], "/" + target.partition("/")[2], body)
+    return sent
+
+
+async def _in_thread(ask: Callable[[], T]) -> T:
+    """What it returns or raises. The thread is its own: one that hangs keeps neither others nor the end waiting."""
+    loop = asyncio.get_running_loop()
+    answered: asyncio.Future[T] = loop.create_future()
+
+    def give(result: T | None, error: Exception | None) -> None:
+        if answered.cancelled():
+            return
+        if error is not None:
+            answered.set_exception(error)
+        else:
+            answered.set_result(result)  # type: ignore[arg-type]  # None only where T is
+
+    def run() -> None:
+        result, error = None, None
+        try:
+            result = ask()
+        except Exception as raised:
+            error = raised
+        with contextlib.suppress(RuntimeError):  # nobody waits any more: the loop has ended
+            loop.call_soon_threadsafe(give, result, error)
+
+    threading.Thread(target=run, name="forward", daemon=True).start()
+    return await answered
+
+
+def _error(status: int, message: str) -> list[Message]:
+    body = msgspec.json.encode({"error_code": status, "message": message})
+    return _answer(status, [(b"content-type", b"application/json")], body)
+
+
+def _answer(status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> list[Message]:
+    headers = [*headers, (b"content-length", str(len(body)).encode())]
     return [
-        {"type": "http.response.start", "status": status, "headers": kept},
-        {"type": "http.response.body", "body": content},
+        {"type": "http.response.start", "status": status, "headers": headers},
+        {"type": "http.response.body", "body": body},
     ]

@@ -13,6 +13,9 @@ class InternalRequests(Protocol):
     Errors are `HerderError` with the status to answer with.
     """
 
+    def session_key(self) -> bytes | None:
+        """The key with which workers of this group prove who they are; None while there is none."""
+
     def put_task_configs(self, connector: str, body: bytes, headers: Mapping[str, str]) -> Future[None]:
         """A follower's connector cut its work: the body is a JSON list of task configurations."""
 

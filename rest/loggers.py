@@ -48,6 +48,7 @@ def routes(api: Api) -> APIRouter:
     ) -> Response:
         """Set the level of a logger and of those below it."""
         level = await bodies.level(request)
+        api.access.changes(logger=logger, level=level)
         cluster = (scope or "worker").lower() == "cluster"
         if not cluster and (scope or "worker").lower() != "worker":
             log.warning("scope=%s is neither worker nor cluster; taken for worker.", scope)

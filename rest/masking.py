@@ -15,6 +15,8 @@ from typing import NamedTuple
 from connect.herder.herder import Herder, NotFoundError
 from connect.telemetry.redaction import MASK, redactor
 from rest.errors import ApiError
+from rest.security.access import Access
+from rest.security.roles import Role
 
 _VARIABLES = re.compile(r"\s*(?:\$\{[^}]*\}\s*)+")
 _LOOKS_SECRET = re.compile(
@@ -46,17 +48,19 @@ class Masks:
     Args:
         herder: tells what plug-ins declare.
         enabled: rest.mask.secrets; without it all is shown as it was written, as in Kafka Connect.
+        access: who may not change a connector sees none of its secrets in any case.
     """
 
-    def __init__(self, herder: Herder, *, enabled: bool) -> None:
+    def __init__(self, herder: Herder, *, enabled: bool, access: Access) -> None:
         self._herder = herder
         self._enabled = enabled
+        self._access = access
         self._shown: dict[tuple[str, bool], _Shown] = {}
         self._declared: dict[tuple[str, str | None], asyncio.Future[_Declared]] = {}
 
-    async def shown(self, config: Mapping[str, str]) -> dict[str, str]:
-        """A configuration, of a connector or a task, as it may be read."""
-        if not self._enabled:
+    async def shown(self, config: Mapping[str, str], connector: str) -> dict[str, str]:
+        """A configuration, of a connector or one of its tasks, as it may be read."""
+        if not self._enabled and self._access.may(Role.EDITOR, connector):
             return dict(config)
         # A list of a thousand connectors is asked for again and again, and seldom has another configuration in it.
         place = config.get("name", ""), "task.class" in config
@@ -87,7 +91,7 @@ class Masks:
             stored: Mapping[str, str] = self._herder.info(name).config
         except NotFoundError:
             stored = {}
-        shown = await self.shown(stored)
+        shown = await self.shown(stored, name)
         result = dict(config)
         for key, value in config.items():
             if not value or MASK not in value:

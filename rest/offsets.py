@@ -24,7 +24,9 @@ def routes(api: Api) -> APIRouter:
     @router.patch("", dependencies=[FORWARD], **describe(Said, body=Offsets, errors=(400, 404, 409)))
     async def alter_offsets(connector: ConnectorName, request: Request) -> Response:
         """Change offsets of a stopped connector; null forgets one."""
-        return json_answer(Said(await api.result(herder.alter_offsets(connector, await bodies.offsets(request)))))
+        entries = await bodies.offsets(request)
+        api.access.changes(connector, offsets=len(entries))
+        return json_answer(Said(await api.result(herder.alter_offsets(connector, entries))))
 
     @router.delete("", dependencies=[FORWARD], **describe(Said, errors=(400, 404, 409)))
     async def reset_offsets(connector: ConnectorName) -> Response:

@@ -14,6 +14,7 @@ from rest.api import Api, describe, flag
 from rest.calls import json_answer
 from rest.errors import ApiError
 from rest.models import ConfigInfos, ConfigKey, Plugin
+from rest.security.roles import Role
 
 _CONNECTORS = (PluginKind.SINK, PluginKind.SOURCE)
 
@@ -50,7 +51,10 @@ def routes(api: Api) -> APIRouter:
         named = written.setdefault("connector.class", plugin)
         if named is not None and not same(named, plugin):
             raise ApiError(400, f"Included connector type {named} does not match request type {plugin}")
-        config = await api.masks.written(written.get("name") or "", written, refuse=False)
+        name = written.get("name") or ""
+        if name:  # stored secrets of this connector take the place of masks
+            api.access.require(Role.EDITOR, name)
+        config = await api.masks.written(name, written, refuse=False)
         given = {key: value for key, value in config.items() if value is not None}
         return json_answer(ConfigInfos.of(await api.result(api.herder.validate(given))))
 

@@ -46,7 +46,7 @@ class ConnectRules:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        scope = {**scope, "path": _path(scope)}
+        scope = {**scope, "path": routed_path(scope)}
         path = next((known for known in self._paths if known.pattern.match(scope["path"])), None)
         if path is not None:
             answer = _refusal(path, scope)
@@ -58,8 +58,8 @@ class ConnectRules:
         await self._app(scope, receive, send)
 
 
-def _path(scope: Scope) -> str:
-    """The path without a slash at its end, those inside of its parts replaced."""
+def routed_path(scope: Scope) -> str:
+    """The path by which a resource is found: without a slash at its end, those inside of its parts replaced."""
     raw: bytes | None = scope.get("raw_path")
     if raw is None or b"%2f" not in raw.lower():
         path: str = scope["path"]

@@ -20,6 +20,7 @@ from starlette.types import ASGIApp
 
 from connect.herder.listeners import Bound
 from rest.app import Part
+from rest.security.peer_certificate import with_certificates
 from rest.tls import listener_context
 
 log = logging.getLogger("connect.rest")
@@ -136,6 +137,9 @@ class RestServer:
         )
         config.load()
         config.ssl = tls
+        if tls is not None and tls.verify_mode is not ssl.CERT_NONE:
+            assert isinstance(config.http_protocol_class, type)
+            config.http_protocol_class = with_certificates(config.http_protocol_class)
         return uvicorn.Server(config)
 
     async def _serve(self) -> None:

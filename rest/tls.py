@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from connect.errors import ConfigError
 from connect.kafka.client_settings import ClientSettingError
 from connect.kafka.server_tls import server_tls_context
+from connect.peers.tls import tls_settings
 
 
 def listener_context(raw: Mapping[str, str], prefix: str) -> ssl.SSLContext:
@@ -23,10 +24,18 @@ def listener_context(raw: Mapping[str, str], prefix: str) -> ssl.SSLContext:
     Raises:
         ConfigError: there is no certificate, or it cannot be read.
     """
-    own = {key.removeprefix(prefix): value for key, value in raw.items() if key.startswith(prefix)}
-    settings = own or {key: value for key, value in raw.items() if key.startswith("ssl.")}
-    shown = prefix if own else ""
+    settings, shown = tls_settings(raw, prefix)
     try:
-        return server_tls_context(settings)
+        return server_tls_context({**settings, "ssl.client.auth": client_auth(raw, prefix)})
     except ClientSettingError as error:
         raise ConfigError(shown + error.key, error.message) from error
+
+
+def client_auth(raw: Mapping[str, str], prefix: str) -> str:
+    """Whether clients are asked for a certificate: none, requested or required.
+
+    ssl.client.authentication is how Confluent's servers spell the key.
+    """
+    settings, _ = tls_settings(raw, prefix)
+    wanted = settings.get("ssl.client.auth") or settings.get("ssl.client.authentication") or "none"
+    return wanted.strip().lower()

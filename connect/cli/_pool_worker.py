@@ -9,12 +9,13 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
+from connect import peers
 from connect.cli._exit import FAILED, INVALID, OK
 from connect.cli._problems import Problems
-from connect.cli._rest import BackgroundRest, take_addresses
+from connect.cli._rest import Addresses, BackgroundRest, take_addresses
 from connect.cli._worker import StopSignals, log_state
 from connect.cli._worker_files import WorkerFile, read_worker
-from connect.errors import ConnectError
+from connect.errors import ConfigError, ConnectError
 from connect.herder.distributed import DistributedHerder
 from connect.herder.listeners import advertised
 from connect.kafka.topics import TopicShape
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
     from rest.app import Part
+    from rest.security.setup import Guard
 
 log = logging.getLogger("connect.cli")
 
@@ -46,6 +48,7 @@ def run_pool_worker(path: str) -> int:
         return INVALID
     logs.configure(worker.config["log.level"], worker.config["log.format"])
     addresses = take_addresses(worker, problems)
+    _speak_tls(worker, addresses, problems)
     if addresses is None and not problems.errors():
         problems.error(
             worker.where("listeners"), "a worker of a pool needs a REST API: the others ask it.", key="listeners"
@@ -59,7 +62,7 @@ def run_pool_worker(path: str) -> int:
     raw = _with_broker(worker, {**worker.raw, "listeners": addresses.urls})
     refused = threading.Event()
     herder = _herder(worker, raw, refused)
-    rest = BackgroundRest(addresses, raw, lambda parts: _app(herder, raw, parts))
+    rest = BackgroundRest(addresses, raw, partial(_app, herder, raw, addresses.guard))
     stop = StopSignals()
     try:
         herder.start()
@@ -71,6 +74,15 @@ def run_pool_worker(path: str) -> int:
     finally:
         rest.stop(herder.stop)
     return FAILED if refused.is_set() else OK
+
+
+def _speak_tls(worker: WorkerFile, addresses: Addresses | None, problems: Problems) -> None:
+    if addresses is None or "https:" not in addresses.urls:
+        return
+    try:
+        peers.use_tls_of(worker.raw)
+    except ConfigError as error:
+        problems.error(worker.where(error.key), error.message, key=error.key)
 
 
 def _log_ours(worker_id: str, status: Status) -> None:
@@ -124,9 +136,8 @@ def _with_broker(worker: WorkerFile, raw: dict[str, str]) -> dict[str, str]:
     return {**raw, "bootstrap.servers": broker.bootstrap_servers}
 
 
-def _app(herder: DistributedHerder, raw: Mapping[str, str], parts: frozenset[Part]) -> ASGIApp:
+def _app(herder: DistributedHerder, raw: Mapping[str, str], guard: Guard | None, parts: frozenset[Part]) -> ASGIApp:
     from rest.app import create_app
-    from rest.forwarding import Forwarding
 
-    app = create_app(herder, herder.worker.plugins, herder.worker.config, raw, parts=parts, requests_of_workers=herder)
-    return Forwarding(app)
+    worker = herder.worker
+    return create_app(herder, worker.plugins, worker.config, raw, parts=parts, requests_of_workers=herder, guard=guard)

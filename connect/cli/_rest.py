@@ -14,12 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 from connect.cli._problems import Problems
 from connect.cli._worker_files import WorkerFile
+from connect.errors import ConfigError
 from connect.herder.listeners import Bound, bind, parse_listeners
+from connect.settings.rest_security_keys import AUDIT_LOG, AUTHENTICATION, USERS_FILE
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
     from rest.app import Part
+    from rest.security.setup import Guard
 
 log = logging.getLogger("connect.cli")
 
@@ -34,11 +37,13 @@ _STARTS_WITHIN_S = 60.0
 class Addresses:
     """Addresses that were taken: for all resources, and for /admin where it has some of its own.
 
-    `admin` is None where /admin is with the others, and empty where it is switched off.
+    `admin` is None where /admin is with the others, and empty where it is switched off. `guard` says who may do what
+    there; None where whoever comes may do everything.
     """
 
     main: Sequence[Bound]
     admin: Sequence[Bound] | None
+    guard: Guard | None = None
 
     @property
     def urls(self) -> str:
@@ -73,9 +78,33 @@ def take_addresses(worker: WorkerFile, problems: Problems) -> Addresses | None:
         key = "admin.listeners" if taken else "listeners"
         _refused(error, worker, problems, key, chosen=chosen or bool(taken))
         return None
+    guard = _open_guard(worker, problems)
     for bound in [*taken, *(apart or [])]:
-        _warn_if_open(bound)
-    return Addresses(taken, apart)
+        _warn_if_open(bound, worker, guard)
+    return Addresses(taken, apart, guard)
+
+
+def _open_guard(worker: WorkerFile, problems: Problems) -> Guard | None:
+    _refuse_javas_extension(worker, problems)
+    if not worker.config[AUTHENTICATION] and not worker.config[AUDIT_LOG]:
+        return None  # nothing to load
+    from rest.security.setup import open_guard
+
+    def wrong(error: ConfigError) -> None:
+        problems.error(worker.where(error.key), error.message, key=error.key)
+
+    return open_guard(worker.config, worker.raw, wrong)
+
+
+def _refuse_javas_extension(worker: WorkerFile, problems: Problems) -> None:
+    key = "rest.extension.classes"
+    if any(name.endswith("BasicAuthSecurityRestExtension") for name in worker.config[key]):
+        message = (
+            "Java's basic authentication does not run here. Set rest.security.authentication=basic and"
+            " rest.security.users.file instead; `connect users import FILE --file USERS` takes over the file that its"
+            " login module names. Then leave this key out."
+        )
+        problems.error(worker.where(key), message, key=key)
 
 
 def _refused(error: OSError, worker: WorkerFile, problems: Problems, key: str, *, chosen: bool) -> None:
@@ -89,12 +118,22 @@ def _refused(error: OSError, worker: WorkerFile, problems: Problems, key: str, *
         log.warning("There is no REST API: %s For another one set listeners=http://127.0.0.1:<port>.", said)
 
 
-def _warn_if_open(bound: Bound) -> None:
+def _warn_if_open(bound: Bound, worker: WorkerFile, guard: Guard | None) -> None:
     host = bound.socket.getsockname()[0]
-    if not ip_address(host.partition("%")[0]).is_loopback:
+    if ip_address(host.partition("%")[0]).is_loopback:
+        return
+    if guard is None or guard.authentication is None:
         log.warning(
-            "The REST API at %s has no authentication: whoever reaches it may run connectors and read what they read."
-            " Let it listen on 127.0.0.1, or put a proxy with authentication in front of it.",
+            "ANYBODY WHO REACHES %s may run connectors with the rights of this worker, read and change all of their"
+            " configurations, offsets and files: the REST API asks nobody who they are. Set %s=basic and %s"
+            " (`connect users add` makes it), or listen on 127.0.0.1 only. See docs/security.md.",
+            bound.listener,
+            AUTHENTICATION,
+            USERS_FILE,
+        )
+    elif bound.listener.scheme == "http" and set(worker.config[AUTHENTICATION]) & {"basic", "bearer"}:
+        log.warning(
+            "Passwords and tokens travel to %s as plain text. Make it an https listener, or let only a proxy reach it.",
             bound.listener,
         )
 

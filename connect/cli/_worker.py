@@ -8,6 +8,7 @@ import select
 import signal
 import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
 from types import FrameType
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
     from rest.app import Part
+    from rest.security.setup import Guard
 
 log = logging.getLogger("connect.cli")
 
@@ -46,7 +48,9 @@ def run_worker(worker_path: str, connector_paths: Sequence[str]) -> int:
     addresses = take_addresses(worker, problems)
     raw = {**worker.raw, **({"listeners": addresses.urls} if addresses is not None else {})}
     herder = StandaloneHerder(raw, worker.config, worker.resolver, open_offsets(worker, problems))
-    rest = BackgroundRest(addresses, raw, lambda parts: _app(herder, raw, parts)) if addresses is not None else None
+    rest = (
+        BackgroundRest(addresses, raw, partial(_app, herder, raw, addresses.guard)) if addresses is not None else None
+    )
     herder.start()
     try:
         _check(herder, worker, connectors, problems)
@@ -71,10 +75,10 @@ def run_worker(worker_path: str, connector_paths: Sequence[str]) -> int:
     return OK
 
 
-def _app(herder: StandaloneHerder, raw: Mapping[str, str], parts: frozenset[Part]) -> ASGIApp:
+def _app(herder: StandaloneHerder, raw: Mapping[str, str], guard: Guard | None, parts: frozenset[Part]) -> ASGIApp:
     from rest.app import create_app
 
-    return create_app(herder, herder.worker.plugins, herder.worker.config, raw, parts=parts)
+    return create_app(herder, herder.worker.plugins, herder.worker.config, raw, parts=parts, guard=guard)
 
 
 _TARGETS = {

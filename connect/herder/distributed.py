@@ -287,6 +287,11 @@ class DistributedHerder:
 
     # From worker to worker.
 
+    def session_key(self) -> bytes | None:
+        """The key that the leader handed out to sign requests between workers (KIP-507); None while there is none."""
+        key = self._config.state.session_key
+        return None if key is None else key.key
+
     def put_task_configs(self, connector: str, body: bytes, headers: Mapping[str, str]) -> Future[None]:
         """A follower's connector cut its work: `POST /connectors/{name}/tasks`, signed under "sessioned" (KIP-507)."""
         self._leading.check_signature(body, headers)

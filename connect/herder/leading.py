@@ -106,7 +106,8 @@ class Leading:
             RebalanceError: there is no key yet to check it with.
             ForbiddenError: the signature is wrong.
         """
-        if self._member.role.protocol != "sessioned":
+        # Where users have to log in, workers have to prove who they are, whatever the group agreed on.
+        if self._member.role.protocol != "sessioned" and not self._settings["rest.security.authentication"]:
             return
         signature, algorithm = headers.get(peers.SIGNATURE_HEADER), headers.get(peers.ALGORITHM_HEADER)
         key = self._config.state.session_key

@@ -1,4 +1,4 @@
-"""Sends one request to another worker's REST interface."""
+"""Sends one request to another worker's REST interface, over TLS as this worker's own listeners have it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from email.message import Message
 from typing import Any
 
 from connect.errors import ConnectError
+from connect.peers.tls import peer_context
 
 
 class PeerError(ConnectError):
@@ -26,6 +27,18 @@ class PeerError(ConnectError):
 
 Headers = list[tuple[bytes, bytes]]
 
+_tls: ssl.SSLContext | None = None
+
+
+def use_tls_of(raw: Mapping[str, str]) -> None:
+    """Ask other workers over https from now on as a worker with these properties does. Once, before the first request.
+
+    Raises:
+        ConfigError: a key or trust store cannot be read.
+    """
+    global _tls
+    _tls = peer_context(raw)
+
 
 def exchange(
     method: str,
@@ -37,6 +50,8 @@ def exchange(
 ) -> tuple[int, Headers, bytes]:
     """Send a request; whatever the other worker answers is an answer: status, headers, body.
 
+    `tls` is for https; without it that of `use_tls_of` counts.
+
     Raises:
         PeerError: there was no answer.
     """
@@ -45,7 +60,7 @@ def exchange(
     )
     # Workers reach each other as they are: this machine's proxies are for the world outside.
     opener = urllib.request.build_opener(
-        urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=tls), _AsItIs
+        urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=tls or _tls), _AsItIs
     )
     try:
         with opener.open(request, timeout=timeout) as answer:

@@ -24,6 +24,7 @@ from connect.settings.definition import (
     one_of,
 )
 from connect.settings.distributed_keys import CLIENT, DISTRIBUTED_ONLY
+from connect.settings.rest_security_keys import REST_SECURITY
 
 #: What standalone and distributed workers share.
 COMMON: Final = define(
@@ -252,10 +253,10 @@ STANDALONE_ONLY: Final = define(
 )
 
 #: Everything that a standalone worker reads itself.
-STANDALONE: Final = COMMON | STANDALONE_ONLY
+STANDALONE: Final = COMMON | REST_SECURITY | STANDALONE_ONLY
 
 #: Everything that a distributed worker reads itself.
-DISTRIBUTED: Final = COMMON | CLIENT | DISTRIBUTED_ONLY
+DISTRIBUTED: Final = COMMON | REST_SECURITY | CLIENT | DISTRIBUTED_ONLY
 
 #: What starts like this is read by somebody else: a client, a converter, a provider, the web server, a topic.
 PREFIXES: Final = (

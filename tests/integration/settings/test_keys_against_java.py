@@ -86,7 +86,7 @@ def ours(definition: Definition) -> dict[str, Any]:
             "display_name": setting.display_name or setting.name,
         }
         for setting in definition
-        if setting.name not in OURS
+        if setting.name not in OURS and not setting.name.startswith("rest.security.")
     }
 
 

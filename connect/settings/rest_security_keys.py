@@ -1,0 +1,75 @@
+"""The keys that guard the REST API: who may ask a worker for what, and what is written down of it. Kafka has none.
+
+docs/security.md says how they work together.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from connect.settings.definition import Definition, List, String, Validator, define, one_of
+
+AUTHENTICATION: Final = "rest.security.authentication"
+USERS_FILE: Final = "rest.security.users.file"
+TOKENS_FILE: Final = "rest.security.tokens.file"
+ROLES_FILE: Final = "rest.security.roles.file"
+CERTIFICATE_NAME: Final = "rest.security.certificate.name"
+MAPPING_RULES: Final = "rest.security.certificate.mapping.rules"
+OPEN_PATHS: Final = "rest.security.open.paths"
+AUDIT_LOG: Final = "rest.security.audit.log"
+
+METHODS: Final = ("basic", "bearer", "certificate")
+_OPENABLE: Final = ("/", "/health", "/metrics")
+
+
+def _some_of(*known: str) -> Validator:
+    def check(name: str, value: list[str]) -> None:
+        if unknown := [one for one in value if one not in known]:
+            raise ValueError(f'"{unknown[0]}" is not known. Write some of {", ".join(known)}.')
+
+    return check
+
+
+REST_SECURITY: Final[Definition] = define(
+    List(
+        AUTHENTICATION,
+        default=[],
+        validator=_some_of(*METHODS),
+        doc="How clients of the REST API prove who they are: some of basic, bearer and certificate. Empty lets in "
+        "whoever reaches it.",
+    ),
+    String(USERS_FILE, default=None, doc="The users for basic, as name:hash. `connect users` writes it."),
+    String(TOKENS_FILE, default=None, doc="The tokens for bearer, as name:hash. `connect tokens` writes it."),
+    String(
+        ROLES_FILE,
+        default=None,
+        doc="Who has which role for which connectors, in TOML. Without it whoever logs in may do everything.",
+    ),
+    String(
+        CERTIFICATE_NAME,
+        default="subject",
+        importance="LOW",
+        validator=one_of("subject", "dns", "email", "uri"),
+        doc="What names the owner of a client certificate: its subject, or its first alternative name of a kind.",
+    ),
+    String(
+        MAPPING_RULES,
+        default="DEFAULT",
+        importance="LOW",
+        doc="Makes short names of subjects, as ssl.principal.mapping.rules of Kafka's brokers: RULE:pattern/name/LU, "
+        "or DEFAULT for the whole subject.",
+    ),
+    List(
+        OPEN_PATHS,
+        default=["/health"],
+        importance="LOW",
+        validator=_some_of(*_OPENABLE),
+        doc="What anybody may read, for load balancers and the like: some of /, /health and /metrics.",
+    ),
+    String(
+        AUDIT_LOG,
+        default=None,
+        doc="The file to which a line of JSON is added for every change, refused change and failed login. Where it is "
+        "not set and somebody has to log in, they go to the logger connect.audit.",
+    ),
+)

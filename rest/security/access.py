@@ -1,0 +1,106 @@
+"""What resources ask of whoever is behind the request under way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from connect.herder.herder import ForbiddenError
+from rest.security.identity import Identity
+from rest.security.permissions import Need
+from rest.security.roles import Rights, Role
+
+
+class MissingRoleError(ForbiddenError):
+    """Whoever asks may not. Answered with 403."""
+
+
+@dataclass
+class Caller:
+    """Whoever asks.
+
+    Attributes:
+        identity: None where nobody is asked who they are.
+        rights: what they may do.
+        changed: what the request changes, for the audit log: names, never values.
+        connector: which it is about.
+        reason: why it was refused, for the audit log.
+    """
+
+    identity: Identity | None
+    rights: Rights
+    connector: str | None = None
+    changed: dict[str, Any] = field(default_factory=dict)
+    reason: str | None = None
+
+
+#: Of the request that this task of the event loop carries out.
+CALLER: Final[ContextVar[Caller]] = ContextVar("caller")
+
+
+class Access:
+    """What may be done where security is off: everything."""
+
+    def require(self, role: Role, connector: str) -> None:
+        """See that the caller has a role for a connector that the path does not name. Raises MissingRoleError."""
+
+    def visible(self, names: Iterable[str]) -> list[str]:
+        """Those connectors of which the caller may know."""
+        return list(names)
+
+    def may(self, role: Role, connector: str) -> bool:
+        """Whether the caller has a role for a connector."""
+        return True
+
+    def sees_all(self) -> bool:
+        """Whether the caller may know of all connectors, so also of what the worker is busy with."""
+        return True
+
+    def changes(self, connector: str | None = None, **what: Any) -> None:
+        """Note for the audit log what a request changes: names, never values."""
+
+
+class CallersAccess(Access):
+    """What the caller may do. Outside of a request there is none, and asking is an error."""
+
+    def require(self, role: Role, connector: str) -> None:
+        caller = CALLER.get()
+        caller.connector = connector
+        if not caller.rights.may(role, connector):
+            need = Need(role, "connector", connector, changes=False)
+            caller.reason = f"lacks {need}"
+            raise MissingRoleError(refusal(caller.identity, need))
+
+    def visible(self, names: Iterable[str]) -> list[str]:
+        rights = CALLER.get().rights
+        return [name for name in names if rights.may(Role.VIEWER, name)]
+
+    def may(self, role: Role, connector: str) -> bool:
+        return CALLER.get().rights.may(role, connector)
+
+    def sees_all(self) -> bool:
+        return CALLER.get().rights.may_everywhere(Role.VIEWER)
+
+    def changes(self, connector: str | None = None, **what: Any) -> None:
+        caller = CALLER.get()
+        caller.connector = connector or caller.connector
+        caller.changed.update(what)
+
+
+def refusal(identity: Identity | None, need: Need) -> str:
+    """What is said to somebody who lacks a role."""
+    who = "You need" if identity is None else f"{identity} needs"
+    return f"{who} {need}."
+
+
+def keys_changed(before: Mapping[str, str], after: Mapping[str, str | None]) -> dict[str, list[str]]:
+    """Which keys of a configuration are new, other and gone. In `after`, None is a key that goes."""
+    kept = {key: value for key, value in after.items() if value is not None}
+    found = {
+        "added": sorted(kept.keys() - before.keys()),
+        "changed": sorted(key for key in kept.keys() & before.keys() if kept[key] != before[key]),
+        "removed": sorted(before.keys() - kept.keys()),
+    }
+    return {what: keys for what, keys in found.items() if keys}

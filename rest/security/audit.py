@@ -1,0 +1,145 @@
+"""The audit log: a line of JSON for every change, every change that was refused, and every login that failed.
+
+    {"time": "2026-03-01T09:30:00.123Z", "request": "9f86d081...", "user": "user:alice", "method": "basic",
+     "address": "10.0.0.7", "http": "PUT", "path": "/connectors/orders/config", "connector": "orders", "status": 200,
+     "changed": {"changed": ["batch.size"]}}
+
+Of what was changed it has the names, never a value.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Protocol
+
+import msgspec
+
+from connect.errors import ConfigError
+from connect.telemetry.redaction import redactor
+
+#: Where lines go that have no file, and those that cannot be written to theirs.
+log = logging.getLogger("connect.audit")
+
+
+class AuditLine(msgspec.Struct, omit_defaults=True):
+    """One line.
+
+    Attributes:
+        time: when the answer was given, in UTC.
+        request: its id, which the answer carries as X-Request-Id.
+        user: who asked, as roles name them; None for nobody, or somebody unproved.
+        method: how that was proved: basic, bearer or certificate.
+        address: where the request came from.
+        http, path, connector: what was asked.
+        status: what was answered; 401 and 429 are failed logins.
+        changed: names of keys.
+        reason: why it was refused.
+        forwarded_by: the worker that sent the request on.
+    """
+
+    time: str
+    request: str
+    user: str | None
+    method: str | None
+    address: str
+    http: str
+    path: str
+    status: int
+    connector: str | None = None
+    changed: dict[str, Any] = {}
+    reason: str | None = None
+    forwarded_by: str | None = None
+
+
+class AuditLog(Protocol):
+    """Where lines go."""
+
+    def write(self, line: AuditLine) -> None:
+        """Write one. Never raises: what was done is done."""
+
+
+class AuditLogger:
+    """Lines go to the log of the worker."""
+
+    def write(self, line: AuditLine) -> None:
+        log.info("%s", encoded(line).decode())
+
+
+class AuditFile:
+    """Lines go to the end of a file; when it is moved away, to a new one. Safe to use from many threads.
+
+    Several workers may write to one file of one machine: a line is one write.
+
+    Args:
+        path: made when it is not there, for its owner and group alone.
+
+    Raises:
+        ConfigError: it cannot be written to.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._path = Path(path)
+        self._lock = threading.Lock()
+        self._file = -1
+        try:
+            self._open()
+        except OSError as error:
+            raise ConfigError("rest.security.audit.log", f"{path} cannot be written: {error.strerror}.") from error
+
+    def write(self, line: AuditLine) -> None:
+        data = encoded(line) + b"\n"
+        try:
+            with self._lock:
+                if self._moved():
+                    self._open()
+                written = os.write(self._file, data)
+                if written < len(data):
+                    os.write(self._file, data[written:])
+        except OSError as error:
+            log.error("%s cannot be written (%s): %s", self._path, error.strerror, data.decode().rstrip())
+
+    def _moved(self) -> bool:
+        try:
+            there, ours = self._path.stat(), os.fstat(self._file)
+        except OSError:
+            return True
+        return (there.st_dev, there.st_ino) != (ours.st_dev, ours.st_ino)
+
+    def _open(self) -> None:
+        fresh = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o640)
+        if self._file >= 0:
+            os.close(self._file)
+        self._file = fresh
+
+    def close(self) -> None:
+        """Write no more."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+    __del__ = close
+
+
+def now() -> str:
+    """This moment, as lines have it."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def encoded(line: AuditLine) -> bytes:
+    """A line, without its end. What is known to be secret is hidden even in names."""
+    parts = {name: _redacted(value) for name, value in msgspec.to_builtins(line).items()}
+    return msgspec.json.encode(parts)
+
+
+def _redacted(value: Any) -> Any:
+    if isinstance(value, str):
+        return redactor.redact(value)
+    if isinstance(value, list):
+        return [_redacted(one) for one in value]
+    if isinstance(value, dict):
+        return {_redacted(key): _redacted(one) for key, one in value.items()}
+    return value

@@ -1,0 +1,122 @@
+"""Who a TLS client certificate names: its subject, as Kafka's brokers read it, or an alternative name.
+
+A subject is written by RFC 2253, the last part first: CN=ops,OU=Data,O=Example,C=DE. Rules make a shorter name of it:
+
+    RULE:^CN=([^,]+),.*$/$1/L,DEFAULT
+
+The first rule whose pattern fits the whole subject counts; L and U at its end make small and capital letters. DEFAULT
+takes the subject as it is. https://kafka.apache.org/documentation/#security_authz_ssl (KIP-371)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+#: What `ssl.SSLObject.getpeercert` gives.
+Certificate = Mapping[str, Any]
+
+_SHORT: Final = {
+    "commonName": "CN",
+    "countryName": "C",
+    "localityName": "L",
+    "stateOrProvinceName": "ST",
+    "streetAddress": "STREET",
+    "organizationName": "O",
+    "organizationalUnitName": "OU",
+    "domainComponent": "DC",
+    "userId": "UID",
+    "emailAddress": "EMAILADDRESS",
+}
+_ALTERNATIVES: Final = {"dns": "DNS", "email": "email", "uri": "URI"}
+_RULE: Final = re.compile(r"\s*(?:(DEFAULT)|RULE:((?:\\.|[^\\/])*)/((?:\\.|[^\\/])*)/([LU]?))\s*(?:,|$)")
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule; without a pattern, DEFAULT."""
+
+    pattern: re.Pattern[str] | None = None
+    replacement: str = ""
+    case: str = ""
+
+    def apply(self, subject: str) -> str | None:
+        """The name, None when it does not fit."""
+        if self.pattern is None:
+            return subject
+        match = self.pattern.fullmatch(subject)
+        if match is None:
+            return None
+        name = re.sub(r"\$(\d)", lambda group: match[int(group[1])] or "", self.replacement)
+        return {"L": name.lower(), "U": name.upper()}.get(self.case, name)
+
+
+def parse_rules(text: str) -> list[Rule]:
+    """Rules as they are written. Raises ValueError."""
+    rules, at = [], 0
+    while at < len(text):
+        match = _RULE.match(text, at)
+        if match is None:
+            raise ValueError(f'"{text[at:]}" is no rule. Write one like RULE:^CN=([^,]+),.*$/$1/L, or DEFAULT.')
+        default, pattern, replacement, case = match.groups()
+        if default:
+            rules.append(Rule())
+        else:
+            try:
+                compiled = re.compile(pattern.replace("\\/", "/"))
+            except re.error as error:
+                raise ValueError(f'"{pattern}" is no pattern: {error}.') from error
+            if any(int(group) > compiled.groups for group in re.findall(r"\$(\d)", replacement)):
+                raise ValueError(f'"{replacement}" names a group that "{pattern}" does not have.')
+            rules.append(Rule(compiled, replacement.replace("\\/", "/"), case))
+        at = match.end()
+    if not rules:
+        raise ValueError("is empty. Write DEFAULT for the whole subject.")
+    return rules
+
+
+@dataclass(frozen=True)
+class CertificateNames:
+    """Names the owners of certificates.
+
+    Args:
+        source: "subject", or the kind of alternative name: "dns", "email", "uri". The first of that kind counts.
+        rules: for the subject.
+    """
+
+    source: str
+    rules: Sequence[Rule]
+
+    def name(self, certificate: Certificate) -> str | None:
+        """Who it is, None when the certificate does not say, or no rule fits."""
+        if self.source != "subject":
+            wanted = _ALTERNATIVES[self.source]
+            alternatives = certificate.get("subjectAltName", ())
+            return next((value for kind, value in alternatives if kind == wanted), None) or None
+        written = subject(certificate)
+        if not written:
+            return None
+        return next((name for rule in self.rules if (name := rule.apply(written)) is not None), None) or None
+
+
+def subject(certificate: Certificate) -> str:
+    """The subject by RFC 2253."""
+    parts = [
+        "+".join(f"{_SHORT.get(key, key)}={_escaped(value)}" for key, value in part) for part in _parts(certificate)
+    ]
+    return ",".join(parts)
+
+
+def _parts(certificate: Certificate) -> list[tuple[tuple[str, str], ...]]:
+    return list(reversed(certificate.get("subject", ())))
+
+
+def _escaped(value: str) -> str:
+    text = re.sub(r'([,+"\\<>;])', r"\\\1", value)
+    if text.startswith((" ", "#")):
+        text = "\\" + text
+    if len(value) > 1 and value.endswith(" "):
+        text = text[:-1] + "\\ "
+    return text

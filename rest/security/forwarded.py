@@ -1,0 +1,114 @@
+"""Tells the leader on whose behalf a request is sent on to it, signed with the group's session key (KIP-507).
+
+Passwords and tokens travel in their own header, and the leader checks them again. A certificate ends at the worker that
+the client is connected to: that worker vouches for it. The client's address and the request's id come along for the
+audit log.
+
+    X-Connect-Forwarded:            base64({"certificate", "address", "request", "worker", "time"})
+    X-Connect-Forwarded-Signature:  base64(HMAC-SHA-256(key, method, target, SHA-256 of the body, that header))
+
+The key is derived from the session key, so no signature of one kind passes for the other. A signature counts for a
+minute, and once. Whoever may read the config topic knows the session key: as in Kafka Connect that is the
+group's own secret.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import hmac
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Final, Protocol
+
+import msgspec
+
+from rest.security.identity import Identity
+
+HEADER: Final = "x-connect-forwarded"
+SIGNATURE: Final = "x-connect-forwarded-signature"
+#: In the answer: the worker that acted has written the audit log's line.
+AUDITED: Final = "x-connect-audited"
+#: Where `rest.forwarding.Forwarding` finds what signs a request that it sends on: a `Vouch` in the scope, or None.
+VOUCH: Final = "connect.vouch"
+
+_LASTS_S: Final = 60.0
+_SEEN: Final = 10_000
+
+
+class Forwarded(msgspec.Struct):
+    """On whose behalf. `certificate` is a name, None for those who bring a password or a token of their own."""
+
+    certificate: str | None
+    address: str
+    request: str
+    worker: str
+    time: float
+
+
+class Vouch(Protocol):
+    """Makes the headers for a request that is sent on."""
+
+    def __call__(self, method: str, target: str, body: bytes) -> dict[str, str]:
+        """The target is path and query."""
+
+
+class Vouching:
+    """Signs, and checks what others signed.
+
+    Args:
+        session_key: the group's, None while there is none.
+        worker: this one, for the audit log.
+        clock: seconds since the epoch.
+    """
+
+    def __init__(
+        self, session_key: Callable[[], bytes | None], worker: str, clock: Callable[[], float] = time.time
+    ) -> None:
+        self._session_key = session_key
+        self._worker = worker
+        self._clock = clock
+        self._seen: OrderedDict[bytes, None] = OrderedDict()
+
+    def vouch(self, identity: Identity | None, address: str, request: str) -> Vouch:
+        """What signs a request on behalf of somebody. Without a session key it signs nothing."""
+
+        def sign(method: str, target: str, body: bytes) -> dict[str, str]:
+            key = self._session_key()
+            if key is None:
+                return {}
+            certificate = identity.name if identity is not None and identity.kind == "certificate" else None
+            told = Forwarded(certificate, address, request, self._worker, self._clock())
+            header = base64.b64encode(msgspec.json.encode(told)).decode()
+            return {HEADER: header, SIGNATURE: base64.b64encode(_mac(key, method, target, body, header)).decode()}
+
+        return sign
+
+    def check(self, header: str, signature: str, method: str, target: str, body: bytes) -> Forwarded | None:
+        """What a worker of this group says, None when it is not from one, too old, or was here before."""
+        key = self._session_key()
+        if key is None:
+            return None
+        right = _mac(key, method, target, body, header)
+        try:
+            given = base64.b64decode(signature, validate=True)
+            if not hmac.compare_digest(given, right):
+                return None
+            told = msgspec.json.decode(base64.b64decode(header), type=Forwarded)
+        except (binascii.Error, ValueError):
+            return None
+        if abs(self._clock() - told.time) > _LASTS_S or right in self._seen:
+            return None
+        self._seen[right] = None
+        if len(self._seen) > _SEEN:
+            self._seen.popitem(last=False)
+        return told
+
+
+def _mac(session_key: bytes, method: str, target: str, body: bytes, header: str) -> bytes:
+    key = hmac.digest(session_key, b"connect forwarded request 1", "sha256")
+    parts = [method.encode(), target.encode("utf-8", "surrogateescape"), hashlib.sha256(body).digest(), header.encode()]
+    framed = b"".join(len(part).to_bytes(8, "big") + part for part in parts)
+    return hmac.digest(key, framed, hashlib.sha256)

@@ -1,0 +1,219 @@
+"""Stands in front of the REST interface: nobody unknown passes or does what they may not, changes are written down.
+
+Exactly one line of the audit log tells of a change: the worker that carries it out writes it. One that sends a request
+on writes only what the other one does not: that it had no answer, or that the other one keeps no such log.
+"""
+
+from __future__ import annotations
+
+import math
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from starlette.datastructures import MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from rest.errors import error_answer
+from rest.rules import SLASH, routed_path
+from rest.security.access import CALLER, Caller, refusal
+from rest.security.audit import AuditLine, AuditLog, now
+from rest.security.authentication import Authentication, LoginError
+from rest.security.files import WatchedFile
+from rest.security.forwarded import AUDITED, HEADER, SIGNATURE, VOUCH, Forwarded, Vouch, Vouching
+from rest.security.identity import Identity
+from rest.security.peer_certificate import CERTIFICATE
+from rest.security.permissions import Need, need_of
+from rest.security.roles import EVERYTHING, NOTHING, Rights, Roles
+
+
+@dataclass
+class _Asked:
+    """One request."""
+
+    id: str
+    address: str
+    need: Need
+    caller: Caller
+    forwarded: Forwarded | None = None
+    login_failed: bool = False
+    status: int = 500
+    audited_elsewhere: bool = False
+
+
+class Security:
+    """An ASGI application around another one.
+
+    Args:
+        app: the REST interface.
+        authentication: None where nobody is asked who they are, and only the audit log is kept.
+        roles: what is granted.
+        audit: where changes are written down.
+        vouching: None in standalone mode.
+        open_paths: that anybody may GET.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        authentication: Authentication | None,
+        roles: WatchedFile[Roles] | None,
+        audit: AuditLog,
+        vouching: Vouching | None,
+        open_paths: frozenset[str],
+    ) -> None:
+        self._app = app
+        self._authentication = authentication
+        self._roles = roles
+        self._audit = audit
+        self._vouching = vouching
+        self._open = open_paths
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        need = need_of(scope["method"], routed_path(scope))
+        address = scope["client"][0] if scope.get("client") else ""
+        asked = _Asked(uuid.uuid4().hex, address, need, Caller(None, NOTHING, need.connector))
+        receive = await self._see_who_sent_it_on(asked, scope, receive)
+        send = self._watched(asked, send)
+        token = CALLER.set(asked.caller)
+        try:
+            refused = await self._refusal(asked, scope)
+            if refused is None:
+                await self._app({**scope, VOUCH: self._vouch(asked)}, receive, send)
+            else:
+                await refused(scope, receive, send)
+        finally:
+            CALLER.reset(token)
+            self._write_down(asked, scope)
+
+    async def _refusal(self, asked: _Asked, scope: Scope) -> ASGIApp | None:
+        """What to answer in place of the application, None when the caller may pass."""
+        need, caller = asked.need, asked.caller
+        if self._authentication is None:
+            caller.rights = EVERYTHING
+            return None
+        if need.where == "workers" and self._vouching is not None:
+            return None  # the herder checks the signature
+        if scope["method"] in ("GET", "HEAD") and routed_path(scope) in self._open:
+            return None
+        try:
+            caller.identity = await self._identify(self._authentication, asked, scope)
+        except LoginError as error:
+            caller.reason, asked.login_failed = error.reason, error.reason is not None
+            answer = error_answer(error.status, str(error))
+            if error.status == 401:
+                for challenge in self._authentication.challenges:
+                    answer.headers.append("WWW-Authenticate", challenge)
+            if error.wait:
+                answer.headers["Retry-After"] = str(math.ceil(error.wait))
+            if error.claimed is not None:
+                kind, _, name = error.claimed.partition(":")
+                caller.identity = Identity("token" if kind == "token" else "user", name)
+            return answer
+        caller.rights = self._rights(caller.identity)
+        if need.met_by(caller.rights):
+            return None
+        caller.reason = f"lacks {need}"
+        return error_answer(403, refusal(caller.identity, need))
+
+    async def _identify(self, authentication: Authentication, asked: _Asked, scope: Scope) -> Identity:
+        told = asked.forwarded
+        own = any(name == b"authorization" for name, _ in scope["headers"])
+        if told is not None and told.certificate is not None and not own and authentication.takes_certificates:
+            return Identity("certificate", told.certificate)
+        if told is not None:  # the certificate of this connection is the other worker's
+            scope = {**scope, CERTIFICATE: None}
+        return await authentication.identify(scope, asked.address)
+
+    def _rights(self, identity: Identity) -> Rights:
+        return EVERYTHING if self._roles is None else self._roles.current().of(identity)
+
+    async def _see_who_sent_it_on(self, asked: _Asked, scope: Scope, receive: Receive) -> Receive:
+        """Take over from another worker whose request this is. A header that no worker signed counts for nothing."""
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        if self._vouching is None or HEADER not in headers or SIGNATURE not in headers:
+            return receive
+        body = await _read(receive)
+        target = (scope.get("raw_path") or scope["path"].encode()).decode("latin-1")
+        if scope["query_string"]:
+            target += "?" + scope["query_string"].decode("latin-1")
+        told = self._vouching.check(headers[HEADER], headers[SIGNATURE], scope["method"], target, body)
+        if told is not None:
+            asked.forwarded, asked.id, asked.address = told, told.request, told.address
+        return _replay(body, receive)
+
+    def _vouch(self, asked: _Asked) -> Vouch | None:
+        if self._vouching is None:
+            return None
+        return self._vouching.vouch(asked.caller.identity, asked.address, asked.id)
+
+    def _watched(self, asked: _Asked, send: Send) -> Send:
+        async def watched(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                asked.status = message["status"]
+                asked.audited_elsewhere = headers.get(AUDITED) == asked.id
+                del headers[AUDITED]
+                headers["X-Request-Id"] = asked.id
+                if asked.forwarded is not None and asked.need.changes:
+                    headers[AUDITED] = asked.id
+            await send(message)
+
+        return watched
+
+    def _write_down(self, asked: _Asked, scope: Scope) -> None:
+        if asked.audited_elsewhere or asked.status in (405, 429):
+            return
+        if not asked.need.changes and not asked.login_failed:
+            return
+        if asked.need.where == "workers" and asked.status not in (400, 401, 403):
+            return  # what workers ask of each other follows from changes of users
+        caller = asked.caller
+        known = None if asked.login_failed else caller.identity
+        self._audit.write(
+            AuditLine(
+                time=now(),
+                request=asked.id,
+                user=None if caller.identity is None else str(caller.identity),
+                method=None if known is None else known.method,
+                address=asked.address,
+                http=scope["method"],
+                path=routed_path(scope).replace(SLASH, "%2F"),
+                status=asked.status,
+                connector=caller.connector,
+                changed=caller.changed if asked.status < 400 else {},
+                reason=caller.reason,
+                forwarded_by=None if asked.forwarded is None else asked.forwarded.worker,
+            )
+        )
+
+
+async def _read(receive: Receive) -> bytes:
+    parts = []
+    while True:
+        message = await receive()
+        parts.append(message.get("body", b""))
+        if not message.get("more_body", False):
+            return b"".join(parts)
+
+
+def _replay(body: bytes, receive: Receive) -> Receive:
+    first = [True]
+
+    async def again() -> Message:
+        if first:
+            first.clear()
+            return {"type": "http.request", "body": body, "more_body": False}
+        return await receive()
+
+    return again
+
+
+#: Puts security around an application.
+Around = Callable[[ASGIApp], ASGIApp]

@@ -1,0 +1,196 @@
+"""The file of rest.security.roles.file, in TOML: which role whom is granted, and for which connectors.
+
+    [groups]
+    data-team = ["user:alice", "user:bob", "token:ci"]
+
+    [[grant]]
+    role = "editor"
+    to = ["group:data-team", "certificate:CN=ops,O=Example"]
+    connectors = ["orders-*", "customers"]          # without this line: all
+
+    [[grant]]
+    role = "viewer"
+    to = ["*"]                                      # whoever proved who they are
+
+A role holds those before it: viewer, operator, editor, admin. Patterns are those of a shell: * any characters, ? one,
+[abc] one of these. Capital and small letters differ.
+"""
+
+from __future__ import annotations
+
+import enum
+import fnmatch
+import re
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from rest.security.files import LineError
+from rest.security.identity import Identity
+
+EVERYBODY: Final = "*"
+_KINDS: Final = ("user", "token", "certificate")
+
+
+class Role(enum.IntEnum):
+    """What someone may do, each more than the one before.
+
+    VIEWER reads, OPERATOR pauses and restarts, EDITOR makes, changes and deletes, ADMIN does what concerns the worker.
+    """
+
+    VIEWER = 1
+    OPERATOR = 2
+    EDITOR = 3
+    ADMIN = 4
+
+    def __str__(self) -> str:
+        return self.name.lower()
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """A role for the connectors whose names fit one of these patterns. `to` is as in the file, groups resolved."""
+
+    role: Role
+    to: frozenset[str]
+    patterns: tuple[str, ...]
+
+    def fits(self, connector: str) -> bool:
+        """Whether it is for this connector."""
+        return any(_compiled(pattern).match(connector) for pattern in self.patterns)
+
+
+class Rights:
+    """What somebody may do."""
+
+    def __init__(self, grants: Iterable[Grant]) -> None:
+        self._grants = tuple(grants)
+        self._known: dict[str, int] = {}
+
+    def may(self, role: Role, connector: str) -> bool:
+        """Whether they have a role, or a higher one, for a connector, whether it exists or not."""
+        highest = self._known.get(connector)
+        if highest is None:
+            highest = max((grant.role for grant in self._grants if grant.fits(connector)), default=0)
+            if len(self._known) >= _REMEMBERED:
+                self._known.clear()
+            self._known[connector] = highest
+        return highest >= role
+
+    def may_somewhere(self, role: Role) -> bool:
+        """Whether there are connectors for which they have it."""
+        return any(grant.role >= role for grant in self._grants)
+
+    def may_everywhere(self, role: Role) -> bool:
+        """Whether they have it for all connectors."""
+        return any(grant.role >= role and EVERYBODY in grant.patterns for grant in self._grants)
+
+
+_REMEMBERED: Final = 10_000
+
+#: Of whoever asks a worker that asks nobody who they are.
+EVERYTHING: Final = Rights([Grant(Role.ADMIN, frozenset({EVERYBODY}), ("*",))])
+NOTHING: Final = Rights([])
+
+
+class Roles:
+    """All that is granted."""
+
+    def __init__(self, grants: Sequence[Grant]) -> None:
+        self._grants = grants
+        self._rights: dict[Identity, Rights] = {}
+
+    def of(self, identity: Identity) -> Rights:
+        """What somebody may do."""
+        found = self._rights.get(identity)
+        if found is None:
+            named = {EVERYBODY, str(identity)}
+            found = Rights(grant for grant in self._grants if grant.to & named)
+            if len(self._rights) >= _REMEMBERED:
+                self._rights.clear()
+            self._rights[identity] = found
+        return found
+
+
+def parse_roles(text: str) -> Roles:
+    """What the file holds. Raises LineError."""
+    try:
+        found = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        line = re.search(r"line (\d+)", str(error))
+        raise LineError(int(line[1]) if line else 0, f"this is no TOML: {error}.") from error
+    _only(found, {"groups", "grant"}, "the file")
+    groups = _table(found.get("groups", {}), "groups")
+    members = {name: _subjects(value, f'group "{name}"') for name, value in groups.items()}
+    for name, subjects in members.items():
+        if wrong := next((one for one in subjects if one == EVERYBODY or one.startswith("group:")), None):
+            raise LineError(0, f'group "{name}" has the member "{wrong}". Name users, tokens and certificates.')
+    grants = found.get("grant", [])
+    if not isinstance(grants, list):
+        raise LineError(0, "grant is written [[grant]], once for each.")
+    return Roles([_grant(_table(one, place), place, members) for place, one in _numbered(grants)])
+
+
+def _numbered(grants: list[Any]) -> list[tuple[str, Any]]:
+    return [(f"grant {number}", grant) for number, grant in enumerate(grants, 1)]
+
+
+def _grant(written: Mapping[str, Any], place: str, groups: Mapping[str, Sequence[str]]) -> Grant:
+    _only(written, {"role", "to", "connectors"}, place)
+    try:
+        role = Role[str(written.get("role", "")).upper()]
+    except KeyError:
+        known = ", ".join(str(role) for role in Role)
+        raise LineError(0, f'{place}: "{written.get("role", "")}" is no role. Write one of {known}.') from None
+    to: set[str] = set()
+    for subject in _subjects(written.get("to", []), place):
+        group = subject.removeprefix("group:")
+        if group == subject:
+            to.add(subject)
+        elif group in groups:
+            to.update(groups[group])
+        else:
+            raise LineError(0, f'{place}: there is no group "{group}" under [groups].')
+    patterns = _texts(written.get("connectors", ["*"]), f"{place}: connectors")
+    if role is Role.ADMIN and "*" not in patterns:
+        raise LineError(0, f"{place}: an admin is one for the whole worker. Take connectors out, or grant editor.")
+    return Grant(role, frozenset(to), tuple(patterns))
+
+
+def _subjects(value: Any, place: str) -> list[str]:
+    subjects = _texts(value, place)
+    for subject in subjects:
+        kind, colon, name = subject.partition(":")
+        if subject != EVERYBODY and (not colon or not name or kind not in {*_KINDS, "group"}):
+            raise LineError(
+                0, f'{place}: "{subject}" is nobody. Write user:name, token:name, certificate:name, group:name, or "*".'
+            )
+    return subjects
+
+
+def _texts(value: Any, place: str) -> list[str]:
+    if not isinstance(value, list) or not value or not all(isinstance(one, str) and one for one in value):
+        raise LineError(0, f'{place}: write a list of texts with at least one, like ["a", "b"].')
+    return list(value)
+
+
+def _table(value: Any, place: str) -> Mapping[str, Any]:
+    if not isinstance(value, dict):
+        raise LineError(0, f"{place} is no table.")
+    return value
+
+
+def _only(written: Mapping[str, Any], known: set[str], place: str) -> None:
+    if unknown := sorted(written.keys() - known):
+        raise LineError(0, f'{place} has the unknown key "{unknown[0]}". Known are {", ".join(sorted(known))}.')
+
+
+_patterns: dict[str, re.Pattern[str]] = {}
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    found = _patterns.get(pattern)
+    if found is None:
+        found = _patterns[pattern] = re.compile(fnmatch.translate(pattern))
+    return found
