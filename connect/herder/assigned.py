@@ -7,21 +7,23 @@ import logging
 import threading
 import time
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from connect.errors import ConnectError
 from connect.group import TaskId, Work
+from connect.herder.automatic_restarts import AutomaticRestarts
 from connect.herder.follow_ups import FollowUps
 from connect.herder.group_member import GroupMember
 from connect.herder.herder import TargetState
 from connect.herder.leading import Leading
 from connect.herder.pool_states import PoolStates
+from connect.herder.restart_policy import RestartPolicy
 from connect.herder.restarts import plan_restart
 from connect.herder.views import STATES, as_written, connector_plugin, connector_state
 from connect.herder.worker import Worker, secrets_of
-from connect.storage import State
+from connect.storage import RestartNote, State
 from connect.storage.config_log import ConfigLog
 from connect.storage.config_state import (
     ConnectorChanged,
@@ -35,6 +37,7 @@ from connect.storage.config_state import (
     TasksCommitted,
 )
 from connect.telemetry.levels import levels
+from connect.worker.error_kinds import ErrorKind, kind_of
 
 log = logging.getLogger("connect.herder")
 
@@ -74,6 +77,15 @@ class AssignedWork:
         self._turns = turns
         # Held from looking whether a task is ours to its start, so that none begins after it was given up.
         self._starting = threading.Lock()
+        self._restarts = AutomaticRestarts(
+            worker.statuses,
+            worker.id,
+            policy=lambda name: RestartPolicy.of(worker.raw, config.state.connectors.get(name, {})),
+            wanted=self._wanted,
+            live=lambda: member.role.generation >= 0 and member.membership.live(),
+            submit=turns.submit,
+            restart=self._restart_by_itself,
+        )
 
     # What the group says. The membership's thread.
 
@@ -86,6 +98,7 @@ class AssignedWork:
 
     def stop(self, work: Work) -> None:
         """Stop work that is not ours any more, and return when all has ended; within the graceful time (P11)."""
+        self._restarts.forget([*((name, None) for name in work.connectors), *work.tasks])
         with self._starting:
             pass  # what was about to start has started, and is stopped with the rest
         worker = self._worker
@@ -107,6 +120,7 @@ class AssignedWork:
         owned = self._member.owned
         match event:
             case ConnectorChanged(name):
+                self._restarts.cancel_all(name)
                 if name in owned.connectors:
                     self._turns.submit(name, f"starting connector {name}", lambda: self.run_connector(name))
                     self._turns.submit(name, f"starting tasks of {name}", lambda: self._run_tasks(name, anew=True))
@@ -120,6 +134,7 @@ class AssignedWork:
                 self._turns.submit(name, f"starting tasks of {name}", lambda: self._run_tasks(name, anew=False))
                 self._member.rebalance(f"the tasks of {name} are others now")
             case TargetChanged(name):
+                self._restarts.cancel_all(name)
                 self._turns.submit(name, f"following what is wanted of {name}", lambda: self._follow_target(name))
             case RestartAsked(request):
                 name = request.connector
@@ -139,12 +154,12 @@ class AssignedWork:
                 connector, f"reconfiguring connector {connector}", lambda: self._publish_tasks(connector)
             )
 
-    def connector_failed(self, connector: str, summary: str, trace: str) -> None:
+    def connector_failed(self, connector: str, summary: str, trace: str, kind: ErrorKind) -> None:
         """A connector raised an error by itself, or its process is gone."""
         if not self._turns.is_ending and connector in self._member.owned.connectors:
             log.error("%s", summary, extra={"about": connector})
             self._worker.connectors.lost(connector)
-            self._states.put(connector, State.FAILED, trace)
+            self.failed(connector, trace, kind)
 
     def connector_lost(self, connector: str) -> None:
         """The process that the connector shared is gone: start it in one of its own."""
@@ -155,6 +170,40 @@ class AssignedWork:
     def source_offsets(self, connector: str, partitions: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any] | None]:
         """Stored offsets, for a connector that asks."""
         return self._worker.offsets.get(connector, partitions)
+
+    # What fails, and is restarted by itself.
+
+    def failed(self, name: str, trace: str, kind: ErrorKind) -> None:
+        """A connector FAILED."""
+        self._restarts.failed(name, None, kind, lambda note: self._states.put(name, State.FAILED, trace, note))
+
+    def task_failed(self, name: str, number: int, kind: ErrorKind, tell: Callable[[RestartNote | None], None]) -> None:
+        """A task FAILED: see `connect.herder.tasks.Tasks`."""
+        self._restarts.failed(name, number, kind, tell)
+
+    def taken_over(self, name: str, number: int | None) -> None:
+        """A user restarts a connector (None), or one of its tasks: it is not restarted by itself any more."""
+        self._restarts.cancel(name, number)
+
+    def close(self) -> None:
+        """Restart nothing more by itself."""
+        self._restarts.close()
+
+    def _wanted(self, name: str, number: int | None) -> object:
+        """How a part is to run here, None when it is not: see `AutomaticRestarts`."""
+        state, owned = self._config.state, self._member.owned
+        if name not in state.connectors or state.target(name) != TargetState.STARTED.value:
+            return None
+        if number is None:
+            return state.connectors[name] if name in owned.connectors else None
+        ours = TaskId(name, number) in owned.tasks and (name, number) in state.tasks
+        return (state.connectors[name], state.tasks[name, number]) if ours else None
+
+    def _restart_by_itself(self, name: str, number: int | None) -> None:
+        if number is None:
+            self.run_connector(name)
+        else:
+            self.run_task(name, number)
 
     # The work itself, in a connector's turn.
 
@@ -193,7 +242,13 @@ class AssignedWork:
                     worker.tasks.start(spec, ref.version, committed)
         except (ConnectError, ValueError) as error:
             log.error("%s", error, extra={"about": f"{name}-{number}"})
-            self._states.put_task(name, number, State.FAILED, traceback.format_exc())
+            trace = traceback.format_exc()
+            self.task_failed(
+                name,
+                number,
+                kind_of(error),
+                lambda note: self._states.put_task(name, number, State.FAILED, trace, note),
+            )
 
     def _stop_connector(self, name: str) -> None:
         try:
@@ -260,9 +315,11 @@ class AssignedWork:
         now = connector_state(self._worker.plugins, self._worker.statuses, name, config)
         plan = plan_restart(now, include_tasks=request.include_tasks, only_failed=request.only_failed)
         if plan.connector and name in self._member.owned.connectors:
+            self._restarts.cancel(name, None)
             self._states.put(name, State.RESTARTING)
             self.run_connector(name)
         for number in plan.tasks:
             if TaskId(name, number) in self._member.owned.tasks:
+                self._restarts.cancel(name, number)
                 self._states.put_task(name, number, State.RESTARTING)
                 self.run_task(name, number)

@@ -40,12 +40,13 @@ from connect.herder.views import connector_info, connector_state
 from connect.herder.worker import Worker
 from connect.settings.definition import Config
 from connect.settings.resolver import Resolver
-from connect.storage import State
+from connect.storage import RestartNote
 from connect.storage.config_log import ConfigLog
 from connect.storage.config_state import ConfigState, Event, RestartRequest
 from connect.storage.topic_offsets import TopicOffsetStore
 from connect.storage.topic_status import TopicStatusStore
 from connect.telemetry.levels import levels
+from connect.worker.error_kinds import ErrorKind
 
 _AT_ONCE = 32
 
@@ -94,6 +95,7 @@ class DistributedHerder:
             resolver,
             offsets,
             listener=self,
+            task_failed=self._task_failed,
             statuses=statuses,
             entitled_until=self._member.membership.live_until,
             generation=lambda: max(0, self._member.role.generation),
@@ -121,6 +123,7 @@ class DistributedHerder:
         self._turns.ending()
         self._answers.close()
         self._leading.close()
+        self._assigned.close()
         self._assigned.stop(self._member.owned)
         self._member.leave()
         self._turns.close()
@@ -230,6 +233,7 @@ class DistributedHerder:
             raise NotFoundError(f"Unknown task: {name}-{number}")
         if TaskId(name, number) not in self._member.owned.tasks:
             raise self._at_the_owner(name, number)
+        self._assigned.taken_over(name, number)
         what = f"restarting task {name}-{number}"
         return self._turns.submit(name, what, lambda: self._assigned.run_task(name, number))
 
@@ -237,6 +241,7 @@ class DistributedHerder:
         self._configured(self._config.state, name, "Unknown connector: {}")
         if name not in self._member.owned.connectors:
             raise self._at_the_owner(name)
+        self._assigned.taken_over(name, None)
         answer: Future[ConnectorState] = Future()
 
         def answered(_: Future[None]) -> None:
@@ -312,8 +317,8 @@ class DistributedHerder:
     def reconfigure(self, connector: str) -> None:
         self._assigned.reconfigure(connector)
 
-    def connector_failed(self, connector: str, summary: str, trace: str) -> None:
-        self._assigned.connector_failed(connector, summary, trace)
+    def connector_failed(self, connector: str, summary: str, trace: str, kind: ErrorKind) -> None:
+        self._assigned.connector_failed(connector, summary, trace, kind)
 
     def connector_lost(self, connector: str) -> None:
         self._assigned.connector_lost(connector)
@@ -333,8 +338,11 @@ class DistributedHerder:
     def _follow(self, event: Event) -> None:
         self._assigned.follow(event)
 
-    def _failed(self, name: str, trace: str) -> None:
-        self._states.put(name, State.FAILED, trace)
+    def _failed(self, name: str, trace: str, kind: ErrorKind) -> None:
+        self._assigned.failed(name, trace, kind)
+
+    def _task_failed(self, name: str, number: int, kind: ErrorKind, tell: Callable[[RestartNote | None], None]) -> None:
+        self._assigned.task_failed(name, number, kind, tell)
 
     def _put(self, name: str, config: dict[str, str], target: TargetState | None, *, replace: bool) -> Change:
         self._answers.refuse_if_wrong(name, config)

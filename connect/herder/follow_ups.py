@@ -11,6 +11,7 @@ from typing import TypeVar
 from connect.errors import ConnectError
 from connect.herder.stages import Stages
 from connect.herder.turns import Turns
+from connect.worker.error_kinds import ErrorKind, kind_of
 from connect.worker.hosts import ConnectorCallError
 
 log = logging.getLogger("connect.herder")
@@ -24,10 +25,10 @@ class FollowUps:
     Args:
         at_once: for how many connectors at the same time.
         stages: told of what is being done.
-        failed: told that a connector FAILED, and its trace.
+        failed: told that a connector FAILED, its trace, and the kind of the error.
     """
 
-    def __init__(self, at_once: int, stages: Stages, failed: Callable[[str, str], None]) -> None:
+    def __init__(self, at_once: int, stages: Stages, failed: Callable[[str, str, ErrorKind], None]) -> None:
         self._turns = Turns(at_once)
         self._stages = stages
         self._failed = failed
@@ -55,7 +56,10 @@ class FollowUps:
             if self._ending:
                 return
             log.error("%s", error, extra={"about": name}, exc_info=not isinstance(error, ConnectError))
-            self._failed(name, error.trace if isinstance(error, ConnectorCallError) else traceback.format_exc())
+            if isinstance(error, ConnectorCallError):
+                self._failed(name, error.trace, error.kind)
+            else:
+                self._failed(name, traceback.format_exc(), kind_of(error))
 
     @property
     def is_ending(self) -> bool:

@@ -9,7 +9,7 @@ from connect.group import Work
 from connect.herder.group_member import GroupMember
 from connect.herder.views import plugin_version
 from connect.herder.worker import Worker
-from connect.storage import ConnectorStatus, State, TaskStatus
+from connect.storage import ConnectorStatus, RestartNote, State, TaskStatus
 from connect.storage.config_log import ConfigLog
 from connect.storage.topic_status import TopicStatusStore
 
@@ -41,18 +41,21 @@ class PoolStates:
         #: What this worker last said of its connectors (task None) and tasks.
         self._said: dict[tuple[str, int | None], ConnectorStatus | TaskStatus] = {}
 
-    def put(self, name: str, state: State, trace: str | None = None) -> None:
+    def put(self, name: str, state: State, trace: str | None = None, restart: RestartNote | None = None) -> None:
         """Tell how a connector is."""
         started = self._worker.connectors.get(name)
         written = self._config.state.connectors.get(name, {})
         version = started.version if started is not None else plugin_version(self._worker.plugins, written)
-        status = ConnectorStatus(name, state, self._worker.id, trace, self._generation(), version)
+        status = ConnectorStatus(name, state, self._worker.id, trace, self._generation(), version, restart)
         # That it ended here must not hide that it runs elsewhere by now.
         (self._statuses.put_safe if state is State.UNASSIGNED else self._statuses.put)(status)
 
-    def put_task(self, name: str, number: int, state: State, trace: str | None = None) -> None:
+    def put_task(
+        self, name: str, number: int, state: State, trace: str | None = None, restart: RestartNote | None = None
+    ) -> None:
         """Tell how a task is that has no process."""
-        self._statuses.put(TaskStatus(name, number, state, self._worker.id, trace, self._generation(), None))
+        generation = self._generation()
+        self._statuses.put(TaskStatus(name, number, state, self._worker.id, trace, generation, None, restart))
 
     def given_up(self, work: Work) -> None:
         """Stand by nothing more that was said of this work: it is not ours any longer."""

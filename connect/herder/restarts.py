@@ -34,8 +34,11 @@ def plan_restart(state: ConnectorState, *, include_tasks: bool, only_failed: boo
     tasks = [task.task for task in state.tasks if include_tasks and chosen(task.state)]
     after = ConnectorState(
         state.name,
-        replace(state.connector, state=State.RESTARTING) if connector else state.connector,
-        [replace(task, state=State.RESTARTING) if task.task in tasks else task for task in state.tasks],
+        replace(state.connector, state=State.RESTARTING, restart=None) if connector else state.connector,
+        [
+            replace(task, state=State.RESTARTING, restart=None, stalled=None) if task.task in tasks else task
+            for task in state.tasks
+        ],
         state.type,
     )
     return RestartPlan(connector, tasks, after)

@@ -19,6 +19,7 @@ import msgspec
 from connect.errors import ConnectError
 from connect.herder import offsets as changes
 from connect.herder.answers import Answers
+from connect.herder.automatic_restarts import AutomaticRestarts
 from connect.herder.follow_ups import FollowUps
 from connect.herder.herder import (
     AlreadyExistsError,
@@ -30,6 +31,7 @@ from connect.herder.herder import (
     OffsetEntry,
     TargetState,
 )
+from connect.herder.restart_policy import RestartPolicy
 from connect.herder.restarts import RestartPlan, plan_restart
 from connect.herder.stages import Stages
 from connect.herder.views import (
@@ -43,8 +45,9 @@ from connect.herder.views import (
 from connect.herder.worker import Worker, secrets_of
 from connect.settings.definition import Config
 from connect.settings.resolver import Resolver
-from connect.storage import ConnectorStatus, OffsetStore, State
+from connect.storage import ConnectorStatus, OffsetStore, RestartNote, State
 from connect.telemetry.levels import levels
+from connect.worker.error_kinds import ErrorKind
 
 log = logging.getLogger("connect.herder")
 
@@ -73,12 +76,21 @@ class StandaloneHerder:
     """
 
     def __init__(self, raw: Mapping[str, str], config: Config, resolver: Resolver, offsets: OffsetStore) -> None:
-        self.worker = Worker(raw, config, resolver, offsets, listener=self)
+        self.worker = Worker(raw, config, resolver, offsets, listener=self, task_failed=self._task_failed)
         self._answers = Answers(self.worker)
         self._wishes: dict[str, _Wish] = {}
         self._lock = threading.Lock()
         self._stages = Stages()
         self._work = FollowUps(_AT_ONCE, self._stages, self._failed)
+        self._restarts = AutomaticRestarts(
+            self.worker.statuses,
+            self.worker.id,
+            policy=lambda name: RestartPolicy.of(raw, self._wish(name).config),
+            wanted=self._wanted,
+            live=lambda: True,
+            submit=self._work.submit,
+            restart=self._restart_by_itself,
+        )
         self._started = False
 
     def start(self) -> None:
@@ -90,6 +102,7 @@ class StandaloneHerder:
         """Stop every connector and the worker. Tasks and connectors together get the graceful time (P11)."""
         deadline = time.monotonic() + self.worker.graceful
         self._answers.close()
+        self._restarts.close()
         self._work.ending()
         self.worker.tasks.stop(self.worker.tasks.all(), self.worker.graceful)
         self.worker.connectors.stop_all(deadline)
@@ -171,9 +184,11 @@ class StandaloneHerder:
         self._wish(name, "Unknown connector: {}")
         plan = plan_restart(self.status(name), include_tasks=include_tasks, only_failed=only_failed)
         if plan.connector:
+            self._restarts.cancel(name, None)
             self.worker.statuses.put(plan.state.connector)
         for status in plan.state.tasks:
             if status.task in plan.tasks:
+                self._restarts.cancel(name, status.task)
                 self.worker.statuses.put(status)
         work = self._follow_up(name, f"restarting connector {name}", lambda wish: self._restart(name, wish, plan))
         if include_tasks or only_failed:
@@ -186,6 +201,7 @@ class StandaloneHerder:
         wish = self._wish(name, "Unknown connector: {}")
         if number not in range(len(wish.tasks)):
             raise NotFoundError(f"Unknown task: {name}-{number}")
+        self._restarts.cancel(name, number)
         return self._follow_up(
             name, f"restarting task {name}-{number}", lambda wish: self._restart_task(name, wish, number)
         )
@@ -231,13 +247,13 @@ class StandaloneHerder:
                 connector, f"reconfiguring connector {connector}", lambda wish: self._reconfigure(connector, wish)
             )
 
-    def connector_failed(self, connector: str, summary: str, trace: str) -> None:
+    def connector_failed(self, connector: str, summary: str, trace: str, kind: ErrorKind) -> None:
         """A connector raised an error by itself, or its process is gone."""
         if self._work.is_ending or connector not in self._wishes:
             return
         log.error("%s", summary, extra={"about": connector})
         self.worker.connectors.lost(connector)
-        self._put_state(connector, State.FAILED, trace)
+        self._failed(connector, trace, kind)
 
     def connector_lost(self, connector: str) -> None:
         """The process that the connector shared is gone: start it in one of its own. Its tasks run on."""
@@ -271,6 +287,7 @@ class StandaloneHerder:
 
     def _aim(self, name: str, target: TargetState) -> Future[None]:
         self._wish(name, "Unknown connector {}").target = target
+        self._restarts.cancel_all(name)
         self._follow_up(name, f"making connector {name} {target.value}", lambda wish: self._follow(name, wish))
         return _done(None)
 
@@ -290,6 +307,7 @@ class StandaloneHerder:
             else:
                 wish.config = config
                 wish.target = target or wish.target
+        self._restarts.cancel_all(name)
         self._work.or_fail(name, f"starting connector {name}", lambda: self._apply(name, wish))
         return Change(created, self.info(name))
 
@@ -358,6 +376,7 @@ class StandaloneHerder:
     def _stop_tasks(self, name: str) -> None:
         numbers = list(self.worker.tasks.of(name))
         self.worker.tasks.stop([(name, number) for number in numbers], self.worker.graceful)
+        self._restarts.forget((name, number) for number in numbers)
         for number in numbers:
             self.worker.statuses.forget(name, number)
 
@@ -384,20 +403,41 @@ class StandaloneHerder:
         finally:
             with self._lock:
                 self._wishes.pop(name, None)
+            self._restarts.forget([(name, None)])
             self.worker.hosts.forget(name)
             self.worker.statuses.forget(name)
 
-    def _failed(self, name: str, trace: str) -> None:
-        self._put_state(name, State.FAILED, trace)
+    def _failed(self, name: str, trace: str, kind: ErrorKind) -> None:
+        self._restarts.failed(name, None, kind, lambda note: self._put_state(name, State.FAILED, trace, note))
 
-    def _put_state(self, name: str, state: State, trace: str | None = None) -> None:
+    def _task_failed(self, name: str, number: int, kind: ErrorKind, tell: Callable[[RestartNote | None], None]) -> None:
+        self._restarts.failed(name, number, kind, tell)
+
+    def _wanted(self, name: str, number: int | None) -> Mapping[str, str] | None:
+        """How a connector or a task of it is to run; None when it is not."""
+        with self._lock:
+            wish = self._wishes.get(name)
+            if wish is None or wish.target is not TargetState.STARTED:
+                return None
+            if number is None:
+                return wish.config
+            return wish.tasks[number] if number < len(wish.tasks) else None
+
+    def _restart_by_itself(self, name: str, number: int | None) -> None:
+        wish = self._wish(name)
+        if number is None:
+            self._revive(name, wish)
+        else:
+            self._restart_task(name, wish, number)
+
+    def _put_state(self, name: str, state: State, trace: str | None = None, restart: RestartNote | None = None) -> None:
         with self._lock:
             wish = self._wishes.get(name)
         if wish is None:  # deleted in between
             return
         started = self.worker.connectors.get(name)
         version = started.version if started is not None else plugin_version(self.worker.plugins, wish.config)
-        self.worker.statuses.put(ConnectorStatus(name, state, self.worker.id, trace, 0, version))
+        self.worker.statuses.put(ConnectorStatus(name, state, self.worker.id, trace, 0, version, restart))
 
 
 def _done(result: T) -> Future[T]:

@@ -11,12 +11,16 @@ from dataclasses import dataclass, field
 
 from connect.errors import ConnectError
 from connect.herder.topics import ActiveTopics
-from connect.storage import MemoryStatusStore, OffsetStore, State, TaskStatus
+from connect.storage import MemoryStatusStore, OffsetStore, RestartNote, State, TaskStatus
 from connect.telemetry.metrics import Registry
 from connect.worker import messages
+from connect.worker.error_kinds import ErrorKind
 from connect.worker.supervisor import Supervisor, TaskProcess
 
 log = logging.getLogger("connect.herder")
+
+#: Connector, task, kind of error, and who is told what becomes of it.
+TaskFailed = Callable[[str, int, ErrorKind, Callable[[RestartNote | None], None]], None]
 
 _NO_PROGRESS = messages.Progress(0, 0, -1, 0, [])
 
@@ -55,6 +59,8 @@ class Tasks:
         generation: of the group, now.
         remove_member: takes the member of a killed sink task out of its consumer group, so that its partitions need not
             wait for the session to end.
+        failed: told that a task FAILED, and the kind of the error: it calls back once with what is to be told of a
+            restart. Must not block.
     """
 
     def __init__(
@@ -67,6 +73,7 @@ class Tasks:
         worker_id: str,
         generation: Callable[[], int],
         remove_member: Callable[[str, str, Mapping[str, str]], None],
+        failed: TaskFailed,
     ) -> None:
         self._supervisor = supervisor
         self._offsets = offsets
@@ -76,6 +83,7 @@ class Tasks:
         self._worker_id = worker_id
         self._generation = generation
         self._remove_member = remove_member
+        self._failed = failed
         self._running: dict[tuple[str, int], RunningTask] = {}
         self._lock = threading.Lock()
         # Stores may wait for a disk: never in the supervisor's thread, which renews the leases.
@@ -162,7 +170,10 @@ class Tasks:
             log.error("%s", error, extra={"about": task.id})
             if trace is not None and trace != error:
                 log.debug("%s", trace, extra={"about": task.id})
-            self._put(task, State.FAILED, trace)
+            spec = task.spec
+            self._failed(
+                spec.connector, spec.task, task.failure, lambda note: self._put(task, State.FAILED, trace, note)
+            )
         else:
             self._put(task, State.UNASSIGNED)
         member = task.abandoned_member
@@ -173,7 +184,9 @@ class Tasks:
         running = self._running.get((task.spec.connector, task.spec.task))
         return running if running is not None and running.process is task else None
 
-    def _put(self, task: TaskProcess, state: State, trace: str | None = None) -> None:
+    def _put(
+        self, task: TaskProcess, state: State, trace: str | None = None, restart: RestartNote | None = None
+    ) -> None:
         running = self._running.get((task.spec.connector, task.spec.task))
         status = TaskStatus(
             task.spec.connector,
@@ -183,6 +196,7 @@ class Tasks:
             trace,
             self._generation(),
             running.version if running is not None else None,
+            restart,
         )
         # That a task ended here must not hide that it runs elsewhere by now.
         (self._statuses.put_safe if state is State.UNASSIGNED else self._statuses.put)(status)

@@ -10,7 +10,7 @@ from typing import Any
 
 from connect.herder.connectors import Connectors
 from connect.herder.listeners import advertised
-from connect.herder.tasks import Tasks
+from connect.herder.tasks import TaskFailed, Tasks
 from connect.herder.topics import ActiveTopics
 from connect.kafka.groups import remove_member
 from connect.plugins import PluginKind, PluginRef, Plugins
@@ -35,6 +35,7 @@ class Worker:
         resolver: fills providers' values into connectors' configurations.
         offsets: of sources. Closed with the worker.
         listener: told what connectors say of themselves.
+        task_failed: see `Tasks`.
         statuses: where states are kept; in memory unless given.
         entitled_until: up to when the worker is certainly the owner of its tasks; see `Supervisor`.
         generation: of the group, now.
@@ -47,6 +48,7 @@ class Worker:
         resolver: Resolver,
         offsets: OffsetStore,
         listener: HostListener,
+        task_failed: TaskFailed,
         statuses: MemoryStatusStore | None = None,
         entitled_until: Callable[[], float] = lambda: math.inf,
         generation: Callable[[], int] = lambda: 0,
@@ -75,6 +77,7 @@ class Worker:
             self.id,
             generation,
             lambda group, member, connector: remove_member(self.raw, connector, group, member),
+            task_failed,
         )
 
     @property

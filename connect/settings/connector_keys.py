@@ -26,6 +26,7 @@ from connect.settings.definition import (
     non_empty,
     one_of,
 )
+from connect.settings.recovery_keys import CONNECTOR_RECOVERY
 
 _COMMON, _ERRORS = "Common", "Error Handling"
 
@@ -196,6 +197,7 @@ COMMON: Final = (
         ),
     )
     | ERRORS
+    | CONNECTOR_RECOVERY
 )
 
 

@@ -24,6 +24,7 @@ from connect.settings.definition import (
     one_of,
 )
 from connect.settings.distributed_keys import CLIENT, DISTRIBUTED_ONLY
+from connect.settings.recovery_keys import WORKER_RECOVERY
 from connect.settings.rest_security_keys import REST_SECURITY
 
 #: What standalone and distributed workers share.
@@ -241,7 +242,7 @@ COMMON: Final = define(
         validator=one_of("text", "json"),
         doc="How lines are logged: text for people, json for machines. Only here, not in Kafka.",
     ),
-)
+) | WORKER_RECOVERY
 
 STANDALONE_ONLY: Final = define(
     String(

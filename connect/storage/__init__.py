@@ -3,7 +3,7 @@
 from connect.storage.file_offsets import FileOffsetStore
 from connect.storage.memory_offsets import MemoryOffsetStore
 from connect.storage.offsets import OffsetStore, OffsetStoreError
-from connect.storage.status import ConnectorStatus, MemoryStatusStore, State, Status, TaskStatus
+from connect.storage.status import ConnectorStatus, MemoryStatusStore, RestartNote, State, Status, TaskStatus
 
 __all__ = [
     "ConnectorStatus",
@@ -12,6 +12,7 @@ __all__ = [
     "MemoryStatusStore",
     "OffsetStore",
     "OffsetStoreError",
+    "RestartNote",
     "State",
     "Status",
     "TaskStatus",

@@ -23,6 +23,23 @@ class State(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class RestartNote:
+    """What becomes of something that FAILED, where restarts are automatic. Beside the state, for those who look for it.
+
+    Attributes:
+        kind: of the error, see `connect.worker.error_kinds`.
+        restarts: how many there were within the policy's window.
+        at_ms: when it is restarted, in milliseconds since the epoch; None when it is not.
+        why: what of, or why not.
+    """
+
+    kind: str
+    restarts: int
+    at_ms: int | None
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class ConnectorStatus:
     """How a connector is.
 
@@ -33,6 +50,7 @@ class ConnectorStatus:
         trace: why it FAILED, else None.
         generation: of the group when this was said; 0 in standalone mode.
         version: of the plug-in, None when it says none.
+        restart: when it FAILED, whether it is restarted by itself.
     """
 
     connector: str
@@ -41,11 +59,17 @@ class ConnectorStatus:
     trace: str | None = None
     generation: int = 0
     version: str | None = None
+    restart: RestartNote | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class TaskStatus:
-    """How a task is. The attributes are those of `ConnectorStatus`; `task` is its number."""
+    """How a task is. The attributes are those of `ConnectorStatus`, and these.
+
+    Attributes:
+        task: its number.
+        stalled: why it moves nothing although it is RUNNING and there is work, else None.
+    """
 
     connector: str
     task: int
@@ -54,6 +78,8 @@ class TaskStatus:
     trace: str | None = None
     generation: int = 0
     version: str | None = None
+    restart: RestartNote | None = None
+    stalled: str | None = None
 
 
 Status = ConnectorStatus | TaskStatus
@@ -74,6 +100,8 @@ class MemoryStatusStore:
         """Replace what was known. Tells the listeners, in this thread."""
         if status.trace is not None:
             status = replace(status, trace=self._secrets.redact(status.trace))
+        if isinstance(status, TaskStatus) and status.stalled is not None:
+            status = replace(status, stalled=self._secrets.redact(status.stalled))
         with self._changed:
             if isinstance(status, TaskStatus):
                 self._tasks.setdefault(status.connector, {})[status.task] = status

@@ -6,6 +6,8 @@ who wrote last.
 
 What this worker says is known to it at once, and comes back from the topic later. What came before it in the topic must
 not hide it meanwhile, so each key is followed to the offset of our own last word.
+
+Beside Java's fields a state may have two of ours, which Java's workers take no notice of: `stalled`, and `restart`.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from typing import Any
 from connect.kafka.compacted_log import CompactedLog, LogRecord
 from connect.kafka.topics import TopicShape
 from connect.storage.offsets import to_json
-from connect.storage.status import ConnectorStatus, MemoryStatusStore, State, Status, TaskStatus
+from connect.storage.status import ConnectorStatus, MemoryStatusStore, RestartNote, State, Status, TaskStatus
 
 log = logging.getLogger("connect.storage")
 
@@ -200,7 +202,8 @@ class TopicStatusStore(MemoryStatusStore):
             if content is None:
                 super().forget(connector, int(number))
             else:
-                self._apply_status(TaskStatus(connector, int(number), *_fields(content)))
+                task = TaskStatus(connector, int(number), *_fields(content), stalled=content.get("stalled"))
+                self._apply_status(task)
         elif name.startswith(_CONNECTOR):
             connector = name.removeprefix(_CONNECTOR)
             if content is None:
@@ -230,13 +233,15 @@ def _object(content: Any) -> dict[str, Any]:
     return content
 
 
-def _fields(content: Mapping[str, Any]) -> tuple[State, str, str | None, int, str | None]:
+def _fields(content: Mapping[str, Any]) -> tuple[State, str, str | None, int, str | None, RestartNote | None]:
+    note = content.get("restart")
     return (
         State(content["state"]),
         str(content["worker_id"]),
         content.get("trace"),
         int(content["generation"]),
         content.get("version"),
+        None if note is None else RestartNote(note["kind"], int(note["restarts"]), note["at"], note["why"]),
     )
 
 
@@ -259,11 +264,15 @@ def _topic_key(topic: str, connector: str) -> bytes:
 
 
 def _value(status: Status) -> bytes:
-    fields = {
+    fields: dict[str, Any] = {
         "state": status.state.value,
         "trace": status.trace,
         "worker_id": status.worker_id,
         "generation": status.generation,
         "version": status.version,
     }
+    if isinstance(status, TaskStatus) and status.stalled is not None:
+        fields["stalled"] = status.stalled
+    if (note := status.restart) is not None:
+        fields["restart"] = {"kind": note.kind, "restarts": note.restarts, "at": note.at_ms, "why": note.why}
     return to_json(fields).encode()

@@ -28,6 +28,7 @@ from connect.telemetry.metrics import Registry
 from connect.telemetry.redaction import Redactor
 from connect.worker import guard, messages
 from connect.worker.channel import Channel
+from connect.worker.error_kinds import kind_of
 from connect.worker.remote_log import send_logs
 
 log = logging.getLogger("connect.worker.host")
@@ -74,7 +75,7 @@ class Host:
                 result = getattr(self, f"_{call.method}")(call.connector, **call.arguments)
                 answer = messages.Answer(call.question, result)
             except BaseException as error:
-                answer = messages.Answer(call.question, None, *self.told(error))
+                answer = messages.Answer(call.question, None, *self.told(error), kind_of(error))
             self._channel.send(answer)
 
     # The calls.
@@ -180,7 +181,7 @@ class HostedContext:
         self._host.tell(messages.Reconfigure(self.name))
 
     def raise_error(self, error: Exception) -> None:
-        self._host.tell(messages.ConnectorFailed(self.name, *self._host.told(error)))
+        self._host.tell(messages.ConnectorFailed(self.name, *self._host.told(error), kind_of(error)))
 
     def offset(self, partition: Mapping[str, Any]) -> Mapping[str, Any] | None:
         return self._host.ask_offset(self.name, partition)

@@ -17,6 +17,7 @@ from connect.errors import ConnectError
 from connect.plugins import PluginRef
 from connect.worker import host_process, messages
 from connect.worker.channel import Garbled
+from connect.worker.error_kinds import ErrorKind
 from connect.worker.processes import ChildProcess, how_it_ended
 from connect.worker.remote_log import write_log
 
@@ -30,11 +31,13 @@ class ConnectorCallError(ConnectError):
 
     Attributes:
         trace: all that is known, without secrets.
+        kind: of the error.
     """
 
-    def __init__(self, message: str, trace: str | None = None) -> None:
+    def __init__(self, message: str, trace: str | None = None, kind: ErrorKind = ErrorKind.CRASH) -> None:
         super().__init__(message)
         self.trace = trace or message
+        self.kind = kind
 
 
 class HostListener(Protocol):
@@ -43,7 +46,7 @@ class HostListener(Protocol):
     def reconfigure(self, connector: str) -> None:
         """The connector wants its task configurations made anew."""
 
-    def connector_failed(self, connector: str, summary: str, trace: str) -> None:
+    def connector_failed(self, connector: str, summary: str, trace: str, kind: ErrorKind) -> None:
         """The connector raised an error by itself, or its own process died under it."""
 
     def connector_lost(self, connector: str) -> None:
@@ -99,7 +102,8 @@ class ConnectorHosts:
             self._give_up(host, connector)
             raise ConnectorCallError(
                 f"Connector {connector or '(new)'} did not return from {method} within {timeout:g} s. Its process was"
-                " killed; look for a call that waits without a time-out."
+                " killed; look for a call that waits without a time-out.",
+                kind=ErrorKind.STALLED,
             ) from None
 
     def forget(self, connector: str) -> None:
@@ -145,7 +149,7 @@ class ConnectorHosts:
             if shared:
                 self._listener.connector_lost(connector)
             else:
-                self._listener.connector_failed(connector, words, words)
+                self._listener.connector_failed(connector, words, words, ErrorKind.CRASH)
 
 
 class _Host:
@@ -201,13 +205,13 @@ class _Host:
                 if waiting is None:
                     return
                 if message.error is not None:
-                    waiting.set_exception(ConnectorCallError(message.error, message.trace))
+                    waiting.set_exception(ConnectorCallError(message.error, message.trace, message.kind))
                 else:
                     waiting.set_result(message.result)
             case messages.Reconfigure():
                 self._listener.reconfigure(message.connector)
             case messages.ConnectorFailed():
-                self._listener.connector_failed(message.connector, message.summary, message.trace)
+                self._listener.connector_failed(message.connector, message.summary, message.trace, message.kind)
             case messages.AskOffsets():
                 self._answer_offsets(message)
             case messages.Log():

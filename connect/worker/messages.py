@@ -10,6 +10,7 @@ from typing import Any, Literal
 import msgspec
 
 from connect.telemetry.metrics import Sample
+from connect.worker.error_kinds import ErrorKind
 
 
 class Message(msgspec.Struct, frozen=True, tag=True):
@@ -112,12 +113,12 @@ class Failed(Message, frozen=True):
     Attributes:
         summary: one line.
         trace: all of it, without secrets.
-        retriable: whether the error may pass by itself.
+        kind: of the error.
     """
 
     summary: str
     trace: str
-    retriable: bool = False
+    kind: ErrorKind = ErrorKind.UNKNOWN
 
 
 class Stopped(Message, frozen=True):
@@ -199,6 +200,7 @@ class Answer(Message, frozen=True):
     result: Any = None
     error: str | None = None
     trace: str | None = None
+    kind: ErrorKind = ErrorKind.UNKNOWN
 
 
 class Reconfigure(Message, frozen=True):
@@ -213,6 +215,7 @@ class ConnectorFailed(Message, frozen=True):
     connector: str
     summary: str
     trace: str
+    kind: ErrorKind = ErrorKind.UNKNOWN
 
 
 AnyMessage = (

@@ -21,6 +21,7 @@ import msgspec
 
 from connect.worker import messages, processes, task_process
 from connect.worker.channel import Garbled
+from connect.worker.error_kinds import ErrorKind
 from connect.worker.lease import now
 from connect.worker.processes import ChildProcess, how_it_ended
 from connect.worker.remote_log import write_log
@@ -79,6 +80,11 @@ class TaskProcess:
     def abandoned_member(self) -> messages.Membership | None:
         """The consumer group member that a killed or crashed sink task leaves behind; None when it left by itself."""
         return None if self._stopped else self._membership
+
+    @property
+    def failure(self) -> ErrorKind:
+        """The kind of error that it ended with, once it has ended with one."""
+        return ErrorKind.CRASH if self._failure is None else self._failure.kind
 
     def send(self, message: messages.Message) -> None:
         """Tell the task. A task that is gone is noticed elsewhere."""
@@ -209,7 +215,7 @@ class Supervisor:
             pass
         except Garbled as error:
             words = f"The task's process wrote what is no message to its control pipe: {error}. It was ended."
-            task._failure = task._failure or messages.Failed(words, words)
+            task._failure = task._failure or messages.Failed(words, words, ErrorKind.CRASH)
             task._child.kill()
         else:
             return True

@@ -19,7 +19,7 @@ from typing import Any
 from connect import settings
 from connect.api.sink import SinkTask
 from connect.api.source import SourceTask
-from connect.errors import ConfigError, ConnectError, RetriableError
+from connect.errors import ConfigError, ConnectError
 from connect.kafka.client_settings import task_client_settings
 from connect.kafka.consume import ROWS_PER_BATCH, BatchConsumer, RebalanceListener
 from connect.kafka.produce import BatchProducer, DeliveryError
@@ -31,6 +31,7 @@ from connect.worker import guard, messages
 from connect.worker.channel import Channel
 from connect.worker.contexts import PolicyReporter, SinkContext, SourceContext
 from connect.worker.control import Control
+from connect.worker.error_kinds import kind_of
 from connect.worker.lease import Lease
 from connect.worker.loading import load_class
 from connect.worker.progress import ProgressReport
@@ -74,7 +75,7 @@ def main(spec: bytes, end: socket.socket) -> None:
         if not isinstance(error, ConnectError):
             summary = f"{type(error).__name__}: {summary}"
         trace = redactor.redact("".join(traceback.format_exception(error)))
-        channel.send(messages.Failed(summary, trace, isinstance(error, RetriableError)))
+        channel.send(messages.Failed(summary, trace, kind_of(error)))
     else:
         channel.send(messages.Stopped())
 

@@ -23,6 +23,7 @@ CONVERTERS = {
     "value.converter": "org.apache.kafka.connect.storage.StringConverter",
     "offset.flush.interval.ms": "200",
     "consumer.metadata.max.age.ms": "500",
+    "restart.policy": "off",  # ours alone; Java's worker takes no notice of it
 }
 
 

@@ -13,6 +13,7 @@ from connect.jvm.java import JavaNotFound, find_java
 from connect.settings import Definition
 from connect.settings.connector_keys import SINK, SOURCE
 from connect.settings.definition import text
+from connect.settings.recovery_keys import WORKER_RECOVERY
 from connect.settings.worker_keys import DISTRIBUTED, PREFIXES, STANDALONE
 
 # One line of JSON for each definition.
@@ -55,7 +56,7 @@ public class Keys {
 
 
 # What only our worker has.
-OURS = {"log.level", "log.format", "rest.mask.secrets"}
+OURS = {"log.level", "log.format", "rest.mask.secrets"} | {setting.name for setting in WORKER_RECOVERY}
 
 
 @pytest.fixture(scope="module")

@@ -14,6 +14,7 @@ import pytest
 
 from connect.errors import ConnectError
 from connect.plugins import PluginKind, PluginRef
+from connect.worker.error_kinds import ErrorKind
 from connect.worker.hosts import ConnectorCallError, ConnectorHosts
 from connect.worker.processes import start_server
 
@@ -41,7 +42,7 @@ class Listener:
     def reconfigure(self, connector: str) -> None:
         self.events.append(("reconfigure", connector))
 
-    def connector_failed(self, connector: str, summary: str, trace: str) -> None:
+    def connector_failed(self, connector: str, summary: str, trace: str, kind: ErrorKind) -> None:
         self.events.append(("failed", connector, summary, trace))
 
     def connector_lost(self, connector: str) -> None:

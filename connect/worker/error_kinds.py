@@ -1,0 +1,86 @@
+"""What kind of error ended a task or a connector: whether it may pass by itself, told where the error is at hand.
+
+Only the process in which an error was raised has the error itself; its worker gets words, and this.
+"""
+
+from __future__ import annotations
+
+import enum
+import errno
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from connect.errors import ConfigError, ConnectError, DataError, PluginNotFoundError, RetriableError
+from connect.kafka.produce import DeliveryError
+from connect.pipeline.policy import RecordError
+from connect.plugins import PluginLoadError
+from connect.settings.providers import ProviderError
+
+
+class ErrorKind(enum.Enum):
+    """What an error says about trying again."""
+
+    PASSING = "passing"
+    """The other side did not answer, or said that it will: a connection, a time-out, a `RetriableError`."""
+    CRASH = "crash"
+    """The process ended without a word: killed, out of memory, a fault in C."""
+    STALLED = "stalled"
+    """The process was ended because it stood still (`task.stalled.action=restart`)."""
+    ACCESS = "access"
+    """A login or a permission was refused. That does not pass by itself, but is mended elsewhere than in Connect."""
+    CONFIGURATION = "configuration"
+    """The configuration, or what is installed. Nothing changes before somebody changes it."""
+    RECORD = "record"
+    """One record, which will come again."""
+    UNKNOWN = "unknown"
+    """The plug-in raised something that does not say."""
+
+
+_REFUSED: Final = re.compile(r"AUTHORIZATION_FAILED|AUTHENTICATION")  # as Kafka names these errors
+_BAD_RECORD: Final = {"MSG_SIZE_TOO_LARGE", "INVALID_MSG", "INVALID_RECORD", "INVALID_TIMESTAMP"}
+_UNREACHABLE: Final = {
+    *(errno.ENETDOWN, errno.ENETUNREACH, errno.ENETRESET, errno.EHOSTDOWN, errno.EHOSTUNREACH, errno.ETIMEDOUT),
+    *(errno.EAGAIN, errno.EINTR, errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO),
+}
+_DEEPEST: Final = 20  # causes of causes; a chain may be a circle
+
+
+def kind_of(error: BaseException) -> ErrorKind:
+    """The kind of an error: what it says of itself, else what its cause says, and so on."""
+    kinds = [kind for each in _chain(error) if (kind := _own_kind(each)) is not ErrorKind.UNKNOWN]
+    if not kinds:
+        return ErrorKind.UNKNOWN
+    if isinstance(error, RecordError) and ErrorKind.PASSING in kinds:
+        return ErrorKind.PASSING  # it met a service that was away, not a bad record
+    return kinds[0]
+
+
+def _own_kind(error: BaseException) -> ErrorKind:
+    match error:
+        case RetriableError():
+            return ErrorKind.PASSING
+        case ConfigError() | PluginNotFoundError() | PluginLoadError() | ProviderError() | ImportError():
+            return ErrorKind.CONFIGURATION
+        case RecordError() | DataError():
+            return ErrorKind.RECORD
+        case DeliveryError() if error.code in _BAD_RECORD:
+            return ErrorKind.RECORD
+        case PermissionError():
+            return ErrorKind.ACCESS
+        case ConnectError() if _REFUSED.search(str(error)):
+            return ErrorKind.ACCESS
+        case DeliveryError() | ConnectionError() | TimeoutError():
+            return ErrorKind.PASSING
+        case OSError() if error.errno in _UNREACHABLE or type(error).__name__ == "gaierror":
+            return ErrorKind.PASSING
+    return ErrorKind.UNKNOWN
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    for _ in range(_DEEPEST):
+        if error is None:
+            return
+        yield error
+        hidden = error.__suppress_context__
+        error = error.__cause__ if error.__cause__ is not None or hidden else error.__context__
