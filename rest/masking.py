@@ -8,22 +8,16 @@ Variables of config providers (`${file:/etc/orders:password}`) are no secrets an
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from connect.herder.herder import Herder, NotFoundError
-from connect.telemetry.redaction import MASK, redactor
+from connect.telemetry.redaction import MASK, names_a_secret, redactor
+from connect.telemetry.redaction import shown as shown_if
 from rest.errors import ApiError
 from rest.security.access import Access
 from rest.security.roles import Role
 
-_VARIABLES = re.compile(r"\s*(?:\$\{[^}]*\}\s*)+")
-_LOOKS_SECRET = re.compile(
-    r"password|passwd|passphrase|secret|credential"
-    r"|(?:token|(?:api|access|private|account|encryption)[._-]?key|user\.info|jaas\.config|keystore\.key)$",
-    re.IGNORECASE,
-)
 _CONVERTERS = ("key.converter", "value.converter", "header.converter")
 
 
@@ -69,7 +63,7 @@ class Masks:
             return dict(before.shown)
         known, secret = await self._keys(config)
         shown = {
-            key: _shown(value, secret=key in secret or (key not in known and _LOOKS_SECRET.search(key) is not None))
+            key: shown_if(value, secret=key in secret or (key not in known and names_a_secret(key)))
             for key, value in config.items()
         }
         if len(self._shown) >= _REMEMBERED:
@@ -134,12 +128,6 @@ class Masks:
             frozenset(key["name"] for key in keys),
             frozenset(key["name"] for key in keys if key["type"] == "PASSWORD"),
         )
-
-
-def _shown(value: str, *, secret: bool) -> str:
-    if not value or _VARIABLES.fullmatch(value):
-        return value
-    return MASK if secret else redactor.redact(value)
 
 
 def _plugins(config: Mapping[str, str]) -> Iterable[tuple[str, str, str | None]]:

@@ -6,26 +6,15 @@ Variables of config providers (`${file:/etc/orders:password}`) are shown: they a
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping
 
-from connect.telemetry.redaction import MASK, redactor
-
-_VARIABLES = re.compile(r"\s*(?:\$\{[^}]*\}\s*)+")
-_LOOKS_SECRET = re.compile(
-    r"password|passwd|passphrase|secret|credential"
-    r"|(?:token|(?:api|access|private|account|encryption)[._-]?key|user\.info|jaas\.config|keystore\.key)$",
-    re.IGNORECASE,
-)
+from connect.telemetry.redaction import MASK, names_a_secret, redactor
+from connect.telemetry.redaction import shown as shown_if
 
 
 def shown(key: str, value: str, declared: Collection[str] = ()) -> str:
     """The value as it may be shown. `declared` are the keys that are known to be PASSWORD."""
-    if not value or _VARIABLES.fullmatch(value):
-        return value
-    if key in declared or _LOOKS_SECRET.search(key):
-        return MASK
-    return redactor.redact(value)
+    return shown_if(value, secret=key in declared or names_a_secret(key))
 
 
 def all_shown(config: Mapping[str, str], declared: Collection[str] = ()) -> dict[str, str]:

@@ -37,6 +37,25 @@ _LOOKS_SECRET = re.compile(
     re.IGNORECASE,
 )
 
+_NAMES_A_SECRET = re.compile(
+    r"password|passwd|passphrase|secret|credential"
+    r"|(?:token|(?:api|access|private|account|encryption)[._-]?key|user\.info|jaas\.config|keystore\.key)$",
+    re.IGNORECASE,
+)
+_VARIABLES = re.compile(r"\s*(?:\$\{[^}]*\}\s*)+")
+
+
+def names_a_secret(key: str) -> bool:
+    """Whether the name of a setting says that its value is secret; for settings that nobody declares."""
+    return _NAMES_A_SECRET.search(key) is not None
+
+
+def shown(value: str, *, secret: bool) -> str:
+    """A setting's value as it may be shown: variables of config providers (`${file:/etc/db:password}`) as they are."""
+    if not value or _VARIABLES.fullmatch(value):
+        return value
+    return MASK if secret else redactor.redact(value)
+
 
 class Redactor:
     """Hides secrets in texts. Safe to use from many threads."""
