@@ -193,6 +193,12 @@ class BatchProducer:
         self._errors.clear()
         self._producer.flush(1)
 
+    def _forget(self) -> None:
+        """Wait no longer for what is under way."""
+        self._sent -= self.outstanding
+        self._under_way.clear()
+        self._bytes = self._rows = 0
+
     # Sending.
 
     def _send_columns(self, topic: str, part: SourceBatch, delivery: Delivery, each: Any) -> None:
@@ -221,12 +227,6 @@ class BatchProducer:
         columns = zip(part.values, part.keys, part.partitions, part.timestamps, part.headers, strict=True)
         for row, (value, key, partition, timestamp, headers) in enumerate(columns):
             report = delivery.report if each is None else delivery.report_and_tell(self._while_open(each(row)))
-    def _forget(self) -> None:
-        """Wait no longer for what is under way."""
-        self._sent -= self.outstanding
-        self._under_way.clear()
-        self._bytes = self._rows = 0
-
             try:
                 self._producer.produce(
                     topic,
