@@ -93,6 +93,7 @@ class BatchProducer:
         settings: librdkafka's, from `client_settings`. Its queue.buffering.max.kbytes is how much may be under way.
         keep_going: called while waiting; raises to end the wait (the task stops, the lease is gone).
         refused: called with each record that is refused for good, and the client's message; may raise to fail the task.
+        before_first: called with each topic before the first record for it; may raise to fail the task.
     """
 
     def __init__(
@@ -100,12 +101,14 @@ class BatchProducer:
         settings: Mapping[str, Any],
         keep_going: Callable[[], None],
         refused: Callable[[DeliveryError, Any], None],
+        before_first: Callable[[str], None] | None = None,
     ) -> None:
         from confluent_kafka import Producer
 
         self._window = int(settings["queue.buffering.max.kbytes"]) * 1024
         self._keep_going = keep_going
         self._refused_by_user = refused
+        self._before_first = before_first
         self._errors: list[BaseException] = []
         self._under_way: deque[Delivery] = deque()
         self._bytes = 0
@@ -247,6 +250,8 @@ class BatchProducer:
             return
         from confluent_kafka import KafkaError, KafkaException
 
+        if self._before_first is not None:
+            self._before_first(topic)
         deadline = time.monotonic() + _TOPIC_S
         while True:
             self._keep_going()

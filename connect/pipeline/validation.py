@@ -19,7 +19,15 @@ from connect.pipeline.findings import Findings, Validation
 from connect.plugins import PluginKind, Plugins, load
 from connect.settings import ConfigValue, Definition
 from connect.settings._checks import did_you_mean
-from connect.settings.connector_keys import COMMON, DEAD_LETTER_TOPIC, SINK, SOURCE, topic_creation, topics_at_fault
+from connect.settings.connector_keys import (
+    COMMON,
+    DEAD_LETTER_TOPIC,
+    SINK,
+    SOURCE,
+    topic_creation,
+    topic_creation_doubts,
+    topics_at_fault,
+)
 from connect.settings.definition import text
 
 T = TypeVar("T")
@@ -51,8 +59,10 @@ def validate(
     config = {key: value for key, value in config.items() if value is not None}
     found = Findings(config, secret_keys)
     kind, connector = _connector_class(found, plugins, config)
-    keys = {"source": SOURCE | topic_creation(config), "sink": SINK, None: COMMON}[kind]
+    keys = {"source": SOURCE, "sink": SINK, None: COMMON}[kind]
     found.declare(keys, keys.validate(config))
+    if kind == "source":
+        _check_topic_creation(found, worker, config)
     if kind == "sink":
         _check_sink(found, config)
     for key in _CONVERTERS:
@@ -114,6 +124,19 @@ def _checked(values: Any) -> list[ConfigValue]:
         errors = [str(error) for error in value.errors]
         checked.append(ConfigValue(value.name, text(value.value), errors, list(value.recommended), bool(value.visible)))
     return checked
+
+
+def _check_topic_creation(found: Findings, worker: Mapping[str, str], config: Mapping[str, str]) -> None:
+    mine = [key for key in config if key.startswith("topic.creation.")]
+    found.known.update(mine)
+    if worker.get("topic.creation.enable", "true").strip().lower() == "false":
+        for key in mine:
+            found.warn(key, "has no effect: the worker makes no topics (topic.creation.enable=false).")
+        return
+    keys = topic_creation(config)
+    found.declare(keys, keys.validate(config))
+    for key, message in topic_creation_doubts(config) if mine else ():
+        found.warn(key, message)
 
 
 def _check_sink(found: Findings, config: Mapping[str, str]) -> None:

@@ -6,7 +6,6 @@ Kafka's REST API shows, because forms are built from them.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -26,6 +25,7 @@ from connect.settings.definition import (
     non_empty,
     one_of,
 )
+from connect.settings.java_regex import java_regex
 from connect.settings.recovery_keys import CONNECTOR_RECOVERY
 
 _COMMON, _ERRORS = "Common", "Error Handling"
@@ -202,11 +202,8 @@ COMMON: Final = (
 
 
 def java_pattern(name: str, value: str) -> None:
-    """A regular expression that means here what it means in Java, as far as both can be told apart."""
-    try:
-        re.compile(value)
-    except re.error as error:
-        raise ValueError(f'"{value}" is no regular expression: {error}.') from None
+    """A regular expression, written for Java."""
+    java_regex(value)
 
 
 def _patterns(name: str, value: list[str]) -> None:
@@ -330,23 +327,32 @@ SINK: Final = COMMON | define(
 )
 
 
+def creation_groups(config: Mapping[str, Any]) -> list[str]:
+    """The groups of `topic.creation.groups` in their order, then `default`, which always is and always is the last."""
+    written = str(config.get("topic.creation.groups") or "").split(",")
+    groups = [name for item in written if (name := item.strip()) and name != "default"]
+    return [*dict.fromkeys(groups), "default"]
+
+
 def topic_creation(config: Mapping[str, Any]) -> Definition:
-    """The keys topic.creation.<group>.* of a source connector (KIP-158); none as long as it uses none of them."""
+    """The keys topic.creation.<group>.* of a source connector (KIP-158); none as long as it uses none of them.
+
+    As in Java the patterns of the default group are not looked at: it is for all topics that no other group is for.
+    """
     if not any(key.startswith("topic.creation.") for key in config):
         return Definition()
-    groups = [alias for item in str(config.get("topic.creation.groups") or "").split(",") if (alias := item.strip())]
     declared = []
-    for alias in dict.fromkeys(["default", *groups]):
+    for alias in ["default", *creation_groups(config)[:-1]]:
         prefix, group, default = f"topic.creation.{alias}", f"Topic Creation: {alias}", alias == "default"
         declared += [
             List(
                 f"{prefix}.include",
-                **({"default": [".*"]} if default else {}),
+                default=[".*"] if default else [],
                 importance="LOW",
                 group=group,
                 width="LONG",
                 display_name=f"Inclusion Topic Pattern for {alias}",
-                validator=_patterns,
+                validator=None if default else _patterns,
                 doc="Regular expressions of the names of topics that the group is for.",
             ),
             List(
@@ -356,7 +362,7 @@ def topic_creation(config: Mapping[str, Any]) -> Definition:
                 group=group,
                 width="LONG",
                 display_name=f"Exclusion Topic Pattern for {alias}",
-                validator=_patterns,
+                validator=None if default else _patterns,
                 doc="Regular expressions of names that it is not for.",
             ),
             Short(
@@ -381,6 +387,28 @@ def topic_creation(config: Mapping[str, Any]) -> Definition:
             ),
         ]
     return Definition(declared)
+
+
+def topic_creation_doubts(config: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What works in keys topic.creation.*, but not as it was probably meant: key and message."""
+    listed = {name.strip() for name in str(config.get("topic.creation.groups") or "").split(",")}
+    groups = creation_groups(config)
+    doubts = [
+        (f"topic.creation.{group}.include", "is not set, so the group is for no topic. Set it.")
+        for group in groups[:-1]
+        if not str(config.get(f"topic.creation.{group}.include") or "").strip()
+    ]
+    if "default" in listed:
+        doubts.append(("topic.creation.groups", 'names "default", which always is, and the last. Take it out.'))
+    for key in config:
+        group, _, rest = key.removeprefix("topic.creation.").partition(".")
+        if not key.startswith("topic.creation.") or not rest:
+            continue
+        if group not in groups:
+            doubts.append((key, f'has no effect: "{group}" is not among topic.creation.groups. Add it there.'))
+        elif group == "default" and rest in {"include", "exclude"}:
+            doubts.append((key, "has no effect: the default group is for all topics that no other group is for."))
+    return doubts
 
 
 def topics_at_fault(config: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -22,9 +22,11 @@ from connect.api.source import SourceTask
 from connect.errors import ConfigError, ConnectError
 from connect.kafka.client_settings import task_client_settings
 from connect.kafka.consume import ROWS_PER_BATCH, BatchConsumer, RebalanceListener
+from connect.kafka.new_topics import TopicMaker
 from connect.kafka.produce import BatchProducer, DeliveryError
 from connect.pipeline import Chain, sink_chain, source_chain
 from connect.plugins import Plugins
+from connect.settings.java_regex import java_regex
 from connect.telemetry.metrics import Registry
 from connect.telemetry.redaction import Redactor
 from connect.worker import guard, messages
@@ -38,6 +40,7 @@ from connect.worker.progress import ProgressReport
 from connect.worker.remote_log import send_logs
 from connect.worker.sink_loop import SinkLoop
 from connect.worker.source_loop import SourceLoop
+from connect.worker.topic_creation import rules_of
 
 log = logging.getLogger("connect.worker")
 
@@ -46,6 +49,7 @@ WORKER_SETTINGS = settings.define(
     settings.Long("offset.flush.interval.ms", default=60_000, validator=settings.at_least(1)),
     settings.Long("offset.flush.timeout.ms", default=5_000, validator=settings.at_least(1)),
     settings.Long("task.shutdown.graceful.timeout.ms", default=5_000, validator=settings.at_least(1)),
+    settings.Boolean("topic.creation.enable", default=True),
 )
 
 
@@ -125,9 +129,10 @@ def _source_loop(
     clients = task_client_settings("producer", task.worker_config, task.connector_config)
     for warning in clients.warnings:
         log.warning("%s", warning)
+    make_topic = _topic_maker(task, control, enabled=worker["topic.creation.enable"])
 
     def make_producer(refused: Callable[[DeliveryError, Any], None]) -> BatchProducer:
-        return BatchProducer(clients.librdkafka, control.proceed, refused)
+        return BatchProducer(clients.librdkafka, control.proceed, refused, make_topic)
 
     loop: SourceLoop
     loop = SourceLoop(
@@ -142,6 +147,19 @@ def _source_loop(
         worker["task.shutdown.graceful.timeout.ms"] / 1000,
     )
     return loop
+
+
+def _topic_maker(task: messages.TaskSpec, control: Control, *, enabled: bool) -> TopicMaker | None:
+    rules = rules_of(task.connector_config, enabled=enabled)
+    if rules is None:
+        return None
+
+    def wait(seconds: float) -> None:
+        control.sleep(seconds)
+        control.proceed()
+
+    admin = task_client_settings("admin", task.worker_config, task.connector_config)
+    return TopicMaker(admin.librdkafka, rules.new_topic, wait)
 
 
 def _sink_loop(
@@ -185,9 +203,9 @@ def subscription(connector: Mapping[str, str]) -> list[str] | re.Pattern[str]:
     if bool(topics) == bool(pattern):
         raise ConfigError("topics", "give either topics or topics.regex, and not both.")
     try:
-        return topics or re.compile(pattern)
-    except re.error as error:
-        raise ConfigError("topics.regex", f'"{pattern}" is no valid pattern: {error}.') from None
+        return topics or java_regex(pattern)
+    except ValueError as error:
+        raise ConfigError("topics.regex", str(error)) from None
 
 
 def _tune_collector() -> None:

@@ -39,6 +39,14 @@ SINK = {
     "topics": "{topic}",
     "consumer.override.group.id": "{side}",
 }
+GROUPS = "topic.creation.groups"
+CREATION = {
+    GROUPS: "a",
+    "topic.creation.default.replication.factor": "1",
+    "topic.creation.default.partitions": "3",
+    "topic.creation.a.include": "a.*,b",
+    "topic.creation.a.cleanup.policy": "compact",
+}
 FULL = "org.apache.kafka.connect.file.FileStreamSourceConnector"
 PLACE = {"kafka_topic": "{topic}", "kafka_partition": 0}
 
@@ -340,6 +348,9 @@ PLUGINS: list[Step] = [
             ("no class", "FileStreamSource", {"topic": "x"}),
             ("an unknown class", "Nope", {"connector.class": "Nope"}),
             ("nothing", "FileStreamSource", ""),
+            ("topic creation", "FileStreamSource", {**SOURCE, "name": "v", **CREATION}),
+            ("topic creation of twice a group", "FileStreamSource", {**SOURCE, "name": "v", **CREATION, GROUPS: "a,a"}),
+            ("topic creation without a default", "FileStreamSource", {**SOURCE, "name": "v", GROUPS: "a"}),
         )
     ),
 ]

@@ -459,3 +459,25 @@ def test_a_key_that_is_nearly_right_is_a_warning(check: Check, misspelt: str, me
 def test_a_key_for_somebody_else_is_nobodys_business(check: Check) -> None:
     found = check(SOURCE | {"owner": "me", "producer.override.compression.type": "lz4", "task.files": "[]"})
     assert found.warnings == []
+
+
+def test_topic_creation_is_checked_and_what_has_no_effect_is_a_warning() -> None:
+    keys = {"topic.creation.default.replication.factor": "1", "topic.creation.default.partitions": "0"}
+    found = validate(Plugins.discover([]), WORKER, SOURCE | keys | {"topic.creation.big.partitions": "9"})
+    assert [key for key, _ in found.errors()] == ["topic.creation.default.partitions"]
+    assert [key for key, _ in found.warnings] == ["topic.creation.big.partitions"]
+    assert "Topic Creation: default" in found.groups
+
+
+def test_topic_creation_is_not_looked_at_where_the_worker_makes_no_topics() -> None:
+    keys = {"topic.creation.default.partitions": "x", "topic.creation.default.cleanup.policy": "compact"}
+    found = validate(Plugins.discover([]), WORKER | {"topic.creation.enable": "False"}, SOURCE | keys)
+    assert found.ok
+    assert [key for key, message in found.warnings if "topic.creation.enable=false" in message] == list(keys)
+
+
+def test_topic_settings_in_topic_creation_are_no_unknown_keys() -> None:
+    keys = {"topic.creation.default.replication.factor": "1", "topic.creation.default.partitions": "1"}
+    found = validate(Plugins.discover([]), WORKER, SOURCE | keys | {"topic.creation.default.partition": "1"})
+    assert found.ok
+    assert found.warnings == []

@@ -1,6 +1,15 @@
 import pytest
 
-from connect.settings.connector_keys import COMMON, SINK, SOURCE, topic_creation, topics_at_fault
+from connect.settings.connector_keys import (
+    COMMON,
+    SINK,
+    SOURCE,
+    topic_creation,
+    topic_creation_doubts,
+    topics_at_fault,
+)
+
+DEFAULT = {"topic.creation.default.replication.factor": "-1", "topic.creation.default.partitions": "3"}
 
 
 def errors(definition, config: dict[str, str]) -> dict[str, list[str]]:
@@ -65,8 +74,44 @@ def test_topic_creation_needs_its_default_as_soon_as_it_is_used() -> None:
         "topic.creation.default.partitions",
         "topic.creation.big.partitions",
     }
-    default = {"topic.creation.default.replication.factor": "-1", "topic.creation.default.partitions": "3"}
-    assert errors(topic_creation(default), default) == {}
-    assert errors(topic_creation(used | default), default) == {
-        "topic.creation.big.include": ["is required and has no default."]
+    assert errors(topic_creation(DEFAULT), DEFAULT) == {}
+    assert errors(topic_creation(used | DEFAULT), DEFAULT) == {}
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("default.partitions", "0", "no number of partitions"),
+        ("default.partitions", "-2", "no number of partitions"),
+        ("default.partitions", "many", "not a whole number"),
+        ("default.replication.factor", "99999", ""),
+        ("a.replication.factor", "0", "no number of replicas"),
+        ("a.include", "x(,y", r'"x(" is no regular expression'),
+        ("a.exclude", "[", '"[" is no regular expression'),
+    ],
+)
+def test_a_wrong_value_of_topic_creation_is_refused(key: str, value: str, message: str) -> None:
+    config = DEFAULT | {"topic.creation.groups": "a", f"topic.creation.{key}": value}
+    found = errors(topic_creation(config), config)
+    assert found.keys() == {f"topic.creation.{key}"}
+    assert message in found[f"topic.creation.{key}"][0]
+
+
+def test_the_patterns_of_the_default_group_are_not_looked_at_as_in_java() -> None:
+    config = DEFAULT | {"topic.creation.default.include": "x("}
+    assert errors(topic_creation(config), config) == {}
+    assert [key for key, _ in topic_creation_doubts(config)] == ["topic.creation.default.include"]
+
+
+def test_what_has_no_effect_in_topic_creation_is_a_doubt() -> None:
+    config = DEFAULT | {
+        "topic.creation.groups": "default, a",
+        "topic.creation.b.partitions": "3",
+        "topic.creation.a.cleanup.policy": "compact",
     }
+    assert topic_creation_doubts(config) == [
+        ("topic.creation.a.include", "is not set, so the group is for no topic. Set it."),
+        ("topic.creation.groups", 'names "default", which always is, and the last. Take it out.'),
+        ("topic.creation.b.partitions", 'has no effect: "b" is not among topic.creation.groups. Add it there.'),
+    ]
+    assert topic_creation_doubts(DEFAULT | {"topic.creation.groups": "a", "topic.creation.a.include": "x"}) == []

@@ -8,7 +8,10 @@ from connect import ConnectError, SinkBatch, SinkConnector, SinkTask, SourceConn
 
 
 class NumbersTask(SourceTask):
-    """Numbers to `topic`, from where it stopped, as many as `count` says; `hang.at` is where it hangs."""
+    """Numbers to `topic`, from where it stopped, as many as `count` says; `hang.at` is where it hangs.
+
+    Several topics, separated by commas, take turns.
+    """
 
     def start(self, config: Mapping[str, str]) -> None:
         self.config = config
@@ -24,9 +27,10 @@ class NumbersTask(SourceTask):
         if self.next >= int(self.config.get("count", "0")):
             return None
         self.next += 1
+        topics = self.config["topic"].split(",")
         return [
             SourceRecord(
-                self.config["topic"],
+                topics[(self.next - 1) % len(topics)],
                 f"{self.config['number']}:{self.next - 1}",
                 source_partition=self.partition,
                 source_offset={"next": self.next},

@@ -1,0 +1,124 @@
+"""Makes the topics that a source is about to write to, where they do not exist."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from connect.errors import ConnectError
+from connect.kafka.client_log import log as client_log
+
+log = logging.getLogger("connect.kafka")
+
+#: How long a task that is to stop may wait for an answer.
+_ANSWER_S = 2.0
+_PAUSE_S = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class NewTopic:
+    """A topic as it is to be made.
+
+    Attributes:
+        name: its name.
+        partitions, replication: how many, and how many copies of each; -1 leaves it to the broker.
+        settings: such as ``cleanup.policy``.
+    """
+
+    name: str
+    partitions: int
+    replication: int
+    settings: Mapping[str, str]
+
+
+class TopicMaker:
+    """Makes topics before the first record goes to them. Called from the task's thread.
+
+    Args:
+        settings: librdkafka's for an admin client.
+        plan: says for a topic's name how it is made.
+        wait: called with seconds between two tries; raises to end the wait (the task stops, the lease is gone).
+    """
+
+    def __init__(
+        self, settings: Mapping[str, Any], plan: Callable[[str], NewTopic], wait: Callable[[float], None]
+    ) -> None:
+        self._settings = settings
+        self._plan = plan
+        self._wait = wait
+        self._admin: Any = None
+        self._problem: str | None = None
+
+    def __call__(self, topic: str) -> None:
+        """Make a topic if it does not exist. Others may do so at the same time. Waits for brokers that do not answer.
+
+        Raises:
+            ConnectError: the broker refuses: a setting that it does not know, more replicas than there are brokers, no
+                right to make or to see the topic.
+        """
+        from confluent_kafka import KafkaError, KafkaException
+
+        while True:
+            try:
+                if not self._exists(topic):
+                    self._make(self._plan(topic))
+                return
+            except KafkaException as error:
+                problem = error.args[0]
+                passing = (KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN, KafkaError._TIMED_OUT)
+                if not problem.retriable() and problem.code() not in passing:
+                    raise self._refused(topic, problem) from error
+                if problem.str() != self._problem:
+                    self._problem = problem.str()
+                    log.warning("Topic %s cannot be made yet: %s. Trying again; nothing is lost.", topic, problem.str())
+            self._wait(_PAUSE_S)
+
+    def _client(self) -> Any:
+        from confluent_kafka.admin import AdminClient
+
+        if self._admin is None:
+            settings: dict[str, Any] = {**self._settings, "logger": client_log}
+            self._admin = AdminClient(settings)
+        return self._admin
+
+    def _exists(self, topic: str) -> bool:
+        """Looked at first: who may write to a topic need not have the right to make it."""
+        from confluent_kafka import KafkaError, KafkaException, TopicCollection
+
+        asked = self._client().describe_topics(TopicCollection([topic]), request_timeout=_ANSWER_S)
+        try:
+            asked[topic].result()
+        except KafkaException as error:
+            if error.args[0].code() in (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC):
+                return False
+            raise
+        return True
+
+    def _make(self, wish: NewTopic) -> None:
+        from confluent_kafka import KafkaError, KafkaException, admin
+
+        asked = self._client().create_topics(
+            [admin.NewTopic(wish.name, wish.partitions, wish.replication, config=dict(wish.settings))],
+            request_timeout=_ANSWER_S,
+        )
+        try:
+            asked[wish.name].result()
+        except KafkaException as error:
+            if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:  # another task was quicker
+                raise
+        else:
+            log.info("made topic %s", wish.name)
+
+    def _refused(self, topic: str, problem: Any) -> ConnectError:
+        from confluent_kafka import KafkaError
+
+        advice = " Look at the topic.creation.* keys of this connector."
+        if problem.code() in (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATION_FAILED):
+            advice = (
+                f" Grant DESCRIBE and CREATE on topic {topic} to the admin client of this connector (admin.* of the"
+                " worker, admin.override.* of the connector), or make the topic."
+            )
+        words = problem.str().rstrip(".")
+        return ConnectError(f'Topic "{topic}" cannot be made: {words} ({problem.name()}).{advice}')
