@@ -14,6 +14,7 @@ import logging
 import os
 import select
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +76,7 @@ def _library() -> ctypes.CDLL | None:
     """The librdkafka that confluent-kafka brought along, which is loaded already."""
     import confluent_kafka
 
-    if not confluent_kafka.version().startswith(TRIED):
+    if not version("confluent-kafka").startswith(TRIED):
         return None
     bundled = Path(confluent_kafka.__file__).parent.with_name("confluent_kafka.libs")
     found = sorted(bundled.glob("librdkafka-*"))
