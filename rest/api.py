@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 import msgspec
-from fastapi import Depends, Path, Query
+from fastapi import Depends, Path, Query, Response
 
 from connect.herder.herder import Herder
 from connect.plugins import Plugins
@@ -53,18 +54,14 @@ def _connector(connector: Annotated[str, Path(description="The connector's name.
     return connector.replace(SLASH, "/")
 
 
-def _task(task: Annotated[str, Path(description="The task's number.")]) -> int:
+def _task(task: Annotated[str, Path(description="The task's number.", json_schema_extra={"type": "integer"})]) -> int:
     if not _INT.fullmatch(task) or not -(2**31) <= int(task) < 2**31:
         raise ApiError(404, "HTTP 404 Not Found")
     return int(task)
 
 
-def _forward(
-    forward: Annotated[
-        str | None, Query(description="For workers among themselves: whether this request may go on to the leader.")
-    ] = None,
-) -> None:
-    """Taken as Kafka Connect takes it; the herder knows whom to ask."""
+def _forward(forward: Annotated[str | None, Query(include_in_schema=False)] = None) -> None:
+    """For workers among themselves: whether this request may go on to the leader."""
 
 
 #: A connector's name, of the path.
@@ -73,6 +70,8 @@ ConnectorName = Annotated[str, Depends(_connector)]
 TaskNumber = Annotated[int, Depends(_task)]
 #: The parameter `forward`.
 FORWARD = Depends(_forward)
+#: How a parameter is described that `flag` reads.
+BOOLEAN = {"type": "boolean"}
 
 
 def flag(text: str | None, default: bool = False) -> bool:
@@ -80,15 +79,43 @@ def flag(text: str | None, default: bool = False) -> bool:
     return default if text is None else text.lower() == "true"
 
 
+class Answer(NamedTuple):
+    """One of the answers of an operation: what it says, and the type of its body; None where there is none."""
+
+    said: str
+    body: Any = None
+
+
 def describe(
-    answer: Any = None, *, status: int = 200, body: Any = None, errors: tuple[int, ...] = (), said: str = "Done."
+    answer: Any = None,
+    *,
+    status: int = 200,
+    body: Any = None,
+    errors: tuple[int, ...] = (),
+    said: str = "Done.",
+    also: Mapping[int, Answer] | None = None,
+    links: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """How an operation is described: arguments of a FastAPI route. Types are those of `rest.models`."""
+    """How an operation is described: arguments of a FastAPI route.
+
+    Args:
+        answer: the type of the body, of `rest.models` or made of them.
+        status: the code of success.
+        body: the type of what is sent.
+        errors: the codes that are answered with `Error`; 500 besides.
+        said: what success means.
+        also: other codes that are no errors.
+        links: what can be asked for with what was answered, as OpenAPI has it.
+    """
+    answers = {code: _described(Answer(_ERRORS[code], _ERROR)) for code in (*errors, 500)}
+    answers |= {code: _described(found) for code, found in {status: Answer(said, answer), **(also or {})}.items()}
+    if links:
+        answers[status]["links"] = dict(links)
     described: dict[str, Any] = {
         "status_code": status,
         "response_model": None,
-        "responses": {status: {"description": said, **({} if answer is None else {"content": _content(answer)})}}
-        | {code: {"description": _ERRORS[code], "content": _content(_ERROR)} for code in (*errors, 500)},
+        "response_class": Response,
+        "responses": answers,
     }
     if body is not None:
         described["openapi_extra"] = {"requestBody": {"required": True, "content": _content(body)}}
@@ -103,6 +130,10 @@ _ERRORS = {
     409: "It exists already, or the group is being rebalanced.",
     500: "The worker could not do it, or not in time.",
 }
+
+
+def _described(answer: Answer) -> dict[str, Any]:
+    return {"description": answer.said} | ({} if answer.body is None else {"content": _content(answer.body)})
 
 
 def _content(kind: Any) -> dict[str, Any]:

@@ -74,6 +74,7 @@ def create_app(
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
+        generate_unique_id_function=lambda route: route.name,
     )
     errors.install(app)
     routers: list[APIRouter] = []

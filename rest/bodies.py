@@ -6,16 +6,23 @@ Where Kafka Connect takes text (configurations), numbers and booleans are text a
 from __future__ import annotations
 
 import json
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from fastapi import Request
 
 from connect.herder.herder import OffsetEntry
 from rest.errors import ApiError
-from rest.models import CreateConnector
 
 
-async def create_request(request: Request) -> CreateConnector:
+class Wanted(NamedTuple):
+    """A connector to be made. None is what was written as null."""
+
+    name: str
+    config: dict[str, str | None]
+    initial_state: str | None
+
+
+async def create_request(request: Request) -> Wanted:
     """POST /connectors: a name, a configuration, an initial state."""
     body = _object(await _json(request, as_text=True), "The request")
     _only(body, {"name", "config", "initial_state"}, "The request")
@@ -26,7 +33,7 @@ async def create_request(request: Request) -> CreateConnector:
         raise ApiError(400, '"name" is not text.')
     if body.get("config") is None:
         raise ApiError(400, '"config" is missing. Write {"name": "...", "config": {"connector.class": "...", ...}}.')
-    return CreateConnector((name or "").strip(), _texts(body["config"], '"config"'), _state(body.get("initial_state")))
+    return Wanted((name or "").strip(), _texts(body["config"], '"config"'), _state(body.get("initial_state")))
 
 
 async def config(request: Request) -> dict[str, str | None]:

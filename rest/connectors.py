@@ -12,7 +12,7 @@ from fastapi import APIRouter, Query, Request, Response
 
 from connect.herder.herder import NotFoundError, TargetState
 from rest import bodies
-from rest.api import FORWARD, Api, ConnectorName, TaskNumber, describe, flag
+from rest.api import BOOLEAN, FORWARD, Answer, Api, ConnectorName, TaskNumber, describe, flag
 from rest.calls import json_answer
 from rest.errors import ApiError
 from rest.forwarding import RESOLVED
@@ -20,10 +20,12 @@ from rest.models import (
     Connector,
     ConnectorStatusInfo,
     CreateConnector,
+    ExpandedConnector,
     Task,
     TaskId,
     TaskStateInfo,
     Topics,
+    Written,
 )
 from rest.security.access import keys_changed
 from rest.security.roles import Role
@@ -34,6 +36,11 @@ _TARGETS = {
     "STOPPED": TargetState.STOPPED,
 }
 _TEXTS = dict[str, str]
+#: What can be asked for a connector that was made just now.
+_LINKS = {
+    name: {"operationId": name, "parameters": {"connector": "$response.body#/name"}}
+    for name in ("info", "get_config", "status", "tasks", "pause", "resume", "stop", "restart", "get_offsets", "delete")
+}
 
 
 def send_on(request: Request, body: Any) -> None:
@@ -51,7 +58,7 @@ def routes(api: Api) -> APIRouter:
         info = herder.info(name)
         return Connector.of(info, await masks.shown(info.config, name))
 
-    @router.get("", **describe(list[str], said="Names, or with expand a map of names to info and status."))
+    @router.get("", **describe(list[str] | dict[str, ExpandedConnector], said="Names, or with expand a map of them."))
     async def list_connectors(
         expand: Annotated[list[str] | None, Query(description="status, info, or both (repeated).")] = None,
     ) -> Response:
@@ -62,18 +69,22 @@ def routes(api: Api) -> APIRouter:
         found = await asyncio.gather(*(expanded(name, expand) for name in names))
         return json_answer({name: what for name, what in found if what is not None})
 
-    async def expanded(name: str, what: list[str]) -> tuple[str, dict[str, Any] | None]:
-        found: dict[str, Any] = {}
+    async def expanded(name: str, what: list[str]) -> tuple[str, ExpandedConnector | None]:
+        found = ExpandedConnector()
         try:
             if "info" in what:
-                found["info"] = await shown(name)
+                found.info = await shown(name)
             if "status" in what:
-                found["status"] = ConnectorStatusInfo.of(herder.status(name))
+                found.status = ConnectorStatusInfo.of(herder.status(name))
         except NotFoundError:  # it went in between, or nothing is known yet
             return name, None
         return name, found
 
-    @router.post("", dependencies=[FORWARD], **describe(Connector, status=201, body=CreateConnector, errors=(400, 409)))
+    @router.post(
+        "",
+        dependencies=[FORWARD],
+        **describe(Connector, status=201, body=CreateConnector, errors=(400, 409), said="Created.", links=_LINKS),
+    )
     async def create(request: Request) -> Response:
         """Create a connector."""
         wanted = await bodies.create_request(request)
@@ -127,7 +138,14 @@ def routes(api: Api) -> APIRouter:
     @router.put(
         "/{connector}/config",
         dependencies=[FORWARD],
-        **describe(Connector, body=_TEXTS, errors=(400, 409), said="Changed; 201 when it was created."),
+        **describe(
+            Connector,
+            body=dict[str, Written],
+            errors=(400, 409),
+            said="Changed.",
+            also={201: Answer("Created.", Connector)},
+            links=_LINKS,
+        ),
     )
     async def put_config(connector: ConnectorName, request: Request) -> Response:
         """Create a connector, or give it another configuration."""
@@ -139,7 +157,7 @@ def routes(api: Api) -> APIRouter:
     @router.patch(
         "/{connector}/config",
         dependencies=[FORWARD],
-        **describe(Connector, body=dict[str, str | None], errors=(400, 404, 409)),
+        **describe(Connector, body=dict[str, Written | None], errors=(400, 404, 409)),
     )
     async def patch_config(connector: ConnectorName, request: Request) -> Response:
         """Change some keys of a connector's configuration; null removes one (KIP-477)."""
@@ -178,13 +196,21 @@ def routes(api: Api) -> APIRouter:
         "/{connector}/restart",
         dependencies=[FORWARD],
         **describe(
-            ConnectorStatusInfo, status=202, errors=(404, 409), said="What is being restarted; 204 without parameters."
+            ConnectorStatusInfo,
+            status=202,
+            errors=(404, 409),
+            said="What is being restarted.",
+            also={204: Answer("Done, without parameters.")},
         ),
     )
     async def restart(
         connector: ConnectorName,
-        include_tasks: Annotated[str | None, Query(alias="includeTasks", description="true: its tasks too.")] = None,
-        only_failed: Annotated[str | None, Query(alias="onlyFailed", description="true: only what FAILED.")] = None,
+        include_tasks: Annotated[
+            str | None, Query(alias="includeTasks", description="true: its tasks too.", json_schema_extra=BOOLEAN)
+        ] = None,
+        only_failed: Annotated[
+            str | None, Query(alias="onlyFailed", description="true: only what FAILED.", json_schema_extra=BOOLEAN)
+        ] = None,
     ) -> Response:
         """Restart a connector (KIP-745)."""
         tasks, failed = flag(include_tasks), flag(only_failed)

@@ -1,33 +1,28 @@
-"""What workers ask of each other. Not described to users."""
+"""What workers ask of each other, in distributed mode."""
 
 from __future__ import annotations
 
 from fastapi import APIRouter, Request, Response
 
 from rest.api import FORWARD, Api, ConnectorName, describe
-from rest.errors import ApiError
 
 
 def routes(api: Api) -> APIRouter:
     """The two operations."""
-    router = APIRouter(prefix="/connectors/{connector}", include_in_schema=False, dependencies=[FORWARD])
+    router = APIRouter(prefix="/connectors/{connector}", tags=["between workers"], dependencies=[FORWARD])
     internal = api.internal
+    if internal is None:
+        return router
 
-    @router.post("/tasks", **describe(body=list[dict[str, str]]))
+    @router.post("/tasks", **describe(body=list[dict[str, str]], errors=(400, 403, 404, 409)))
     async def put_task_configs(connector: ConnectorName, request: Request) -> Response:
-        """A follower's connector cut its work."""
-        if internal is None:
-            raise ApiError(
-                500, "Kafka Connect in standalone mode does not support externally setting task configurations."
-            )
+        """A follower's connector cut its work. Signed with the group's key."""
         await api.result(internal.put_task_configs(connector, await request.body(), request.headers))
         return Response(status_code=200)
 
-    @router.put("/fence", **describe(body=dict[str, str]))
+    @router.put("/fence", **describe(errors=(400, 403, 404, 409)))
     async def fence(connector: ConnectorName, request: Request) -> Response:
-        """A follower is about to start tasks that deliver exactly once."""
-        if internal is None:
-            raise ApiError(500, "Kafka Connect in standalone mode does not support exactly-once source connectors.")
+        """A follower is about to start tasks that deliver exactly once. Signed with the group's key."""
         await api.result(internal.fence_zombies(connector, await request.body(), request.headers))
         return Response(status_code=200)
 

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Path, Query, Request, Response
 
 from connect.telemetry.levels import levels
 from rest import bodies
-from rest.api import FORWARD, Api, describe
+from rest.api import FORWARD, Answer, Api, describe
 from rest.calls import json_answer
 from rest.errors import ApiError
 from rest.models import Level, Logger
@@ -39,7 +39,13 @@ def routes(api: Api) -> APIRouter:
     @router.put(
         "/{logger}",
         dependencies=[FORWARD],
-        **describe(list[str], body=Level, errors=(400, 404), said="The loggers changed; 204 with scope=cluster."),
+        **describe(
+            list[str],
+            body=Level,
+            errors=(400, 404),
+            said="The loggers that were changed.",
+            also={204: Answer("Done, with scope=cluster.")},
+        ),
     )
     async def set_level(
         logger: LoggerName,

@@ -6,13 +6,16 @@ https://kafka.apache.org/documentation/#connect_rest
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 
 from connect.herder.herder import ConnectorInfo, ConnectorState, OffsetEntry
 from connect.plugins import PluginRef
 from connect.storage import ConnectorStatus, TaskStatus
+
+#: A value of a configuration as it may be written. It is kept as text: 3, 1.50, true.
+Written = str | int | float | bool
 
 
 class ServerInfo(msgspec.Struct):
@@ -99,19 +102,26 @@ class ConnectorStatusInfo(msgspec.Struct):
         return cls(state.name, ConnectorStateInfo.of(state.connector), tasks, state.type)
 
 
-class CreateConnector(msgspec.Struct):
-    """POST /connectors."""
+class ExpandedConnector(msgspec.Struct):
+    """What GET /connectors?expand= was asked to say of one."""
 
-    name: str
-    config: dict[str, str | None]
-    initial_state: str | None = None
+    info: Connector | msgspec.UnsetType = msgspec.UNSET
+    status: ConnectorStatusInfo | msgspec.UnsetType = msgspec.UNSET
 
 
-class Offset(msgspec.Struct):
+class CreateConnector(msgspec.Struct, forbid_unknown_fields=True):
+    """POST /connectors. Without a name the configuration holds it."""
+
+    config: dict[str, Written]
+    name: str | None = None
+    initial_state: Literal["RUNNING", "PAUSED", "STOPPED"] | None = None
+
+
+class Offset(msgspec.Struct, forbid_unknown_fields=True):
     """One offset. Null forgets it; a sink's is of the form of KIP-875."""
 
     partition: dict[str, Any]
-    offset: dict[str, Any] | None
+    offset: dict[str, Any] | None = None
 
     @classmethod
     def of(cls, entry: OffsetEntry) -> Offset:
@@ -122,6 +132,12 @@ class Offsets(msgspec.Struct):
     """The offsets of a connector."""
 
     offsets: list[Offset]
+
+
+class AlterOffsets(msgspec.Struct, forbid_unknown_fields=True):
+    """PATCH /connectors/{connector}/offsets."""
+
+    offsets: Annotated[list[Offset], msgspec.Meta(min_length=1)]
 
 
 class Said(msgspec.Struct):

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Request, Response
 from rest import bodies
 from rest.api import FORWARD, Api, ConnectorName, describe
 from rest.calls import json_answer
-from rest.models import Offset, Offsets, Said
+from rest.models import AlterOffsets, Offset, Offsets, Said
 
 
 def routes(api: Api) -> APIRouter:
@@ -21,7 +21,7 @@ def routes(api: Api) -> APIRouter:
         found = await api.result(herder.offsets(connector))
         return json_answer(Offsets([Offset.of(entry) for entry in found]))
 
-    @router.patch("", dependencies=[FORWARD], **describe(Said, body=Offsets, errors=(400, 404, 409)))
+    @router.patch("", dependencies=[FORWARD], **describe(Said, body=AlterOffsets, errors=(400, 404, 409)))
     async def alter_offsets(connector: ConnectorName, request: Request) -> Response:
         """Change offsets of a stopped connector; null forgets one."""
         entries = await bodies.offsets(request)

@@ -50,7 +50,17 @@ def describe(app: FastAPI) -> dict[str, Any]:
     for path in found["paths"].values():
         for operation in path.values():
             operation.get("responses", {}).pop("422", None)
+            for parameter in operation.get("parameters", []):
+                parameter["schema"] = _without_null(parameter["schema"])
     return found
+
+
+def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
+    """What stands in an address is never null: a parameter that may be left out is described by what it may be."""
+    kinds: list[dict[str, Any]] = [kind for kind in schema.get("anyOf", []) if kind != {"type": "null"}]
+    if len(kinds) != 1:
+        return schema
+    return kinds[0] | {name: value for name, value in schema.items() if name != "anyOf"}
 
 
 def _page(found: dict[str, Any]) -> str:

@@ -10,10 +10,10 @@ from connect.errors import ConnectError
 from connect.herder.plugin_settings import LISTED
 from connect.plugins import PluginKind
 from rest import bodies
-from rest.api import Api, describe, flag
+from rest.api import BOOLEAN, Api, describe, flag
 from rest.calls import json_answer
 from rest.errors import ApiError
-from rest.models import ConfigInfos, ConfigKey, Plugin
+from rest.models import ConfigInfos, ConfigKey, Plugin, Written
 from rest.security.roles import Role
 
 _CONNECTORS = (PluginKind.SINK, PluginKind.SOURCE)
@@ -28,7 +28,12 @@ def routes(api: Api) -> APIRouter:
     @router.get("", **describe(list[Plugin]))
     async def plugins(
         connectors_only: Annotated[
-            str | None, Query(alias="connectorsOnly", description="false: converters, transformations too.")
+            str | None,
+            Query(
+                alias="connectorsOnly",
+                description="false: converters, transformations too.",
+                json_schema_extra={**BOOLEAN, "default": True},
+            ),
         ] = None,
     ) -> Response:
         """The plug-ins of this worker."""
@@ -44,7 +49,7 @@ def routes(api: Api) -> APIRouter:
         found = await api.result(api.herder.plugin_settings(plugin, version))
         return json_answer([ConfigKey.of(key) for key in found])
 
-    @router.put("/{plugin}/config/validate", **describe(ConfigInfos, body=dict[str, str], errors=(400,)))
+    @router.put("/{plugin}/config/validate", **describe(ConfigInfos, body=dict[str, Written | None], errors=(400,)))
     async def validate(plugin: PluginName, request: Request) -> Response:
         """Check a connector's configuration, key by key. Wrong values are no error of the request."""
         written = await bodies.config(request)

@@ -58,6 +58,9 @@ def alter_offsets(worker: Worker, name: str, config: Mapping[str, str], entries:
     resolved = {**worker.resolved(config).values, "name": name}
     ref = connector_plugin(worker.plugins, resolved)
     if ref.kind is PluginKind.SOURCE:
+        for entry in entries:
+            _plain("partition", entry.partition)
+            _plain("offset", entry.offset or {})
         checked = _ask(worker, ref, name, resolved, [(dict(e.partition), e.offset) for e in entries])
         worker.offsets.set(name, [(e.partition, e.offset) for e in entries])
     else:
@@ -105,6 +108,15 @@ def parse_sink_offsets(entries: Sequence[OffsetEntry]) -> dict[TopicPartition, i
             if offset < 0:
                 raise BadRequestError(f"The offset {offset} is below 0. Write null to forget an offset.")
     return offsets
+
+
+def _plain(what: str, fields: Mapping[str, Any]) -> None:
+    """Kafka Connect stores only such offsets, and no task could have told of others."""
+    for field, value in fields.items():
+        if isinstance(value, dict | list):
+            raise BadRequestError(
+                f'"{field}" of the {what} is no text, number, boolean or null. Nothing else can be stored.'
+            )
 
 
 def _whole(what: str, name: str, value: Any) -> int:

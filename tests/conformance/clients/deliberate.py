@@ -33,7 +33,7 @@ DELIBERATE = [
     Difference(
         "Our file connectors have more settings, in groups, and what is wrong is said in our words",
         "validate.*",
-        r"\.returned\.(groups\[\d\]|error_count|errorCount|configs\..*"
+        r"\.returned\.(groups\[\d+\]|error_count|errorCount|configs\..*"
         r"(documentation|group|order_in_group|width|display_name|value|errors\[\d\]))",
     ),
     Difference("Our file connectors have more settings", "validate.*", ".*", lambda ours, theirs: theirs is MISSING),

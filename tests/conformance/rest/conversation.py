@@ -229,6 +229,12 @@ OFFSETS: list[Step] = [
         for body in ("", "{}", "[]", '{"offsets": []}', '{"offsets": null}', '{"offsets": "x"}', '{"x": 1}')
     ),
     Ask("alter a wrong partition", "PATCH", "/connectors/src/offsets", source_offset({"position": 1}, {"f": "x"})),
+    Ask(
+        "alter with a partition inside of a partition",
+        "PATCH",
+        "/connectors/src/offsets",
+        source_offset({"position": 1}, {"filename": {"name": "{folder}/in.txt"}}),
+    ),
     Ask("alter to a wrong offset", "PATCH", "/connectors/src/offsets", source_offset({"position": "a"})),
     Ask("alter to a negative offset", "PATCH", "/connectors/src/offsets", source_offset({"position": -1})),
     Ask("alter", "PATCH", "/connectors/src/offsets", source_offset({"position": 7})),

@@ -1,0 +1,110 @@
+"""A worker does what its OpenAPI description says, whatever it is asked: schemathesis thinks up the requests."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from connect.kafka.broker import Broker
+from tests.conformance.rest.conversation import Ask
+from tests.conformance.rest.parties import our_command, party
+from tests.conformance.rest.talk import Party
+
+HERE = Path(__file__).parent
+CONNECTOR = "tried"
+METHODS = {"GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"}
+
+
+@pytest.fixture(scope="module")
+def worker(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Party]:
+    """A standalone worker with one connector."""
+    folder = tmp_path_factory.mktemp("openapi") / "worker"
+    with party("openapi", "standalone", our_command("standalone"), folder, broker.bootstrap_servers, {}) as worker:
+        config = {"connector.class": "FileStreamSource", "file": "{folder}/in.txt", "topic": "{topic}"}
+        assert worker.ask(Ask("create", "PUT", f"/connectors/{CONNECTOR}/config", config)).status == 201
+        yield worker
+
+
+@pytest.fixture(scope="module")
+def operations(worker: Party) -> dict[str, dict[str, Any]]:
+    """What is described: by path and method."""
+    found: dict[str, dict[str, Any]] = worker.ask(Ask("description", "GET", "/openapi.json")).body["paths"]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("phases", "examples"),
+    [
+        pytest.param("fuzzing", 5, id="quick"),
+        pytest.param("coverage,fuzzing,stateful", 60, marks=[pytest.mark.slow, pytest.mark.timeout(900)], id="long"),
+    ],
+)
+def test_whatever_is_asked_the_answer_is_one_that_is_described(
+    phases: str, examples: int, worker: Party, seed: int, tmp_path: Path
+) -> None:
+    command = [str(Path(sys.executable).with_name("schemathesis")), "--config-file", str(HERE / "schemathesis.toml")]
+    command += ["run", f"http://127.0.0.1:{worker.port}/openapi.json", "--phases", phases]
+    command += ["--max-examples", str(examples), "--seed", str(seed), "--continue-on-failure", "--no-color"]
+    environment = {
+        **os.environ,
+        "SCHEMATHESIS_HOOKS": "hooks",
+        "PYTHONPATH": str(HERE),
+        "TRIED_CONNECTOR": CONNECTOR,
+        "TRIED_FILE": str(tmp_path / "not-there"),
+    }
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, f"seed {seed}\n{done.stdout}{done.stderr}"
+
+
+def test_every_path_takes_the_methods_that_are_described_and_no_others(
+    worker: Party, operations: dict[str, dict[str, Any]]
+) -> None:
+    for path, described in operations.items():
+        allowed = {method.upper() for method in described} | {"OPTIONS"} | ({"HEAD"} if "get" in described else set())
+        for method in METHODS - allowed:
+            status, headers = send(worker, method, path)
+            assert (status, methods_of(headers)) == (405, allowed), f"{method} {path}"
+        status, headers = send(worker, "OPTIONS", path)
+        assert (status, methods_of(headers)) == (200, allowed), path
+
+
+def test_every_operation_refuses_what_is_no_json_and_who_takes_none(
+    worker: Party, operations: dict[str, dict[str, Any]]
+) -> None:
+    for path, described in operations.items():
+        for method in described:
+            what = f"{method} {path}"
+            assert send(worker, method.upper(), path, "x", {"Content-Type": "text/plain"})[0] == 415, what
+            assert send(worker, method.upper(), path, None, {"Accept": "text/html"})[0] == 406, what
+            if "requestBody" in described[method]:
+                assert send(worker, method.upper(), path, "{", {"Content-Type": "application/json"})[0] == 400, what
+
+
+def send(
+    worker: Party, method: str, path: str, body: str | None = None, headers: dict[str, str] | None = None
+) -> tuple[int, dict[str, str]]:
+    """Ask for something at a path of the description, of things that do not exist."""
+    connection = http.client.HTTPConnection("127.0.0.1", worker.port, timeout=30)
+    try:
+        connection.request(method, path.replace("{", "no-").replace("}", ""), body, headers or {})
+        answer = connection.getresponse()
+        content = answer.read()
+        if answer.status >= 400 and method != "HEAD":
+            assert json.loads(content)["error_code"] == answer.status
+        return answer.status, {name.lower(): value for name, value in answer.getheaders()}
+    finally:
+        connection.close()
+
+
+def methods_of(headers: dict[str, str]) -> set[str]:
+    return set(headers.get("allow", "").replace(" ", "").split(",")) - {""}
