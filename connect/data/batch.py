@@ -239,6 +239,17 @@ class SinkBatch(Batch[SinkRecord]):
             )
         )
 
+    def first_offsets(self) -> dict[TopicPartition, int]:
+        """For each partition the records were consumed from, the offset of its first record."""
+        if not self._length:
+            return {}
+        if self.original_topics.constant and self.original_partitions.constant:
+            return {TopicPartition(self.original_topics[0], self.original_partitions[0]): self.offsets[0]}
+        found: dict[TopicPartition, int] = {}
+        for topic, partition, offset in zip(self.original_topics, self.original_partitions, self.offsets, strict=True):
+            found.setdefault(TopicPartition(topic, partition), offset)
+        return found
+
     def next_offsets(self) -> dict[TopicPartition, int]:
         """For each partition the records were consumed from, the offset after its last record."""
         if not self._length:

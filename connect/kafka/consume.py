@@ -17,6 +17,7 @@ from connect.data.column import Column, Constant, Deferred
 from connect.data.record import TopicPartition
 from connect.data.values import Values
 from connect.errors import ConnectError
+from connect.kafka._arrivals import arrivals
 from connect.kafka.client_log import log as client_log
 
 log = logging.getLogger("connect.kafka")
@@ -47,7 +48,7 @@ class RebalanceListener(Protocol):
 
 
 class BatchConsumer:
-    """A consumer of one task. Called from one thread.
+    """A consumer of one task. Called from one thread, but for `wake`.
 
     Args:
         settings: librdkafka's, from `client_settings`.
@@ -90,6 +91,7 @@ class BatchConsumer:
             or settings.get("group.protocol") == "consumer"
         )
         self._consumer = Consumer({**settings, "error_cb": self._on_error, "logger": client_log})
+        self._arrivals = arrivals(self._consumer, str(settings.get("client.id", "rdkafka")))
         self._subscribe()
 
     @property
@@ -108,6 +110,16 @@ class BatchConsumer:
         member: str | None = self._consumer.memberid()
         return member or None
 
+    @property
+    def can_be_woken(self) -> bool:
+        """Whether `wake` ends a poll that waits; else polls should be short."""
+        return self._arrivals is not None
+
+    def wake(self) -> None:
+        """Have `poll` return soon, with or without records. From any thread."""
+        if self._arrivals is not None:
+            self._arrivals.wake()
+
     def poll(self, timeout: float) -> SinkBatch | None:
         """The next records, at most `rows`; waits so many seconds for the first. None when there are none.
 
@@ -118,7 +130,7 @@ class BatchConsumer:
             self._subscribe()
         self._changed = False
         # `consume` waits for all rows or the whole time; a first message by itself keeps a quiet topic's latency low.
-        first = self._consumer.poll(timeout)
+        first = self._first(timeout)
         if self._raised:
             raise self._raised.pop(0)
         if first is None:
@@ -134,6 +146,15 @@ class BatchConsumer:
             ours = self._assignment
             messages = [m for m in messages if (m.topic(), m.partition()) in ours]
         return self._batch(messages) if messages else None
+
+    def _first(self, timeout: float) -> Any:
+        if self._arrivals is None:
+            return self._consumer.poll(timeout)
+        first = self._consumer.poll(0)
+        if first is None and timeout > 0 and not self._raised:
+            self._arrivals.wait(timeout)
+            first = self._consumer.poll(0)
+        return first
 
     def positions(self) -> dict[TopicPartition, int]:
         """For each assigned partition from which something came, the offset of the record that comes next."""
@@ -223,6 +244,8 @@ class BatchConsumer:
     def close(self) -> None:
         """Leave the group; the listener is told of the partitions that go. Raises what it raised."""
         self._closing = True
+        if self._arrivals is not None:
+            self._arrivals.close()
         self._consumer.close()
         if self._raised:
             raise self._raised.pop(0)

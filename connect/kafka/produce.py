@@ -52,17 +52,23 @@ class Delivery:
     Attributes:
         mark: what the sender wants back when the batch is acknowledged (its source offsets).
         rows: how many records.
-        size: their bytes.
+        size: their bytes, as far as they count against what may be under way.
+        bytes: their bytes.
+        began: when they were handed to the client, by `time.monotonic()`.
+        timestamp: of the first record, in ms since the epoch, if it has one.
         waiting: how many are neither acknowledged nor given up. One that is refused and must not be given up waits
             forever, so that no offset behind it is stored (P1).
     """
 
-    __slots__ = ("_refused", "mark", "rows", "size", "waiting")
+    __slots__ = ("_refused", "began", "bytes", "mark", "rows", "size", "timestamp", "waiting")
 
     def __init__(self, mark: Any, rows: int, size: int, refused: Callable[[DeliveryError, Any], bool]) -> None:
         self.mark = mark
         self.rows = rows
         self.size = size
+        self.bytes = size
+        self.began = time.monotonic()
+        self.timestamp: int | None = None
         self.waiting = rows
         self._refused = refused
 
@@ -94,6 +100,7 @@ class BatchProducer:
         keep_going: called while waiting; raises to end the wait (the task stops, the lease is gone).
         refused: called with each record that is refused for good, and the client's message; may raise to fail the task.
         before_first: called with each topic before the first record for it; may raise to fail the task.
+        settled: told of each batch that is through, when `acknowledged` gives its mark.
     """
 
     def __init__(
@@ -102,6 +109,7 @@ class BatchProducer:
         keep_going: Callable[[], None],
         refused: Callable[[DeliveryError, Any], None],
         before_first: Callable[[str], None] | None = None,
+        settled: Callable[[Delivery], None] = lambda _: None,
     ) -> None:
         from confluent_kafka import Producer
 
@@ -109,9 +117,11 @@ class BatchProducer:
         self._keep_going = keep_going
         self._refused_by_user = refused
         self._before_first = before_first
+        self._settled = settled
         self._errors: list[BaseException] = []
         self._under_way: deque[Delivery] = deque()
         self._bytes = 0
+        self._rows = 0
         self._known_topics: set[str] = set()
         self._sent = 0
         self._problem: str | None = None
@@ -129,6 +139,16 @@ class BatchProducer:
     def outstanding(self) -> int:
         """Records that are neither acknowledged nor refused."""
         return sum(delivery.waiting for delivery in self._under_way)
+
+    @property
+    def rows_under_way(self) -> int:
+        """Records of all batches that are not wholly through."""
+        return self._rows
+
+    @property
+    def bytes_under_way(self) -> int:
+        """Bytes of records that were handed to the client and are not acknowledged, as far as that was looked at."""
+        return self._bytes
 
     def send(self, batch: SourceBatch, mark: Any, each: Callable[[int], Report] | None = None) -> None:
         """Hand a batch to the client; wait while too much is under way.
@@ -151,8 +171,10 @@ class BatchProducer:
         while self._bytes and self._bytes + size > self._window:
             self._wait()
         delivery = Delivery(mark, len(batch), size, self._refused)
+        delivery.timestamp = batch.timestamps[0]
         self._under_way.append(delivery)
         self._bytes += size
+        self._rows += len(batch)
         for topic, part in batch.by_topic().items():
             self._know(topic)
             if _says_something(part.headers) or _says_something(part.timestamps):
@@ -174,7 +196,10 @@ class BatchProducer:
         while self._under_way and not self._under_way[0].waiting:
             delivery = self._under_way.popleft()
             self._bytes -= delivery.size
+            self._rows -= delivery.rows
             marks.append(delivery.mark)
+            if delivery.rows:
+                self._settled(delivery)
         return marks
 
     def drain(self, timeout: float) -> bool:

@@ -99,7 +99,8 @@ def transformations(plugins: Plugins, connector: Mapping[str, str]) -> list[Step
         )()
         made.configure(made.settings.parse(config))
         predicate = _predicate(plugins, connector, config["predicate"], prefix) if config.get("predicate") else None
-        steps.append(Transform(made, predicate, negate=config.get("negate", "false").strip().lower() == "true"))
+        negate = config.get("negate", "false").strip().lower() == "true"
+        steps.append(Transform(made, predicate, negate=negate, alias=alias))
     return steps
 
 

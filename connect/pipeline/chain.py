@@ -7,6 +7,7 @@ run record by record from the start.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeVar
 
@@ -43,7 +44,13 @@ class Step(Protocol):
 
 
 class Chain:
-    """Steps in order, with one error policy. Called from one thread."""
+    """Steps in order, with one error policy. Called from one thread.
+
+    Attributes:
+        watch: told after each step which one it was, and how many seconds it took for the batch.
+    """
+
+    watch: Callable[[Step, float], None] | None = None
 
     def __init__(self, steps: Sequence[Step], policy: ErrorPolicy) -> None:
         self.steps = list(steps)
@@ -59,7 +66,10 @@ class Chain:
             if not len(batch):
                 break
             one = step.apply_one
+            began = time.perf_counter()
             batch = self._whole(step, batch) if one is None else self._one_by_one(step, one, batch)
+            if self.watch is not None:
+                self.watch(step, time.perf_counter() - began)
         return batch
 
     def close(self) -> None:

@@ -48,13 +48,26 @@ class RecordError(ConnectError):
 
 @dataclass(slots=True)
 class ErrorCounts:
-    """Totals of one task (`task-error-metrics`)."""
+    """Totals of one task (`task-error-metrics`).
 
-    failures: int = 0  # operations that failed for good
-    errors: int = 0  # errors, retried or not
+    Attributes:
+        failures: failed operations on a record, each try counted.
+        errors: records that were given up: skipped, or the end of the task.
+        skipped: those that were skipped.
+        retries: operations that were tried again.
+        logged: errors that `errors.log.enable` logged.
+        dead_letters: records sent to the dead letter topic.
+        dead_letters_failed: those that it did not take.
+        last_error_ms: when a record was last given up, since the epoch; 0 for never.
+    """
+
+    failures: int = 0
+    errors: int = 0
     skipped: int = 0
     retries: int = 0
     logged: int = 0
+    dead_letters: int = 0
+    dead_letters_failed: int = 0
     last_error_ms: int = 0
 
 
@@ -115,7 +128,7 @@ class ErrorPolicy:
         deadline = None if self.retry_timeout_ms < 0 else time.monotonic() + self.retry_timeout_ms / 1000
         retries = 0
         while True:
-            self.counts.errors += 1
+            self.counts.failures += 1
             left = math.inf if deadline is None else deadline - time.monotonic()
             if not isinstance(failed, RetriableError) or left <= 0:
                 return self.reject(stage, operation, record(), failed)
@@ -129,7 +142,7 @@ class ErrorPolicy:
 
     def reject(self, stage: Stage, operation: str, record: Record, error: Exception) -> None:
         """A record is given up: skip it, or raise `RecordError` when errors are not tolerated."""
-        self.counts.failures += 1
+        self.counts.errors += 1
         self.counts.last_error_ms = int(time.time() * 1000)
         message = f"{_place(record)}: {stage.words} {operation} failed: {type(error).__name__}: {error}"
         if self.log_errors:

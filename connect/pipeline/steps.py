@@ -131,16 +131,22 @@ class EncodeHeaders:
 
 
 class Transform:
-    """A transformation, for the records that its predicate chooses."""
+    """A transformation, for the records that its predicate chooses. `alias` is what its connector calls it."""
 
     stage = Stage.TRANSFORMATION
 
     def __init__(
-        self, transformation: Transformation, predicate: Predicate | None = None, *, negate: bool = False
+        self,
+        transformation: Transformation,
+        predicate: Predicate | None = None,
+        *,
+        negate: bool = False,
+        alias: str | None = None,
     ) -> None:
         self.transformation = transformation
         self.predicate = predicate
         self.operation = type(transformation).__name__
+        self.alias = alias
         self.apply_one = None if transformation.pure else self._apply_one
         self._negate = negate
 

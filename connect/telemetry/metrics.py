@@ -1,11 +1,13 @@
 """Counters, gauges and histograms of one process, and of the task processes that report to it.
 
-Names are Prometheus's: snake case, with the unit, counters ending in `_total`. A task's process sends `snapshot()` once
-a second; the worker keeps the last one of each task with `merge`, also after the task has failed.
+Names are Prometheus's: snake case, with the unit, counters ending in `_total`. A task's process sends what `changed()`
+since it last did, once a second at most; the worker keeps the last word on each series with `merge`, also after the
+task has failed.
 """
 
 from __future__ import annotations
 
+import math
 import re
 import threading
 from bisect import bisect_left
@@ -17,16 +19,32 @@ Labels = tuple[tuple[str, str], ...]
 
 #: Upper ends, in seconds: from a fast poll to a timeout of a minute.
 SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
+#: Upper ends, in seconds, of how old a record is: from a topic that is followed closely to one that was left for a day.
+AGES: Final = (0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600, 21_600, 86_400)
+#: Upper ends, in records.
+RECORDS: Final = (1, 4, 16, 64, 256, 1024, 4096, 16_384, 65_536, 262_144)
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
+_LABEL = re.compile(r"(?!__|le$)[a-zA-Z_][a-zA-Z0-9_]*")
 
 
 class Buckets(NamedTuple):
-    """What a histogram saw. `counts[i]` lie above `bounds[i-1]` and not above `bounds[i]`; one more is for the rest."""
+    """What a histogram saw. `counts[i]` lie above `bounds[i-1]` and not above `bounds[i]`; one more is for the rest.
+
+    `smallest` and `largest` are of what was seen since the histogram was last told by `Registry.changed`; NaN when
+    nothing was.
+    """
 
     bounds: tuple[float, ...]
     counts: tuple[int, ...]
     sum: float
+    smallest: float = math.nan
+    largest: float = math.nan
+
+    @property
+    def seen(self) -> int:
+        """How many measurements."""
+        return sum(self.counts)
 
 
 class Sample(NamedTuple):
@@ -39,11 +57,12 @@ class Sample(NamedTuple):
 
 
 class Counter:
-    """Something that only grows."""
+    """Something that only grows. `changed` says whether it did since it was last told."""
 
     kind: Final = "counter"
 
     def __init__(self) -> None:
+        self.changed = True
         self._value: float = 0
         self._lock = threading.Lock()
 
@@ -51,40 +70,65 @@ class Counter:
         """Add to it; `amount` is not negative."""
         with self._lock:
             self._value += amount
+            self.changed = True
+
+    def reach(self, total: float) -> None:
+        """Say what somebody else has counted so far."""
+        with self._lock:
+            if total != self._value:
+                self._value = total
+                self.changed = True
 
     @property
     def value(self) -> float:
         """The sum so far."""
         return self._value
 
+    def take(self) -> float:
+        """The sum so far, which is told now."""
+        with self._lock:
+            self.changed = False
+            return self._value
+
 
 class Gauge:
-    """Something that goes up and down."""
+    """Something that goes up and down. `changed` says whether it did since it was last told."""
 
     kind: Final = "gauge"
 
     def __init__(self) -> None:
+        self.changed = True
         self._value: float = 0
 
     def set(self, value: float) -> None:
         """Say how much it is now."""
-        self._value = value
+        if value != self._value:
+            self._value = value
+            self.changed = True
 
     @property
     def value(self) -> float:
         """What was last said."""
         return self._value
 
+    def take(self) -> float:
+        """What was last said, which is told now."""
+        self.changed = False
+        return self._value
+
 
 class Histogram:
-    """How measurements are distributed."""
+    """How measurements are distributed. `changed` says whether there was one since it was last told."""
 
     kind: Final = "histogram"
 
     def __init__(self, bounds: Sequence[float] = SECONDS) -> None:
         self.bounds = tuple(bounds)
+        self.changed = True
         self._counts = [0] * (len(self.bounds) + 1)
         self._sum = 0.0
+        self._smallest = math.inf
+        self._largest = -math.inf
         self._lock = threading.Lock()
 
     def observe(self, value: float) -> None:
@@ -92,12 +136,28 @@ class Histogram:
         with self._lock:
             self._counts[bisect_left(self.bounds, value)] += 1
             self._sum += value
+            self._smallest = min(self._smallest, value)
+            self._largest = max(self._largest, value)
+            self.changed = True
 
     @property
     def value(self) -> Buckets:
         """What was seen so far."""
         with self._lock:
-            return Buckets(self.bounds, tuple(self._counts), self._sum)
+            return self._buckets()
+
+    def take(self) -> Buckets:
+        """What was seen so far, which is told now."""
+        with self._lock:
+            told = self._buckets()
+            self.changed = False
+            self._smallest, self._largest = math.inf, -math.inf
+            return told
+
+    def _buckets(self) -> Buckets:
+        seen = self._largest >= self._smallest
+        extremes = (self._smallest, self._largest) if seen else (math.nan, math.nan)
+        return Buckets(self.bounds, tuple(self._counts), self._sum, *extremes)
 
 
 _Instrument = TypeVar("_Instrument", Counter, Gauge, Histogram)
@@ -109,7 +169,7 @@ class Registry:
     def __init__(self) -> None:
         self._own: dict[tuple[str, Labels], Counter | Gauge | Histogram] = {}
         self._kinds: dict[str, Kind] = {}
-        self._merged: dict[str, list[Sample]] = {}
+        self._merged: dict[str, dict[tuple[str, Labels], Sample]] = {}
         self._lock = threading.Lock()
 
     def counter(self, name: str, /, **labels: str) -> Counter:
@@ -131,7 +191,8 @@ class Registry:
     def snapshot(self) -> list[Sample]:
         """Everything as it is now, the merged included. Counters and histograms of one name and labels are summed."""
         with self._lock:
-            own, merged = list(self._own.items()), [sample for part in self._merged.values() for sample in part]
+            own = list(self._own.items())
+            merged = [sample for part in self._merged.values() for sample in part.values()]
         samples = [Sample(name, one.kind, dict(labels), one.value) for (name, labels), one in own]
         found: dict[tuple[str, Labels], Sample] = {}
         for sample in (*samples, *merged):
@@ -139,13 +200,22 @@ class Registry:
             found[key] = _sum(found[key], sample) if key in found else sample
         return list(found.values())
 
-    def merge(self, source: str, snapshot: Iterable[Sample]) -> None:
-        """Keep what another process reports, in place of what it reported before."""
+    def changed(self) -> list[Sample]:
+        """What this process itself has measured, as far as it is not what was told the last time: new series too."""
+        if not any(one.changed for one in tuple(self._own.values())):
+            return []
         with self._lock:
-            self._merged[source] = list(snapshot)
+            own = [(key, one) for key, one in self._own.items() if one.changed]
+        return [Sample(name, one.kind, dict(labels), one.take()) for (name, labels), one in own]
+
+    def merge(self, source: str, told: Iterable[Sample]) -> None:
+        """Keep what another process tells, each series in place of what it told of that before."""
+        samples = {(sample.name, _labels(sample.labels)): sample for sample in told}
+        with self._lock:
+            self._merged.setdefault(source, {}).update(samples)
 
     def forget(self, source: str) -> None:
-        """Drop what another process reported: its task is gone for good."""
+        """Drop what another process told: its task is gone for good."""
         with self._lock:
             self._merged.pop(source, None)
 
@@ -154,17 +224,20 @@ class Registry:
         with self._lock:
             found = self._own.get(key)
             if found is None:
-                self._check(name, new.kind)
+                self._check(name, labels, new.kind)
                 self._own[key] = found = new
             if not isinstance(found, type(new)):
                 raise ValueError(f"The metric {name} is a {found.kind}, not a {new.kind}.")
             return found
 
-    def _check(self, name: str, kind: Kind) -> None:
+    def _check(self, name: str, labels: Iterable[str], kind: Kind) -> None:
         if not _NAME.fullmatch(name):
             raise ValueError(f'"{name}" is no name of a metric. Write it in snake case, with its unit.')
         if (kind == "counter") != name.endswith("_total"):
             raise ValueError(f"The metric {name} is a {kind}: names of counters end in _total, and no others.")
+        for label in labels:
+            if not _LABEL.fullmatch(label):
+                raise ValueError(f'The metric {name} cannot have a label "{label}". Use letters, digits and _.')
         if self._kinds.setdefault(name, kind) != kind:
             raise ValueError(f"The metric {name} is a {self._kinds[name]}, not a {kind}.")
 

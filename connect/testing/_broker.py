@@ -102,6 +102,9 @@ class MemoryProducer:
         refused: see `BatchProducer`.
     """
 
+    bytes_under_way = 0
+    rows_under_way = 0
+
     def __init__(
         self,
         broker: MemoryBroker,

@@ -88,5 +88,5 @@ class PolicyReporter:
         self._operation = operation
 
     def report(self, record: SinkRecord, error: Exception) -> None:
-        self._policy.counts.errors += 1
+        self._policy.counts.failures += 1
         self._policy.reject(Stage.TASK_PUT, self._operation, record, error)

@@ -1,9 +1,9 @@
-"""What a task has done, told to its worker once a second."""
+"""What a task has done, told to its worker once a second, if it has done anything."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from connect.data.column import Column
 from connect.telemetry.metrics import Registry
@@ -16,23 +16,38 @@ _EVERY_S = 1.0
 class ProgressReport:
     """Counts of one task. Called from the task's thread.
 
+    Args:
+        control: to the worker.
+        registry: of this process; what changed in it is told too.
+        measure: called before something is told, to fill in what is not counted as it goes.
+        labels: of the task's metrics.
+
     Attributes:
+        registry, labels: see there.
         read: records polled from the source, or consumed.
         records: records acknowledged by the broker, or taken by the sink task.
         lag: records that wait; -1 unknown.
         errors: records given up.
     """
 
-    def __init__(self, control: Control, registry: Registry, measure: Callable[[ProgressReport], None]) -> None:
+    def __init__(
+        self,
+        control: Control,
+        registry: Registry,
+        measure: Callable[[ProgressReport], None],
+        labels: Mapping[str, str] | None = None,
+    ) -> None:
+        self.registry = registry
+        self.labels = labels or {}
         self.read = 0
         self.records = 0
         self.lag = -1
         self.errors = 0
         self._control = control
-        self._registry = registry
         self._measure = measure
         self._due = 0.0
         self._topics: set[str] = set()
+        self._told: tuple[int, int, int, int] | None = None
 
     def used(self, topics: Column[str]) -> None:
         """Records of these topics were read or written: tell the worker of those that are new."""
@@ -49,7 +64,11 @@ class ProgressReport:
             self.tell()
 
     def tell(self) -> None:
-        """Tell the worker now."""
+        """Tell the worker now. What it knows already is not told again: an idle task is silent."""
         self._due = time.monotonic() + _EVERY_S
         self._measure(self)
-        self._control.send(Progress(self.records, self.read, self.lag, self.errors, self._registry.snapshot()))
+        counts = (self.records, self.read, self.lag, self.errors)
+        metrics = self.registry.changed()
+        if metrics or counts != self._told:
+            self._told = counts
+            self._control.send(Progress(*counts, metrics))

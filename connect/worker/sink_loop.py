@@ -26,6 +26,7 @@ log = logging.getLogger("connect.worker.sink")
 
 #: How long a quiet consumer waits before it looks at what the worker wants, where it cannot be woken; and where it can.
 _POLL_S = 0.2
+_LONG_POLL_S = 1.0
 _EMPTY_PUT_S = 1.0
 _RETRY_S = 3.0
 _NO_RECORDS = SinkBatch("", Values([]), offsets=[])
@@ -70,6 +71,7 @@ class SinkLoop:
         self._paused_by_task: set[TopicPartition] = set()
         self._commit_due = 0.0
         self._commit_soon = False
+        self._poll_s = _POLL_S
         self._put_due = 0.0
         self._retry_in: float | None = None
         self._meter = SinkMeter(report.registry, report.labels)
@@ -137,6 +139,9 @@ class SinkLoop:
         try:
             self._task.start(self._config)
             self._consumer = self._make_consumer(self)
+            if self._consumer.can_be_woken:
+                self._control.wake_by(self._consumer.wake)
+                self._poll_s = _LONG_POLL_S
             started()
             self._commit_due = time.monotonic() + self._commit_interval
             while True:
@@ -156,7 +161,7 @@ class SinkLoop:
         if self._held is not None:
             self._deliver_held()
             return
-        batch = self.consumer.poll(_POLL_S)
+        batch = self.consumer.poll(self._poll_s)
         if batch is not None:
             self._after = self.consumer.positions()
             self._report.read += len(batch)
@@ -197,7 +202,7 @@ class SinkLoop:
         left = self._put_due - time.monotonic()
         if left > 0:
             # All partitions are paused: this only keeps us in the group.
-            self.consumer.poll(min(_POLL_S, left))
+            self.consumer.poll(min(self._poll_s, left))
             return
         batch = self._held
         assert batch is not None

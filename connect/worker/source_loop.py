@@ -19,6 +19,7 @@ from connect.kafka.produce import BatchProducer, DeliveryError
 from connect.pipeline import Chain
 from connect.worker.control import Control, Stopping
 from connect.worker.messages import Paused
+from connect.worker.meter import SourceMeter
 from connect.worker.progress import ProgressReport
 
 log = logging.getLogger("connect.worker.source")
@@ -85,12 +86,18 @@ class SourceLoop:
         self._settling = False
         self._store_due = 0.0
         self._moved_at = 0.0  # when something came last
+        #: What the task measures; the producer tells it of batches that are through.
+        self.meter = SourceMeter(report.registry, report.labels)
+        self.meter.watch(chain)
 
     def measure(self, report: ProgressReport) -> None:
         """Fill in what is not counted as it goes."""
-        report.errors = self._chain.policy.counts.failures
+        report.errors = self._chain.policy.counts.errors
+        self.meter.errors(self._chain.policy.counts)
         if self._producer is not None:
-            report.records = self._producer.sent - self._producer.outstanding - self._refused_count
+            outstanding = self._producer.outstanding
+            report.records = self._producer.sent - outstanding - self._refused_count
+            self.meter.progress(report.records, outstanding, self._producer.bytes_under_way)
 
     def run(self, started: Callable[[], None]) -> None:
         """Run until the worker wants the task to end. Raises what ends the task otherwise."""
@@ -124,6 +131,7 @@ class SourceLoop:
 
     def _once(self, producer: BatchProducer) -> bool:
         """Move one batch. False when there was none."""
+        began = time.monotonic()
         try:
             polled = self._task.poll()
         except RetriableError as error:
@@ -136,6 +144,7 @@ class SourceLoop:
         if not len(batch):
             return False
         self._report.read += len(batch)
+        self.meter.polled(batch, time.monotonic() - began)
         encoded = self._chain.run(batch)
         self._control.proceed()  # the poll, and retries in the chain, may have outlasted the lease
         self._report.used(encoded.topics)
@@ -143,6 +152,7 @@ class SourceLoop:
             producer.send(encoded, _positions(batch))
         else:
             self._send_each(producer, batch, encoded)
+        self.meter.active(producer.rows_under_way)
         return True
 
     def _send_each(self, producer: BatchProducer, batch: SourceBatch, encoded: SourceBatch) -> None:
@@ -190,12 +200,15 @@ class SourceLoop:
         if not self._acknowledged:
             return
         positions, self._acknowledged = self._acknowledged, {}
+        began = time.monotonic()
         try:
             self._store(list(positions.values()))
         except ConnectError as error:
+            self.meter.committed("failure", time.monotonic() - began)
             log.warning("Offsets were not stored, trying again in %.3g s: %s", self._commit_interval, error)
             self._acknowledged = {**positions, **self._acknowledged}
             return
+        self.meter.committed("success", time.monotonic() - began)
         if not producer.outstanding:
             self._task.commit()
 
@@ -204,6 +217,7 @@ class SourceLoop:
         self._refused_count += 1
         policy = self._chain.policy
         policy.counts.failures += 1
+        policy.counts.errors += 1
         policy.counts.last_error_ms = int(time.time() * 1000)
         if not policy.tolerate:
             raise error

@@ -27,7 +27,7 @@ def test_a_histogram_counts_each_measurement_in_one_bucket_ends_included(registr
     histogram = registry.histogram("put_seconds", (0.1, 1))
     for value in (0.05, 0.1, 0.5, 2, 3):
         histogram.observe(value)
-    assert histogram.value == Buckets((0.1, 1), (2, 1, 2), pytest.approx(5.65))
+    assert histogram.value == Buckets((0.1, 1), (2, 1, 2), pytest.approx(5.65), 0.05, 3)
 
 
 def test_what_task_processes_report_is_kept_after_they_died_until_forgotten(registry: Registry) -> None:
@@ -69,6 +69,43 @@ def test_a_plug_in_s_labels_do_not_replace_its_connector_s(registry: Registry) -
     metrics.observe("flush_seconds", 0.2)
     assert values(registry)["rows_total", ("orders", "t")] == 2
     assert values(registry)["open_connections", ("orders",)] == 3
+
+
+def test_only_what_changed_is_told_again(registry: Registry) -> None:
+    counter, gauge = registry.counter("records_total"), registry.gauge("lag_records")
+    histogram = registry.histogram("put_seconds", (1,))
+    assert {one.name for one in registry.changed()} == {"records_total", "lag_records", "put_seconds"}
+    assert registry.changed() == []
+    gauge.set(0)  # as it was
+    counter.reach(0)
+    assert registry.changed() == []
+    counter.add()
+    gauge.set(2)
+    histogram.observe(0.5)
+    histogram.observe(3)
+    assert {one.name: one.value for one in registry.changed()} == {
+        "records_total": 1,
+        "lag_records": 2,
+        "put_seconds": Buckets((1,), (1, 1), 3.5, 0.5, 3),
+    }
+    histogram.observe(0.25)  # the extremes are of what came since
+    assert [one.value for one in registry.changed()] == [Buckets((1,), (2, 1), 3.75, 0.25, 0.25)]
+
+
+def test_what_a_process_tells_later_adds_to_what_it_told_before(registry: Registry) -> None:
+    task = Registry()
+    task.counter("records_total").add(7)
+    task.gauge("lag_records").set(1)
+    registry.merge("orders-0", task.changed())
+    task.gauge("lag_records").set(2)
+    registry.merge("orders-0", task.changed())
+    assert values(registry) == {("records_total", ()): 7, ("lag_records", ()): 2}
+
+
+@pytest.mark.parametrize("label", ["le", "__name__", "topic-name", ""])
+def test_a_label_that_prometheus_does_not_take_is_refused(registry: Registry, label: str) -> None:
+    with pytest.raises(ValueError, match="cannot have a label"):
+        registry.gauge("size_bytes", **{label: "x"})
 
 
 @pytest.mark.parametrize("name", ["", "Records_total", "records-total", "1_total", "records"])

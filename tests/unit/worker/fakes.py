@@ -86,6 +86,7 @@ class FakeConsumer:
 
     group = "connect-test"
     member_id: str | None = "member-1"
+    can_be_woken = False
 
     def __init__(self, control: FakeControl, clock: Clock, calls: list[Any]) -> None:
         self.script: deque[Callable[[], SinkBatch | None]] = deque()

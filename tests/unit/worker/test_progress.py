@@ -27,13 +27,26 @@ def report(control: Any, **counts: int) -> ProgressReport:
     return ProgressReport(control, Registry(), measure)
 
 
-def test_it_is_told_at_once_and_then_once_a_second(clock):
+def test_what_moves_is_told_at_once_and_then_once_a_second(clock):
     control = FakeControl(clock, [])
     made = report(control)
     for _ in range(25):
+        made.read += 1
         made.tell_if_due()
         clock.now += 0.1
-    assert len(control.said) == 3
+    assert [message.read for message in control.said] == [1, 11, 21]
+
+
+def test_an_idle_task_says_nothing_twice(clock):
+    control = FakeControl(clock, [])
+    made = report(control, lag=0)
+    for _ in range(100):
+        made.tell_if_due()
+        clock.now += 1
+    assert len(control.said) == 1
+    made.registry.gauge("of_a_plug_in").set(3)
+    made.tell_if_due()
+    assert [sample.value for sample in control.said[-1].metrics] == [3]
 
 
 def test_it_says_what_was_counted_and_what_was_measured(clock):

@@ -1,0 +1,190 @@
+"""What a task measures of itself: one update for each batch, poll, put or commit, none for each record.
+
+Names are those of `connect.telemetry.catalogue`. What is only there so that the worker can make Kafka Connect's figures
+of it begins with "jmx_" (see `connect.herder.task_figures`).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from connect.data.batch import SinkBatch, SourceBatch
+from connect.kafka.produce import Delivery
+from connect.pipeline import Chain, ErrorCounts, Step
+from connect.telemetry.metrics import AGES, RECORDS, Counter, Histogram, Registry
+
+_ERRORS = {
+    "failures": "jmx_total_record_failures",
+    "errors": "jmx_total_record_errors",
+    "skipped": "jmx_total_records_skipped",
+    "retries": "jmx_total_retries",
+    "logged": "jmx_total_errors_logged",
+    "dead_letters": "jmx_deadletterqueue_produce_requests",
+    "dead_letters_failed": "jmx_deadletterqueue_produce_failures",
+    "last_error_ms": "jmx_last_error_timestamp",
+}
+
+
+class Meter:
+    """What tasks of both kinds measure. Called from the task's thread.
+
+    Args:
+        registry: the process's.
+        labels: connector and task.
+    """
+
+    def __init__(self, registry: Registry, labels: Mapping[str, str]) -> None:
+        self._registry = registry
+        self._labels = dict(labels)
+        self._batch_records = self.histogram("connect_task_batch_records", RECORDS)
+        self._active_records = self.histogram("connect_task_active_records", RECORDS)
+        self._commit_seconds = self.histogram("connect_task_commit_seconds")
+        self._commits = {
+            outcome: self.counter("connect_task_commits_total", outcome=outcome)
+            for outcome in ("success", "failure", "skipped")
+        }
+        self._errors = {name: self.gauge(metric) for name, metric in _ERRORS.items()}
+
+    def counter(self, name: str, **labels: str) -> Counter:
+        """A counter of this task."""
+        return self._registry.counter(name, **self._labels, **labels)
+
+    def gauge(self, name: str) -> Any:
+        """A gauge of this task."""
+        return self._registry.gauge(name, **self._labels)
+
+    def histogram(self, name: str, bounds: tuple[float, ...] | None = None, **labels: str) -> Histogram:
+        """A histogram of this task."""
+        if bounds is None:
+            return self._registry.histogram(name, **self._labels, **labels)
+        return self._registry.histogram(name, bounds, **self._labels, **labels)
+
+    def watch(self, chain: Chain) -> None:
+        """Measure what each step of a chain takes for a batch."""
+        seconds: dict[Step, Histogram] = {}
+
+        def observe(step: Step, took: float) -> None:
+            if step not in seconds:
+                stage = step.stage.value.lower()
+                seconds[step] = self.histogram("connect_task_step_seconds", stage=stage, step=_name(step))
+            seconds[step].observe(took)
+
+        chain.watch = observe
+
+    def committed(self, outcome: str, seconds: float) -> None:
+        """Offsets were committed, or that failed: `outcome` is success or failure."""
+        self._commits[outcome].add()
+        self._commit_seconds.observe(seconds)
+
+    def commit_skipped(self) -> None:
+        """A commit came too late: the task was no longer entitled to it."""
+        self._commits["skipped"].add()
+
+    def active(self, records: int) -> None:
+        """So many records are on their way."""
+        self._active_records.observe(records)
+
+    def errors(self, counts: ErrorCounts) -> None:
+        """Tell what the error policy has counted so far."""
+        for name, gauge in self._errors.items():
+            gauge.set(getattr(counts, name))
+
+
+class SourceMeter(Meter):
+    """What a source task measures."""
+
+    def __init__(self, registry: Registry, labels: Mapping[str, str]) -> None:
+        super().__init__(registry, labels)
+        self._poll_seconds = self.histogram("connect_source_poll_seconds")
+        self._ack_seconds = self.histogram("connect_source_ack_seconds")
+        self._polled = self.counter("jmx_source_record_poll_total")
+        self._written = self.counter("jmx_source_record_write_total")
+        self._active = self.gauge("jmx_source_record_active_count")
+        self._bytes = self.counter("connect_source_bytes_total")
+        self._queue_bytes = self.gauge("connect_task_queue_bytes")
+        self._age_seconds: Histogram | None = None
+        self._transaction_records: Histogram | None = None
+
+    def polled(self, batch: SourceBatch, seconds: float) -> None:
+        """A poll brought records."""
+        self._poll_seconds.observe(seconds)
+        self._batch_records.observe(len(batch))
+        self._polled.add(len(batch))
+
+    def settled(self, delivery: Delivery) -> None:
+        """A batch is acknowledged, or given up."""
+        self._bytes.add(delivery.bytes)
+        self._ack_seconds.observe(time.monotonic() - delivery.began)
+        if delivery.timestamp is not None:
+            if self._age_seconds is None:
+                self._age_seconds = self.histogram("connect_source_age_seconds", AGES)
+            self._age_seconds.observe(max(0.0, time.time() - delivery.timestamp / 1000))
+
+    def transaction(self, records: int) -> None:
+        """A transaction with so many records was committed."""
+        if self._transaction_records is None:
+            self._transaction_records = self.histogram("connect_source_transaction_records", RECORDS)
+        self._transaction_records.observe(records)
+
+    def progress(self, written: int, outstanding: int, queue_bytes: int) -> None:
+        """Tell what the producer has done so far, and what it still has to do."""
+        self._written.reach(written)
+        self._active.set(outstanding)
+        self._queue_bytes.set(queue_bytes)
+
+
+class SinkMeter(Meter):
+    """What a sink task measures."""
+
+    def __init__(self, registry: Registry, labels: Mapping[str, str]) -> None:
+        super().__init__(registry, labels)
+        self._put_seconds = self.histogram("connect_sink_put_seconds")
+        self._pre_commit_seconds = self.histogram("connect_sink_pre_commit_seconds")
+        self._age_seconds = self.histogram("connect_sink_age_seconds", AGES)
+        self._read = self.counter("jmx_sink_record_read_total")
+        self._sent = self.counter("jmx_sink_record_send_total")
+        self._bytes = self.counter("connect_sink_bytes_total")
+        self._partitions = self.gauge("jmx_partition_count")
+        self._active = self.gauge("jmx_sink_record_active_count")
+        self._behind = self.gauge("jmx_sink_record_lag_max")
+        self._timestamp: int | None = None
+
+    def consumed(self, batch: SinkBatch) -> None:
+        """Records came from Kafka, as bytes still."""
+        rows = len(batch)
+        self._read.add(rows)
+        self._batch_records.observe(rows)
+        self._bytes.add(size_of(batch.values.to_list()))
+        self._timestamp = batch.timestamps[0] if rows else None
+
+    def put(self, rows: int, seconds: float) -> None:
+        """The task took what was consumed last, as far as the chain has left it."""
+        self._put_seconds.observe(seconds)
+        self._sent.add(rows)
+        if self._timestamp is not None:
+            self._age_seconds.observe(max(0.0, time.time() - self._timestamp / 1000))
+
+    def pre_committed(self, seconds: float) -> None:
+        """The task made durable what it had."""
+        self._pre_commit_seconds.observe(seconds)
+
+    def progress(self, partitions: int, active: int, behind: int) -> None:
+        """Tell how many partitions there are, and how many offsets are not committed: in all, and in the worst one."""
+        self._partitions.set(partitions)
+        self._active.set(active)
+        self._behind.set(behind)
+
+
+def size_of(values: list[Any]) -> int:
+    """The bytes of values, of which some may be null."""
+    try:
+        return sum(map(len, values))
+    except TypeError:
+        return sum(len(value) for value in values if isinstance(value, bytes | str))
+
+
+def _name(step: Step) -> str:
+    alias: str | None = getattr(step, "alias", None)
+    return alias or step.operation
