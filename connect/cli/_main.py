@@ -20,6 +20,8 @@ COMMANDS = {
     "distributed": "run one worker of a pool that shares connectors and tasks",
     "broker": "run Apache Kafka on this machine: start, stop, status, logs",
     "plugins": "list the connectors, transformations and converters that are installed",
+    "users": "keep the users who may log in at the REST API with a password",
+    "tokens": "keep the tokens with which programs log in at the REST API",
     "demo": "watch lines flow from a file through Kafka into another file",
     # From here on for a cluster that runs.
     "list": "list the connectors of a running cluster",

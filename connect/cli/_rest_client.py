@@ -6,7 +6,6 @@ https://kafka.apache.org/documentation/#connect_rest
 from __future__ import annotations
 
 import argparse
-import base64
 import json
 import os
 import socket
@@ -15,8 +14,9 @@ import time
 from collections.abc import Mapping
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Any
-from urllib.parse import SplitResult, quote, unquote, urlencode, urlsplit
+from urllib.parse import SplitResult, quote, urlencode, urlsplit
 
+from connect.cli._credentials import Credentials, add_credentials, credentials_of
 from connect.cli._exit import FAILED, INVALID, UNREACHABLE
 from connect.errors import ConfigError, ConnectError
 from connect.telemetry.redaction import redactor
@@ -45,7 +45,7 @@ class AnswerError(ConnectError):
     """
 
     def __init__(self, status: int, said: str, address: str) -> None:
-        advice = " Say who you are: CONNECT_AUTH=user:password or CONNECT_TOKEN." if status == 401 else ""
+        advice = " Say who you are: --user NAME, --token-file FILE or CONNECT_TOKEN." if status == 401 else ""
         super().__init__(f"{said} ({status} from {address}){advice}")
         self.status = status
         self.said = said
@@ -58,7 +58,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     cluster.add_argument(
         "--url", help=f"any worker of it, http(s)://host:port (default: CONNECT_URL, or {DEFAULT_URL})"
     )
-    cluster.add_argument("--ca", metavar="FILE", help="PEM file with the authorities to trust for https")
+    cluster.add_argument("--ca", "--cacert", metavar="FILE", help="PEM file with the authorities to trust for https")
+    add_credentials(cluster)
     cluster.add_argument(
         "--timeout", type=float, default=TIMEOUT_S, metavar="SECONDS", help="for each answer (default: %(default)g)"
     )
@@ -67,7 +68,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def client_of(args: argparse.Namespace) -> RestClient:
     """The client that the command line and the environment ask for."""
-    return RestClient(args.url or os.environ.get("CONNECT_URL") or DEFAULT_URL, ca=args.ca, timeout=args.timeout)
+    url = args.url or os.environ.get("CONNECT_URL") or DEFAULT_URL
+    return RestClient(url, ca=args.ca, timeout=args.timeout, credentials=credentials_of(args))
 
 
 class RestClient:
@@ -77,17 +79,23 @@ class RestClient:
         url: http(s)://host:port. May hold user:password@ or token@, and a path before Kafka Connect's own.
         ca: a PEM file; without it the machine's authorities are trusted.
         timeout: seconds to wait for an answer.
-
-    Without credentials in the URL, those of CONNECT_TOKEN or CONNECT_AUTH (user:password) are taken.
+        credentials: who asks; without them, and without any in the URL, those of CONNECT_TOKEN or CONNECT_AUTH
+            (user:password).
     """
 
-    def __init__(self, url: str, *, ca: str | None = None, timeout: float = TIMEOUT_S) -> None:
+    def __init__(
+        self, url: str, *, ca: str | None = None, timeout: float = TIMEOUT_S, credentials: Credentials | None = None
+    ) -> None:
+        credentials = credentials or Credentials()
         parts = _split(url)
         self._host, self._port = parts.hostname or "", parts.port
         self._prefix = parts.path.rstrip("/")
         self._tls = _trust(ca) if parts.scheme == "https" else None
+        if self._tls is not None:
+            credentials.show_certificate(self._tls)
+        self._shows_certificate = credentials.cert is not None
         self._timeout = timeout
-        self._authorization = _authorization(parts)
+        self._authorization = credentials.authorization(parts)
         self.address = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{self._prefix}"
 
     def get(self, *path: str, **query: str | list[str]) -> Any:
@@ -186,6 +194,9 @@ class RestClient:
             case ssl.SSLCertVerificationError():
                 distrust = f"its certificate is not trusted: {error.verify_message}"
                 return f"{self.address}: {distrust}. Name the authority that signed it with --ca."
+            case ssl.SSLError() | ConnectionResetError() if self._tls is not None and not self._shows_certificate:
+                # TLS 1.3 tells late, and not every server says why.
+                why = "it broke the connection off; if it asks for a client certificate, show one with --cert"
             case TimeoutError():
                 why = "no answer in time"
             case socket.gaierror():
@@ -216,25 +227,3 @@ def _trust(ca: str | None) -> ssl.SSLContext:
     except (OSError, ssl.SSLError) as error:
         why = "there is no such file" if isinstance(error, FileNotFoundError) else "it holds no certificate in PEM form"
         raise ConfigError("--ca", f"{ca}: {why}.") from error
-
-
-def _authorization(parts: SplitResult) -> dict[str, str]:
-    """The header that says who asks; empty where nobody is named."""
-    token, user = os.environ.get("CONNECT_TOKEN"), os.environ.get("CONNECT_AUTH")
-    if parts.username is not None:
-        if parts.password is None:
-            token = unquote(parts.username)
-        else:
-            token, user = None, f"{unquote(parts.username)}:{unquote(parts.password)}"
-    if token:
-        token = token.strip()
-        redactor.remember([token])
-        if not token.isascii() or not token.isprintable():
-            raise ConfigError("CONNECT_TOKEN", "a token has only printable ASCII characters; this one has others.")
-        return {"Authorization": f"Bearer {token}"}
-    if user:
-        if ":" not in user:
-            raise ConfigError("CONNECT_AUTH", "write user:password.")
-        redactor.remember([user.partition(":")[2]])
-        return {"Authorization": f"Basic {base64.b64encode(user.encode()).decode()}"}
-    return {}

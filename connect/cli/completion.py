@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
+from connect.cli._credentials import Credentials
 from connect.cli._exit import OK
 from connect.cli._rest_client import DEFAULT_URL, RestClient
 from connect.errors import ConnectError
@@ -153,7 +154,11 @@ def _names(of: object, before: Sequence[str]) -> list[str]:
         return []
     given = dict(pairwise(before))
     url = given.get("--url") or os.environ.get("CONNECT_URL") or DEFAULT_URL
+    ca = given.get("--ca") or given.get("--cacert")
+    names = ("user", "password-file", "token-file", "cert", "key")
+    user, password, token, cert, key = (given.get(f"--{name}") for name in names)
+    credentials = Credentials(user, password, token, cert, key, ask=False)
     try:
-        return list(RestClient(url, ca=given.get("--ca"), timeout=_PATIENCE_S).get(*path))
+        return list(RestClient(url, ca=ca, timeout=_PATIENCE_S, credentials=credentials).get(*path))
     except ConnectError:
         return []

@@ -119,7 +119,9 @@ def test_credentials_that_cannot_be_sent_are_refused_without_being_shown(server,
 
 @pytest.mark.parametrize(("name", "value"), [("CONNECT_AUTH", "me:correct-horse"), ("CONNECT_TOKEN", "correct-horse")])
 def test_a_password_that_the_worker_repeats_is_hidden(server, monkeypatch, capsys, name, value):
-    monkeypatch.setattr("connect.cli._rest_client.redactor", Redactor())
+    apart = Redactor()
+    monkeypatch.setattr("connect.cli._rest_client.redactor", apart)
+    monkeypatch.setattr("connect.cli._credentials.redactor", apart)
     monkeypatch.setenv(name, value)
     server.answers["GET /connectors"] = (403, {"message": "me with correct-horse may not."})
     main(["list"])

@@ -1,0 +1,189 @@
+"""What workers tell each other of whoever asks: believed once, for a minute, and from workers only."""
+
+import base64
+from collections.abc import Mapping
+from concurrent.futures import Future
+from typing import Any
+
+import msgspec
+import pytest
+
+from rest.security.forwarded import AUDITED, HEADER, SIGNATURE, Vouching
+from rest.security.identity import Identity
+
+from .conftest import Guarded, basic
+
+KEY = b"k" * 32
+CERTIFICATE = Identity("certificate", "CN=ops,O=Example")
+
+
+class Group:
+    """The requests of workers, and their key."""
+
+    def __init__(self) -> None:
+        self.key: bytes | None = KEY
+
+    def session_key(self) -> bytes | None:
+        return self.key
+
+    def put_task_configs(self, connector: str, body: bytes, headers: Mapping[str, str]) -> Future[None]:
+        done: Future[None] = Future()
+        done.set_result(None)
+        return done
+
+    fence_zombies = put_task_configs
+
+
+@pytest.fixture
+def group() -> Group:
+    return Group()
+
+
+@pytest.fixture
+def now() -> list[float]:
+    return [1_000_000.0]
+
+
+@pytest.fixture
+def vouching(group: Group, now: list[float]) -> Vouching:
+    return Vouching(group.session_key, "first:8083", lambda: now[0])
+
+
+def test_what_a_worker_signs_is_believed_once(vouching: Vouching) -> None:
+    headers = vouching.vouch(CERTIFICATE, "10.0.0.7", "r1")("PUT", "/a?forward=true", b"body")
+    asked = (headers[HEADER], headers[SIGNATURE], "PUT", "/a?forward=true", b"body")
+    told = vouching.check(*asked)
+    assert told is not None
+    assert (told.certificate, told.address, told.request, told.worker) == (
+        CERTIFICATE.name,
+        "10.0.0.7",
+        "r1",
+        "first:8083",
+    )
+    assert vouching.check(*asked) is None
+
+
+def test_only_certificates_are_vouched_for(vouching: Vouching) -> None:
+    for number, identity in enumerate((None, Identity("user", "ada"), Identity("token", "ci"))):
+        headers = vouching.vouch(identity, "10.0.0.7", f"r{number}")("PUT", "/a", b"")
+        told = vouching.check(headers[HEADER], headers[SIGNATURE], "PUT", "/a", b"")
+        assert told is not None
+        assert told.certificate is None
+
+
+@pytest.mark.parametrize("part", ["method", "target", "body", "header", "signature", "key", "late", "early", "none"])
+def test_what_was_changed_on_the_way_or_comes_late_is_not_believed(
+    vouching: Vouching, group: Group, now: list[float], part: str
+) -> None:
+    headers = vouching.vouch(CERTIFICATE, "10.0.0.7", "r1")("PUT", "/a", b"body")
+    asked: dict[str, Any] = {
+        "header": headers[HEADER],
+        "signature": headers[SIGNATURE],
+        "method": "PUT",
+        "target": "/a",
+        "body": b"body",
+    }
+    told = msgspec.json.decode(base64.b64decode(headers[HEADER]))
+    other = base64.b64encode(msgspec.json.encode({**told, "certificate": "CN=root"})).decode()
+    changes = {"method": "DELETE", "target": "/b", "body": b"bodies", "header": other, "signature": "AAAA"}
+    if part in changes:
+        asked[part] = changes[part]
+    elif part == "key":
+        group.key = b"x" * 32
+    elif part == "none":
+        group.key = None
+    else:
+        now[0] += 61 if part == "late" else -61
+    assert vouching.check(**asked) is None
+
+
+def test_without_a_key_nothing_is_signed(vouching: Vouching, group: Group) -> None:
+    group.key = None
+    assert vouching.vouch(CERTIFICATE, "10.0.0.7", "r1")("PUT", "/a", b"") == {}
+
+
+PAUSE = "/connectors/a1/pause?forward=true"
+
+
+@pytest.fixture
+def leader(guarded: Guarded, group: Group, herder) -> Any:
+    herder.configs["a1"] = {"name": "a1"}
+    return guarded.serve(
+        {**tls(guarded), "rest.security.authentication": "basic,certificate"}, requests_of_workers=group
+    )
+
+
+def tls(guarded: Guarded) -> dict[str, str]:
+    """An https listener that asks for certificates; nothing listens in these tests."""
+    return {"listeners": "https://localhost:8443", "listeners.https.ssl.client.auth": "requested"}
+
+
+def from_worker(identity: Identity | None, target: str = PAUSE, body: bytes = b"") -> dict[str, str]:
+    return Vouching(lambda: KEY, "first:8083").vouch(identity, "10.9.9.9", "r-17")("PUT", target, body)
+
+
+def test_the_leader_acts_for_whom_another_worker_vouches_and_writes_it_down(leader: Any, guarded: Guarded) -> None:
+    answer = leader.put(PAUSE, headers=from_worker(CERTIFICATE))
+    assert answer.status_code == 202
+    assert answer.headers[AUDITED] == "r-17"
+    (line,) = guarded.lines()
+    assert (
+        line.items()
+        >= {
+            "request": "r-17",
+            "user": str(CERTIFICATE),
+            "method": "certificate",
+            "address": "10.9.9.9",
+            "forwarded_by": "first:8083",
+            "status": 202,
+        }.items()
+    )
+
+
+def test_the_leader_asks_its_own_roles(leader: Any) -> None:
+    assert leader.put(PAUSE, headers=from_worker(Identity("certificate", "CN=other"))).status_code == 403
+    target = "/connectors/b1/pause"
+    assert leader.put(target, headers=from_worker(CERTIFICATE, target)).status_code == 403
+
+
+def test_a_password_is_checked_by_the_leader_too(leader: Any, guarded: Guarded) -> None:
+    assert leader.put(PAUSE, headers={**from_worker(None), **basic("otto")}).status_code == 202
+    assert leader.put(PAUSE, headers={**from_worker(None), **basic("otto", "x")}).status_code == 401
+    # Credentials count, not whom somebody vouches for beside them.
+    assert leader.put(PAUSE, headers={**from_worker(CERTIFICATE), **basic("vera")}).status_code == 403
+    assert leader.put(PAUSE, headers=from_worker(None)).status_code == 401
+    assert [line["address"] for line in guarded.lines()] == ["10.9.9.9"] * 4
+
+
+def test_headers_that_no_worker_signed_count_for_nothing(leader: Any, guarded: Guarded) -> None:
+    headers = from_worker(CERTIFICATE)
+    forged = {**headers, SIGNATURE: base64.b64encode(b"x" * 32).decode()}
+    assert leader.put(PAUSE, headers=forged).status_code == 401
+    assert leader.put(PAUSE, headers={HEADER: headers[HEADER]}).status_code == 401
+    answer = leader.put(PAUSE, headers={**forged, **basic("otto"), AUDITED: "r-17"})
+    assert answer.status_code == 202
+    assert AUDITED not in answer.headers
+    assert [(line["user"], line["address"]) for line in guarded.lines()] == [
+        (None, "127.0.0.1"),
+        (None, "127.0.0.1"),
+        ("user:otto", "127.0.0.1"),
+    ]
+
+
+def test_where_certificates_do_not_count_nobody_vouches_for_one(guarded: Guarded, group: Group, herder) -> None:
+    herder.configs["a1"] = {"name": "a1"}
+    client = guarded.serve({"rest.security.authentication": "basic"}, requests_of_workers=group)
+    assert client.put(PAUSE, headers=from_worker(CERTIFICATE)).status_code == 401
+
+
+def test_what_workers_sign_needs_no_user_and_users_have_no_part_in_it(leader: Any, guarded: Guarded) -> None:
+    assert leader.post("/connectors/a1/tasks", json=[]).status_code == 200  # this herder checks no signature
+    assert leader.put("/connectors/a1/fence", json={}).status_code == 200
+    assert leader.post("/connectors/a1/tasks/0", json=[]).status_code == 401
+    assert [line["path"] for line in guarded.lines()] == ["/connectors/a1/tasks/0"]
+
+
+def test_in_standalone_mode_there_are_no_such_requests(guarded: Guarded) -> None:
+    client = guarded.serve()
+    assert client.post("/connectors/a1/tasks", json=[]).status_code == 401
+    assert client.post("/connectors/a1/tasks", headers=basic("ada"), json=[]).status_code == 403
