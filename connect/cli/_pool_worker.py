@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -18,10 +18,11 @@ from connect.cli._worker_files import WorkerFile, read_worker
 from connect.errors import ConfigError, ConnectError
 from connect.herder.distributed import DistributedHerder
 from connect.herder.listeners import advertised
-from connect.kafka.topics import TopicShape
+from connect.herder.offset_stores import topic_shape, transactional_leader
 from connect.settings.worker_keys import DISTRIBUTED
 from connect.storage import Status
 from connect.storage.config_log import ConfigLog
+from connect.storage.config_state import Event
 from connect.storage.topic_offsets import TopicOffsetStore
 from connect.storage.topic_status import TopicStatusStore
 from connect.telemetry import logs
@@ -35,8 +36,6 @@ if TYPE_CHECKING:
 log = logging.getLogger("connect.cli")
 
 _LOOK_EVERY_S = 1.0
-#: Keys under a topic's prefix that say how it is made, and are no settings of the topic.
-_NO_SETTINGS = ("topic", "partitions", "replication.factor")
 
 
 def run_pool_worker(path: str) -> int:
@@ -100,27 +99,21 @@ def _herder(worker: WorkerFile, raw: dict[str, str], refused: threading.Event) -
         log.error("%s", error)
         refused.set()
 
-    def shape(prefix: str, partitions: int, exact: int | None = None) -> TopicShape:
-        settings = {key.removeprefix(prefix): value for key, value in raw.items() if key.startswith(prefix)}
-        for name in _NO_SETTINGS:
-            settings.pop(name, None)
-        return TopicShape(partitions, config[f"{prefix}replication.factor"], settings, exact)
+    def make_config_log(listener: Callable[[Event], None]) -> ConfigLog:
+        shape = topic_shape(raw, config, "config.storage.", 1, 1)
+        # Kafka Connect's name for it: a Java worker that takes over fences us, and we it.
+        leader = f"connect-cluster-{config['group.id']}" if transactional_leader(config) else None
+        return ConfigLog(config["config.storage.topic"], raw, shape, listener, leader)
 
-    offsets = TopicOffsetStore(
-        config["offset.storage.topic"], raw, shape("offset.storage.", config["offset.storage.partitions"])
-    )
-    statuses = TopicStatusStore(
-        config["status.storage.topic"],
-        raw,
-        shape("status.storage.", config["status.storage.partitions"]),
-    )
+    offsets = TopicOffsetStore(config["offset.storage.topic"], raw, topic_shape(raw, config, "offset.storage."))
+    statuses = TopicStatusStore(config["status.storage.topic"], raw, topic_shape(raw, config, "status.storage."))
     return DistributedHerder(
         raw,
         config,
         worker.resolver,
         offsets,
         statuses,
-        lambda listener: ConfigLog(config["config.storage.topic"], raw, shape("config.storage.", 1, 1), listener),
+        make_config_log,
         f"{address.scheme}://{host}:{address.port}/",
         gone,
     )

@@ -299,7 +299,7 @@ class SourceBatch(Batch[SourceRecord]):
     def of(cls, records: Iterable[SourceRecord]) -> SourceBatch:
         """A batch of these records."""
         rows = list(records)
-        return cls(
+        batch = cls(
             [r.topic for r in rows],
             _values([r.value for r in rows], [r.value_schema for r in rows]),
             keys=_values([r.key for r in rows], [r.key_schema for r in rows]),
@@ -309,6 +309,8 @@ class SourceBatch(Batch[SourceRecord]):
             source_partitions=Plain([r.source_partition for r in rows]),
             source_offsets=[r.source_offset for r in rows],
         )
+        batch._records = rows  # the very ones that the task made
+        return batch
 
     def _make_records(self) -> list[SourceRecord]:
         return list(

@@ -14,6 +14,7 @@ from typing import Any
 from connect.errors import ConnectError
 from connect.group import TaskId, Work
 from connect.herder.automatic_restarts import AutomaticRestarts
+from connect.herder.fencing import Fencing
 from connect.herder.follow_ups import FollowUps
 from connect.herder.group_member import GroupMember
 from connect.herder.herder import TargetState
@@ -38,6 +39,7 @@ from connect.storage.config_state import (
 )
 from connect.telemetry.levels import levels
 from connect.worker.error_kinds import ErrorKind, kind_of
+from connect.worker.messages import TaskSpec
 
 log = logging.getLogger("connect.herder")
 
@@ -57,6 +59,7 @@ class AssignedWork:
         config: what is wanted.
         states: tells how it is.
         leading: writes task configurations.
+        fencing: sees to it that no old tasks write any more.
         turns: the queue of work on each connector.
     """
 
@@ -67,6 +70,7 @@ class AssignedWork:
         config: ConfigLog,
         states: PoolStates,
         leading: Leading,
+        fencing: Fencing,
         turns: FollowUps,
     ) -> None:
         self._worker = worker
@@ -74,6 +78,7 @@ class AssignedWork:
         self._config = config
         self._states = states
         self._leading = leading
+        self._fencing = fencing
         self._turns = turns
         # Held from looking whether a task is ours to its start, so that none begins after it was given up.
         self._starting = threading.Lock()
@@ -169,7 +174,7 @@ class AssignedWork:
 
     def source_offsets(self, connector: str, partitions: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any] | None]:
         """Stored offsets, for a connector that asks."""
-        return self._worker.offsets.get(connector, partitions)
+        return self._worker.source_offsets(connector, partitions)
 
     # What fails, and is restarted by itself.
 
@@ -224,22 +229,12 @@ class AssignedWork:
 
     def run_task(self, name: str, number: int) -> None:
         """Run one task that is ours with its configuration as it is now; one that runs is stopped first."""
-        state = self._config.state
-        committed = state.tasks.get((name, number))
-        if committed is None or TaskId(name, number) not in self._member.owned.tasks or name not in state.connectors:
+        if self._config.state.tasks.get((name, number)) is None or TaskId(name, number) not in self._member.owned.tasks:
             return
-        worker = self._worker
         try:
-            worker.tasks.stop([(name, number)], worker.graceful)
-            resolved = worker.resolved({**state.connectors[name], "name": name})
-            task = worker.resolved(committed)
-            ref = connector_plugin(worker.plugins, resolved.values)
-            secret = (*secrets_of(resolved), *secrets_of(task))
-            paused = state.target(name) == "PAUSED"
-            spec = worker.spec(name, number, ref, task.values, resolved.values, secret, paused=paused)
-            with self._starting:
-                if TaskId(name, number) in self._member.owned.tasks and not self._turns.is_ending:
-                    worker.tasks.start(spec, ref.version, committed)
+            self._worker.tasks.stop([(name, number)], self._worker.graceful)
+            self._fencing.before_start(name)
+            self._start_task(name, number)
         except (ConnectError, ValueError) as error:
             log.error("%s", error, extra={"about": f"{name}-{number}"})
             trace = traceback.format_exc()
@@ -249,6 +244,30 @@ class AssignedWork:
                 kind_of(error),
                 lambda note: self._states.put_task(name, number, State.FAILED, trace, note),
             )
+
+    def _start_task(self, name: str, number: int) -> None:
+        state = self._config.state
+        committed = state.tasks.get((name, number))
+        if committed is None or TaskId(name, number) not in self._member.owned.tasks or name not in state.connectors:
+            return
+        worker = self._worker
+        resolved = worker.resolved({**state.connectors[name], "name": name})
+        task = worker.resolved(committed)
+        ref = connector_plugin(worker.plugins, resolved.values)
+        secret = (*secrets_of(resolved), *secrets_of(task))
+        spec = worker.spec(
+            name,
+            number,
+            ref,
+            task.values,
+            resolved.values,
+            secret,
+            paused=state.target(name) == "PAUSED",
+            commit=state.commits.get(name, -1),
+        )
+        with self._starting:
+            if TaskId(name, number) in self._member.owned.tasks and not self._turns.is_ending:
+                worker.tasks.start(spec, ref.version, committed)
 
     def _stop_connector(self, name: str) -> None:
         try:
@@ -291,8 +310,14 @@ class AssignedWork:
         self._worker.tasks.stop(surplus, self._worker.graceful)
         for number in sorted(wanted):
             task = running.get(number)
-            if anew or task is None or dict(task.written) != dict(state.tasks[name, number]):
+            # Exactly once, the tasks of a former generation are fenced, whatever their configurations.
+            old = task is not None and self._fenced_with(task.process.spec, state.commits.get(name))
+            if anew or old or task is None or dict(task.written) != dict(state.tasks[name, number]):
                 self.run_task(name, number)
+
+    @staticmethod
+    def _fenced_with(task: TaskSpec, commit: int | None) -> bool:
+        return task.transactional_id is not None and task.commit != commit
 
     def _follow_target(self, name: str) -> None:
         target = TargetState(self._config.state.target(name))

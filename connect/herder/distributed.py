@@ -17,6 +17,7 @@ from connect.group import Delays, TaskId, Work
 from connect.herder import offsets as changes
 from connect.herder.answers import Answers
 from connect.herder.assigned import AssignedWork
+from connect.herder.fencing import Fencing
 from connect.herder.follow_ups import FollowUps
 from connect.herder.group_member import GroupMember
 from connect.herder.herder import (
@@ -33,10 +34,11 @@ from connect.herder.herder import (
     TargetState,
 )
 from connect.herder.leading import CATCH_UP_S, Leading
+from connect.herder.offset_stores import exactly_once
 from connect.herder.pool_states import PoolStates, stopped_workers
 from connect.herder.restarts import plan_restart
 from connect.herder.stages import Stages
-from connect.herder.views import connector_info, connector_state
+from connect.herder.views import connector_info, connector_state, connector_type
 from connect.herder.worker import Worker
 from connect.settings.definition import Config
 from connect.settings.resolver import Resolver
@@ -47,6 +49,7 @@ from connect.storage.topic_offsets import TopicOffsetStore
 from connect.storage.topic_status import TopicStatusStore
 from connect.telemetry.levels import levels
 from connect.worker.error_kinds import ErrorKind
+from connect.worker.messages import TaskSpec
 
 _AT_ONCE = 32
 
@@ -99,13 +102,17 @@ class DistributedHerder:
             statuses=statuses,
             entitled_until=self._member.membership.live_until,
             generation=lambda: max(0, self._member.role.generation),
+            may_begin=self._may_begin,
         )
         self._stages = Stages()
         self._answers = Answers(self.worker)
         self._states = PoolStates(self.worker, statuses, self._config, self._member, self._answers.submit)
         self._leading = Leading(config, self._config, self._member, self._stages)
         self._turns = FollowUps(_AT_ONCE, self._stages, self._failed)
-        self._assigned = AssignedWork(self.worker, self._member, self._config, self._states, self._leading, self._turns)
+        self._fencing = Fencing(self.worker, self._config, self._member, self._leading)
+        self._assigned = AssignedWork(
+            self.worker, self._member, self._config, self._states, self._leading, self._fencing, self._turns
+        )
         self._started = False
 
     def start(self) -> None:
@@ -123,6 +130,7 @@ class DistributedHerder:
         self._turns.ending()
         self._answers.close()
         self._leading.close()
+        self._fencing.close()
         self._assigned.close()
         self._assigned.stop(self._member.owned)
         self._member.leave()
@@ -267,14 +275,24 @@ class DistributedHerder:
         return self._change_offsets(name, lambda config: changes.reset_offsets(self.worker, name, config))
 
     def _change_offsets(self, name: str, change: Callable[[Mapping[str, str]], str]) -> Future[str]:
-        def checked() -> str:
+        what = f"changing offsets of connector {name}"
+
+        def checked() -> Mapping[str, str]:
             state = self._config.read_to_end(CATCH_UP_S)
             config = self._configured(state, name)
             target = TargetState(state.target(name))
             changes.refuse_unless_stopped(name, target, len(state.task_ids(name)))
-            return change(config)
+            return config
 
-        return self._leading.submit(f"changing offsets of connector {name}", checked)
+        def fence_and_change() -> str:
+            if connector_type(self.worker.plugins, first.result()) == "source":
+                self._fencing.fence(name).result()  # a task that is thought dead must not store others afterwards
+            return self._leading.submit(what, lambda: change(checked())).result()
+
+        if not exactly_once(self.worker.config):
+            return self._leading.submit(what, lambda: change(checked()))
+        first = self._leading.submit(what, checked)
+        return self._answers.submit(fence_and_change)
 
     # Plug-ins, loggers.
 
@@ -308,9 +326,9 @@ class DistributedHerder:
         return self._leading.submit(f"writing the tasks of connector {connector}", put)
 
     def fence_zombies(self, connector: str, body: bytes, headers: Mapping[str, str]) -> Future[None]:
-        """`PUT /connectors/{name}/fence`: exactly-once sources are not there yet."""
+        """A follower is about to start tasks that deliver exactly once: `PUT /connectors/{name}/fence` (KIP-618)."""
         self._leading.check_signature(body, headers)
-        raise HerderError("Exactly-once source connectors are not supported by this worker yet.")
+        return self._fencing.fence(connector)
 
     # The host's listener: see `AssignedWork`.
 
@@ -343,6 +361,9 @@ class DistributedHerder:
 
     def _task_failed(self, name: str, number: int, kind: ErrorKind, tell: Callable[[RestartNote | None], None]) -> None:
         self._assigned.task_failed(name, number, kind, tell)
+
+    def _may_begin(self, task: TaskSpec) -> None:
+        self._fencing.confirm(task)
 
     def _put(self, name: str, config: dict[str, str], target: TargetState | None, *, replace: bool) -> Change:
         self._answers.refuse_if_wrong(name, config)

@@ -40,12 +40,14 @@ class Role:
         leader_url: where the leader's REST interface is; empty before the first assignment.
         protocol: what the group speaks.
         generation: of the group.
+        since: the first generation from which it has led, or not led, without a break.
     """
 
     leader: bool = False
     leader_url: str = ""
     protocol: str = ""
     generation: int = -1
+    since: int = -1
 
 
 class GroupMember:
@@ -138,7 +140,9 @@ class GroupMember:
     def joined(self, generation: int, member_id: str, protocol: str, assignment: bytes) -> None:
         mine = decode_assignment(assignment)
         leads = mine.leader == member_id
-        self._role = Role(leads, mine.leader_url, protocol, generation)
+        before = self._role
+        same = before.leader == leads and before.generation + 1 == generation
+        self._role = Role(leads, mine.leader_url, protocol, generation, before.since if same else generation)
         self._memory = self._led[1] if leads and self._led is not None else Memory()
         self._led = None
         log.info(

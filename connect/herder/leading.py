@@ -50,6 +50,7 @@ class Leading:
         self._stages = stages
         # What the leader writes is decided on what it wrote before: one change after another.
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="leader")
+        self._claimed_since = -1  # for which time of leading the config topic was claimed
 
     def submit(self, what: str, work: Callable[[], T]) -> Future[T]:
         """Do something that only the leader may do, after everything that it did before.
@@ -62,6 +63,7 @@ class Leading:
         def run() -> T:
             with self._stages.enter(what):
                 self._refuse_unless_leader()
+                self._claim()
                 self._config.read_to_end(CATCH_UP_S)
                 return work()
 
@@ -135,6 +137,16 @@ class Leading:
         if not role.leader:
             raise ElsewhereError("Only the leader of the group can do this.", role.leader_url)
 
+    def _claim(self) -> None:
+        """With exactly-once sources: fence a leader before us, and what it may still be writing to the config topic.
+
+        Anew where somebody else may have led in between. Raises ConnectError.
+        """
+        since = self._member.role.since
+        if not self._config.claimed or since != self._claimed_since:
+            self._config.claim()
+            self._claimed_since = since
+
     def _keep_session_key(self) -> None:
         """Hand out a session key when there is none, or it is too old."""
         role = self._member.role
@@ -147,6 +159,7 @@ class Leading:
         size = (self._settings["inter.worker.key.size"] or 256) // 8
         algorithm = self._settings["inter.worker.key.generation.algorithm"]
         try:
+            self._claim()
             self._config.put_session_key(SessionKey(secrets.token_bytes(size), algorithm, now_ms))
         except ConnectError as error:
             log.warning("No session key was handed out: %s", error)

@@ -43,7 +43,7 @@ def read_offsets(worker: Worker, name: str, config: Mapping[str, str]) -> list[O
     """
     resolved = {**worker.resolved(config).values, "name": name}
     if connector_plugin(worker.plugins, resolved).kind is PluginKind.SOURCE:
-        return [OffsetEntry(partition, offset) for partition, offset in worker.offsets.all(name)]
+        return [OffsetEntry(partition, offset) for partition, offset in worker.stores.of(resolved).all(name)]
     committed = groups.committed_offsets(worker.raw, resolved)
     return [_sink_entry(place, offset) for place, offset in sorted(committed.items())]
 
@@ -62,7 +62,7 @@ def alter_offsets(worker: Worker, name: str, config: Mapping[str, str], entries:
             _plain("partition", entry.partition)
             _plain("offset", entry.offset or {})
         checked = _ask(worker, ref, name, resolved, [(dict(e.partition), e.offset) for e in entries])
-        worker.offsets.set(name, [(e.partition, e.offset) for e in entries])
+        worker.stores.of(resolved).set(name, [(e.partition, e.offset) for e in entries])
     else:
         offsets = parse_sink_offsets(entries)
         checked = _ask(worker, ref, name, resolved, [(list(place), offset) for place, offset in offsets.items()])
@@ -75,9 +75,10 @@ def reset_offsets(worker: Worker, name: str, config: Mapping[str, str]) -> str:
     resolved = {**worker.resolved(config).values, "name": name}
     ref = connector_plugin(worker.plugins, resolved)
     if ref.kind is PluginKind.SOURCE:
-        partitions = [partition for partition, _ in worker.offsets.all(name)]
+        store = worker.stores.of(resolved)
+        partitions = [partition for partition, _ in store.all(name)]
         checked = _ask(worker, ref, name, resolved, [(dict(partition), None) for partition in partitions])
-        worker.offsets.set(name, [(partition, None) for partition in partitions])
+        store.set(name, [(partition, None) for partition in partitions])
     else:
         places = groups.committed_offsets(worker.raw, resolved)
         checked = _ask(worker, ref, name, resolved, [(list(place), None) for place in places])

@@ -263,7 +263,7 @@ class StandaloneHerder:
 
     def source_offsets(self, connector: str, partitions: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any] | None]:
         """Stored offsets, for a connector that asks."""
-        return self.worker.offsets.get(connector, partitions)
+        return self.worker.source_offsets(connector, partitions)
 
     # The work, one piece at a time for each connector.
 

@@ -6,15 +6,17 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 
 from connect.errors import ConnectError
+from connect.herder.offset_stores import OffsetStores
 from connect.herder.topics import ActiveTopics
-from connect.storage import MemoryStatusStore, OffsetStore, RestartNote, State, TaskStatus
+from connect.storage import MemoryStatusStore, RestartNote, State, TaskStatus
 from connect.telemetry.metrics import Registry
 from connect.worker import messages
 from connect.worker.error_kinds import ErrorKind
+from connect.worker.lease import now
 from connect.worker.supervisor import Supervisor, TaskProcess
 
 log = logging.getLogger("connect.herder")
@@ -22,6 +24,9 @@ log = logging.getLogger("connect.herder")
 #: Connector, task, kind of error, and who is told what becomes of it.
 TaskFailed = Callable[[str, int, ErrorKind, Callable[[RestartNote | None], None]], None]
 
+_AT_ONCE = 4
+#: How long whoever stops a task waits for the end of the transaction that it left open.
+_ABORT_S = 2.0
 _NO_PROGRESS = messages.Progress(0, 0, -1, 0, [])
 
 
@@ -36,6 +41,8 @@ class RunningTask:
         progress: the newest report.
         progress_at: when it came, on the monotonic clock.
         failed: whether it ended with an error.
+        aborting: what is done about the transaction that it left open, once it has ended without a word.
+        given_up: whether others may have begun to run it.
     """
 
     process: TaskProcess
@@ -44,6 +51,8 @@ class RunningTask:
     progress: messages.Progress = _NO_PROGRESS
     progress_at: float = field(default_factory=time.monotonic)
     failed: bool = False
+    aborting: Future[None] | None = None
+    given_up: bool = False
 
 
 class Tasks:
@@ -51,7 +60,7 @@ class Tasks:
 
     Args:
         supervisor: makes the processes.
-        offsets: of sources.
+        stores: of the offsets of sources.
         statuses: where states go.
         topics: that connectors use.
         metrics: into which the tasks' own are merged.
@@ -61,12 +70,15 @@ class Tasks:
             wait for the session to end.
         failed: told that a task FAILED, and the kind of the error: it calls back once with what is to be told of a
             restart. Must not block.
+        may_begin: asked when a task holds its transactional id; raises ConnectError when it is not to run any more.
+        abort: aborts the transaction that a dead task left open, given what tells whether nobody can have come after
+            it. Returns whether there was one.
     """
 
     def __init__(
         self,
         supervisor: Supervisor,
-        offsets: OffsetStore,
+        stores: OffsetStores,
         statuses: MemoryStatusStore,
         topics: ActiveTopics,
         metrics: Registry,
@@ -74,9 +86,11 @@ class Tasks:
         generation: Callable[[], int],
         remove_member: Callable[[str, str, Mapping[str, str]], None],
         failed: TaskFailed,
+        may_begin: Callable[[messages.TaskSpec], None],
+        abort: Callable[[messages.TaskSpec, Callable[[], bool]], bool],
     ) -> None:
         self._supervisor = supervisor
-        self._offsets = offsets
+        self._stores = stores
         self._statuses = statuses
         self._topics = topics
         self._metrics = metrics
@@ -84,11 +98,14 @@ class Tasks:
         self._generation = generation
         self._remove_member = remove_member
         self._failed = failed
+        self._may_begin = may_begin
+        self._abort = abort
         self._running: dict[tuple[str, int], RunningTask] = {}
         self._lock = threading.Lock()
         # Stores may wait for a disk: never in the supervisor's thread, which renews the leases.
         self._storing = ThreadPoolExecutor(1, thread_name_prefix="offsets")
-        self._tidying = ThreadPoolExecutor(1, thread_name_prefix="groups")
+        self._answering = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="answers")
+        self._tidying = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="tidying")
 
     def start(self, spec: messages.TaskSpec, version: str | None, written: Mapping[str, str] | None = None) -> None:
         """Start a task. One of the same id must have ended. `written` is kept, see `RunningTask`.
@@ -116,6 +133,9 @@ class Tasks:
             # Killed at the latest after `graceful`; the rest is for the kernel to take the process away.
             if not task.process.ended.wait(graceful + 30):
                 raise ConnectError(f"Task {task.process.id} (process {task.process.pid}) cannot be killed.")
+            if task.aborting is not None:
+                wait([task.aborting], _ABORT_S)
+            task.given_up = True
             with self._lock:
                 self._running.pop(key, None)
             self._metrics.forget(task.process.id)
@@ -141,6 +161,7 @@ class Tasks:
     def close(self) -> None:
         """Wait for what is being stored."""
         self._storing.shutdown()
+        self._answering.shutdown()
         self._tidying.shutdown()
 
     # The supervisor's listener: its thread, nothing here may block.
@@ -158,7 +179,11 @@ class Tasks:
             case messages.UsedTopics(topics):
                 self._topics.add(task.spec.connector, task.spec.task, topics)
             case messages.AskOffsets():
-                self._storing.submit(self._answer, task, message)
+                self._answering.submit(self._answer, task, message)
+            case messages.AskOffsetKeys():
+                self._answering.submit(self._answer_keys, task, message)
+            case messages.AskToBegin():
+                self._answering.submit(self._confirm, task, message)
             case messages.StoreOffsets():
                 self._storing.submit(self._store, task, message)
 
@@ -176,6 +201,8 @@ class Tasks:
             )
         else:
             self._put(task, State.UNASSIGNED)
+        if running is not None and task.spec.transactional_id is not None and not task.ended_by_itself:
+            running.aborting = self._tidying.submit(self._abort_left_open, running)
         member = task.abandoned_member
         if member is not None:
             self._tidying.submit(self._tidy, task, member)
@@ -203,17 +230,48 @@ class Tasks:
 
     def _answer(self, task: TaskProcess, question: messages.AskOffsets) -> None:
         try:
-            found = self._offsets.get(task.spec.connector, question.partitions)
+            found = self._stores.of(task.spec.connector_config).get(task.spec.connector, question.partitions)
             task.send(messages.Offsets(question.question, [None if o is None else dict(o) for o in found]))
         except Exception as error:
             task.send(messages.Offsets(question.question, [], f"Offsets cannot be read: {error}"))
 
     def _store(self, task: TaskProcess, wish: messages.StoreOffsets) -> None:
         try:
-            self._offsets.set(task.spec.connector, wish.entries)
+            self._stores.shared.set(task.spec.connector, wish.entries)
             task.send(messages.Stored(wish.question))
         except Exception as error:
             task.send(messages.Stored(wish.question, f"Offsets cannot be stored: {error}"))
+
+    def _answer_keys(self, task: TaskProcess, question: messages.AskOffsetKeys) -> None:
+        try:
+            store = self._stores.written_by_tasks(task.spec.connector_config)
+            task.send(messages.OffsetKeys(question.question, store.spellings(task.spec.connector, question.partitions)))
+        except Exception as error:
+            task.send(messages.OffsetKeys(question.question, [], f"Offsets cannot be stored: {error}"))
+
+    def _confirm(self, task: TaskProcess, question: messages.AskToBegin) -> None:
+        try:
+            self._may_begin(task.spec)
+            task.send(messages.Stored(question.question))
+        except Exception as error:
+            task.send(messages.Stored(question.question, str(error)))
+
+    def _abort_left_open(self, task: RunningTask) -> None:
+        """Readers of committed records would wait for the transaction's time-out, and other tasks for their offsets."""
+
+        def may_go_on() -> bool:
+            return not task.given_up and self._supervisor.lease_until() > now()
+
+        try:
+            if may_go_on() and self._abort(task.process.spec, may_go_on):
+                log.info("aborted the transaction that the task left open", extra={"about": task.process.id})
+        except Exception as error:
+            log.warning(
+                "The transaction that this task left open could not be aborted; Kafka does it when"
+                " transaction.timeout.ms is over: %s",
+                error,
+                extra={"about": task.process.id},
+            )
 
     def _tidy(self, task: TaskProcess, member: messages.Membership) -> None:
         try:

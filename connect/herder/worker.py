@@ -10,8 +10,11 @@ from typing import Any
 
 from connect.herder.connectors import Connectors
 from connect.herder.listeners import advertised
+from connect.herder.offset_stores import OffsetStores, exactly_once
 from connect.herder.tasks import TaskFailed, Tasks
 from connect.herder.topics import ActiveTopics
+from connect.kafka.client_settings import task_java_settings
+from connect.kafka.fencing import abort_left_open
 from connect.kafka.groups import remove_member
 from connect.plugins import PluginKind, PluginRef, Plugins
 from connect.settings.definition import Config
@@ -25,6 +28,9 @@ from connect.worker.supervisor import Supervisor
 
 log = logging.getLogger("connect.herder")
 
+#: How long the brokers may take to abort what a dead task left open.
+_ABORT_S = 5.0
+
 
 class Worker:
     """Runs connectors and tasks in processes of their own; a herder tells it which.
@@ -36,6 +42,7 @@ class Worker:
         offsets: of sources. Closed with the worker.
         listener: told what connectors say of themselves.
         task_failed: see `Tasks`.
+        may_begin: see `Tasks`.
         statuses: where states are kept; in memory unless given.
         entitled_until: up to when the worker is certainly the owner of its tasks; see `Supervisor`.
         generation: of the group, now.
@@ -52,11 +59,13 @@ class Worker:
         statuses: MemoryStatusStore | None = None,
         entitled_until: Callable[[], float] = lambda: math.inf,
         generation: Callable[[], int] = lambda: 0,
+        may_begin: Callable[[messages.TaskSpec], None] = lambda _: None,
     ) -> None:
         self.raw = dict(raw)
         self.config = config
         self.resolver = resolver
         self.offsets = offsets
+        self.stores = OffsetStores(raw, config, offsets)
         address = advertised(raw)
         self.id = f"{address.host}:{address.port}"
         self.statuses = MemoryStatusStore() if statuses is None else statuses
@@ -70,7 +79,7 @@ class Worker:
         self.connectors = Connectors(self.hosts)
         self.tasks = Tasks(
             self.supervisor,
-            offsets,
+            self.stores,
             self.statuses,
             self.topics,
             self.metrics,
@@ -78,6 +87,8 @@ class Worker:
             generation,
             lambda group, member, connector: remove_member(self.raw, connector, group, member),
             task_failed,
+            may_begin,
+            self._abort_left_open,
         )
 
     @property
@@ -96,6 +107,7 @@ class Worker:
         self.supervisor.close()
         self.hosts.close()
         self.tasks.close()
+        self.stores.close()
         self.offsets.close()
         self.resolver.close()
 
@@ -125,7 +137,13 @@ class Worker:
         *,
         paused: bool,
     ) -> messages.TaskSpec:
-        """What a task begins with, also one whose connector runs elsewhere. Configurations have secrets filled in."""
+        """What a task begins with, also one whose connector runs elsewhere. Configurations have secrets filled in.
+
+        `commit` is the generation of the connector's tasks, see `ConfigState.commits`.
+        """
+        source = ref.kind is PluginKind.SOURCE
+        offsets = self.stores.topic(connector_config) if source else None
+        transactional = source and exactly_once(self.config)
         return messages.TaskSpec(
             connector=connector,
             task=number,
@@ -140,7 +158,26 @@ class Worker:
             paused=paused,
             lease_until=self.supervisor.lease_until(),
             log_level=logging.getLogger("connect").getEffectiveLevel(),
+            offsets_topic=None if offsets is None else offsets.topic,
+            own_offsets=offsets is not None and offsets.own,
+            transactional_id=self.transactional_id(connector, number) if transactional else None,
+            commit=commit,
         )
+
+    def source_offsets(self, connector: str, partitions: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any] | None]:
+        """Stored offsets of a connector that runs here."""
+        started = self.connectors.get(connector)
+        store = self.offsets if started is None else self.stores.of(started.config)
+        return store.get(connector, partitions)
+
+    def transactional_id(self, connector: str, number: int) -> str:
+        """The transactional id of a source task, as Kafka Connect names it."""
+        return f"{self.config['group.id']}-{connector}-{number}"
+
+    def _abort_left_open(self, task: messages.TaskSpec, may_go_on: Callable[[], bool]) -> bool:
+        assert task.transactional_id is not None
+        java = task_java_settings("producer", self.raw, task.connector_config)
+        return abort_left_open(java, task.transactional_id, _ABORT_S, may_go_on)
 
     def validate(self, ref: PluginRef | None, config: Resolved, timeout: float = 30.0) -> Any:
         """Check a connector's configuration in its host process. Raises `ConnectorCallError`."""

@@ -7,11 +7,12 @@ that leaves open.
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
-from connect.errors import ConnectError
+from connect.errors import ConnectError, FencedError
 from connect.kafka.produce import BatchProducer, DeliveryError, Unsent
 
 log = logging.getLogger("connect.kafka")
@@ -19,17 +20,6 @@ log = logging.getLogger("connect.kafka")
 _SLICE_S: Final = 0.5
 #: How long a broker may take for the first answer; it may have to end the transaction of a predecessor.
 _CLAIM_SLICE_S: Final = 10.0
-
-
-class FencedError(ConnectError):
-    """Another producer has this one's transactional id by now: nothing of what is under way will be seen."""
-
-    def __init__(self, transactional_id: str, said: str) -> None:
-        super().__init__(
-            f"The transactional id {transactional_id} was taken over, or its transaction lasted longer than"
-            f" transaction.timeout.ms ({said}). Another instance of this task may have been started: look at the"
-            " connector's state, and restart this task if it is the only one."
-        )
 
 
 class AbortableError(ConnectError):
@@ -46,7 +36,7 @@ class TransactionalProducer(BatchProducer):
 
     Args:
         settings: librdkafka's, with transactional.id.
-        keep_going, refused: see `BatchProducer`.
+        keep_going, refused, more: see `BatchProducer`.
     """
 
     def __init__(
@@ -54,10 +44,20 @@ class TransactionalProducer(BatchProducer):
         settings: Mapping[str, Any],
         keep_going: Callable[[], None],
         refused: Callable[[DeliveryError, Any], None],
+        *more: Any,
     ) -> None:
-        super().__init__(settings, keep_going, refused)
+        super().__init__(settings, keep_going, refused, *more)
         self._id = str(settings["transactional.id"])
+        self._longest = float(settings.get("transaction.timeout.ms", 60_000)) / 1000
         self._dropping = False
+        self._broken: DeliveryError | None = None
+        self._began = 0.0
+        self._sent_before = 0
+
+    @property
+    def window(self) -> int:
+        """How many bytes may be under way."""
+        return self._window
 
     def claim(self) -> None:
         """Take the transactional id: whoever held it is fenced, and its open transaction aborted.
@@ -83,17 +83,23 @@ class TransactionalProducer(BatchProducer):
             self._producer.begin_transaction()
         except Exception as raised:
             raise self._said(raised, "cannot begin a transaction") from raised
+        self._broken = None
+        self._began = time.monotonic()
+        self._sent_before = self._sent
 
     def write(self, topic: str, records: Sequence[tuple[bytes, bytes | None]]) -> None:
         """Write these keys and values in the open transaction, after what was sent before. Does not wait.
 
         Raises:
-            AbortableError: one is not taken.
+            ConnectError: one is not taken.
         """
         for key, value in records:
             try:
                 self._producer.produce(topic, value, key, on_delivery=self._written)
             except Exception as raised:
+                error = _kafka_error(raised)
+                if error is not None and error.name() == "_STATE":
+                    return  # `commit` says why
                 raise self._said(raised, f"cannot write to {topic}") from raised
 
     def commit(self, waiting: Callable[[], None]) -> None:
@@ -136,6 +142,7 @@ class TransactionalProducer(BatchProducer):
                     break
             self._producer.poll(0)
             self._forget()
+            self._sent = self._sent_before
         finally:
             self._dropping = False
 
@@ -144,6 +151,12 @@ class TransactionalProducer(BatchProducer):
             super().poll(timeout)
         finally:
             self.acknowledged()  # marks say nothing before the commit
+
+    def _wait(self) -> None:
+        if self._broken is not None or time.monotonic() >= self._began + self._longest:
+            said = "it lasts longer than transaction.timeout.ms" if self._broken is None else str(self._broken)
+            raise AbortableError(f"A transaction of {self._id} cannot go on: {said}.")
+        super()._wait()
 
     def close(self) -> None:
         from confluent_kafka import KafkaException
@@ -154,7 +167,10 @@ class TransactionalProducer(BatchProducer):
     # What the client tells.
 
     def _refused(self, error: DeliveryError, message: Any) -> bool:
-        if self._dropping or error.code in _OF_THE_TRANSACTION:
+        if self._dropping:
+            return False
+        if error.code in _OF_THE_TRANSACTION:
+            self._broken = self._broken or error
             return False
         if isinstance(message, Unsent):
             return super()._refused(error, message)
@@ -182,9 +198,14 @@ class TransactionalProducer(BatchProducer):
     def _said_by(self, error: Any, what: str) -> ConnectError:
         said = f"{error.str()} ({error.name()})"
         if error.name() in _FENCED:
-            return FencedError(self._id, said)
+            return FencedError(
+                f"The transactional id {self._id} was taken over, or its transaction lasted longer than"
+                f" transaction.timeout.ms: {said}. Another instance of this task may run by now; if this is the only"
+                " one, restart it."
+            )
         words = f"The producer {self._id} {what}: {said}.{_advice(error.name(), self._id)}"
-        return AbortableError(words) if error.txn_requires_abort() else ConnectError(words)
+        again = error.txn_requires_abort() and not error.name().endswith("AUTHORIZATION_FAILED")
+        return AbortableError(words) if again else ConnectError(words)
 
 
 _FENCED: Final = frozenset({"_FENCED", "PRODUCER_FENCED", "INVALID_PRODUCER_EPOCH"})

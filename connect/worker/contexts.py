@@ -20,15 +20,20 @@ from connect.worker.sink_loop import SinkLoop
 class SourceContext:
     """See `connect.api.source.SourceTaskContext`."""
 
-    transaction: TransactionContext | None = None
-
     def __init__(
-        self, connector: str, task_id: int, configs: Mapping[str, str], metrics: PluginMetrics, control: Control
+        self,
+        connector: str,
+        task_id: int,
+        configs: Mapping[str, str],
+        metrics: PluginMetrics,
+        control: Control,
+        transaction: TransactionContext | None = None,
     ) -> None:
         self.connector = connector
         self.task_id = task_id
         self.configs = configs
         self.metrics = metrics
+        self.transaction = transaction
         self._control = control
 
     def offset(self, partition: Mapping[str, Any]) -> Mapping[str, Any] | None:

@@ -18,6 +18,11 @@ from connect.worker import messages
 from connect.worker.channel import Channel
 from connect.worker.lease import Lease
 
+#: How long a task that is to end waits for an answer that it needs for its last commit.
+_LAST_ANSWER_S = 1.0
+
+Answer = messages.Offsets | messages.OffsetKeys | messages.Stored
+
 
 class Stopping(BaseException):
     """The worker wants the task to end."""
@@ -30,7 +35,7 @@ class Control:
         self._channel = channel
         self._lease = lease
         self._changed = threading.Condition()
-        self._answers: dict[int, messages.Offsets | messages.Stored] = {}
+        self._answers: dict[int, Answer] = {}
         self._asked: set[int] = set()
         self._questions = itertools.count(1)
         self._wake: Callable[[], None] | None = None
@@ -114,13 +119,39 @@ class Control:
         self.send(messages.StoreOffsets(question, list(entries)))
         self._answer(question, timeout)
 
+    def ask_offset_keys(self, partitions: Sequence[Mapping[str, Any]]) -> list[list[bytes]]:
+        """Under which keys offsets of these source partitions are to be written.
+
+        Raises:
+            ConnectError: the worker could not say; or the task is to end, and it did not say soon.
+        """
+        question = self._question()
+        self.send(messages.AskOffsetKeys(question, [dict(partition) for partition in partitions]))
+        answer = self._answer(question, timeout=None, until_stop=True)
+        assert isinstance(answer, messages.OffsetKeys)
+        return answer.keys
+
+    def ask_to_begin(self) -> None:
+        """Return when the worker confirms that this task is the one that is to run.
+
+        Raises:
+            ConnectError: it is not, any more; or the task is to end.
+        """
+        question = self._question()
+        self.send(messages.AskToBegin(question))
+        self._answer(question, timeout=None, until_stop=True)
+
+    def tell_offsets(self, entries: Sequence[tuple[dict[str, Any], dict[str, Any] | None]]) -> None:
+        """Have the worker store offsets besides, without waiting for it."""
+        self.send(messages.StoreOffsets(next(self._questions), list(entries)))
+
     def _question(self) -> int:
         question = next(self._questions)
         with self._changed:
             self._asked.add(question)
         return question
 
-    def _answer(self, question: int, timeout: float | None) -> messages.Offsets | messages.Stored:
+    def _answer(self, question: int, timeout: float | None, *, until_stop: bool = False) -> Answer:
         deadline = None if timeout is None else time.monotonic() + timeout
         with self._changed:
             while question not in self._answers:
@@ -128,6 +159,10 @@ class Control:
                 if left is not None and left <= 0:
                     self._asked.discard(question)  # its answer will find nobody waiting
                     raise ConnectError("The worker did not answer in time.")
+                if until_stop and self.stopping:
+                    until_stop = False
+                    deadline = time.monotonic() + _LAST_ANSWER_S
+                    continue
                 self._changed.wait(left)
             answer = self._answers.pop(question)
             self._asked.discard(question)
@@ -157,7 +192,7 @@ class Control:
                 self.paused = False
             case messages.Stop():
                 self.stopping = True
-            case messages.Offsets() | messages.Stored():
+            case messages.Offsets() | messages.OffsetKeys() | messages.Stored():
                 with self._changed:
                     if message.question in self._asked:
                         self._answers[message.question] = message

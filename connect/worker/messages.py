@@ -34,6 +34,10 @@ class TaskSpec(Message, frozen=True):
         paused: whether to begin paused.
         lease_until: see `connect.worker.lease`.
         log_level: of the task's loggers.
+        offsets_topic: where a source task writes its offsets itself; None leaves it to the worker.
+        own_offsets: whether that topic is the connector's own. The worker keeps the shared one besides.
+        transactional_id: of a source task that delivers exactly once.
+        commit: which generation of the connector's tasks it belongs to; see `ConfigState.commits`.
     """
 
     connector: str
@@ -49,6 +53,10 @@ class TaskSpec(Message, frozen=True):
     paused: bool
     lease_until: float
     log_level: int
+    offsets_topic: str | None = None
+    own_offsets: bool = False
+    transactional_id: str | None = None
+    commit: int = -1
 
     @property
     def id(self) -> str:
@@ -85,8 +93,16 @@ class Offsets(Message, frozen=True):
     error: str | None = None
 
 
+class OffsetKeys(Message, frozen=True):
+    """The answer to `AskOffsetKeys`: for each partition the keys under which its offset is to be written."""
+
+    question: int
+    keys: list[list[bytes]]
+    error: str | None = None
+
+
 class Stored(Message, frozen=True):
-    """The answer to `StoreOffsets`: durable, or why not."""
+    """The answer to `StoreOffsets`: durable, or why not. And to `AskToBegin`: None lets it."""
 
     question: int
     error: str | None = None
@@ -131,6 +147,19 @@ class AskOffsets(Message, frozen=True):
     question: int
     partitions: list[dict[str, Any]]
     connector: str = ""
+
+
+class AskOffsetKeys(Message, frozen=True):
+    """Under which keys are offsets of these source partitions to be written?"""
+
+    question: int
+    partitions: list[dict[str, Any]]
+
+
+class AskToBegin(Message, frozen=True):
+    """The task holds its transactional id. Is it still the one that is to run? (Whoever comes later holds it then.)"""
+
+    question: int
 
 
 class StoreOffsets(Message, frozen=True):
@@ -224,12 +253,15 @@ AnyMessage = (
     | Resume
     | Stop
     | Offsets
+    | OffsetKeys
     | Stored
     | Running
     | Paused
     | Failed
     | Stopped
     | AskOffsets
+    | AskOffsetKeys
+    | AskToBegin
     | StoreOffsets
     | Membership
     | Progress

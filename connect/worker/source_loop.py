@@ -6,7 +6,6 @@ told to forget upstream only after that (P2).
 
 from __future__ import annotations
 
-import json
 import logging
 import time
 from collections.abc import Callable, Mapping
@@ -20,7 +19,9 @@ from connect.pipeline import Chain
 from connect.worker.control import Control, Stopping
 from connect.worker.messages import Paused
 from connect.worker.meter import SourceMeter
+from connect.worker.positions import Positions, positions
 from connect.worker.progress import ProgressReport
+from connect.worker.transactions import Transactions
 
 log = logging.getLogger("connect.worker.source")
 
@@ -36,9 +37,6 @@ _DRAIN_SLICE_S = 0.2
 #: `stop`.
 _DRAIN_SHARE = 0.6
 
-#: For each source partition, by its canonical JSON, the partition and the offset after its last record.
-Positions = dict[str, tuple[dict[str, Any], dict[str, Any] | None]]
-
 
 class SourceLoop:
     """Runs one source task in its process, from one thread.
@@ -53,6 +51,7 @@ class SourceLoop:
         store: makes offsets durable, or raises `ConnectError`.
         commit_interval: seconds between stores.
         graceful: seconds that the worker waits for the end before it kills.
+        open_transactions: with exactly-once, given the producer, makes what sends and stores in place of the loop.
     """
 
     def __init__(
@@ -66,6 +65,7 @@ class SourceLoop:
         store: Callable[[list[tuple[dict[str, Any], dict[str, Any] | None]]], None],
         commit_interval: float,
         graceful: float,
+        open_transactions: Callable[[BatchProducer], Transactions] | None = None,
     ) -> None:
         self._task = task
         self._config = config
@@ -76,6 +76,8 @@ class SourceLoop:
         self._store = store
         self._commit_interval = commit_interval
         self._graceful = graceful
+        self._open_transactions = open_transactions
+        self._transactions: Transactions | None = None
         self._producer: BatchProducer | None = None
         self._acknowledged: Positions = {}
         self._refused_count = 0
@@ -103,6 +105,8 @@ class SourceLoop:
         """Run until the worker wants the task to end. Raises what ends the task otherwise."""
         try:
             self._producer = self._make_producer(self._refused)
+            if self._open_transactions is not None:
+                self._transactions = self._open_transactions(self._producer)
             self._task.start(self._config)
             started()
             self._moved_at = time.monotonic()
@@ -138,18 +142,20 @@ class SourceLoop:
             log.warning("%s Polling again in %.3g s.", error, _RETRY_S)
             self._control.wait(_RETRY_S)
             return True
-        if polled is None:
-            return False
-        batch = polled if isinstance(polled, SourceBatch) else SourceBatch.of(polled)
+        batch = polled if isinstance(polled, SourceBatch) else SourceBatch.of(polled or ())
         if not len(batch):
+            if self._transactions is not None:
+                self._transactions.polled()
             return False
         self._report.read += len(batch)
         self.meter.polled(batch, time.monotonic() - began)
         encoded = self._chain.run(batch)
         self._control.proceed()  # the poll, and retries in the chain, may have outlasted the lease
         self._report.used(encoded.topics)
-        if not self._task.acknowledges_records:
-            producer.send(encoded, _positions(batch))
+        if self._transactions is not None:
+            self._transactions.send(batch, encoded)
+        elif not self._task.acknowledges_records:
+            producer.send(encoded, positions(batch))
         else:
             self._send_each(producer, batch, encoded)
         self.meter.active(producer.rows_under_way)
@@ -174,9 +180,13 @@ class SourceLoop:
 
             return report
 
-        producer.send(encoded, _positions(batch), each)
+        producer.send(encoded, positions(batch), each)
 
     def _serve(self, producer: BatchProducer) -> None:
+        if self._transactions is not None:
+            self._transactions.serve()
+            self._report.tell_if_due()
+            return
         due = time.monotonic() >= self._store_due
         self._settling = self._settling or (due and self._tells_upstream)
         if self._settling:
@@ -192,8 +202,8 @@ class SourceLoop:
         self._report.tell_if_due()
 
     def _collect(self, producer: BatchProducer) -> None:
-        for positions in producer.acknowledged():
-            self._acknowledged.update(positions)
+        for mark in producer.acknowledged():
+            self._acknowledged.update(mark)
 
     def _store_acknowledged(self, producer: BatchProducer) -> None:
         self._store_due = time.monotonic() + self._commit_interval
@@ -230,7 +240,9 @@ class SourceLoop:
         if self._control.paused == self._paused:
             return
         self._paused = self._control.paused
-        if self._paused and self._producer is not None:
+        if self._paused and self._transactions is not None:
+            self._transactions.pause()
+        elif self._paused and self._producer is not None:
             self._drain(self._producer, self._commit_interval)
             self._store_acknowledged(self._producer)
         self._report.tell()
@@ -259,6 +271,9 @@ class SourceLoop:
     def _last_store(self) -> None:
         if self._producer is None:
             return
+        if self._transactions is not None:
+            self._transactions.finish(self._graceful * _DRAIN_SHARE)
+            return
         try:
             self._producer.drain(self._graceful * _DRAIN_SHARE)
         finally:
@@ -269,25 +284,3 @@ class SourceLoop:
     def _close_producer(self) -> None:
         if self._producer is not None:
             self._producer.close()
-
-
-def _positions(batch: SourceBatch) -> Positions:
-    """Where reading goes on after a batch, for each source partition in it."""
-    if batch.source_partitions.constant:
-        one = dict(batch.source_partitions[0])
-        return {_canonical(one): (one, dict(batch.source_offsets[-1]))}
-    last: dict[Any, tuple[Mapping[str, Any], Mapping[str, Any]]] = {}
-    for partition, offset in zip(batch.source_partitions, batch.source_offsets, strict=True):
-        last[_identity(partition)] = (partition, offset)
-    return {_canonical(p): (dict(p), dict(offset)) for p, offset in last.values()}
-
-
-def _identity(partition: Mapping[str, Any]) -> Any:
-    try:
-        return frozenset(partition.items())
-    except TypeError:  # nested values
-        return _canonical(partition)
-
-
-def _canonical(partition: Mapping[str, Any]) -> str:
-    return json.dumps(partition, sort_keys=True, default=str)

@@ -77,6 +77,11 @@ class TaskProcess:
         return self._child.pid
 
     @property
+    def ended_by_itself(self) -> bool:
+        """Whether it said that it ends, with nothing left open."""
+        return self._stopped
+
+    @property
     def abandoned_member(self) -> messages.Membership | None:
         """The consumer group member that a killed or crashed sink task leaves behind; None when it left by itself."""
         return None if self._stopped else self._membership

@@ -24,6 +24,7 @@ from connect.kafka.client_settings import task_client_settings
 from connect.kafka.consume import ROWS_PER_BATCH, BatchConsumer, RebalanceListener
 from connect.kafka.new_topics import TopicMaker
 from connect.kafka.produce import BatchProducer, DeliveryError
+from connect.kafka.transactional import TransactionalProducer
 from connect.pipeline import Chain, sink_chain, source_chain
 from connect.plugins import Plugins
 from connect.settings.java_regex import java_regex
@@ -34,6 +35,7 @@ from connect.worker.channel import Channel
 from connect.worker.contexts import PolicyReporter, SinkContext, SourceContext
 from connect.worker.control import Control
 from connect.worker.error_kinds import kind_of
+from connect.worker.exactly_once import boundary_for, claim, producer_settings, store_of, transactions_of
 from connect.worker.lease import Lease
 from connect.worker.loading import load_class
 from connect.worker.progress import ProgressReport
@@ -41,6 +43,7 @@ from connect.worker.remote_log import send_logs
 from connect.worker.sink_loop import SinkLoop
 from connect.worker.source_loop import SourceLoop
 from connect.worker.topic_creation import rules_of
+from connect.worker.transactions import Transactions
 
 log = logging.getLogger("connect.worker")
 
@@ -102,9 +105,11 @@ def _run(task: messages.TaskSpec, control: Control) -> None:
             raise ConnectError(
                 f"{task_class.__qualname__} is no SourceTask. A source connector's task class extends it."
             )
-        plugin.context = SourceContext(task.connector, task.task, task.config, metrics, control)
+        boundary = boundary_for(task, worker["offset.flush.interval.ms"] / 1000)
+        by_task = boundary if isinstance(boundary, TaskBoundary) else None
+        plugin.context = SourceContext(task.connector, task.task, task.config, metrics, control, by_task)
         chain = source_chain(plugins, task.worker_config, task.connector_config, control.sleep)
-        source = _source_loop(task, plugin, chain, control, registry, worker)
+        source = _source_loop(task, plugin, chain, control, registry, worker, boundary)
         source.run(started)
     else:
         if not isinstance(plugin, SinkTask):
@@ -125,15 +130,23 @@ def _source_loop(
     control: Control,
     registry: Registry,
     worker: settings.Config,
+    boundary: Boundary | None,
 ) -> SourceLoop:
-    clients = task_client_settings("producer", task.worker_config, task.connector_config)
+    clients = producer_settings(task, boundary)
     for warning in clients.warnings:
         log.warning("%s", warning)
     make_topic = _topic_maker(task, control, enabled=worker["topic.creation.enable"])
 
     def make_producer(refused: Callable[[DeliveryError, Any], None]) -> BatchProducer:
-        return BatchProducer(clients.librdkafka, control.proceed, refused, make_topic)
+        kind = BatchProducer if boundary is None else TransactionalProducer
+        made = kind(clients.librdkafka, control.proceed, refused, make_topic)
+        return claim(made, control) if isinstance(made, TransactionalProducer) else made
 
+    def open_transactions(producer: BatchProducer) -> Transactions:
+        assert boundary is not None
+        return transactions_of(task, plugin, producer, boundary, control, flush_interval, loop.meter.transaction)
+
+    flush_interval = worker["offset.flush.interval.ms"] / 1000
     loop: SourceLoop
     loop = SourceLoop(
         plugin,
@@ -142,9 +155,10 @@ def _source_loop(
         make_producer,
         control,
         ProgressReport(control, registry, lambda report: loop.measure(report)),  # noqa: PLW0108 - the loop is made here
-        lambda entries: control.store_offsets(entries, worker["offset.flush.timeout.ms"] / 1000),
-        worker["offset.flush.interval.ms"] / 1000,
+        store_of(task, control, worker["offset.flush.timeout.ms"] / 1000),
+        flush_interval,
         worker["task.shutdown.graceful.timeout.ms"] / 1000,
+        open_transactions if boundary is not None else None,
     )
     return loop
 

@@ -1,0 +1,171 @@
+"""No two generations of a source connector's tasks may write exactly once: the old one is fenced first (KIP-618).
+
+Before tasks start, their worker asks the leader, who fences the transactional ids of the generation before and notes in
+the config topic for how many tasks it has done so. A task that holds its id asks once more whether it is still the one
+that is to run: if it came late it has taken the id of its successor, and leaves at once.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Final, NamedTuple
+from urllib.parse import quote
+
+from connect.group import TaskId
+from connect.herder.group_member import GroupMember
+from connect.herder.herder import BadRequestError, ElsewhereError, HerderError, NotFoundError, RebalanceError
+from connect.herder.leading import CATCH_UP_S, Leading
+from connect.herder.offset_stores import exactly_once
+from connect.herder.views import connector_plugin
+from connect.herder.worker import Worker
+from connect.kafka.client_settings import task_java_settings
+from connect.kafka.fencing import fence
+from connect.peers import PeerError
+from connect.plugins import PluginKind
+from connect.storage.config_log import ConfigLog
+from connect.worker import messages
+
+log = logging.getLogger("connect.herder")
+
+_FENCE_S: Final = 60.0
+_AT_ONCE: Final = 4
+#: How long a worker goes on asking the leader, and how often.
+_ASK_S: Final = 90.0
+_ASK_AGAIN_S: Final = 0.5
+
+
+class _Round(NamedTuple):
+    """One fencing of a connector: the ids, the settings to reach their brokers, and the generation it is done for."""
+
+    ids: list[str]
+    java: Mapping[str, str]
+    commit: int | None
+    tasks: int
+
+
+class Fencing:
+    """Fences the old tasks of source connectors, here or at the leader. Safe to use from many threads.
+
+    Args:
+        worker: whose tasks are to start.
+        config: the config topic.
+        member: what is owned.
+        leading: writes the config topic where this worker leads, and asks the leader where not.
+    """
+
+    def __init__(self, worker: Worker, config: ConfigLog, member: GroupMember, leading: Leading) -> None:
+        self._worker = worker
+        self._config = config
+        self._member = member
+        self._leading = leading
+        self._threads = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="fencing")
+        self._rounds: dict[str, Future[None]] = {}
+        self._lock = threading.Lock()
+
+    def close(self) -> None:
+        """Begin nothing more."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    # The leader's part.
+
+    def fence(self, name: str) -> Future[None]:
+        """Fence what is to be fenced before a connector's tasks may start. Of several requests at once one is done.
+
+        Raises, here or in the future:
+            RebalanceError: nobody leads, or the connector has other tasks by now.
+            ElsewhereError: another worker leads.
+            NotFoundError, BadRequestError: there is no such connector, or it is no source.
+            ConnectError: the brokers refuse.
+        """
+        with self._lock:
+            running = self._rounds.get(name)
+            if running is not None and not running.done():
+                return running
+            planned = self._leading.submit(f"fencing out the tasks of connector {name}", lambda: self._plan(name))
+            running = self._rounds[name] = self._threads.submit(self._carry_out, name, planned)
+            return running
+
+    def _plan(self, name: str) -> _Round | None:
+        """What there is to fence; None when there is nothing, and that is noted."""
+        state = self._config.state
+        config = state.connectors.get(name)
+        if config is None:
+            raise NotFoundError(f"Connector {name} not found")
+        resolved = {**self._worker.resolved(config).values, "name": name}
+        if connector_plugin(self._worker.plugins, resolved).kind is not PluginKind.SOURCE:
+            raise BadRequestError(f"Connector {name} is not a source connector")
+        if name not in state.pending_fencing:
+            return None
+        before, tasks = state.fencing.get(name), state.task_counts.get(name, 0)
+        if before is None or before == tasks == 1:
+            # Nobody has held an id yet; or its new holder fences the old one by itself.
+            self._config.put_fencing(name, tasks)
+            return None
+        java = task_java_settings("producer", self._worker.raw, resolved)
+        ids = [self._worker.transactional_id(name, number) for number in range(before)]
+        return _Round(ids, java, state.commits.get(name), tasks)
+
+    def _carry_out(self, name: str, planned: Future[_Round | None]) -> None:
+        wanted = planned.result()
+        if wanted is None:
+            return
+        began = time.monotonic()
+        fence(wanted.java, wanted.ids, _FENCE_S)
+        log.info("fenced out %d tasks in %.3g s", len(wanted.ids), time.monotonic() - began, extra={"about": name})
+
+        def note() -> None:
+            if self._config.state.commits.get(name) != wanted.commit:
+                raise RebalanceError(
+                    "Failed to complete zombie fencing because a new set of task configs was generated"
+                )
+            self._config.put_fencing(name, wanted.tasks)
+
+        self._leading.submit(f"noting the fencing of connector {name}", note).result()
+
+    # The part of whoever starts tasks.
+
+    def before_start(self, name: str) -> None:
+        """Return when the connector's old tasks are fenced; at once where there is no exactly-once, or it is a sink.
+
+        Raises:
+            ConnectError: that cannot be done.
+        """
+        if not exactly_once(self._worker.config):
+            return
+        deadline = time.monotonic() + _ASK_S
+        while name in self._config.read_to_end(CATCH_UP_S).pending_fencing and self._has_tasks(name):
+            try:
+                self._ask(name)
+            except (RebalanceError, ElsewhereError, PeerError) as error:
+                passing = not isinstance(error, PeerError) or error.status in (None, 409, 500, 503)
+                if not passing or time.monotonic() >= deadline:
+                    raise
+                log.info("the old tasks are not fenced yet: %s", error, extra={"about": name})
+                time.sleep(_ASK_AGAIN_S)
+
+    def _has_tasks(self, name: str) -> bool:
+        return any(task.connector == name for task in self._member.owned.tasks)
+
+    def _ask(self, name: str) -> None:
+        if self._member.role.leader:
+            self.fence(name).result(_ASK_S)
+        else:
+            self._leading.ask("PUT", f"connectors/{quote(name, safe='')}/fence", b"")
+
+    def confirm(self, task: messages.TaskSpec) -> None:
+        """Whether a task that holds its transactional id by now may begin to read and to write.
+
+        Raises:
+            ConnectError: it may not: others have come after it.
+        """
+        state = self._config.read_to_end(CATCH_UP_S)
+        if state.commits.get(task.connector) != task.commit or task.connector in state.pending_fencing:
+            raise HerderError(f"connector {task.connector} has another set of tasks by now")
+        mine = TaskId(task.connector, task.task) in self._member.owned.tasks
+        if not mine or not self._member.membership.live():
+            raise HerderError(f"task {task.id} is not this worker's any more")
+        self._worker.stores.of(task.connector_config)

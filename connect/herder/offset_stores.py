@@ -1,0 +1,146 @@
+"""Which offsets a source connector's tasks read and write: those that all share, or those in a topic of its own.
+
+Under exactly-once a task writes its offsets with the producer of its records, so to the brokers of that (KIP-618).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+from connect.kafka.client_settings import Kind, task_java_settings
+from connect.kafka.topics import TopicShape
+from connect.settings.definition import Config
+from connect.storage import OffsetStore
+from connect.storage.layered_offsets import LayeredOffsetStore
+from connect.storage.topic_offsets import TopicOffsetStore
+
+#: The key of a connector that names its own topic, and the worker's that names the shared one.
+OWN_TOPIC: Final = "offsets.storage.topic"
+SHARED_TOPIC: Final = "offset.storage.topic"
+
+_START_S: Final = 60.0
+_AT_ALL_TIMES: Final = {"acks": "all", "enable.idempotence": "true"}
+#: Keys under a topic's prefix that say how it is made, and are no settings of the topic.
+_NO_SETTINGS: Final = ("topic", "partitions", "replication.factor")
+
+
+class OffsetsTopic(NamedTuple):
+    """Where the tasks of a connector write their offsets.
+
+    Attributes:
+        topic: its name.
+        own: whether it is the connector's own.
+    """
+
+    topic: str
+    own: bool
+
+
+class OffsetStores:
+    """The stores of offsets of one worker. Safe to use from many threads.
+
+    Args:
+        raw: the worker's properties, brokers known.
+        config: the same, parsed.
+        shared: the worker's store, closed by whoever made it.
+    """
+
+    def __init__(self, raw: Mapping[str, str], config: Config, shared: OffsetStore) -> None:
+        self._raw = raw
+        self._config = config
+        self._shared = shared
+        self._own: dict[tuple[str, tuple[tuple[str, str], ...]], LayeredOffsetStore] = {}
+        self._lock = threading.Lock()
+
+    def topic(self, connector: Mapping[str, str]) -> OffsetsTopic | None:
+        """Where the tasks of a connector write. None where the worker writes for them, into a file.
+
+        Args:
+            connector: its configuration, secrets filled in.
+        """
+        if not isinstance(self._shared, TopicOffsetStore):
+            return None
+        shared: str = self._config[SHARED_TOPIC]
+        named = (connector.get(OWN_TOPIC) or "").strip()
+        elsewhere = self._elsewhere(connector) and bool(named or exactly_once(self._config))
+        if elsewhere or (named and named != shared):
+            return OffsetsTopic(named or shared, own=True)
+        return OffsetsTopic(shared, own=False)
+
+    def of(self, connector: Mapping[str, str]) -> OffsetStore:
+        """The store of a connector's offsets. The first time it may have to be read.
+
+        Raises:
+            ConnectError: the connector's topic cannot be made or read.
+        """
+        where = self.topic(connector)
+        if where is None or not where.own:
+            return self._shared
+        kinds: tuple[Kind, ...] = ("admin", "consumer", "producer")
+        clients = {kind: self._java(kind, connector) for kind in kinds}
+        marks = tuple(sorted((f"{kind} {key}", value) for kind in kinds for key, value in clients[kind].items()))
+        with self._lock:
+            store = self._own.get((where.topic, marks))
+            if store is None:
+                shape = topic_shape(self._raw, self._config, "offset.storage.")
+                made = TopicOffsetStore(where.topic, clients.__getitem__, shape)
+                made.start(_START_S)
+                store = self._own[where.topic, marks] = LayeredOffsetStore(made, self._shared)
+            return store
+
+    @property
+    def shared(self) -> OffsetStore:
+        """The worker's."""
+        return self._shared
+
+    def written_by_tasks(self, connector: Mapping[str, str]) -> TopicOffsetStore:
+        """The store in whose topic a connector's tasks write. Raises as `of`, and when the worker writes for them."""
+        store = self.of(connector)
+        written = store.own if isinstance(store, LayeredOffsetStore) else store
+        assert isinstance(written, TopicOffsetStore)
+        return written
+
+    def close(self) -> None:
+        """Let go of the connectors' own topics."""
+        with self._lock:
+            for store in self._own.values():
+                store.close()
+            self._own.clear()
+
+    def _java(self, kind: Kind, connector: Mapping[str, str]) -> dict[str, str]:
+        java = task_java_settings(kind, self._raw, connector)
+        for key in ("transactional.id", "group.id"):
+            java.pop(key, None)
+        return java | _AT_ALL_TIMES if kind == "producer" else java
+
+    def _elsewhere(self, connector: Mapping[str, str]) -> bool:
+        theirs = task_java_settings("producer", self._raw, connector).get("bootstrap.servers")
+        return _addresses(theirs) != _addresses(self._raw.get("bootstrap.servers"))
+
+
+def exactly_once(config: Config) -> bool:
+    """Whether a worker's source tasks deliver exactly once."""
+    return "exactly.once.source.support" in config and config["exactly.once.source.support"].lower() == "enabled"
+
+
+def transactional_leader(config: Config) -> bool:
+    """Whether the leader writes the config topic in transactions: before all workers deliver exactly once."""
+    return "exactly.once.source.support" in config and config["exactly.once.source.support"].lower() != "disabled"
+
+
+def topic_shape(
+    raw: Mapping[str, str], config: Config, prefix: str, partitions: int | None = None, exact: int | None = None
+) -> TopicShape:
+    """How the worker's keys under a prefix say that a topic is made; `partitions` where they do not say how many."""
+    settings: dict[str, Any] = {key.removeprefix(prefix): value for key, value in raw.items() if key.startswith(prefix)}
+    for name in _NO_SETTINGS:
+        settings.pop(name, None)
+    if partitions is None:
+        partitions = config[f"{prefix}partitions"]
+    return TopicShape(partitions, config[f"{prefix}replication.factor"], settings, exact)
+
+
+def _addresses(servers: str | None) -> set[str]:
+    return {server.strip() for server in (servers or "").split(",") if server.strip()}

@@ -1,0 +1,266 @@
+"""The transactions of a source task: what it polls and where it got to count together, or not at all (KIP-618)."""
+
+from __future__ import annotations
+
+import logging
+import time
+from bisect import bisect_left
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+from connect.api.source import RecordMetadata, SourceTask
+from connect.data.batch import SourceBatch
+from connect.data.record import SourceRecord
+from connect.errors import ConnectError
+from connect.kafka.transactional import AbortableError, TransactionalProducer
+from connect.worker.boundaries import Boundary, End
+from connect.worker.control import Control, Stopping
+from connect.worker.offset_records import OffsetRecords
+from connect.worker.positions import Positions, positions
+
+log = logging.getLogger("connect.worker.source")
+
+#: How often a transaction that Kafka does not let through is tried again, and how long the first pause is.
+_TRIES: Final = 5
+_PAUSE_S: Final = 0.5
+
+
+class _Part(NamedTuple):
+    """Rows of a batch in the open transaction.
+
+    Attributes:
+        batch: as polled.
+        encoded: what is sent of it.
+        metadata: of each row that is sent, once it is acknowledged; empty when the task does not want it.
+    """
+
+    batch: SourceBatch
+    encoded: SourceBatch
+    metadata: list[RecordMetadata | None]
+
+
+class Transactions:
+    """Sends the batches of one source task and ends transactions. Called from the task's thread.
+
+    What is in the open transaction is kept, up to the producer's window, so that it can be written once more when Kafka
+    does not let it through. What is more fails the task then; it goes on from its stored offsets.
+
+    Args:
+        task: told of what was committed.
+        producer: with its transactional id claimed.
+        boundary: where transactions end.
+        offsets: makes records of offsets.
+        topic: for those.
+        control: what the worker wants.
+        committed: told, after each commit, how many records it had, and the positions.
+    """
+
+    def __init__(
+        self,
+        task: SourceTask,
+        producer: TransactionalProducer,
+        boundary: Boundary,
+        offsets: OffsetRecords,
+        topic: str,
+        control: Control,
+        committed: Callable[[int, Positions], None] = lambda *_: None,
+    ) -> None:
+        self._task = task
+        self._producer = producer
+        self._boundary = boundary
+        self._offsets = offsets
+        self._topic = topic
+        self._control = control
+        self._committed = committed
+        self._positions: Positions = {}
+        self._parts: list[_Part] = []
+        self._dropped: list[_Part] = []  # of transactions that the task had aborted
+        self._rows = 0  # sent since the last commit
+        self._bytes = 0
+        self._complete = True  # whether `_parts` has all that is in the transaction
+        self._open = False
+        self._torn = False  # whether a part is on its way: what is open must not be committed as it is
+        self._with_offsets = False  # whether those are in the transaction, and nothing but the commit is missing
+
+    def send(self, batch: SourceBatch, encoded: SourceBatch) -> None:
+        """Send a batch, which may end one transaction or several.
+
+        Args:
+            batch: as polled, one row at least.
+            encoded: what the chain made of it.
+
+        Raises:
+            ConnectError: Kafka does not take it.
+        """
+        start = sent = 0
+        cuts = self._boundary.within(batch)
+        rows = encoded.rows.to_list() if cuts else []
+        for stop, end in cuts:
+            upto = bisect_left(rows, stop)
+            self._send(batch.slice(start, stop), encoded.slice(sent, upto))
+            start, sent = stop, upto
+            self._end(end)
+        if start < len(batch):
+            self._send(batch.slice(start, len(batch)), encoded.slice(sent, len(encoded)))
+        self.polled()
+
+    def polled(self) -> None:
+        """A batch is through, or a poll brought nothing: end the transaction if it is time."""
+        end = self._boundary.after(time.monotonic())
+        if end is not None:
+            self._end(end)
+
+    def serve(self) -> None:
+        """Serve the client; end a transaction that waits for its time only. Raises ConnectError."""
+        self._producer.poll()
+        if self._pending and time.monotonic() >= self._boundary.due():
+            self._end(End.COMMIT)
+
+    def pause(self) -> None:
+        """The task is paused: leave nothing open that readers would wait for."""
+        if self._boundary.keeps_rest:
+            self._end(End.COMMIT)
+        elif self._open and self._complete:
+            self._producer.abort(self._control.check)  # it is sent again when the task goes on
+            self._open = False
+
+    def finish(self, seconds: float) -> None:
+        """End what is open, within so many seconds. Raises ConnectError."""
+        deadline = time.monotonic() + seconds
+
+        def waiting() -> None:
+            if time.monotonic() >= deadline:
+                raise ConnectError("The brokers did not end the last transaction in time; it will be aborted.")
+
+        try:
+            if self._torn or not (self._with_offsets or self._boundary.keeps_rest) or not self._control.owned():
+                if self._open:
+                    self._producer.abort(waiting)
+                    self._open = False
+            elif self._pending:
+                self._commit(waiting)
+        except Stopping:
+            raise ConnectError("The last transaction did not come about; what was in it is read again.") from None
+
+    @property
+    def _pending(self) -> bool:
+        return self._open or bool(self._positions)
+
+    # One part after another.
+
+    def _send(self, batch: SourceBatch, encoded: SourceBatch) -> None:
+        self._torn = True
+        part = _Part(batch, encoded, [])
+        if len(encoded):
+            self._begin()
+            self._hand_over(part)
+            self._rows += len(encoded)
+        self._keep(part)
+        self._positions.update(positions(batch))
+        self._torn = False
+
+    def _keep(self, part: _Part) -> None:
+        if self._task.acknowledges_records:
+            self._parts.append(part)  # the task is told of each of its records
+            return
+        self._bytes += sum(len(value) for value in part.encoded.values.to_list() if value is not None)
+        # The first is always kept: with transaction.boundary=poll there is no other.
+        self._complete = self._complete and (not self._parts or self._bytes <= self._producer.window)
+        if self._complete:
+            self._parts.append(part)
+        else:
+            self._parts.clear()
+
+    def _begin(self) -> None:
+        """Have a transaction open, with all that belongs into it."""
+        if self._open:
+            return
+        self._producer.begin()
+        self._open = True
+        torn, self._torn = self._torn, True
+        for part in self._parts:
+            if len(part.encoded):
+                self._hand_over(part)
+        self._torn = torn
+
+    def _hand_over(self, part: _Part) -> None:
+        if not self._task.acknowledges_records:
+            self._producer.send(part.encoded, None)
+            return
+        part.metadata[:] = [None] * len(part.encoded)
+
+        def each(row: int) -> Callable[[Any, Any], None]:
+            def report(error: Any, message: Any) -> None:
+                if error is None:
+                    part.metadata[row] = RecordMetadata(message.topic(), message.partition(), message.offset())
+
+            return report
+
+        self._producer.send(part.encoded, None, each)
+
+    # The end of a transaction.
+
+    def _end(self, end: End) -> None:
+        if end is End.ABORT:
+            self._drop()
+        if self._pending:
+            self._control.proceed()
+            self._commit(self._control.check)
+
+    def _drop(self) -> None:
+        """Take back the records of the open transaction. That they were read still counts."""
+        if self._open:
+            self._producer.abort(self._control.check)
+            self._open = False
+        log.debug("the task dropped a transaction of %d records", self._rows)
+        self._dropped += self._parts if self._task.acknowledges_records else []
+        self._clear()
+
+    def _commit(self, waiting: Callable[[], None]) -> None:
+        records = self._offsets.of(list(self._positions.values()))
+        tries = 0
+        while True:
+            try:
+                if not self._with_offsets:
+                    self._begin()
+                    self._producer.write(self._topic, records)
+                    self._with_offsets = True
+                self._producer.commit(waiting)
+                break
+            except AbortableError as error:
+                tries += 1
+                if tries > _TRIES or not self._complete:
+                    raise
+                log.warning("%s It is aborted and written once more.", error)
+                self._torn = True
+                self._producer.abort(waiting)
+                self._open = self._with_offsets = False
+                self._control.sleep(_PAUSE_S * 2 ** (tries - 1))
+                self._torn = False
+        told, parts = self._positions, [*self._dropped, *self._parts]
+        rows, dropped = self._rows, len(self._dropped)
+        self._open = self._with_offsets = False
+        self._positions, self._dropped = {}, []
+        self._clear()
+        self._boundary.ended(time.monotonic())
+        self._committed(rows, told)
+        if self._task.acknowledges_records:
+            for number, part in enumerate(parts):
+                self._tell(part, dropped=number < dropped)
+        self._task.commit()
+
+    def _clear(self) -> None:
+        self._parts = []
+        self._rows = self._bytes = 0
+        self._complete = True
+
+    def _tell(self, part: _Part, *, dropped: bool) -> None:
+        """Tell the task of each record: where it is, or that it was dropped."""
+        sent: dict[int, RecordMetadata | None] = {}
+        if not dropped:
+            rows = part.encoded.rows.to_list()
+            first = part.batch.rows[0]
+            sent = {row - first: metadata for row, metadata in zip(rows, part.metadata, strict=True)}
+        record: SourceRecord
+        for row, record in enumerate(part.batch.records()):
+            self._task.commit_record(record, sent.get(row))
