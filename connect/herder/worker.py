@@ -136,6 +136,7 @@ class Worker:
         secrets: Sequence[str],
         *,
         paused: bool,
+        commit: int = -1,
     ) -> messages.TaskSpec:
         """What a task begins with, also one whose connector runs elsewhere. Configurations have secrets filled in.
 
@@ -147,7 +148,7 @@ class Worker:
         return messages.TaskSpec(
             connector=connector,
             task=number,
-            kind="source" if ref.kind is PluginKind.SOURCE else "sink",
+            kind="source" if source else "sink",
             connector_class=ref.target,
             folder=ref.folder,
             config=dict(config),

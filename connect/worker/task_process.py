@@ -31,6 +31,7 @@ from connect.settings.java_regex import java_regex
 from connect.telemetry.metrics import Registry
 from connect.telemetry.redaction import Redactor
 from connect.worker import guard, messages
+from connect.worker.boundaries import Boundary, TaskBoundary
 from connect.worker.channel import Channel
 from connect.worker.contexts import PolicyReporter, SinkContext, SourceContext
 from connect.worker.control import Control
