@@ -12,7 +12,7 @@ import msgspec
 
 from connect.herder.herder import ConnectorInfo, ConnectorState, OffsetEntry
 from connect.plugins import PluginRef
-from connect.storage import ConnectorStatus, TaskStatus
+from connect.storage import ConnectorStatus, State, TaskStatus
 
 #: A value of a configuration as it may be written. It is kept as text: 3, 1.50, true.
 Written = str | int | float | bool
@@ -85,6 +85,9 @@ class TaskStateInfo(msgspec.Struct, omit_defaults=True):
 
     @classmethod
     def of(cls, status: TaskStatus) -> TaskStateInfo:
+        if status.state is State.RUNNING and status.stalled is not None:
+            # Kafka has no such state: it is not in the status topic, and task.stalled.after.ms=-1 switches it off.
+            return cls(status.task, "STALLED", status.worker_id, status.stalled, status.version)
         return cls(status.task, status.state.value, status.worker_id, status.trace, status.version)
 
 
@@ -100,6 +103,42 @@ class ConnectorStatusInfo(msgspec.Struct):
     def of(cls, state: ConnectorState) -> ConnectorStatusInfo:
         tasks = [TaskStateInfo.of(status) for status in state.tasks]
         return cls(state.name, ConnectorStateInfo.of(state.connector), tasks, state.type)
+
+
+class Restart(msgspec.Struct, omit_defaults=True):
+    """A connector or task (with its number as id), and what becomes of it when it FAILED and restarts are automatic.
+
+    `error` is the kind of the error, `restarts` how many automatic ones there were, `next_restart_ms` when the next one
+    is, in milliseconds since the epoch, and `reason` which that is, or why there is none.
+    """
+
+    state: str
+    worker_id: str
+    id: int | None = None
+    error: str | None = None
+    restarts: int | None = None
+    next_restart_ms: int | None = None
+    reason: str | None = None
+
+    @classmethod
+    def of(cls, status: ConnectorStatus | TaskStatus) -> Restart:
+        task = status.task if isinstance(status, TaskStatus) else None
+        note = status.restart if status.state is State.FAILED else None
+        if note is None:
+            return cls(status.state.value, status.worker_id, task)
+        return cls(status.state.value, status.worker_id, task, note.kind, note.restarts, note.at_ms, note.why)
+
+
+class Restarts(msgspec.Struct):
+    """The automatic restarts of a connector and its tasks."""
+
+    name: str
+    connector: Restart
+    tasks: list[Restart]
+
+    @classmethod
+    def of(cls, state: ConnectorState) -> Restarts:
+        return cls(state.name, Restart.of(state.connector), [Restart.of(task) for task in state.tasks])
 
 
 class ExpandedConnector(msgspec.Struct):

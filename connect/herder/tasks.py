@@ -43,6 +43,8 @@ class RunningTask:
         failed: whether it ended with an error.
         aborting: what is done about the transaction that it left open, once it has ended without a word.
         given_up: whether others may have begun to run it.
+        state: the one that was told last.
+        stalled: why it moves nothing although there is work, else None.
     """
 
     process: TaskProcess
@@ -53,6 +55,8 @@ class RunningTask:
     failed: bool = False
     aborting: Future[None] | None = None
     given_up: bool = False
+    state: State | None = None
+    stalled: str | None = None
 
 
 class Tasks:
@@ -158,6 +162,11 @@ class Tasks:
         with self._lock:
             return sorted(self._running)
 
+    def stalled(self) -> dict[tuple[str, int], str]:
+        """The tasks that stand still (P9), and why."""
+        with self._lock:
+            return {key: task.stalled for key, task in sorted(self._running.items()) if task.stalled is not None}
+
     def close(self) -> None:
         """Wait for what is being stored."""
         self._storing.shutdown()
@@ -176,6 +185,8 @@ class Tasks:
                     running.progress = message
                     running.progress_at = time.monotonic()
                     self._metrics.merge(task.id, message.metrics)
+            case messages.Stalled(trace):
+                self._stalls(task, trace)
             case messages.UsedTopics(topics):
                 self._topics.add(task.spec.connector, task.spec.task, topics)
             case messages.AskOffsets():
@@ -207,14 +218,36 @@ class Tasks:
         if member is not None:
             self._tidying.submit(self._tidy, task, member)
 
+    def _stalls(self, task: TaskProcess, trace: str) -> None:
+        running = self._find(task)
+        if running is None or running.state is not State.RUNNING or not (trace or running.stalled):
+            return
+        summary, _, stack = trace.partition("\n")
+        if trace and task.spec.restart_stalled:
+            words = f"{summary} The process is ended, as task.stalled.action=restart says."
+            task.fail(words, f"{words}\n{stack}".rstrip())
+            return
+        if trace:
+            log.warning("is stalled: %s", trace, extra={"about": task.id})
+        else:
+            log.info("is not stalled any more", extra={"about": task.id})
+        self._put(task, State.RUNNING, stalled=trace or None)
+
     def _find(self, task: TaskProcess) -> RunningTask | None:
         running = self._running.get((task.spec.connector, task.spec.task))
         return running if running is not None and running.process is task else None
 
     def _put(
-        self, task: TaskProcess, state: State, trace: str | None = None, restart: RestartNote | None = None
+        self,
+        task: TaskProcess,
+        state: State,
+        trace: str | None = None,
+        restart: RestartNote | None = None,
+        stalled: str | None = None,
     ) -> None:
         running = self._running.get((task.spec.connector, task.spec.task))
+        if running is not None and running.process is task:
+            running.state, running.stalled = state, stalled
         status = TaskStatus(
             task.spec.connector,
             task.spec.task,
@@ -224,6 +257,7 @@ class Tasks:
             self._generation(),
             running.version if running is not None else None,
             restart,
+            stalled,
         )
         # That a task ended here must not hide that it runs elsewhere by now.
         (self._statuses.put_safe if state is State.UNASSIGNED else self._statuses.put)(status)

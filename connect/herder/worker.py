@@ -18,6 +18,7 @@ from connect.kafka.fencing import abort_left_open
 from connect.kafka.groups import remove_member
 from connect.plugins import PluginKind, PluginRef, Plugins
 from connect.settings.definition import Config
+from connect.settings.recovery_keys import recovery
 from connect.settings.resolver import Resolved, Resolver
 from connect.storage import MemoryStatusStore, OffsetStore
 from connect.telemetry.metrics import Registry
@@ -143,6 +144,7 @@ class Worker:
         `commit` is the generation of the connector's tasks, see `ConfigState.commits`.
         """
         source = ref.kind is PluginKind.SOURCE
+        keys = recovery(self.raw, connector_config)
         offsets = self.stores.topic(connector_config) if source else None
         transactional = source and exactly_once(self.config)
         return messages.TaskSpec(
@@ -163,6 +165,8 @@ class Worker:
             own_offsets=offsets is not None and offsets.own,
             transactional_id=self.transactional_id(connector, number) if transactional else None,
             commit=commit,
+            stalled_after=max(0.0, keys["task.stalled.after.ms"] / 1000),
+            restart_stalled=keys["task.stalled.action"] == "restart",
         )
 
     def source_offsets(self, connector: str, partitions: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any] | None]:

@@ -41,6 +41,10 @@ class Control:
         self._wake: Callable[[], None] | None = None
         self.paused = paused
         self.stopping = False
+        #: What the task's thread is doing, empty for what has no name, and since when: for who watches it.
+        self.activity: tuple[str, float] = ("", time.monotonic())
+        #: Called by the reading thread whenever the lease was renewed.
+        self.renewed: Callable[[], None] = lambda: None
 
     def wake_by(self, wake: Callable[[], None]) -> None:
         """Have this called whenever the worker wants something else, by the reading thread: it must not block."""
@@ -69,6 +73,11 @@ class Control:
             self._lease.wait(0.5)
             if self.stopping:
                 raise Stopping
+        self.doing("")
+
+    def doing(self, what: str) -> None:
+        """The task's thread begins something that may take long."""
+        self.activity = (what, time.monotonic())
 
     def owned(self) -> bool:
         """Whether the lease is valid at this moment."""
@@ -185,6 +194,7 @@ class Control:
         match message:
             case messages.Renew(until):
                 self._lease.renew(until)
+                self.renewed()
                 return
             case messages.Pause():
                 self.paused = True

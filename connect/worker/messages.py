@@ -34,6 +34,8 @@ class TaskSpec(Message, frozen=True):
         paused: whether to begin paused.
         lease_until: see `connect.worker.lease`.
         log_level: of the task's loggers.
+        stalled_after: seconds without progress after which the task counts as stalled; 0 for never.
+        restart_stalled: whether it is ended then.
         offsets_topic: where a source task writes its offsets itself; None leaves it to the worker.
         own_offsets: whether that topic is the connector's own. The worker keeps the shared one besides.
         transactional_id: of a source task that delivers exactly once.
@@ -53,6 +55,8 @@ class TaskSpec(Message, frozen=True):
     paused: bool
     lease_until: float
     log_level: int
+    stalled_after: float = 0.0
+    restart_stalled: bool = False
     offsets_topic: str | None = None
     own_offsets: bool = False
     transactional_id: str | None = None
@@ -194,6 +198,22 @@ class Progress(Message, frozen=True):
     metrics: list[Sample]
 
 
+class Stalled(Message, frozen=True):
+    """The task moves nothing although there is work: why, and where its thread is. Empty when it goes on."""
+
+    trace: str
+
+
+class Alive(Message, frozen=True):
+    """Said now and then by the thread that reads the pipe, whatever the task does.
+
+    Attributes:
+        cpu: seconds of CPU time that the process has used.
+    """
+
+    cpu: float
+
+
 class UsedTopics(Message, frozen=True):
     """The task reads from, or writes to, topics that it did not use before (KIP-558)."""
 
@@ -265,6 +285,8 @@ AnyMessage = (
     | StoreOffsets
     | Membership
     | Progress
+    | Stalled
+    | Alive
     | UsedTopics
     | Log
     | Call

@@ -67,6 +67,9 @@ class SinkLoop:
         self._committed: dict[TopicPartition, int] = {}
         self._held: SinkBatch | None = None
         self._after: dict[TopicPartition, int] = {}  # where we are once the batch in hand is taken
+        self._refusal = ""
+        self._failing: tuple[float, str] | None = None
+        self._lag_seen = (-1, 0)  # records taken, and how many waited when that was looked at
         self._paused_by_worker = False
         self._paused_by_task: set[TopicPartition] = set()
         self._commit_due = 0.0
@@ -128,6 +131,25 @@ class SinkLoop:
             for place, offset in after.items()
         ]
 
+    # For the watchdog, see `connect.worker.watchdog.Watched`.
+
+    def moved(self) -> object:
+        return self._report.records
+
+    def waiting(self) -> str:
+        held, lag = self._held, self._report.lag
+        if self._report.records != self._lag_seen[0]:
+            self._lag_seen = (self._report.records, lag)
+        if held is not None:
+            return f"put does not take the {len(held)} records that it was given: {self._refusal}"
+        if self._paused_by_task and lag > 0:
+            return f"{lag} records wait and the task has paused their partitions"
+        # The end of a partition may be markers of transactions, which are no records: only what came since counts.
+        return f"{lag} records wait" if lag > max(0, self._lag_seen[1]) else ""
+
+    def failing(self) -> tuple[float, str] | None:
+        return self._failing
+
     def commit_soon(self) -> None:
         """See `SinkTaskContext.request_commit`."""
         self._commit_soon = True
@@ -161,6 +183,7 @@ class SinkLoop:
         if self._held is not None:
             self._deliver_held()
             return
+        self._control.doing("poll")
         batch = self.consumer.poll(self._poll_s)
         if batch is not None:
             self._after = self.consumer.positions()
@@ -169,6 +192,7 @@ class SinkLoop:
             if not self._after.keys() <= self._first.keys():
                 self._first = {**batch.first_offsets(), **self._first}
             self._report.used(batch.topics)
+            self._control.doing("The pipeline")
             batch = self._chain.run(batch)
             self._control.proceed()  # retries in the chain may have outlasted the lease
             self._deliver(batch)
@@ -194,6 +218,7 @@ class SinkLoop:
     def _hold(self, batch: SinkBatch, error: RetriableError) -> None:
         wait = _RETRY_S if self._retry_in is None else self._retry_in
         log.warning("%s Trying again in %.3g s; consumption is paused, nothing is lost.", error, wait)
+        self._refusal = str(error)
         self._held = batch
         self._put_due = time.monotonic() + wait
         self.consumer.pause(self.consumer.assignment)
@@ -237,6 +262,7 @@ class SinkLoop:
         try:
             durable = self._task.pre_commit(current)
         except RetriableError as error:
+            self._failing = self._failing or (time.monotonic(), str(error))
             log.warning("%s Offsets are committed next time.", error)
             return
         self._meter.pre_committed(time.monotonic() - began)
@@ -254,16 +280,19 @@ class SinkLoop:
         try:
             self.consumer.commit(changed)
         except ConnectError as error:
+            self._failing = self._failing or (time.monotonic(), str(error))
             self._meter.committed("failure", time.monotonic() - began)
             log.warning("%s", error)
             return
         self._meter.committed("success", time.monotonic() - began)
+        self._failing = None
         self._committed.update(changed)
 
     # The consumer's listener.
 
     def assigned(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, int] | None:
         """Open partitions; begin where the task's target says, if it does."""
+        self._control.doing("")  # the task's own work, in the consumer's poll
         known = self._task.open(partitions)
         if known:
             self._delivered.update({p: o for p, o in known.items() if p in partitions})
@@ -275,6 +304,7 @@ class SinkLoop:
 
     def revoked(self, partitions: Sequence[TopicPartition]) -> None:
         """Commit what is durable, then close."""
+        self._control.doing("")
         try:
             if self._control.owned():
                 self._commit(partitions)
@@ -283,6 +313,7 @@ class SinkLoop:
 
     def lost(self, partitions: Sequence[TopicPartition]) -> None:
         """Close partitions and forget what was taken of them."""
+        self._control.doing("")
         for partition in partitions:
             self._delivered.pop(partition, None)
             self._committed.pop(partition, None)

@@ -81,6 +81,7 @@ class SourceLoop:
         self._producer: BatchProducer | None = None
         self._acknowledged: Positions = {}
         self._refused_count = 0
+        self._failing: tuple[float, str] | None = None
         self._paused = False
         # A task that tells its upstream is told when all that it returned is through. Records may come so fast that
         # there is always one under way: from time to time we wait a little before each poll until there is none.
@@ -100,6 +101,23 @@ class SourceLoop:
             outstanding = self._producer.outstanding
             report.records = self._producer.sent - outstanding - self._refused_count
             self.meter.progress(report.records, outstanding, self._producer.bytes_under_way)
+
+    # For the watchdog, see `connect.worker.watchdog.Watched`.
+
+    def moved(self) -> object:
+        if self._producer is None:
+            return None
+        return self._producer.sent - self._producer.rows_under_way
+
+    def waiting(self) -> str:
+        if self._producer is not None and (rows := self._producer.rows_under_way):
+            return f"{rows} records are not acknowledged, as far as the task has looked"
+        if self._acknowledged and time.monotonic() > self._store_due:
+            return "offsets of records that are through wait to be stored"
+        return ""
+
+    def failing(self) -> tuple[float, str] | None:
+        return self._failing
 
     def run(self, started: Callable[[], None]) -> None:
         """Run until the worker wants the task to end. Raises what ends the task otherwise."""
@@ -136,6 +154,7 @@ class SourceLoop:
     def _once(self, producer: BatchProducer) -> bool:
         """Move one batch. False when there was none."""
         began = time.monotonic()
+        self._control.doing("poll")
         try:
             polled = self._task.poll()
         except RetriableError as error:
@@ -149,6 +168,7 @@ class SourceLoop:
             return False
         self._report.read += len(batch)
         self.meter.polled(batch, time.monotonic() - began)
+        self._control.doing("The pipeline")
         encoded = self._chain.run(batch)
         self._control.proceed()  # the poll, and retries in the chain, may have outlasted the lease
         self._report.used(encoded.topics)
@@ -214,11 +234,13 @@ class SourceLoop:
         try:
             self._store(list(positions.values()))
         except ConnectError as error:
+            self._failing = self._failing or (time.monotonic(), str(error))
             self.meter.committed("failure", time.monotonic() - began)
             log.warning("Offsets were not stored, trying again in %.3g s: %s", self._commit_interval, error)
             self._acknowledged = {**positions, **self._acknowledged}
             return
         self.meter.committed("success", time.monotonic() - began)
+        self._failing = None
         if not producer.outstanding:
             self._task.commit()
 

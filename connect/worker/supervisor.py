@@ -65,6 +65,8 @@ class TaskProcess:
         self._kill_at: float | None = None
         self._failure: messages.Failed | None = None
         self._membership: messages.Membership | None = None
+        self._heard = time.monotonic()
+        self._silent = False
 
     @property
     def id(self) -> str:
@@ -103,6 +105,11 @@ class TaskProcess:
     def resume(self) -> None:
         """Let it go on."""
         self.send(messages.Resume())
+
+    def fail(self, summary: str, trace: str) -> None:
+        """End its process at once, as a task that stands still: it FAILED for this reason."""
+        self._failure = self._failure or messages.Failed(summary, trace, ErrorKind.STALLED)
+        self._child.kill()
 
     def kill(self) -> None:
         """End its process at once."""
@@ -205,11 +212,25 @@ class Supervisor:
     def _renew(self) -> None:
         until = self.lease_until()
         if until <= now():
+            for task in self._tasks:
+                task._heard = time.monotonic()  # who gets no renewal has nothing to say
             return
         for task in self._tasks:
+            self._notice_silence(task)
             # A renewal that finds the pipe full is not sent: the task does not read, and no one may wait for it here.
             if _ready(task._child.channel.fileno(), select.POLLOUT):
                 task.send(messages.Renew(until))
+
+    def _notice_silence(self, task: TaskProcess) -> None:
+        """A process in which no thread runs says nothing (P9): the interpreter is held by C, or it was stopped."""
+        silent = time.monotonic() - task._heard
+        # It speaks when its lease is renewed.
+        if not task.spec.stalled_after or task._silent or silent < max(task.spec.stalled_after, self._lease):
+            return
+        task._silent = True
+        words = f"The task's process (pid {task.pid}) has said nothing for {silent:.0f} s: no thread of it runs."
+        with _surviving(task):
+            task._listener.task_said(task, messages.Stalled(words))
 
     def _read(self, task: TaskProcess) -> bool:
         """Take what a task says. Returns whether it can say more."""
@@ -229,6 +250,11 @@ class Supervisor:
         return False
 
     def _take(self, task: TaskProcess, message: messages.AnyMessage) -> None:
+        task._heard = time.monotonic()
+        if task._silent:
+            task._silent = False
+            with _surviving(task):
+                task._listener.task_said(task, messages.Stalled(""))
         match message:
             case messages.Failed():
                 task._failure = message

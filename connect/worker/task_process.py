@@ -44,6 +44,7 @@ from connect.worker.remote_log import send_logs
 from connect.worker.sink_loop import SinkLoop
 from connect.worker.source_loop import SourceLoop
 from connect.worker.topic_creation import rules_of
+from connect.worker.watchdog import Watchdog, Watched
 from connect.worker.transactions import Transactions
 
 log = logging.getLogger("connect.worker")
@@ -77,7 +78,7 @@ def main(spec: bytes, end: socket.socket) -> None:
     control = Control(channel, Lease(task.lease_until), paused=task.paused)
     control.start()
     try:
-        _run(task, control)
+        _run(task, control, redactor.redact)
     except BaseException as error:
         summary = redactor.redact(" ".join(str(error).split()) or type(error).__name__)
         if not isinstance(error, ConnectError):
@@ -88,7 +89,7 @@ def main(spec: bytes, end: socket.socket) -> None:
         channel.send(messages.Stopped())
 
 
-def _run(task: messages.TaskSpec, control: Control) -> None:
+def _run(task: messages.TaskSpec, control: Control, redact: Callable[[str], str]) -> None:
     worker = WORKER_SETTINGS.parse(task.worker_config)
     plugins = Plugins.discover([Path(folder) for folder in task.plugin_path])
     registry = Registry()
@@ -111,6 +112,7 @@ def _run(task: messages.TaskSpec, control: Control) -> None:
         plugin.context = SourceContext(task.connector, task.task, task.config, metrics, control, by_task)
         chain = source_chain(plugins, task.worker_config, task.connector_config, control.sleep)
         source = _source_loop(task, plugin, chain, control, registry, worker, boundary)
+        _watch(task, source, control, redact)
         source.run(started)
     else:
         if not isinstance(plugin, SinkTask):
@@ -121,7 +123,13 @@ def _run(task: messages.TaskSpec, control: Control) -> None:
         plugin.context = context
         sink = _sink_loop(task, plugin, chain, control, registry, worker)
         context.loop = sink
+        _watch(task, sink, control, redact)
         sink.run(started)
+
+
+def _watch(task: messages.TaskSpec, loop: Watched, control: Control, redact: Callable[[str], str]) -> None:
+    if task.stalled_after:
+        control.renewed = Watchdog(loop, control, task.stalled_after, redact).look
 
 
 def _source_loop(

@@ -29,7 +29,7 @@ from connect.storage.config_state import (
     TargetChanged,
     TasksCommitted,
 )
-from connect.storage.status import ConnectorStatus, State, TaskStatus
+from connect.storage.status import ConnectorStatus, RestartNote, State, TaskStatus
 from connect.storage.topic_offsets import TopicOffsetStore
 from connect.storage.topic_status import TopicStatusStore
 
@@ -204,6 +204,33 @@ def _ordered(value: bytes) -> object:
         inside = value.removeprefix(b'{"properties":{').removesuffix(b"}}").decode()
         return sorted(inside.split('","'), key=lambda member: member.strip('"')), len(value)
     return value
+
+
+@pytest.mark.slow
+def test_what_we_say_beside_a_state_a_java_worker_passes_over(
+    start_java: START, ours: Callable[..., Ours], tmp_path: Path
+) -> None:
+    cluster = f"ours-{uuid.uuid4().hex[:8]}"
+    write_lines(tmp_path / "in.txt", 1)
+    java = start_java(cluster)
+    java.must("POST", "/connectors", {"name": "c", "config": source("c", tmp_path / "in.txt", f"lines-{cluster}")})
+    java.until(lambda: java.states("c") == ("RUNNING", ["RUNNING"]))
+    stores = ours(cluster)
+    note = RestartNote("crash", 1, 1_790_000_000_000, "restart 2 within 1 day")
+    stores.statuses.put(ConnectorStatus("c", State.FAILED, "ours:1", "a trace", 9, "1.0", note))
+    stores.statuses.put(TaskStatus("c", 0, State.RUNNING, "ours:1", None, 9, "1.0", stalled="put has not returned"))
+    java.until(lambda: java.states("c") == ("FAILED", ["RUNNING"]))
+
+    def seen() -> bool:
+        said = java.must("GET", "/connectors/c/status")
+        connector = {"state": "FAILED", "worker_id": "ours:1", "trace": "a trace", "version": "1.0"}
+        task = {"id": 0, "state": "RUNNING", "worker_id": "ours:1", "version": "1.0"}
+        return bool(said["connector"] == connector and said["tasks"] == [task])
+
+    java.until(seen)
+    again = ours(cluster)
+    assert again.statuses.connector("c") == ConnectorStatus("c", State.FAILED, "ours:1", "a trace", 9, "1.0", note)
+    assert again.statuses.tasks("c")[0].stalled == "put has not returned"
 
 
 @pytest.mark.slow

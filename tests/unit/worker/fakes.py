@@ -63,6 +63,9 @@ class FakeControl:
     def owned(self) -> bool:
         return self.lease
 
+    def doing(self, what: str) -> None:
+        self.activity = (what, self._clock.monotonic())
+
     def wait(self, seconds: float) -> None:
         self._clock.now += seconds
         if self.waits:

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from connect.worker import messages
+from connect.worker.error_kinds import ErrorKind
 from connect.worker.channel import Channel, Garbled
 
 
@@ -34,12 +35,14 @@ EVERY_KIND: list[messages.Message] = [
     messages.Stored(2, "disk full"),
     messages.Running(True),
     messages.Paused(False),
-    messages.Failed("it broke", "Traceback ...", True),
+    messages.Failed("it broke", "Traceback ...", ErrorKind.PASSING),
     messages.Stopped(),
     messages.AskOffsets(3, [{"file": "ä.txt"}]),
     messages.StoreOffsets(4, [({"file": "a"}, {"position": 1}), ({"file": "b"}, None)]),
     messages.Membership("connect-orders", "member-1"),
     messages.Progress(1, 2, -1, 0, []),
+    messages.Stalled("put has not returned for 301 s."),
+    messages.Alive(1.5),
     messages.Log(20, "connect", "hello", None, 1.0),
     messages.Call(5, "start", "orders", {"config": {"a": "b"}}),
     messages.Answer(5, {"task_class": "m:C"}),

@@ -76,6 +76,7 @@ REQUESTS = [
     ("GET", "/connectors/a1/status", None, "viewer"),
     ("GET", "/connectors/a1/tasks", None, "viewer"),
     ("GET", "/connectors/a1/tasks/0/status", None, "viewer"),
+    ("GET", "/connectors/a1/restarts", None, "viewer"),
     ("GET", "/connectors/a1/topics", None, "viewer"),
     ("GET", "/connectors/a1/offsets", None, "viewer"),
     ("GET", "/connector-plugins", None, "viewer"),

@@ -1,0 +1,107 @@
+"""Finds that a task moves nothing although there is work (P9): in its process, from the thread that reads the pipe.
+
+It looks whenever the lease is renewed, every two seconds. The task's thread need not take part: it may be what hangs. A
+process in which no thread runs at all (the interpreter is held by C, or the process is stopped) is found by its worker.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import Protocol
+
+from connect.worker.control import Control
+from connect.worker.messages import Alive, Stalled
+
+_LOOPS = {str(Path(__file__).with_name(name)) for name in ("source_loop.py", "sink_loop.py", "transactions.py")}
+#: How often the worker hears that this process lives, at least.
+_ALIVE_S = 60.0
+
+
+class Watched(Protocol):
+    """A loop, as it is seen from another thread: it reads what is there, and neither waits nor changes anything."""
+
+    def moved(self) -> object:
+        """Something that becomes something else whenever records are taken by the target, or by the broker."""
+
+    def waiting(self) -> str:
+        """The work that waits, in words; empty when there is none."""
+
+    def failing(self) -> tuple[float, str] | None:
+        """Since when, on the monotonic clock, offsets cannot be stored or committed, and why; None when they can."""
+
+
+class Watchdog:
+    """Watches the task's thread, which makes it.
+
+    Args:
+        loop: what it runs.
+        control: where it shows signs of life.
+        after: seconds that count as standing still.
+        redact: takes secrets out of a text.
+    """
+
+    def __init__(self, loop: Watched, control: Control, after: float, redact: Callable[[str], str]) -> None:
+        self._loop = loop
+        self._control = control
+        self._after = after
+        self._redact = redact
+        self._thread = threading.get_ident()
+        self._moved: object = None
+        self._calm_at = time.monotonic()  # when something moved, or there was nothing to do
+        self._told = False
+        self._alive_due = 0.0
+
+    def look(self) -> None:
+        """See how the task does, and tell the worker when that has changed."""
+        now = time.monotonic()
+        found = self._verdict(now)
+        if bool(found) != self._told:
+            self._told = bool(found)
+            self._control.send(Stalled(self._redact(found)))
+        if now >= self._alive_due:
+            self._alive_due = now + min(_ALIVE_S, self._after / 3)
+            self._control.send(Alive(time.process_time()))
+
+    def _verdict(self, now: float) -> str:
+        if self._control.paused or self._control.stopping or not self._control.owned():
+            self._calm_at = now
+            return ""
+        waiting = self._loop.waiting()
+        moved = self._loop.moved()
+        if moved != self._moved or not waiting:
+            self._moved, self._calm_at = moved, now
+        doing, since = self._control.activity
+        # A source may wait in `poll` as long as it likes. It must not while records of it are not through.
+        waits = doing == "poll" and not waiting
+        if now - since > self._after and not waits and doing != "poll":
+            return self._with_stack(f"{doing or self._call()} has not returned for {now - since:.0f} s.")
+        if now - self._calm_at > self._after:
+            still = f"Nothing has moved for {now - self._calm_at:.0f} s although {waiting}."
+            if now - since > self._after:
+                still += f" {doing or self._call()} has not returned for {now - since:.0f} s."
+            return self._with_stack(still)
+        failing = self._loop.failing()
+        if failing is not None and now - failing[0] > self._after:
+            return f"Offsets cannot be stored for {now - failing[0]:.0f} s: {failing[1]}"
+        return ""
+
+    def _with_stack(self, words: str) -> str:
+        frame = sys._current_frames().get(self._thread)
+        if frame is None:
+            return words
+        stack = "".join(traceback.format_stack(frame))
+        return f"{words} The task's thread is here (most recent call last):\n{stack}"
+
+    def _call(self) -> str:
+        """What the loop has called and waits for, by name."""
+        called: FrameType | None = None
+        frame = sys._current_frames().get(self._thread)
+        while frame is not None and frame.f_code.co_filename not in _LOOPS:
+            called, frame = frame, frame.f_back
+        return "The task" if called is None else called.f_code.co_qualname
