@@ -149,10 +149,10 @@ class ExpandedConnector(msgspec.Struct):
 
 
 class CreateConnector(msgspec.Struct, forbid_unknown_fields=True):
-    """POST /connectors. Without a name the configuration holds it."""
+    """POST /connectors. Without a name the configuration holds it; a number is taken for text."""
 
     config: dict[str, Written]
-    name: str | None = None
+    name: str | int | float | None = None
     initial_state: Literal["RUNNING", "PAUSED", "STOPPED"] | None = None
 
 

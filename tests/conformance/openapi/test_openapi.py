@@ -20,14 +20,16 @@ from tests.conformance.rest.talk import Party
 
 HERE = Path(__file__).parent
 CONNECTOR = "tried"
+MODES = ["standalone", "distributed"]
 METHODS = {"GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"}
 
 
 @pytest.fixture(scope="module")
-def worker(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Party]:
-    """A standalone worker with one connector."""
-    folder = tmp_path_factory.mktemp("openapi") / "worker"
-    with party("openapi", "standalone", our_command("standalone"), folder, broker.bootstrap_servers, {}) as worker:
+def worker(request: pytest.FixtureRequest, broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Party]:
+    """A worker in the mode that is asked for, with one connector."""
+    mode = request.param
+    folder = tmp_path_factory.mktemp("openapi") / mode
+    with party(f"openapi-{mode}", mode, our_command(mode), folder, broker.bootstrap_servers, {}) as worker:
         config = {"connector.class": "FileStreamSource", "file": "{folder}/in.txt", "topic": "{topic}"}
         assert worker.ask(Ask("create", "PUT", f"/connectors/{CONNECTOR}/config", config)).status == 201
         yield worker
@@ -41,11 +43,18 @@ def operations(worker: Party) -> dict[str, dict[str, Any]]:
 
 
 @pytest.mark.parametrize(
-    ("phases", "examples"),
+    ("worker", "phases", "examples"),
     [
-        pytest.param("fuzzing", 5, id="quick"),
-        pytest.param("coverage,fuzzing,stateful", 60, marks=[pytest.mark.slow, pytest.mark.timeout(900)], id="long"),
+        pytest.param("standalone", "fuzzing", 5, id="quick"),
+        pytest.param(
+            "distributed",
+            "coverage,fuzzing,stateful",
+            60,
+            marks=[pytest.mark.slow, pytest.mark.timeout(900)],
+            id="long",
+        ),
     ],
+    indirect=["worker"],
 )
 def test_whatever_is_asked_the_answer_is_one_that_is_described(
     phases: str, examples: int, worker: Party, seed: int, tmp_path: Path
@@ -66,6 +75,7 @@ def test_whatever_is_asked_the_answer_is_one_that_is_described(
     assert done.returncode == 0, f"seed {seed}\n{done.stdout}{done.stderr}"
 
 
+@pytest.mark.parametrize("worker", MODES, indirect=True)
 def test_every_path_takes_the_methods_that_are_described_and_no_others(
     worker: Party, operations: dict[str, dict[str, Any]]
 ) -> None:
@@ -78,6 +88,7 @@ def test_every_path_takes_the_methods_that_are_described_and_no_others(
         assert (status, methods_of(headers)) == (200, allowed), path
 
 
+@pytest.mark.parametrize("worker", MODES, indirect=True)
 def test_every_operation_refuses_what_is_no_json_and_who_takes_none(
     worker: Party, operations: dict[str, dict[str, Any]]
 ) -> None:
