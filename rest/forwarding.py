@@ -18,7 +18,8 @@ import msgspec
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from connect import peers
-from rest.security.forwarded import AUDITED, HEADER, SIGNATURE, VOUCH
+from rest.security.forwarded import AUDITED, HEADER, SIGNATURE, VOUCH, NoSessionKeyError
+from rest.whole_body import TooLargeError, again, whole_body
 
 log = logging.getLogger("connect.rest")
 
@@ -49,19 +50,21 @@ class Forwarding:
         if scope["type"] != "http" or scope["method"] in ("GET", "HEAD", "OPTIONS"):
             await self._app(scope, receive, send)
             return
-        body = await _read(receive)
+        try:
+            body = await whole_body(receive)
+        except TooLargeError as error:
+            for message in _error(413, str(error)):
+                await send(message)
+            return
         elsewhere: list[str] = []
         resolved: list[bytes] = []
         answer: list[Message] = []
-
-        async def replay() -> Message:
-            return {"type": "http.request", "body": body, "more_body": False}
 
         async def keep(message: Message) -> None:
             answer.append(message)
 
         try:
-            await self._app({**scope, ELSEWHERE: elsewhere, RESOLVED: resolved}, replay, keep)
+            await self._app({**scope, ELSEWHERE: elsewhere, RESOLVED: resolved}, again(body, receive), keep)
             if elsewhere and elsewhere[0]:
                 url = _next_hop(scope, elsewhere[0])
                 if url is not None:
@@ -79,6 +82,8 @@ class Forwarding:
             status, answered, content = await _in_thread(
                 lambda: peers.exchange(scope["method"], url, body or None, headers, _TIMEOUT_S)
             )
+        except NoSessionKeyError as error:
+            return _error(409, f"Cannot complete request: {error}")
         except peers.PeerError as error:
             log.warning("%s", error)
             return _error(500, "IO Error trying to forward REST request: the other worker has no answer")
@@ -86,15 +91,6 @@ class Forwarding:
             self._waiting -= 1
         told = [(name, value) for name, value in answered if name.lower() in _TOLD]
         return _answer(status, told, content)
-
-
-async def _read(receive: Receive) -> bytes:
-    parts = []
-    while True:
-        message = await receive()
-        parts.append(message.get("body", b""))
-        if not message.get("more_body", False):
-            return b"".join(parts)
 
 
 def _next_hop(scope: Scope, base: str) -> str | None:

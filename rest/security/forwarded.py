@@ -7,6 +7,9 @@ audit log.
     X-Connect-Forwarded:            base64({"certificate", "address", "request", "worker", "time"})
     X-Connect-Forwarded-Signature:  base64(HMAC-SHA-256(key, method, target, SHA-256 of the body, that header))
 
+A request cannot be sent on before the group has a session key, and one whose signature does not fit is refused with
+409: just now the leader may have handed out another key, and the same request succeeds in a moment.
+
 The key is derived from the session key, so no signature of one kind passes for the other. A signature counts for a
 minute, and once. Whoever may read the config topic knows the session key: as in Kafka Connect that is the
 group's own secret.
@@ -48,8 +51,16 @@ class Forwarded(msgspec.Struct):
     time: float
 
 
+class DisbelievedError(Exception):
+    """What another worker is said to say is not believed; the message says why."""
+
+
+class NoSessionKeyError(Exception):
+    """The group has no session key yet."""
+
+
 class Vouch(Protocol):
-    """Makes the headers for a request that is sent on."""
+    """Makes the headers for a request that is sent on. Raises NoSessionKeyError."""
 
     def __call__(self, method: str, target: str, body: bytes) -> dict[str, str]:
         """The target is path and query."""
@@ -73,12 +84,12 @@ class Vouching:
         self._seen: OrderedDict[bytes, None] = OrderedDict()
 
     def vouch(self, identity: Identity | None, address: str, request: str) -> Vouch:
-        """What signs a request on behalf of somebody. Without a session key it signs nothing."""
+        """What signs a request on behalf of somebody."""
 
         def sign(method: str, target: str, body: bytes) -> dict[str, str]:
             key = self._session_key()
             if key is None:
-                return {}
+                raise NoSessionKeyError("the group has no session key yet.")
             certificate = identity.name if identity is not None and identity.kind == "certificate" else None
             told = Forwarded(certificate, address, request, self._worker, self._clock())
             header = base64.b64encode(msgspec.json.encode(told)).decode()
@@ -86,21 +97,28 @@ class Vouching:
 
         return sign
 
-    def check(self, header: str, signature: str, method: str, target: str, body: bytes) -> Forwarded | None:
-        """What a worker of this group says, None when it is not from one, too old, or was here before."""
+    def check(self, header: str, signature: str, method: str, target: str, body: bytes) -> Forwarded:
+        """What a worker of this group says.
+
+        Raises:
+            DisbelievedError: it is not from one, too old, or was here before.
+        """
         key = self._session_key()
         if key is None:
-            return None
+            raise DisbelievedError("the group has no session key yet.")
         right = _mac(key, method, target, body, header)
         try:
             given = base64.b64decode(signature, validate=True)
             if not hmac.compare_digest(given, right):
-                return None
+                raise DisbelievedError("its signature is not one of this group.")
             told = msgspec.json.decode(base64.b64decode(header), type=Forwarded)
-        except (binascii.Error, ValueError):
-            return None
-        if abs(self._clock() - told.time) > _LASTS_S or right in self._seen:
-            return None
+        except (binascii.Error, ValueError) as error:
+            raise DisbelievedError("its signature makes no sense.") from error
+        apart = abs(self._clock() - told.time)
+        if apart > _LASTS_S:
+            raise DisbelievedError(f"it is {apart:.0f} s old, or the clocks of the workers are that far apart.")
+        if right in self._seen:
+            raise DisbelievedError("it was here before.")
         self._seen[right] = None
         if len(self._seen) > _SEEN:
             self._seen.popitem(last=False)

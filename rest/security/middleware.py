@@ -6,9 +6,9 @@ on writes only what the other one does not: that it had no answer, or that the o
 
 from __future__ import annotations
 
+import logging
 import math
 import uuid
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from starlette.datastructures import MutableHeaders
@@ -20,11 +20,14 @@ from rest.security.access import CALLER, Caller, refusal
 from rest.security.audit import AuditLine, AuditLog, now
 from rest.security.authentication import Authentication, LoginError
 from rest.security.files import WatchedFile
-from rest.security.forwarded import AUDITED, HEADER, SIGNATURE, VOUCH, Forwarded, Vouch, Vouching
+from rest.security.forwarded import AUDITED, HEADER, SIGNATURE, VOUCH, DisbelievedError, Forwarded, Vouch, Vouching
 from rest.security.identity import Identity
 from rest.security.peer_certificate import CERTIFICATE
 from rest.security.permissions import Need, need_of
 from rest.security.roles import EVERYTHING, NOTHING, Rights, Roles
+from rest.whole_body import TooLargeError, again, whole_body
+
+log = logging.getLogger("connect.rest")
 
 
 @dataclass
@@ -37,6 +40,7 @@ class _Asked:
     caller: Caller
     forwarded: Forwarded | None = None
     login_failed: bool = False
+    answered: bool = False
     status: int = 500
     audited_elsewhere: bool = False
 
@@ -79,18 +83,24 @@ class Security:
         need = need_of(scope["method"], routed_path(scope))
         address = scope["client"][0] if scope.get("client") else ""
         asked = _Asked(uuid.uuid4().hex, address, need, Caller(None, NOTHING, need.connector))
-        receive = await self._see_who_sent_it_on(asked, scope, receive)
-        send = self._watched(asked, send)
+        send = self._watched(asked, scope, send)
         token = CALLER.set(asked.caller)
         try:
+            receive = await self._see_who_sent_it_on(asked, scope, receive)
             refused = await self._refusal(asked, scope)
             if refused is None:
                 await self._app({**scope, VOUCH: self._vouch(asked)}, receive, send)
             else:
                 await refused(scope, receive, send)
+        except TooLargeError as error:
+            await error_answer(413, str(error))(scope, receive, send)
+        except DisbelievedError as error:
+            log.warning("A request that another worker sent on is not believed: %s", error)
+            await error_answer(409, f"Cannot complete request: {error}")(scope, receive, send)
         finally:
             CALLER.reset(token)
-            self._write_down(asked, scope)
+            if not asked.answered:
+                self._write_down(asked, scope)
 
     async def _refusal(self, asked: _Asked, scope: Scope) -> ASGIApp | None:
         """What to answer in place of the application, None when the caller may pass."""
@@ -135,25 +145,24 @@ class Security:
         return EVERYTHING if self._roles is None else self._roles.current().of(identity)
 
     async def _see_who_sent_it_on(self, asked: _Asked, scope: Scope, receive: Receive) -> Receive:
-        """Take over from another worker whose request this is. A header that no worker signed counts for nothing."""
+        """Take over from another worker whose request this is. Raises DisbelievedError, TooLargeError."""
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         if self._vouching is None or HEADER not in headers or SIGNATURE not in headers:
             return receive
-        body = await _read(receive)
+        body = await whole_body(receive)
         target = (scope.get("raw_path") or scope["path"].encode()).decode("latin-1")
         if scope["query_string"]:
             target += "?" + scope["query_string"].decode("latin-1")
         told = self._vouching.check(headers[HEADER], headers[SIGNATURE], scope["method"], target, body)
-        if told is not None:
-            asked.forwarded, asked.id, asked.address = told, told.request, told.address
-        return _replay(body, receive)
+        asked.forwarded, asked.id, asked.address = told, told.request, told.address
+        return again(body, receive)
 
     def _vouch(self, asked: _Asked) -> Vouch | None:
         if self._vouching is None:
             return None
         return self._vouching.vouch(asked.caller.identity, asked.address, asked.id)
 
-    def _watched(self, asked: _Asked, send: Send) -> Send:
+    def _watched(self, asked: _Asked, scope: Scope, send: Send) -> Send:
         async def watched(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
@@ -163,6 +172,8 @@ class Security:
                 headers["X-Request-Id"] = asked.id
                 if asked.forwarded is not None and asked.need.changes:
                     headers[AUDITED] = asked.id
+                asked.answered = True
+                self._write_down(asked, scope)  # whoever has the answer finds the line
             await send(message)
 
         return watched
@@ -192,28 +203,3 @@ class Security:
                 forwarded_by=None if asked.forwarded is None else asked.forwarded.worker,
             )
         )
-
-
-async def _read(receive: Receive) -> bytes:
-    parts = []
-    while True:
-        message = await receive()
-        parts.append(message.get("body", b""))
-        if not message.get("more_body", False):
-            return b"".join(parts)
-
-
-def _replay(body: bytes, receive: Receive) -> Receive:
-    first = [True]
-
-    async def again() -> Message:
-        if first:
-            first.clear()
-            return {"type": "http.request", "body": body, "more_body": False}
-        return await receive()
-
-    return again
-
-
-#: Puts security around an application.
-Around = Callable[[ASGIApp], ASGIApp]

@@ -8,8 +8,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from rest.security.forwarded import AUDITED, HEADER, SIGNATURE, Vouching
+from connect.herder.herder import ElsewhereError
+from rest.security.forwarded import AUDITED, HEADER, SIGNATURE, DisbelievedError, Vouching
 from rest.security.identity import Identity
+from rest.whole_body import MOST_BYTES
 
 from .conftest import Guarded, basic
 
@@ -53,21 +55,20 @@ def test_what_a_worker_signs_is_believed_once(vouching: Vouching) -> None:
     headers = vouching.vouch(CERTIFICATE, "10.0.0.7", "r1")("PUT", "/a?forward=true", b"body")
     asked = (headers[HEADER], headers[SIGNATURE], "PUT", "/a?forward=true", b"body")
     told = vouching.check(*asked)
-    assert told is not None
     assert (told.certificate, told.address, told.request, told.worker) == (
         CERTIFICATE.name,
         "10.0.0.7",
         "r1",
         "first:8083",
     )
-    assert vouching.check(*asked) is None
+    with pytest.raises(DisbelievedError, match="here before"):
+        vouching.check(*asked)
 
 
 def test_only_certificates_are_vouched_for(vouching: Vouching) -> None:
     for number, identity in enumerate((None, Identity("user", "ada"), Identity("token", "ci"))):
         headers = vouching.vouch(identity, "10.0.0.7", f"r{number}")("PUT", "/a", b"")
         told = vouching.check(headers[HEADER], headers[SIGNATURE], "PUT", "/a", b"")
-        assert told is not None
         assert told.certificate is None
 
 
@@ -94,12 +95,19 @@ def test_what_was_changed_on_the_way_or_comes_late_is_not_believed(
         group.key = None
     else:
         now[0] += 61 if part == "late" else -61
-    assert vouching.check(**asked) is None
+    with pytest.raises(DisbelievedError):
+        vouching.check(**asked)
 
 
-def test_without_a_key_nothing_is_signed(vouching: Vouching, group: Group) -> None:
+def test_without_a_key_nothing_is_sent_on(leader: Any, group: Group, herder) -> None:
+    def elsewhere(*_: Any) -> Future[None]:
+        raise ElsewhereError("not the leader", "http://127.0.0.1:1/")
+
+    herder.pause = elsewhere
     group.key = None
-    assert vouching.vouch(CERTIFICATE, "10.0.0.7", "r1")("PUT", "/a", b"") == {}
+    answer = leader.put("/connectors/a1/pause", headers=basic("otto"))
+    assert answer.status_code == 409
+    assert answer.json()["message"].startswith("Cannot complete request")
 
 
 PAUSE = "/connectors/a1/pause?forward=true"
@@ -155,19 +163,30 @@ def test_a_password_is_checked_by_the_leader_too(leader: Any, guarded: Guarded) 
     assert [line["address"] for line in guarded.lines()] == ["10.9.9.9"] * 4
 
 
-def test_headers_that_no_worker_signed_count_for_nothing(leader: Any, guarded: Guarded) -> None:
+def test_what_no_worker_signed_is_refused_and_half_of_it_counts_for_nothing(leader: Any, guarded: Guarded) -> None:
     headers = from_worker(CERTIFICATE)
     forged = {**headers, SIGNATURE: base64.b64encode(b"x" * 32).decode()}
-    assert leader.put(PAUSE, headers=forged).status_code == 401
+    for more in ({}, basic("otto")):
+        answer = leader.put(PAUSE, headers={**forged, **more})
+        assert answer.status_code == 409
+        assert answer.json()["message"].startswith("Cannot complete request")
     assert leader.put(PAUSE, headers={HEADER: headers[HEADER]}).status_code == 401
-    answer = leader.put(PAUSE, headers={**forged, **basic("otto"), AUDITED: "r-17"})
+    answer = leader.put(PAUSE, headers={HEADER: headers[HEADER], **basic("otto")})
     assert answer.status_code == 202
     assert AUDITED not in answer.headers
-    assert [(line["user"], line["address"]) for line in guarded.lines()] == [
-        (None, "127.0.0.1"),
-        (None, "127.0.0.1"),
-        ("user:otto", "127.0.0.1"),
+    assert [(line["user"], line["address"], line["status"]) for line in guarded.lines()] == [
+        (None, "127.0.0.1", 409),
+        (None, "127.0.0.1", 409),
+        (None, "127.0.0.1", 401),
+        ("user:otto", "127.0.0.1", 202),
     ]
+
+
+def test_a_body_that_is_too_large_is_not_read_to_its_end(leader: Any) -> None:
+    body = b" " * (MOST_BYTES + 1)
+    assert leader.put(PAUSE, headers=from_worker(CERTIFICATE), content=body).status_code == 413
+    sent = {**basic("ada"), "Content-Type": "application/json"}
+    assert leader.put("/connectors/a1/config", headers=sent, content=body).status_code == 413
 
 
 def test_where_certificates_do_not_count_nobody_vouches_for_one(guarded: Guarded, group: Group, herder) -> None:
