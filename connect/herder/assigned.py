@@ -91,6 +91,8 @@ class AssignedWork:
             submit=turns.submit,
             restart=self._restart_by_itself,
         )
+        #: For each connector the offset of the configuration that it was last started with.
+        self._started_with: dict[str, int] = {}
 
     # What the group says. The membership's thread.
 
@@ -99,7 +101,7 @@ class AssignedWork:
         for name in sorted(work.connectors):
             self._turns.submit(name, f"starting connector {name}", partial(self.run_connector, name))
         for name, number in sorted(work.tasks):
-            self._turns.submit(name, f"starting task {name}-{number}", partial(self.run_task, name, number))
+            self._turns.submit(name, f"starting task {name}-{number}", partial(self._begin_task, name, number))
 
     def stop(self, work: Work) -> None:
         """Stop work that is not ours any more, and return when all has ended; within the graceful time (P11)."""
@@ -126,17 +128,15 @@ class AssignedWork:
         match event:
             case ConnectorChanged(name):
                 self._restarts.cancel_all(name)
+                # Its tasks go on as they are until those that it cuts now are committed (P4).
                 if name in owned.connectors:
                     self._turns.submit(name, f"starting connector {name}", lambda: self.run_connector(name))
-                    self._turns.submit(name, f"starting tasks of {name}", lambda: self._run_tasks(name, anew=True))
-                elif any(task.connector == name for task in owned.tasks):
-                    self._turns.submit(name, f"starting tasks of {name}", lambda: self._run_tasks(name, anew=True))
-                else:
+                elif name not in self._config.state.applied:
                     self._member.rebalance(f"there is a connector {name}")
             case ConnectorRemoved(name):
                 self._member.rebalance(f"connector {name} is gone")
             case TasksCommitted(name):
-                self._turns.submit(name, f"starting tasks of {name}", lambda: self._run_tasks(name, anew=False))
+                self._turns.submit(name, f"starting tasks of {name}", lambda: self._run_tasks(name))
                 self._member.rebalance(f"the tasks of {name} are others now")
             case TargetChanged(name):
                 self._restarts.cancel_all(name)
@@ -218,6 +218,7 @@ class AssignedWork:
         if name not in self._member.owned.connectors or name not in state.connectors:
             return
         target = TargetState(state.target(name))
+        self._started_with[name] = state.written[name]
         if target is TargetState.STOPPED:
             self._worker.connectors.stop(name)
         else:
@@ -248,10 +249,11 @@ class AssignedWork:
     def _start_task(self, name: str, number: int) -> None:
         state = self._config.state
         committed = state.tasks.get((name, number))
-        if committed is None or TaskId(name, number) not in self._member.owned.tasks or name not in state.connectors:
+        if committed is None or TaskId(name, number) not in self._member.owned.tasks or name not in state.applied:
             return
+        applied = state.applied[name]
         worker = self._worker
-        resolved = worker.resolved({**state.connectors[name], "name": name})
+        resolved = worker.resolved({**applied, "name": name})
         task = worker.resolved(committed)
         ref = connector_plugin(worker.plugins, resolved.values)
         secret = (*secrets_of(resolved), *secrets_of(task))
@@ -267,7 +269,7 @@ class AssignedWork:
         )
         with self._starting:
             if TaskId(name, number) in self._member.owned.tasks and not self._turns.is_ending:
-                worker.tasks.start(spec, ref.version, committed)
+                worker.tasks.start(spec, ref.version, (applied, committed))
 
     def _stop_connector(self, name: str) -> None:
         try:
@@ -287,12 +289,15 @@ class AssignedWork:
         if started is None or state.target(name) == "STOPPED":
             return
         configs = self._worker.connectors.cut(name)
+        state, cut_for = self._config.state, self._started_with[name]
+        if state.written.get(name) != cut_for:
+            return  # there is a newer configuration by now, with which it is about to be started
         task_class = started.ref.task or started.task_class
         written = as_written([{**config, "task.class": task_class} for config in configs], state.connectors[name])
-        if written == [dict(config) for config in state.task_configs(name)] and name not in state.inconsistent:
+        if written == [dict(config) for config in state.task_configs(name)] and not state.to_cut(name):
             return
         try:
-            self._leading.write_tasks(name, written)
+            self._leading.write_tasks(name, written, cut_for)
         except ConnectError as error:
             log.warning("The tasks of %s were not written, trying again in %.3g s: %s", name, pause, error)
             again = partial(self._publish_tasks, name, min(2 * pause, _LONGEST_PAUSE_S))
@@ -300,8 +305,8 @@ class AssignedWork:
             timer.daemon = True
             timer.start()
 
-    def _run_tasks(self, name: str, *, anew: bool) -> None:
-        """Run our tasks of a connector with their configurations as they are now."""
+    def _run_tasks(self, name: str) -> None:
+        """Run our tasks of a connector as they are committed now; those that already run so go on."""
         state = self._config.state
         ours = {task.task for task in self._member.owned.tasks if task.connector == name}
         wanted = set(state.task_ids(name)) & ours
@@ -309,11 +314,16 @@ class AssignedWork:
         surplus = [(name, number) for number in running if number not in wanted]
         self._worker.tasks.stop(surplus, self._worker.graceful)
         for number in sorted(wanted):
-            task = running.get(number)
-            # Exactly once, the tasks of a former generation are fenced, whatever their configurations.
-            old = task is not None and self._fenced_with(task.process.spec, state.commits.get(name))
-            if anew or old or task is None or dict(task.written) != dict(state.tasks[name, number]):
-                self.run_task(name, number)
+            self._begin_task(name, number)
+
+    def _begin_task(self, name: str, number: int) -> None:
+        """Run one task that is ours as it is committed now, unless it already runs so."""
+        state = self._config.state
+        task = self._worker.tasks.of(name).get(number)
+        # Exactly once, the tasks of a former generation are fenced, whatever their configurations.
+        old = task is not None and self._fenced_with(task.process.spec, state.commits.get(name))
+        if old or task is None or task.written != (state.applied.get(name), state.tasks.get((name, number))):
+            self.run_task(name, number)
 
     @staticmethod
     def _fenced_with(task: TaskSpec, commit: int | None) -> bool:

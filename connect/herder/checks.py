@@ -46,6 +46,8 @@ def validate(worker: Worker, policy: ClientConfigOverridePolicy, config: Mapping
         problems.append(("connector.class", str(error)))
     if found["kind"] is not None:
         problems += refused(policy, config.get("name", ""), found["kind"], resolved.values)
+    if found["kind"] == "sink" and "group.id" in worker.config:
+        problems += _group_of_workers(worker.config["group.id"], resolved.values)
     _add(found, problems)
     _offer(found, worker, resolved.values)
     return found
@@ -68,6 +70,16 @@ def refuse_if_wrong(name: str, config: Mapping[str, str | None], validation: Map
     if lines:
         count = f"Connector configuration is invalid and contains the following {len(lines)} error(s):"
         raise BadRequestError("\n".join([count, *lines, _WHERE_ELSE]))
+
+
+def _group_of_workers(group: str, config: Mapping[str, str]) -> list[tuple[str, str]]:
+    """A sink must not consume in the group of the workers themselves: its consumers would be taken for workers."""
+    override, name = "consumer.override.group.id", config.get("name", "")
+    if override in config:
+        clashes, key, whose = config[override] == group, override, config[override]
+    else:
+        clashes, key, whose = f"connect-{name}" == group, "name", f"for sink connector named {name}"
+    return [(key, f"Consumer group {whose} conflicts with Connect worker group {group}")] if clashes else []
 
 
 def _offer(validation: Mapping[str, Any], worker: Worker, config: Mapping[str, str]) -> None:

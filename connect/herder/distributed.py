@@ -33,7 +33,7 @@ from connect.herder.herder import (
     OffsetEntry,
     TargetState,
 )
-from connect.herder.leading import CATCH_UP_S, Leading
+from connect.herder.leading import CATCH_UP_S, CUT_FOR, Leading
 from connect.herder.offset_stores import exactly_once
 from connect.herder.pool_states import PoolStates, stopped_workers
 from connect.herder.restarts import plan_restart
@@ -319,9 +319,12 @@ class DistributedHerder:
         """A follower's connector cut its work: `POST /connectors/{name}/tasks`, signed under "sessioned" (KIP-507)."""
         self._leading.check_signature(body, headers)
 
+        cut_for = headers.get(CUT_FOR)
+
         def put() -> None:
             self._configured(self._config.state, connector)
-            self._config.put_tasks(connector, [dict(config) for config in orjson.loads(body)])
+            configs = [dict(config) for config in orjson.loads(body)]
+            self._leading.put_tasks(connector, configs, None if cut_for is None else int(cut_for))
 
         return self._leading.submit(f"writing the tasks of connector {connector}", put)
 

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from typing import TypeVar
 
 import orjson
@@ -29,6 +30,8 @@ log = logging.getLogger("connect.herder")
 #: How long to catch up with the config topic before a change is given up.
 CATCH_UP_S = 30.0
 _WRITE_TASKS_S = 60.0
+#: With task configurations that a follower sends: the offset of the configuration that they were cut for.
+CUT_FOR = "X-Connect-Cut-For"
 
 T = TypeVar("T")
 
@@ -77,27 +80,39 @@ class Leading:
                 self._thread.submit(self._keep_session_key)
                 self._thread.submit(tidy)
 
-    def write_tasks(self, name: str, configs: list[dict[str, str]]) -> None:
-        """Have the task configurations of a connector written, by whoever leads. Raises ConnectError."""
+    def write_tasks(self, name: str, configs: list[dict[str, str]], cut_for: int) -> None:
+        """Have the task configurations of a connector written, by whoever leads. Raises ConnectError.
+
+        Args:
+            name: of the connector.
+            configs: all of them.
+            cut_for: the offset of the connector's configuration that they were cut for.
+        """
         role = self._member.role
         if role.leader:
-            self.submit(f"writing the tasks of {name}", lambda: self._config.put_tasks(name, configs)).result(
-                _WRITE_TASKS_S
-            )
+            put = partial(self.put_tasks, name, configs, cut_for)
+            self.submit(f"writing the tasks of {name}", put).result(_WRITE_TASKS_S)
             return
-        self.ask("POST", f"connectors/{name}/tasks", orjson.dumps(configs))
+        self.ask("POST", f"connectors/{name}/tasks", orjson.dumps(configs), {CUT_FOR: str(cut_for)})
 
-    def ask(self, method: str, path: str, body: bytes) -> None:
+    def put_tasks(self, name: str, configs: list[dict[str, str]], cut_for: int | None) -> None:
+        """Write task configurations, on the leader's thread.
+
+        Unless the connector has another configuration by now than they were cut for: its owner cuts them again, and
+        nobody shall run tasks of the one with converters of the other (P4). None: a worker of Java does not say.
+        """
+        if cut_for is None or cut_for == self._config.state.written.get(name):
+            self._config.put_tasks(name, configs)
+
+    def ask(self, method: str, path: str, body: bytes, more: Mapping[str, str] | None = None) -> None:
         """Send the leader a request of this worker's own, signed under "sessioned" (KIP-507). Raises ConnectError."""
         role = self._member.role
-        headers = {}
+        headers = dict(more or {})
         key = self._config.state.session_key
         if role.protocol == "sessioned" and key is not None:
             algorithm = self._settings["inter.worker.signature.algorithm"]
-            headers = {
-                peers.SIGNATURE_HEADER: peers.sign(key.key, body, algorithm),
-                peers.ALGORITHM_HEADER: algorithm,
-            }
+            headers[peers.SIGNATURE_HEADER] = peers.sign(key.key, body, algorithm)
+            headers[peers.ALGORITHM_HEADER] = algorithm
         peers.send(method, f"{role.leader_url}{path}", body, headers)
 
     def check_signature(self, body: bytes, headers: Mapping[str, str]) -> None:

@@ -37,7 +37,8 @@ class RunningTask:
     Attributes:
         process: see `TaskProcess`.
         version: of its connector's plug-in.
-        written: its configuration as the config topic has it, variables in place; empty in standalone mode.
+        written: the connector's configuration and its own as the config topic has them, variables in place; None in
+            standalone mode.
         progress: the newest report.
         progress_at: when it came, on the monotonic clock.
         failed: whether it ended with an error.
@@ -49,7 +50,7 @@ class RunningTask:
 
     process: TaskProcess
     version: str | None
-    written: Mapping[str, str] = field(default_factory=dict)
+    written: tuple[Mapping[str, str], Mapping[str, str]] | None = None
     progress: messages.Progress = _NO_PROGRESS
     progress_at: float = field(default_factory=time.monotonic)
     failed: bool = False
@@ -111,7 +112,12 @@ class Tasks:
         self._answering = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="answers")
         self._tidying = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="tidying")
 
-    def start(self, spec: messages.TaskSpec, version: str | None, written: Mapping[str, str] | None = None) -> None:
+    def start(
+        self,
+        spec: messages.TaskSpec,
+        version: str | None,
+        written: tuple[Mapping[str, str], Mapping[str, str]] | None = None,
+    ) -> None:
         """Start a task. One of the same id must have ended. `written` is kept, see `RunningTask`.
 
         Raises:
@@ -123,7 +129,7 @@ class Tasks:
             if before is not None and not before.process.ended.is_set():
                 raise ConnectError(f"Task {spec.id} still runs.")
             process = self._supervisor.start_task(spec, self)
-            self._running[key] = RunningTask(process, version, written or {})
+            self._running[key] = RunningTask(process, version, written)
         self._supervisor.watch(process)
 
     def stop(self, which: Iterable[tuple[str, int]], graceful: float) -> None:
@@ -274,6 +280,8 @@ class Tasks:
             self._stores.shared.set(task.spec.connector, wish.entries)
             task.send(messages.Stored(wish.question))
         except Exception as error:
+            if task.spec.offsets_topic is not None:
+                log.warning("The shared topic does not take its offsets besides: %s", error, extra={"about": task.id})
             task.send(messages.Stored(wish.question, f"Offsets cannot be stored: {error}"))
 
     def _answer_keys(self, task: TaskProcess, question: messages.AskOffsetKeys) -> None:

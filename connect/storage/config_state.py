@@ -64,10 +64,12 @@ class ConfigState:
     Attributes:
         offset: after the last record.
         connectors: configurations by name.
+        written: the offset of each connector's configuration.
         targets: what users want the connectors to do. May name one that is not there: read it with `target`.
         task_counts: how many tasks a connector has, from its last commit record. None before the first.
         tasks: committed configurations by connector and number.
         commits: the offset of a connector's last commit record: another one, another generation of its tasks.
+        applied: the configuration that a connector had when its tasks were committed: they were cut for that one.
         inconsistent: connectors whose committed tasks are not all here.
         fencing: with exactly-once sources, for how many tasks a connector's producers may live. Outlives the connector:
             so may they.
@@ -77,10 +79,12 @@ class ConfigState:
 
     offset: int = 0
     connectors: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    written: Mapping[str, int] = field(default_factory=dict)
     targets: Mapping[str, Target] = field(default_factory=dict)
     task_counts: Mapping[str, int] = field(default_factory=dict)
     tasks: Mapping[tuple[str, int], Mapping[str, str]] = field(default_factory=dict)
     commits: Mapping[str, int] = field(default_factory=dict)
+    applied: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     inconsistent: frozenset[str] = frozenset()
     fencing: Mapping[str, int] = field(default_factory=dict)
     pending_fencing: frozenset[str] = frozenset()
@@ -97,6 +101,15 @@ class ConfigState:
     def task_configs(self, connector: str) -> list[Mapping[str, str]]:
         """The committed configurations of a connector's tasks; none while it is inconsistent."""
         return [self.tasks[connector, number] for number in self.task_ids(connector)]
+
+    def to_cut(self, connector: str) -> bool:
+        """Whether a connector's tasks have to be written anew, even if they are the same.
+
+        They were committed before its configuration was, or not all of them are here. Once compaction has gone over
+        it, nobody could tell the first from tasks of an older configuration.
+        """
+        outdated = self.commits.get(connector, -1) < self.written.get(connector, -1)
+        return outdated or connector in self.inconsistent
 
 
 # Events: what a record changed.
@@ -216,9 +229,11 @@ class ConfigReader:
             self.state = replace(
                 state,
                 connectors=_without(state.connectors, name),
+                written=_without(state.written, name),
                 task_counts=_without(state.task_counts, name),
                 tasks=_without_tasks(state.tasks, name),
                 commits=_without(state.commits, name),
+                applied=_without(state.applied, name),
                 inconsistent=state.inconsistent - {name},
                 pending_fencing=state.pending_fencing - {name},
             )
@@ -228,6 +243,7 @@ class ConfigReader:
         self.state = replace(
             state,
             connectors={**state.connectors, name: config},
+            written={**state.written, name: state.offset - 1},
             inconsistent=state.inconsistent | {name} if orphaned else state.inconsistent,
         )
         return ConnectorChanged(name)
@@ -276,6 +292,7 @@ class ConfigReader:
             tasks=tasks,
             task_counts={**state.task_counts, name: count},
             commits={**state.commits, name: state.offset - 1},
+            applied={**state.applied, name: state.connectors[name]},
             inconsistent=state.inconsistent - {name} if complete else state.inconsistent | {name},
             pending_fencing=state.pending_fencing | {name},
         )

@@ -288,3 +288,21 @@ def test_tombstones_of_single_records_say_nothing_of_what_is_committed() -> None
         before.fencing,
         before.session_key,
     )
+
+
+def test_tasks_run_with_the_configuration_that_they_were_cut_for() -> None:
+    changed = ORDERS | {"value.converter": "other"}
+    reader, _ = read(written.connector_record("orders", ORDERS), *written.task_records("orders", [{"task": "0"}]))
+    assert not reader.state.to_cut("orders")
+    read(written.connector_record("orders", changed), reader=reader)
+    assert (reader.state.connectors["orders"], reader.state.applied["orders"]) == (changed, ORDERS)
+    assert reader.state.to_cut("orders")
+    # The same tasks, committed for the new one.
+    read(*written.task_records("orders", [{"task": "0"}]), reader=reader)
+    assert reader.state.applied["orders"] == changed
+    assert not reader.state.to_cut("orders")
+    # One that says the same is a newer one too: compaction leaves it behind the tasks.
+    read(written.connector_record("orders", changed), reader=reader)
+    assert reader.state.to_cut("orders")
+    read(*written.removal_records("orders"), reader=reader)
+    assert (reader.state.applied, reader.state.written, reader.state.commits) == ({}, {}, {})
