@@ -27,7 +27,7 @@ from rest.security.users import Users
 log = logging.getLogger("connect.rest")
 
 _REMEMBERED: Final = 1_000
-#: Passwords that are checked at one time: each takes 32 MiB and a fifth of a second of a core.
+#: Passwords that are checked at one time: each takes 32 MiB and some tenths of a second of a core.
 _CHECKED_AT_ONCE: Final = 2
 _WAITING: Final = 32
 _SAY_EVERY_S: Final = 30.0

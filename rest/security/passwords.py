@@ -2,7 +2,7 @@
 
     $scrypt$ln=15,r=8,p=3$<salt>$<hash>        N = 2^ln; salt and hash in base64 without padding
 
-The costs are those of OWASP's password storage cheat sheet for 32 MiB: about a fifth of a second of one core.
+The costs are those of OWASP's password storage cheat sheet for 32 MiB: some tenths of a second of one core.
 """
 
 from __future__ import annotations

@@ -1,12 +1,15 @@
 """What another worker has to do is sent on to it, with stored secrets in the place of masks."""
 
+import asyncio
 import json
+import socket
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Future
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
+import httpx2 as httpx
 import pytest
 
 from connect.herder.herder import ElsewhereError
@@ -85,3 +88,35 @@ def test_the_leader_gets_the_secret_and_not_its_mask(client: Client, other: Othe
 def test_a_request_that_was_sent_on_twice_ends_here(client: Client, other: Other) -> None:
     assert client.put("/connectors/x/config?forward=false", json={"a": "1"}).status_code >= 400
     assert other.asked == []
+
+
+def test_a_worker_that_hangs_keeps_nobody_else_waiting(serve, herder, other: Other) -> None:
+    """Far more than the threads that an event loop has; and the end does not wait for them either."""
+    with socket.create_server(("127.0.0.1", 0), backlog=200) as silent:
+
+        def elsewhere(name: str, *_: Any, **__: Any) -> Future[Any]:
+            hangs = f"http://127.0.0.1:{silent.getsockname()[1]}/"
+            raise ElsewhereError("not the leader", hangs if name == "hangs" else other.url)
+
+        herder.put_connector = elsewhere
+        app = serve(around=Forwarding)._transport.app
+
+        async def ask() -> tuple[int, int]:
+            async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://worker:8083") as client:
+                waiting = [asyncio.create_task(client.put("/connectors/hangs/config", json={})) for _ in range(63)]
+                silent.settimeout(30)
+                taken = [(await asyncio.to_thread(silent.accept))[0] for _ in waiting]
+                answered = await client.put("/connectors/x/config", json={})
+                waiting.append(asyncio.create_task(client.put("/connectors/hangs/config", json={})))
+                taken.append((await asyncio.to_thread(silent.accept))[0])
+                refused = await client.put("/connectors/x/config", json={})
+                for task in waiting:
+                    task.cancel()
+                await asyncio.gather(*waiting, return_exceptions=True)
+                again = await client.put("/connectors/x/config", json={})
+                assert again.status_code == 201
+                for connection in taken:
+                    connection.close()
+                return answered.status_code, refused.status_code
+
+        assert asyncio.run(ask()) == (201, 503)
