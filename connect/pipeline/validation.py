@@ -15,6 +15,7 @@ from connect.errors import ConfigError, ConnectError
 from connect.kafka.client_settings import ClientSettingError, task_client_settings
 from connect.kafka.client_settings import Kind as ClientKind
 from connect.pipeline.build import SIMPLE_HEADERS, converter_config, names
+from connect.pipeline.exactly_once import check_exactly_once
 from connect.pipeline.findings import Findings, Validation
 from connect.plugins import PluginKind, Plugins, load
 from connect.settings import ConfigValue, Definition
@@ -73,6 +74,8 @@ def validate(
         _check_aliased(found, plugins, config, "predicates", alias, PluginKind.PREDICATE, _PREDICATE)
     if connector is not None:
         _check_connector(found, connector, config)
+    if kind == "source" and connector is not None:
+        check_exactly_once(found, connector, worker, config)
     if kind is not None:
         _check_client(found, "producer" if kind == "source" else "consumer", worker, config)
         _warn_of_unknown(found, config)

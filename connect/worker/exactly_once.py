@@ -23,6 +23,8 @@ log = logging.getLogger("connect.worker.source")
 
 _OVERRIDE: Final = "producer.override."
 _LEAST_TIMEOUT_MS: Final = 60_000
+#: Brokers allow no more, unless they are told to (transaction.max.timeout.ms).
+_LONGEST_TIMEOUT_MS: Final = 900_000
 
 
 def store_of(task: TaskSpec, control: Control, timeout: float) -> Callable[[Entries], None]:
@@ -60,7 +62,8 @@ def producer_settings(task: TaskSpec, boundary: Boundary | None) -> Translated:
             log.warning("%s%s=%s has no effect: with exactly-once it is %s.", _OVERRIDE, key, given[key], value)
     if isinstance(boundary, IntervalBoundary) and "transaction.timeout.ms" not in given:
         # A transaction lasts as long as the interval, and then has to be ended.
-        forced["transaction.timeout.ms"] = str(max(_LEAST_TIMEOUT_MS, int(2000 * boundary.seconds)))
+        wanted = max(_LEAST_TIMEOUT_MS, int(2000 * boundary.seconds))
+        forced["transaction.timeout.ms"] = str(min(wanted, _LONGEST_TIMEOUT_MS))
     overrides = {_OVERRIDE + key: value for key, value in forced.items()}
     return task_client_settings("producer", task.worker_config, {**task.connector_config, **overrides})
 
