@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import re
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
@@ -30,6 +31,8 @@ _REGEX_REFRESH_S = 30.0
 _COMMITTED_WITHIN_S = 0.5
 _COMMITTED_AGAIN_S = 10.0
 _TOPICS_WITHIN_S = 1.0
+#: How long to wait for the broker to let a member go that owns nothing; some milliseconds, unless it is busy otherwise.
+_LEAVE_S = 1.0
 
 T = TypeVar("T")
 
@@ -84,6 +87,7 @@ class BatchConsumer:
         self._begin_due = 0.0
         self._from_end = str(settings.get("auto.offset.reset", "latest")) in {"latest", "end", "largest"}
         self._closing = False
+        self._leaving = False
         self._raised: list[BaseException] = []
         self._problem: str | None = None
         self._incremental = (
@@ -241,14 +245,47 @@ class BatchConsumer:
                 offset = int(place.offset)
                 self._begin[TopicPartition(str(place.topic), int(place.partition))] = offset if offset >= 0 else None
 
-    def close(self) -> None:
-        """Leave the group; the listener is told of the partitions that go. Raises what it raised."""
+    def close(self) -> bool:
+        """Leave the group; the listener is told of the partitions that go. Raises what it raised.
+
+        Returns:
+            whether we left. If not, our member stays until its session ends or somebody removes it, and the client's
+            threads until this process ends.
+        """
         self._closing = True
         if self._arrivals is not None:
             self._arrivals.close()
-        self._consumer.close()
+        if self._assignment and not self._incremental:
+            self._consumer.close()
+            left = True
+        else:
+            if self._assignment:
+                from confluent_kafka import TopicPartition as Place
+
+                self._revoke(self._consumer, [Place(*partition) for partition in self._assignment])
+            left = self._leave()
         if self._raised:
             raise self._raised.pop(0)
+        return left
+
+    def _leave(self) -> bool:
+        """Close the client, which may be joining, but wait for it no longer than a moment.
+
+        While a join waits for other members, the broker answers nothing else on its connection, and librdkafka waits
+        for the answer to its request to leave: for five seconds, which is all that a task has to stop.
+        """
+        self._leaving = True
+
+        def close() -> None:
+            try:
+                self._consumer.close()
+            except Exception as error:
+                self._raised.append(error)
+
+        thread = threading.Thread(target=close, name="leave", daemon=True)
+        thread.start()
+        thread.join(_LEAVE_S)
+        return not thread.is_alive()
 
     # Making batches.
 
@@ -364,7 +401,8 @@ class BatchConsumer:
         gone = [TopicPartition(p.topic, p.partition) for p in places]
         self._changed = True
         try:
-            tell(gone)
+            if not self._leaving:  # else it was told, and this is another thread
+                tell(gone)
         except BaseException as error:
             self._raised.append(error)
         finally:

@@ -117,9 +117,10 @@ class MemoryConsumer:
     def lag(self) -> int:
         return sum(self._topics.end(place) - position for place, position in self._positions.items())
 
-    def close(self) -> None:
+    def close(self) -> bool:
         if self._positions:
             self._move("revoked", list(self._positions))
+        return True
 
     def _next(self) -> list[SinkRecord]:
         wanted = {place: position for place, position in self._positions.items() if place not in self._paused}

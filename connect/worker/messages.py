@@ -174,10 +174,14 @@ class StoreOffsets(Message, frozen=True):
 
 
 class Membership(Message, frozen=True):
-    """A sink task's consumer joined its group: when the task has to be killed, the worker removes this member."""
+    """A sink task's consumer joins its group: unless it says `LeftGroup` in the end, the worker removes this member."""
 
     group: str
     member_id: str
+
+
+class LeftGroup(Message, frozen=True):
+    """A sink task's consumer has left its group."""
 
 
 class Progress(Message, frozen=True):
@@ -284,6 +288,7 @@ AnyMessage = (
     | AskToBegin
     | StoreOffsets
     | Membership
+    | LeftGroup
     | Progress
     | Stalled
     | Alive

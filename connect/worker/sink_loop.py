@@ -18,7 +18,7 @@ from connect.errors import ConnectError, RetriableError
 from connect.kafka.consume import BatchConsumer, RebalanceListener
 from connect.pipeline import Chain
 from connect.worker.control import Control, Stopping
-from connect.worker.messages import Membership, Paused
+from connect.worker.messages import LeftGroup, Membership, Paused
 from connect.worker.meter import SinkMeter
 from connect.worker.progress import ProgressReport
 
@@ -63,6 +63,7 @@ class SinkLoop:
         self._report = report
         self._commit_interval = commit_interval
         self._consumer: BatchConsumer | None = None
+        self._member: str | None = None
         self._delivered: dict[TopicPartition, int] = {}
         self._committed: dict[TopicPartition, int] = {}
         self._held: SinkBatch | None = None
@@ -185,6 +186,8 @@ class SinkLoop:
             return
         self._control.doing("poll")
         batch = self.consumer.poll(self._poll_s)
+        if not self.consumer.assignment:
+            self._tell_membership()
         if batch is not None:
             self._after = self.consumer.positions()
             self._report.read += len(batch)
@@ -298,8 +301,7 @@ class SinkLoop:
             self._delivered.update({p: o for p, o in known.items() if p in partitions})
         if self._paused_by_worker or self._held is not None:
             self.consumer.pause(partitions)
-        if self.consumer.member_id:
-            self._control.send(Membership(self.consumer.group, self.consumer.member_id))
+        self._tell_membership()
         return known
 
     def revoked(self, partitions: Sequence[TopicPartition]) -> None:
@@ -342,4 +344,13 @@ class SinkLoop:
 
     def _leave(self) -> None:
         if self._consumer is not None:
-            self._consumer.close()
+            self._tell_membership()  # it may be joining, and have to stay
+            if self._consumer.close():
+                self._control.send(LeftGroup())
+
+    def _tell_membership(self) -> None:
+        """Tell the worker of our member of the group as soon as there is one."""
+        member = self.consumer.member_id
+        if member is not None and member != self._member:
+            self._member = member
+            self._control.send(Membership(self.consumer.group, member))

@@ -85,8 +85,8 @@ class TaskProcess:
 
     @property
     def abandoned_member(self) -> messages.Membership | None:
-        """The consumer group member that a killed or crashed sink task leaves behind; None when it left by itself."""
-        return None if self._stopped else self._membership
+        """The consumer group member of a sink task, as long as it has not left; after its end the one left behind."""
+        return self._membership
 
     @property
     def failure(self) -> ErrorKind:
@@ -262,6 +262,8 @@ class Supervisor:
                 task._stopped = True
             case messages.Membership():
                 task._membership = message
+            case messages.LeftGroup():
+                task._membership = None
             case messages.Log():
                 write_log(message, task.id)
             case _:

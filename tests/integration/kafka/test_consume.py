@@ -17,6 +17,7 @@ from connect.errors import ConnectError
 from connect.kafka import consume
 from connect.kafka.client_settings import client_settings
 from connect.kafka.consume import BatchConsumer
+from connect.kafka.groups import remove_member
 
 WITHIN_S = 40.0
 
@@ -449,3 +450,35 @@ def test_a_consumer_of_an_untried_client_waits_inside_it(member, new_topic, writ
     one.consumer.wake()
     write(topic, 0, 3)
     until(lambda: one.values == [0, 1, 2], one)
+
+
+@pytest.mark.promise("P11")
+def test_a_member_whose_join_waits_for_another_is_closed_without_it(broker, member, new_topic):
+    topic = new_topic(partitions=2)
+    holder = member([topic])
+    until(lambda: holder.assignment, holder)
+    group = holder.consumer.group
+    joining = member([topic], group=group)  # it waits: the first is not polled any more
+    until(lambda: joining.consumer.member_id, joining)
+    left_behind = joining.consumer.member_id
+    joining.poll(0.5)
+    joining.open = False
+    assert joining.consumer.close() is False
+    remove_member({"bootstrap.servers": broker.bootstrap_servers}, {}, group, left_behind)
+    assert joining.listener.events == []
+
+
+@pytest.mark.parametrize("strategy", ["range", "cooperative-sticky"])
+def test_a_member_that_is_closed_gives_back_its_partitions_in_its_own_thread_and_leaves(
+    broker, member, new_topic, strategy
+):
+    topic = new_topic(partitions=2)
+    one = member([topic], partition_assignment_strategy=strategy)
+    until(lambda: one.assignment, one)
+    threads = []
+    one.listener.on_revoked = lambda partitions: threads.append(threading.current_thread())
+    one.open = False
+    assert one.consumer.close() is True
+    assert threads == [threading.current_thread()]
+    assert one.listener.events[-1] == ("revoked", [TopicPartition(topic, 0), TopicPartition(topic, 1)])
+    assert not one.assignment

@@ -99,6 +99,7 @@ class FakeConsumer:
         self.place: dict[TopicPartition, int] = {}
         self.waiting = 0
         self.closed = False
+        self.may_leave = True
         self.listener: Any
         self._assignment: frozenset[TopicPartition] = frozenset()
         self._control = control
@@ -159,10 +160,11 @@ class FakeConsumer:
     def lag(self) -> int:
         return 0 if self.closed else self.waiting
 
-    def close(self) -> None:
+    def close(self) -> bool:
         if self._assignment:
             self.take_away(*self._assignment)
         self.closed = True
+        return self.may_leave
 
 
 class FakeProducer:

@@ -564,3 +564,16 @@ def test_the_last_report_is_told_after_everything_else(at):
     at.run(at.assigns(T0), at.gives(rows(0, 3)))
     last = [message for message in at.control.said if isinstance(message, messages.Progress)][-1]
     assert (last.read, last.records) == (3, 3)
+
+
+def test_a_member_is_told_while_it_joins_and_said_to_have_left_in_the_end(at):
+    at.run(at.nothing, at.nothing)
+    said = [m for m in at.control.said if isinstance(m, messages.Membership | messages.LeftGroup)]
+    assert said == [messages.Membership("connect-test", "member-1"), messages.LeftGroup()]
+
+
+def test_a_member_that_cannot_leave_is_left_to_the_worker(at):
+    at.consumer.may_leave = False
+    at.run(at.nothing)
+    assert messages.LeftGroup() not in at.control.said
+    assert messages.Membership("connect-test", "member-1") in at.control.said
