@@ -10,6 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 
 from connect.errors import ConnectError
+from connect.herder.abandoned import AbandonedMembers
 from connect.herder.offset_stores import OffsetStores
 from connect.herder.topics import ActiveTopics
 from connect.storage import MemoryStatusStore, RestartNote, State, TaskStatus
@@ -101,7 +102,6 @@ class Tasks:
         self._metrics = metrics
         self._worker_id = worker_id
         self._generation = generation
-        self._remove_member = remove_member
         self._failed = failed
         self._may_begin = may_begin
         self._abort = abort
@@ -109,6 +109,7 @@ class Tasks:
         self._lock = threading.Lock()
         # Stores may wait for a disk: never in the supervisor's thread, which renews the leases.
         self._storing = ThreadPoolExecutor(1, thread_name_prefix="offsets")
+        self._abandoned = AbandonedMembers(remove_member)
         self._answering = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="answers")
         self._tidying = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="tidying")
 
@@ -176,6 +177,7 @@ class Tasks:
     def close(self) -> None:
         """Wait for what is being stored."""
         self._storing.shutdown()
+        self._abandoned.close()
         self._answering.shutdown()
         self._tidying.shutdown()
 
@@ -220,9 +222,7 @@ class Tasks:
             self._put(task, State.UNASSIGNED)
         if running is not None and task.spec.transactional_id is not None and not task.ended_by_itself:
             running.aborting = self._tidying.submit(self._abort_left_open, running)
-        member = task.abandoned_member
-        if member is not None:
-            self._tidying.submit(self._tidy, task, member)
+        self._abandoned.remove(task)
 
     def _stalls(self, task: TaskProcess, trace: str) -> None:
         running = self._find(task)
@@ -313,16 +313,4 @@ class Tasks:
                 " transaction.timeout.ms is over: %s",
                 error,
                 extra={"about": task.process.id},
-            )
-
-    def _tidy(self, task: TaskProcess, member: messages.Membership) -> None:
-        try:
-            self._remove_member(member.group, member.member_id, task.spec.connector_config)
-        except Exception as error:
-            log.warning(
-                "The member that this task left in group %s could not be removed; its partitions wait for the session"
-                " to end: %s",
-                member.group,
-                error,
-                extra={"about": task.id},
             )

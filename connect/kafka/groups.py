@@ -27,6 +27,12 @@ def group_of(worker: Mapping[str, str], connector: Mapping[str, str]) -> str:
     return str(task_client_settings("consumer", worker, connector).librdkafka["group.id"])
 
 
+def session_of(worker: Mapping[str, str], connector: Mapping[str, str]) -> float:
+    """Seconds after which a member of that group that says nothing is taken for gone."""
+    settings = task_client_settings("consumer", worker, connector).librdkafka
+    return int(settings.get("session.timeout.ms", 45_000)) / 1000
+
+
 def committed_offsets(worker: Mapping[str, str], connector: Mapping[str, str]) -> dict[TopicPartition, int]:
     """What the group of a sink connector has committed; empty where there is no such group.
 

@@ -1,0 +1,75 @@
+"""Members of consumer groups that sink tasks left behind, taken out of their groups by the worker.
+
+Until its session ends (45 s by default) such a member holds its partitions, or makes every join of its group wait.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+
+from connect.errors import ConnectError
+from connect.kafka.groups import session_of
+from connect.worker.supervisor import TaskProcess
+
+log = logging.getLogger("connect.herder")
+
+_PAUSE_S = (0.5, 8.0)  # the first and the longest between two tries
+_AT_ONCE = 4  # groups whose brokers do not answer must not hold up the others for long
+
+
+class AbandonedMembers:
+    """Removes members, and tries again while brokers do not answer, until their sessions would have ended anyway.
+
+    Args:
+        remove: takes a member out of a group, for a connector's configuration; raises `ConnectError` where it cannot.
+        pauses: seconds between two tries, the first and the longest; doubled in between.
+    """
+
+    def __init__(
+        self,
+        remove: Callable[[str, str, Mapping[str, str]], None],
+        pauses: tuple[float, float] = _PAUSE_S,
+    ) -> None:
+        self._remove_member = remove
+        self._pauses = pauses
+        self._closing = threading.Event()
+        self._threads = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="groups")
+
+    def remove(self, task: TaskProcess) -> None:
+        """Remove what a task that has ended left behind, if it did. Returns at once."""
+        if task.abandoned_member is not None:
+            self._threads.submit(self._remove, task)
+
+    def close(self) -> None:
+        """Wait for the tries under way, and begin no others."""
+        self._closing.set()
+        self._threads.shutdown()
+
+    def _remove(self, task: TaskProcess) -> None:
+        member = task.abandoned_member
+        assert member is not None
+        spec = task.spec
+        pause, longest = self._pauses
+        try:
+            until = time.monotonic() + session_of(spec.worker_config, spec.connector_config)
+            while True:
+                try:
+                    self._remove_member(member.group, member.member_id, spec.connector_config)
+                except ConnectError:
+                    if time.monotonic() + pause >= until or self._closing.wait(pause):
+                        raise
+                    pause = min(2 * pause, longest)
+                else:
+                    return
+        except Exception as error:
+            log.warning(
+                "The member that this task left in group %s could not be removed; its partitions wait for the session"
+                " to end: %s",
+                member.group,
+                error,
+                extra={"about": task.id},
+            )
