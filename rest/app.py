@@ -17,7 +17,7 @@ from connect.herder.herder import Herder
 from connect.herder.listeners import advertised
 from connect.plugins import Plugins
 from connect.settings.definition import Config
-from rest import connectors, errors, internal, loggers, offsets, openapi, plugins, restarts, root
+from rest import connectors, errors, internal, lag, loggers, metrics, offsets, openapi, plugins, restarts, root
 from rest.api import Api
 from rest.calls import REQUEST_TIMEOUT_S
 from rest.forwarding import Forwarding
@@ -80,16 +80,18 @@ def create_app(
     routers: list[APIRouter] = []
     if "connectors" in parts:
         routers += [root.routes(api), connectors.routes(api), offsets.routes(api), internal.routes(api)]
-        routers += [plugins.routes(api), restarts.routes(api)]
+        routers += [plugins.routes(api), restarts.routes(api), lag.routes(api)]
     if "admin" in parts:
         routers += [loggers.routes(api)]
+    if config["metrics.prometheus.enable"]:
+        routers += [metrics.routes(api)]
     for router in routers:
         app.include_router(router)
     app.include_router(openapi.routes(app))
     for name in config["rest.extension.classes"]:
         _extension(name)(app, raw)
     routes = [route for router in routers for route in router.routes if isinstance(route, APIRoute)]
-    guarded: ASGIApp = ConnectRules(app, routes)
+    guarded: ASGIApp = ConnectRules(metrics.NotedRoute(app), routes)
     if requests_of_workers is not None:
         guarded = Forwarding(guarded)
     if guard is not None:
@@ -97,7 +99,7 @@ def create_app(
         if requests_of_workers is not None:
             vouching = Vouching(requests_of_workers.session_key, _worker_id(raw))
         guarded = guard.around(guarded, vouching)
-    return _with_headers(guarded, config)
+    return _with_headers(metrics.TimedRequests(guarded, herder.metrics().registry), config)
 
 
 def _worker_id(raw: Mapping[str, str]) -> str:

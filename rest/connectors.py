@@ -16,6 +16,7 @@ from rest.api import BOOLEAN, FORWARD, Answer, Api, ConnectorName, TaskNumber, d
 from rest.calls import json_answer
 from rest.errors import ApiError
 from rest.forwarding import RESOLVED
+from rest.metrics import MetricsOfAll
 from rest.models import (
     Connector,
     ConnectorStatusInfo,
@@ -53,6 +54,7 @@ def routes(api: Api) -> APIRouter:
     """The resource."""
     router = APIRouter(prefix="/connectors", tags=["connectors"])
     herder, masks = api.herder, api.masks
+    metrics = MetricsOfAll(herder)
 
     async def shown(name: str) -> Connector:
         info = herder.info(name)
@@ -60,14 +62,21 @@ def routes(api: Api) -> APIRouter:
 
     @router.get("", **describe(list[str] | dict[str, ExpandedConnector], said="Names, or with expand a map of them."))
     async def list_connectors(
-        expand: Annotated[list[str] | None, Query(description="status, info, or both (repeated).")] = None,
+        request: Request,
+        expand: Annotated[list[str] | None, Query(description="status, info, metrics: any of them, repeated.")] = None,
+        forward: Annotated[str | None, Query(include_in_schema=False)] = None,
     ) -> Response:
         """List connectors."""
         names = api.access.visible(herder.connectors())
         if not expand:
             return json_answer(names)
         found = await asyncio.gather(*(expanded(name, expand) for name in names))
-        return json_answer({name: what for name, what in found if what is not None})
+        answer = {name: what for name, what in found if what is not None}
+        if "metrics" in expand:
+            measured = await metrics.of(request, list(answer), ask_others=flag(forward, default=True))
+            for name, what in answer.items():
+                what.metrics = measured[name]
+        return json_answer(answer)
 
     async def expanded(name: str, what: list[str]) -> tuple[str, ExpandedConnector | None]:
         found = ExpandedConnector()

@@ -78,7 +78,7 @@ class Forwarding:
             return _error(503, "Too many requests wait for another worker. Ask again in a moment.")
         self._waiting += 1
         try:
-            headers = _headers(scope, url, body)
+            headers = headers_for(scope, url, body)
             status, answered, content = await _in_thread(
                 lambda: peers.exchange(scope["method"], url, body or None, headers, _TIMEOUT_S)
             )
@@ -105,7 +105,7 @@ def _next_hop(scope: Scope, base: str) -> str | None:
     return f"{base.rstrip('/')}{path}?{urlencode(query)}"
 
 
-def _headers(scope: Scope, url: str, body: bytes) -> dict[str, str]:
+def headers_for(scope: Scope, url: str, body: bytes) -> dict[str, str]:
     """What goes along: who asks, and what proves it to the other worker."""
     headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
     sent = {name: value for name, value in headers.items() if name in _PASSED_ON or name.startswith("x-connect-")}

@@ -11,6 +11,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from connect.herder.herder import ConnectorInfo, ConnectorState, OffsetEntry
+from connect.herder.lag import ConnectorLag
+from connect.herder.lag_status import LagStatus
 from connect.plugins import PluginRef
 from connect.storage import ConnectorStatus, State, TaskStatus
 
@@ -141,11 +143,92 @@ class Restarts(msgspec.Struct):
         return cls(state.name, Restart.of(state.connector), [Restart.of(task) for task in state.tasks])
 
 
+#: Metrics by group and name, as JMX has them in Kafka Connect; null where nothing was measured lately.
+Figures = dict[str, dict[str, float | str | None]]
+
+
+class TaskMetricsInfo(msgspec.Struct):
+    """What is measured of a task, told by the worker that runs it."""
+
+    id: int
+    worker_id: str
+    metrics: Figures
+
+
+class Unreachable(msgspec.Struct):
+    """A worker that was to tell what it measures, and did not."""
+
+    worker_id: str
+    error: str
+
+
+class ConnectorMetricsInfo(msgspec.Struct):
+    """What is measured of a connector and its tasks."""
+
+    worker_id: str | None
+    metrics: Figures
+    tasks: list[TaskMetricsInfo]
+    unreachable: list[Unreachable]
+
+
 class ExpandedConnector(msgspec.Struct):
     """What GET /connectors?expand= was asked to say of one."""
 
     info: Connector | msgspec.UnsetType = msgspec.UNSET
     status: ConnectorStatusInfo | msgspec.UnsetType = msgspec.UNSET
+    metrics: ConnectorMetricsInfo | msgspec.UnsetType = msgspec.UNSET
+
+
+LagWord = Literal["OK", "WARN", "STALLED"]
+_STATUSES: dict[LagStatus, LagWord] = {
+    LagStatus.OK: "OK",
+    LagStatus.WARN: "WARN",
+    LagStatus.STALLED: "STALLED",
+}
+
+
+class PartitionLagInfo(msgspec.Struct):
+    """How far a sink is in a partition. `waiting_ms`: for how long the first record has waited, by its timestamp.
+
+    `looks`: by how many looks the status was judged.
+    """
+
+    topic: str
+    partition: int
+    current_offset: int | None
+    end_offset: int
+    lag: int
+    waiting_ms: int | None
+    status: LagWord
+    looks: int
+
+
+class ConnectorLagInfo(msgspec.Struct):
+    """How far a sink is behind its topics: the lag of all partitions, and the worst of their statuses."""
+
+    name: str
+    group: str
+    status: LagWord
+    lag: int
+    waiting_ms: int | None
+    partitions: list[PartitionLagInfo]
+
+    @classmethod
+    def of(cls, lag: ConnectorLag) -> ConnectorLagInfo:
+        partitions = [
+            PartitionLagInfo(
+                one.topic,
+                one.partition,
+                one.committed,
+                one.end,
+                one.lag,
+                one.waiting_ms,
+                _STATUSES[one.status],
+                one.looks,
+            )
+            for one in lag.partitions
+        ]
+        return cls(lag.name, lag.group, _STATUSES[lag.status], lag.lag, lag.waiting_ms, partitions)
 
 
 class CreateConnector(msgspec.Struct, forbid_unknown_fields=True):

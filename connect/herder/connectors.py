@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from connect.errors import ConnectError
+from connect.herder.measures import Startups
 from connect.herder.views import tasks_max
 from connect.plugins import PluginRef
 from connect.worker.hosts import ConnectorHosts
@@ -45,8 +46,9 @@ class StartedConnector:
 class Connectors:
     """All connectors of this worker. Calls block until the connector answers; raise `ConnectorCallError`."""
 
-    def __init__(self, hosts: ConnectorHosts, timeout: float = CALL_TIMEOUT_S) -> None:
+    def __init__(self, hosts: ConnectorHosts, startups: Startups, timeout: float = CALL_TIMEOUT_S) -> None:
         self._hosts = hosts
+        self._startups = startups
         self._timeout = timeout
         self._started: dict[str, StartedConnector] = {}
 
@@ -54,19 +56,29 @@ class Connectors:
         """A connector that runs, or None."""
         return self._started.get(name)
 
+    def names(self) -> list[str]:
+        """Those that run."""
+        return sorted(self._started)
+
     def start(self, name: str, ref: PluginRef, config: Mapping[str, str], secrets: tuple[str, ...]) -> StartedConnector:
         """Make and start a connector. One of the same name is stopped before."""
         self.stop(name)
-        answer: dict[str, Any] = self._hosts.call(
-            ref,
-            name,
-            "start",
-            self._timeout,
-            target=ref.target,
-            folder=ref.folder,
-            config=dict(config),
-            secrets=list(secrets),
-        )
+        self._startups.began()
+        try:
+            answer: dict[str, Any] = self._hosts.call(
+                ref,
+                name,
+                "start",
+                self._timeout,
+                target=ref.target,
+                folder=ref.folder,
+                config=dict(config),
+                secrets=list(secrets),
+            )
+        except BaseException:
+            self._startups.failed()
+            raise
+        self._startups.succeeded()
         version = answer["version"] or ref.version
         started = StartedConnector(ref, answer["task_class"], version, config, secrets)
         self._started[name] = started

@@ -33,13 +33,16 @@ from connect.herder.herder import (
     OffsetEntry,
     TargetState,
 )
+from connect.herder.lag import ConnectorLag, LagWatch
 from connect.herder.leading import CATCH_UP_S, CUT_FOR, Leading
+from connect.herder.measures import span_of
 from connect.herder.offset_stores import exactly_once
 from connect.herder.pool_states import PoolStates, stopped_workers
 from connect.herder.restarts import plan_restart
 from connect.herder.stages import Stages
 from connect.herder.views import connector_info, connector_state, connector_type
 from connect.herder.worker import Worker
+from connect.herder.worker_metrics import WorkerMetrics
 from connect.settings.definition import Config
 from connect.settings.resolver import Resolver
 from connect.storage import RestartNote
@@ -91,6 +94,7 @@ class DistributedHerder:
             start=self._start_work,
             stopped=lambda: stopped_workers(statuses),
             failed=gone,
+            span=span_of(config),
         )
         self.worker = Worker(
             raw,
@@ -106,6 +110,8 @@ class DistributedHerder:
         )
         self._stages = Stages()
         self._answers = Answers(self.worker)
+        self._lag = LagWatch(self.worker)
+        self._metrics = WorkerMetrics(self.worker, self._lag, self._member.rebalances)
         self._states = PoolStates(self.worker, statuses, self._config, self._member, self._answers.submit)
         self._leading = Leading(config, self._config, self._member, self._stages)
         self._turns = FollowUps(_AT_ONCE, self._stages, self._failed)
@@ -123,12 +129,14 @@ class DistributedHerder:
         self._statuses.listen(self._states.keep_last_word)
         self._config.start()
         self._member.join()
+        self._lag.start()
         self._started = True
 
     def stop(self) -> None:
         """Stop what is owned, leave the group, and end."""
         self._turns.ending()
         self._answers.close()
+        self._lag.stop()
         self._leading.close()
         self._fencing.close()
         self._assigned.close()
@@ -180,6 +188,15 @@ class DistributedHerder:
         if not self.worker.config["topic.tracking.allow.reset"]:
             raise ForbiddenError("Topic tracking reset is disabled.")
         self._statuses.forget_topics(name)
+
+    # Measurements.
+
+    def metrics(self) -> WorkerMetrics:
+        return self._metrics
+
+    def lag(self, name: str) -> Future[ConnectorLag]:
+        config = self._configured(self._config.state, name)
+        return self._answers.submit(lambda: self._lag.of(name, {**self.worker.resolved(config).values, "name": name}))
 
     # Changes: the leader's.
 

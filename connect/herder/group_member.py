@@ -24,8 +24,10 @@ from connect.group import (
     encode_metadata,
 )
 from connect.group.wire import NO_ERROR
+from connect.herder.rebalances import Rebalances
 from connect.kafka.membership import Membership
 from connect.storage.config_log import ConfigLog
+from connect.telemetry.windows import SPAN, Span
 from connect.worker.lease import now
 
 log = logging.getLogger("connect.herder")
@@ -64,6 +66,7 @@ class GroupMember:
         start: has work started, without waiting for it.
         stopped: the URLs of workers that are known to have stopped all their work in good order.
         failed: told when there is no way to be in the group.
+        span: over which what is measured of rebalances is averaged.
     """
 
     def __init__(
@@ -78,6 +81,7 @@ class GroupMember:
         start: Callable[[Work], None],
         stopped: Callable[[], Collection[str]],
         failed: Callable[[ConnectError], None],
+        span: Span = SPAN,
     ) -> None:
         self._url = url
         self._config = config
@@ -89,6 +93,7 @@ class GroupMember:
         self._failed = failed
         self._owned = Work()
         self._role = Role()
+        self.rebalances = Rebalances(lambda: self._role, span)
         self._memory = Memory()
         self._led: tuple[int, Memory] | None = None
         self._later: threading.Timer | None = None
@@ -106,6 +111,7 @@ class GroupMember:
 
     def join(self) -> None:
         """Join the group. Raises ConnectError when no broker answers or one refuses the login."""
+        self.rebalances.began("start")
         self.membership.start()
 
     def leave(self) -> None:
@@ -114,8 +120,9 @@ class GroupMember:
             self._later.cancel()
         self.membership.leave()
 
-    def rebalance(self, reason: str) -> None:
-        """Have the group share its work anew."""
+    def rebalance(self, reason: str, cause: str = "configuration") -> None:
+        """Have the group share its work anew. The cause is one of `connect.herder.rebalances.CAUSES`."""
+        self.rebalances.asked(cause)
         self.membership.request_rejoin(reason)
 
     # The callbacks, see `GroupCallbacks`.
@@ -138,6 +145,12 @@ class GroupMember:
         return shares
 
     def joined(self, generation: int, member_id: str, protocol: str, assignment: bytes) -> None:
+        try:
+            self._follow(generation, member_id, protocol, assignment)
+        finally:
+            self.rebalances.ended()
+
+    def _follow(self, generation: int, member_id: str, protocol: str, assignment: bytes) -> None:
         mine = decode_assignment(assignment)
         leads = mine.leader == member_id
         before = self._role
@@ -155,25 +168,28 @@ class GroupMember:
         )
         if not self._caught_up(mine.offset):
             # Stay out of it: what we have runs on, what is new must not be started from an old configuration (P4).
-            self._rejoin_in(self._sync_timeout, "the config topic could not be read as far as the leader has read it")
+            words = "the config topic could not be read as far as the leader has read it"
+            self._rejoin_in(self._sync_timeout, words, "catching_up")
             return
         if mine.error == CONFIG_MISMATCH:
-            self.rebalance("the leader had not read the configurations as far as others")
+            self.rebalance("the leader had not read the configurations as far as others", "catching_up")
             return
         gone = self._owned - mine.new if protocol == EAGER else mine.revoked
         self._give_up(gone)
         self._owned = mine.new if protocol == EAGER else self._owned | mine.new
         self._start(mine.new)
         if mine.revoked:
-            self.rebalance("work was given back")
+            self.rebalance("work was given back", "given_back")
         elif mine.delay:
-            self._rejoin_in(mine.delay / 1000, "the work of a worker that is gone has waited long enough")
+            self._rejoin_in(mine.delay / 1000, "the work of a worker that is gone has waited long enough", "delay")
 
     def rejoining(self, protocol: str) -> None:
+        self.rebalances.began()
         if protocol == EAGER:
             self._give_up(self._owned)
 
     def lost(self, reason: str) -> None:
+        self.rebalances.began("lost")
         log.warning("out of the group: %s; all work is stopped", reason)
         self._memory = Memory()
         self._role = Role()
@@ -197,9 +213,9 @@ class GroupMember:
             log.warning("%s", error)
             return False
 
-    def _rejoin_in(self, seconds: float, reason: str) -> None:
+    def _rejoin_in(self, seconds: float, reason: str, cause: str) -> None:
         if self._later is not None:
             self._later.cancel()
-        self._later = threading.Timer(seconds, self.rebalance, [reason])
+        self._later = threading.Timer(seconds, self.rebalance, [reason, cause])
         self._later.daemon = True
         self._later.start()

@@ -12,10 +12,14 @@ import enum
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from connect.errors import ConnectError
 from connect.storage import ConnectorStatus, TaskStatus
+
+if TYPE_CHECKING:
+    from connect.herder.lag import ConnectorLag
+    from connect.herder.worker_metrics import WorkerMetrics
 
 
 class HerderError(ConnectError):
@@ -158,6 +162,14 @@ class Herder(Protocol):
 
     def reset_active_topics(self, name: str) -> None:
         """Forget them. Raises as `active_topics` does."""
+
+    # Measurements.
+
+    def metrics(self) -> WorkerMetrics:
+        """What is measured on this worker, of itself and of the tasks that it runs."""
+
+    def lag(self, name: str) -> Future[ConnectorLag]:
+        """How far a sink is behind its topics, asked of the brokers. NotFoundError; BadRequestError for a source."""
 
     # Changes.
 

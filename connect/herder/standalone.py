@@ -31,6 +31,7 @@ from connect.herder.herder import (
     OffsetEntry,
     TargetState,
 )
+from connect.herder.lag import ConnectorLag, LagWatch
 from connect.herder.restart_policy import RestartPolicy
 from connect.herder.restarts import RestartPlan, plan_restart
 from connect.herder.stages import Stages
@@ -43,6 +44,7 @@ from connect.herder.views import (
     plugin_version,
 )
 from connect.herder.worker import Worker, secrets_of
+from connect.herder.worker_metrics import WorkerMetrics
 from connect.settings.definition import Config
 from connect.settings.resolver import Resolver
 from connect.storage import ConnectorStatus, OffsetStore, RestartNote, State
@@ -78,6 +80,8 @@ class StandaloneHerder:
     def __init__(self, raw: Mapping[str, str], config: Config, resolver: Resolver, offsets: OffsetStore) -> None:
         self.worker = Worker(raw, config, resolver, offsets, listener=self, task_failed=self._task_failed)
         self._answers = Answers(self.worker)
+        self._lag = LagWatch(self.worker)
+        self._metrics = WorkerMetrics(self.worker, self._lag)
         self._wishes: dict[str, _Wish] = {}
         self._lock = threading.Lock()
         self._stages = Stages()
@@ -96,12 +100,14 @@ class StandaloneHerder:
     def start(self) -> None:
         """Begin. Call it from the main thread."""
         self.worker.start()
+        self._lag.start()
         self._started = True
 
     def stop(self) -> None:
         """Stop every connector and the worker. Tasks and connectors together get the graceful time (P11)."""
         deadline = time.monotonic() + self.worker.graceful
         self._answers.close()
+        self._lag.stop()
         self._restarts.close()
         self._work.ending()
         self.worker.tasks.stop(self.worker.tasks.all(), self.worker.graceful)
@@ -144,6 +150,15 @@ class StandaloneHerder:
 
     def reset_active_topics(self, name: str) -> None:
         self.worker.topics.reset(name)
+
+    # Measurements.
+
+    def metrics(self) -> WorkerMetrics:
+        return self._metrics
+
+    def lag(self, name: str) -> Future[ConnectorLag]:
+        config = self._wish(name).config
+        return self._answers.submit(lambda: self._lag.of(name, {**self.worker.resolved(config).values, "name": name}))
 
     # Changes.
 

@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 
 from connect.errors import ConnectError
 from connect.herder.abandoned import AbandonedMembers
+from connect.herder.measures import Measures
 from connect.herder.offset_stores import OffsetStores
+from connect.herder.task_figures import TaskFigures
 from connect.herder.topics import ActiveTopics
 from connect.storage import MemoryStatusStore, RestartNote, State, TaskStatus
-from connect.telemetry.metrics import Registry
 from connect.worker import messages
 from connect.worker.error_kinds import ErrorKind
 from connect.worker.lease import now
@@ -47,10 +48,12 @@ class RunningTask:
         given_up: whether others may have begun to run it.
         state: the one that was told last.
         stalled: why it moves nothing although there is work, else None.
+        figures: what is measured of it.
     """
 
     process: TaskProcess
     version: str | None
+    figures: TaskFigures
     written: tuple[Mapping[str, str], Mapping[str, str]] | None = None
     progress: messages.Progress = _NO_PROGRESS
     progress_at: float = field(default_factory=time.monotonic)
@@ -69,7 +72,7 @@ class Tasks:
         stores: of the offsets of sources.
         statuses: where states go.
         topics: that connectors use.
-        metrics: into which the tasks' own are merged.
+        measures: where starts are counted, and into whose registry the tasks' own metrics are merged.
         worker_id: for statuses.
         generation: of the group, now.
         remove_member: takes the member of a killed sink task out of its consumer group, so that its partitions need not
@@ -87,7 +90,7 @@ class Tasks:
         stores: OffsetStores,
         statuses: MemoryStatusStore,
         topics: ActiveTopics,
-        metrics: Registry,
+        measures: Measures,
         worker_id: str,
         generation: Callable[[], int],
         remove_member: Callable[[str, str, Mapping[str, str]], None],
@@ -99,7 +102,9 @@ class Tasks:
         self._stores = stores
         self._statuses = statuses
         self._topics = topics
-        self._metrics = metrics
+        self._measures = measures
+        #: For each task that ran here: which configuration it had, and whether it FAILED with that.
+        self._before: dict[tuple[str, int], tuple[int, bool]] = {}
         self._worker_id = worker_id
         self._generation = generation
         self._failed = failed
@@ -129,9 +134,24 @@ class Tasks:
             before = self._running.get(key)
             if before is not None and not before.process.ended.is_set():
                 raise ConnectError(f"Task {spec.id} still runs.")
-            process = self._supervisor.start_task(spec, self)
-            self._running[key] = RunningTask(process, version, written)
+            self._measures.tasks.began()
+            try:
+                process = self._supervisor.start_task(spec, self)
+            except BaseException:
+                self._measures.tasks.failed()
+                raise
+            figures = TaskFigures(spec.kind, self._measures.span)
+            self._running[key] = RunningTask(process, version, figures, written)
+            self._count_restart(key, spec)
+        self._measures.registry.forget(spec.id)
         self._supervisor.watch(process)
+
+    def _count_restart(self, key: tuple[str, int], spec: messages.TaskSpec) -> None:
+        before, config = self._before.get(key), _hash(spec)
+        self._before[key] = (config, False)
+        if before is not None:
+            reason = "failure" if before[1] else "configuration" if before[0] != config else "request"
+            self._measures.started_again(*key, reason)
 
     def stop(self, which: Iterable[tuple[str, int]], graceful: float) -> None:
         """End tasks, all at once, and wait for it. Those that do not end in time are killed (P11)."""
@@ -149,7 +169,7 @@ class Tasks:
             task.given_up = True
             with self._lock:
                 self._running.pop(key, None)
-            self._metrics.forget(task.process.id)
+            self._measures.registry.forget(task.process.id)
 
     def pause(self, connector: str, *, paused: bool) -> None:
         """Pause or resume all tasks of a connector. They say themselves when they have."""
@@ -186,13 +206,19 @@ class Tasks:
     def task_said(self, task: TaskProcess, message: messages.AnyMessage) -> None:
         match message:
             case messages.Running(paused) | messages.Paused(paused):
+                running = self._find(task)
+                if running is not None:
+                    if running.figures.state == "unassigned":
+                        self._measures.tasks.succeeded()
+                    running.figures.entered("paused" if paused else "running")
                 self._put(task, State.PAUSED if paused else State.RUNNING)
             case messages.Progress():
                 running = self._find(task)
                 if running is not None:
                     running.progress = message
                     running.progress_at = time.monotonic()
-                    self._metrics.merge(task.id, message.metrics)
+                    running.figures.take(message.metrics)
+                    self._measures.registry.merge(task.id, message.metrics)
             case messages.Stalled(trace):
                 self._stalls(task, trace)
             case messages.UsedTopics(topics):
@@ -211,6 +237,10 @@ class Tasks:
         if error is not None:
             if running is not None:
                 running.failed = True
+                if running.figures.state == "unassigned":
+                    self._measures.tasks.failed()
+                running.figures.entered("failed")
+                self._before[task.spec.connector, task.spec.task] = (_hash(task.spec), True)
             log.error("%s", error, extra={"about": task.id})
             if trace is not None and trace != error:
                 log.debug("%s", trace, extra={"about": task.id})
@@ -314,3 +344,7 @@ class Tasks:
                 error,
                 extra={"about": task.process.id},
             )
+
+
+def _hash(spec: messages.TaskSpec) -> int:
+    return hash(frozenset(spec.config.items()) | frozenset(spec.connector_config.items()))

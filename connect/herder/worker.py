@@ -10,6 +10,7 @@ from typing import Any
 
 from connect.herder.connectors import Connectors
 from connect.herder.listeners import advertised
+from connect.herder.measures import Measures
 from connect.herder.offset_stores import OffsetStores, exactly_once
 from connect.herder.tasks import TaskFailed, Tasks
 from connect.herder.topics import ActiveTopics
@@ -21,7 +22,6 @@ from connect.settings.definition import Config
 from connect.settings.recovery_keys import recovery
 from connect.settings.resolver import Resolved, Resolver
 from connect.storage import MemoryStatusStore, OffsetStore
-from connect.telemetry.metrics import Registry
 from connect.telemetry.redaction import redactor
 from connect.worker import messages
 from connect.worker.hosts import ConnectorHosts, HostListener
@@ -71,19 +71,19 @@ class Worker:
         self.id = f"{address.host}:{address.port}"
         self.statuses = MemoryStatusStore() if statuses is None else statuses
         self.topics = ActiveTopics(config, self.statuses)
-        self.metrics = Registry()
+        self.measures = Measures(config)
         self.plugin_path: list[str] = [str(Path(folder).absolute()) for folder in config["plugin.path"] or []]
         self.plugins = Plugins.discover(self.plugin_path)
         self.supervisor = Supervisor(entitled_until=entitled_until)
         level = logging.getLogger("connect").getEffectiveLevel()
         self.hosts = ConnectorHosts(listener, self.plugin_path, level)
-        self.connectors = Connectors(self.hosts)
+        self.connectors = Connectors(self.hosts, self.measures.connectors)
         self.tasks = Tasks(
             self.supervisor,
             self.stores,
             self.statuses,
             self.topics,
-            self.metrics,
+            self.measures,
             self.id,
             generation,
             lambda group, member, connector: remove_member(self.raw, connector, group, member),

@@ -24,6 +24,7 @@ from connect.settings.definition import (
     one_of,
 )
 from connect.settings.distributed_keys import CLIENT, DISTRIBUTED_ONLY
+from connect.settings.metrics_keys import METRICS
 from connect.settings.recovery_keys import WORKER_RECOVERY
 from connect.settings.rest_security_keys import REST_SECURITY
 
@@ -199,34 +200,6 @@ COMMON: Final = define(
         doc="Whether the REST API hides passwords and other secrets in configurations. What is read with a mask may be "
         "written back: the mask stands for the stored secret. Only here, not in Kafka, which shows all.",
     ),
-    # Metrics.
-    List(
-        "metric.reporters",
-        default=["org.apache.kafka.common.metrics.JmxReporter"],
-        importance="LOW",
-        doc="Classes that report a Java worker's metrics. Taken, and without effect.",
-    ),
-    Int(
-        "metrics.num.samples",
-        default=2,
-        importance="LOW",
-        validator=at_least(1),
-        doc="How many samples a Java worker's metrics are computed from.",
-    ),
-    Long(
-        "metrics.sample.window.ms",
-        default=30_000,
-        importance="LOW",
-        validator=at_least(0),
-        doc="Milliseconds that one of these samples covers.",
-    ),
-    String(
-        "metrics.recording.level",
-        default="INFO",
-        importance="LOW",
-        validator=one_of("INFO", "DEBUG"),
-        doc="How much is measured.",
-    ),
     # Logs. Java's worker has a file of its own for them, and takes no notice of these keys.
     String(
         "log.level",
@@ -254,10 +227,10 @@ STANDALONE_ONLY: Final = define(
 )
 
 #: Everything that a standalone worker reads itself.
-STANDALONE: Final = COMMON | REST_SECURITY | STANDALONE_ONLY
+STANDALONE: Final = COMMON | METRICS | REST_SECURITY | STANDALONE_ONLY
 
 #: Everything that a distributed worker reads itself.
-DISTRIBUTED: Final = COMMON | REST_SECURITY | CLIENT | DISTRIBUTED_ONLY
+DISTRIBUTED: Final = COMMON | METRICS | REST_SECURITY | CLIENT | DISTRIBUTED_ONLY
 
 #: What starts like this is read by somebody else: a client, a converter, a provider, the web server, a topic.
 PREFIXES: Final = (

@@ -84,8 +84,8 @@ def _group(name: str, **metrics: str) -> list[KafkaMetric]:
 def _metric(group: str, name: str, doc: str) -> KafkaMetric:
     if name.endswith(("-class", "-version", "-type", "status", "-protocol", "-name")) or name == "version":
         return KafkaMetric(group, name, "text", doc)
-    counted = name.endswith("-total") or name.startswith(("total-", "deadletterqueue-"))
-    return KafkaMetric(group, name, "counter" if counted else "gauge", doc)
+    # What counts errors has no _total in its name, and is no counter to Prometheus without it.
+    return KafkaMetric(group, name, "counter" if name.endswith("-total") else "gauge", doc)
 
 
 KAFKA: Final[tuple[KafkaMetric, ...]] = (
@@ -217,6 +217,9 @@ _PLACE = ("connector", "topic", "partition")
 OURS: Final[tuple[OwnMetric, ...]] = (
     # Tasks of both kinds.
     OwnMetric("connect_task_state", "gauge", (*_TASK, "state"), "1 for the state that the task is in."),
+    OwnMetric(
+        "connect_task_stalled", "gauge", _TASK, "1 for a task that is RUNNING and moves nothing although there is work."
+    ),
     OwnMetric(
         "connect_task_restarts_total",
         "counter",

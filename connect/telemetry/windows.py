@@ -76,6 +76,12 @@ class Window:
         return sum(sample.total for sample in self._samples) / max(now - self._samples[0].since, least)
 
     @property
+    def total(self) -> float:
+        """The sum of the measurements."""
+        self._forget(self._clock())
+        return sum(sample.total for sample in self._samples)
+
+    @property
     def average(self) -> float:
         """The mean of the measurements; NaN when there was none."""
         self._forget(self._clock())

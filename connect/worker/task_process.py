@@ -44,8 +44,8 @@ from connect.worker.remote_log import send_logs
 from connect.worker.sink_loop import SinkLoop
 from connect.worker.source_loop import SourceLoop
 from connect.worker.topic_creation import rules_of
-from connect.worker.watchdog import Watchdog, Watched
 from connect.worker.transactions import Transactions
+from connect.worker.watchdog import Watchdog, Watched
 
 log = logging.getLogger("connect.worker")
 
@@ -93,7 +93,7 @@ def _run(task: messages.TaskSpec, control: Control, redact: Callable[[str], str]
     worker = WORKER_SETTINGS.parse(task.worker_config)
     plugins = Plugins.discover([Path(folder) for folder in task.plugin_path])
     registry = Registry()
-    metrics = registry.labelled(connector=task.connector, task=str(task.task))
+    metrics = registry.labelled(**_labels(task))
     task_class = load_class(task.connector_class, task.folder)().task_class()
     plugin = task_class()
 
@@ -148,7 +148,7 @@ def _source_loop(
 
     def make_producer(refused: Callable[[DeliveryError, Any], None]) -> BatchProducer:
         kind = BatchProducer if boundary is None else TransactionalProducer
-        made = kind(clients.librdkafka, control.proceed, refused, make_topic)
+        made = kind(clients.librdkafka, control.proceed, refused, make_topic, loop.meter.settled)
         return claim(made, control) if isinstance(made, TransactionalProducer) else made
 
     def open_transactions(producer: BatchProducer) -> Transactions:
@@ -163,13 +163,18 @@ def _source_loop(
         chain,
         make_producer,
         control,
-        ProgressReport(control, registry, lambda report: loop.measure(report)),  # noqa: PLW0108 - the loop is made here
+        ProgressReport(control, registry, lambda report: loop.measure(report), _labels(task)),  # noqa: PLW0108 - made here
         store_of(task, control, worker["offset.flush.timeout.ms"] / 1000),
         flush_interval,
         worker["task.shutdown.graceful.timeout.ms"] / 1000,
         open_transactions if boundary is not None else None,
     )
     return loop
+
+
+def _labels(task: messages.TaskSpec) -> dict[str, str]:
+    """What tells the task's metrics from those of others."""
+    return {"connector": task.connector, "task": str(task.task)}
 
 
 def _topic_maker(task: messages.TaskSpec, control: Control, *, enabled: bool) -> TopicMaker | None:
@@ -209,7 +214,7 @@ def _sink_loop(
         chain,
         make_consumer,
         control,
-        ProgressReport(control, registry, lambda report: loop.measure(report)),  # noqa: PLW0108 - the loop is made here
+        ProgressReport(control, registry, lambda report: loop.measure(report), _labels(task)),  # noqa: PLW0108 - made here
         worker["offset.flush.interval.ms"] / 1000,
     )
     return loop

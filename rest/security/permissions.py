@@ -56,7 +56,7 @@ _RULES: Final[list[tuple[str, str, Role, Where]]] = [
     ("POST", r"/connectors", Role.EDITOR, "somewhere"),
     (
         "GET",
-        r"/connectors/([^/]+)(?:/(?:config|status|restarts|topics|offsets|tasks|tasks/[^/]+/status))?",
+        r"/connectors/([^/]+)(?:/(?:config|status|lag|restarts|topics|offsets|tasks|tasks/[^/]+/status))?",
         Role.VIEWER,
         "connector",
     ),

@@ -56,7 +56,10 @@ public class Keys {
 
 
 # What only our worker has.
-OURS = {"log.level", "log.format", "rest.mask.secrets"} | {setting.name for setting in WORKER_RECOVERY}
+OURS = {
+    *("log.level", "log.format", "rest.mask.secrets"),
+    *("metrics.prometheus.enable", "metrics.prometheus.names", "metrics.lag.interval.ms", "metrics.lag.samples"),
+} | {setting.name for setting in WORKER_RECOVERY}
 
 
 @pytest.fixture(scope="module")

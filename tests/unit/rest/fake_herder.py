@@ -14,7 +14,11 @@ from connect.herder.herder import (
     OffsetEntry,
     TargetState,
 )
+from connect.herder.lag import ConnectorLag, PartitionLag
+from connect.herder.lag_status import LagStatus
+from connect.herder.worker_metrics import ConnectorMetrics
 from connect.storage import ConnectorStatus, State, TaskStatus
+from connect.telemetry.metrics import Registry
 
 T = TypeVar("T")
 
@@ -23,6 +27,24 @@ def done(result: T) -> Future[T]:
     future: Future[T] = Future()
     future.set_result(result)
     return future
+
+
+class FakeMetrics:
+    """What a worker measures, in few words."""
+
+    worker_id = "here:1"
+
+    def __init__(self) -> None:
+        self.registry = Registry()
+
+    def page(self) -> str:
+        return "# nothing\n"
+
+    def of(self, name: str) -> ConnectorMetrics:
+        figures = {
+            "connector-task-metrics": {"status": "running", "batch-size-avg": float("nan"), "batch-size-max": 3.0}
+        }
+        return ConnectorMetrics({"connector-metrics": {"status": "running"}}, {0: figures})
 
 
 class FakeHerder:
@@ -36,6 +58,7 @@ class FakeHerder:
         self.hanging: set[str] = set()
         self.settings = {"Known": [("name", "STRING"), ("token.lifetime", "INT"), ("pin", "PASSWORD")]}
         self.state = Health("healthy", "fine")
+        self.measured = FakeMetrics()
 
     def kafka_cluster_id(self) -> str | None:
         return "a-cluster"
@@ -58,6 +81,14 @@ class FakeHerder:
         self.info(name)
         failed = TaskStatus(name, 0, State.FAILED, "here:1", "a trace")
         return ConnectorState(name, ConnectorStatus(name, State.RUNNING, "here:1", version="1.0"), [failed], "source")
+
+    def metrics(self) -> FakeMetrics:
+        return self.measured
+
+    def lag(self, name: str) -> Future[ConnectorLag]:
+        self.info(name)
+        one = PartitionLag("lines", 0, None, 12, 12, 3000, LagStatus.STALLED, 10)
+        return done(ConnectorLag(name, f"connect-{name}", [one]))
 
     def task_configs(self, name: str) -> list[dict[str, str]]:
         return [dict(self.info(name).config)]

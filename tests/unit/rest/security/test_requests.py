@@ -8,6 +8,7 @@ import pytest
 from connect.plugins import Plugins
 from connect.settings.worker_keys import STANDALONE
 from rest.app import create_app
+from rest.metrics import TimedRequests
 from rest.rules import ConnectRules
 
 from .conftest import Guarded, basic, bearer
@@ -77,6 +78,8 @@ REQUESTS = [
     ("GET", "/connectors/a1/tasks", None, "viewer"),
     ("GET", "/connectors/a1/tasks/0/status", None, "viewer"),
     ("GET", "/connectors/a1/restarts", None, "viewer"),
+    ("GET", "/connectors/a1/lag", None, "viewer"),
+    ("GET", "/connectors?expand=metrics", None, "viewer"),
     ("GET", "/connectors/a1/topics", None, "viewer"),
     ("GET", "/connectors/a1/offsets", None, "viewer"),
     ("GET", "/connector-plugins", None, "viewer"),
@@ -124,13 +127,15 @@ def test_every_operation_has_been_thought_of(herder) -> None:
     plain: dict[str, list[str]] = {method: [] for method in ("GET", "PUT", "POST", "PATCH", "DELETE")}
     for method, path, _, _ in REQUESTS:
         plain.get(method, []).append(path.partition("?")[0].rstrip("/") or "/")
-    plain["GET"] += ["/health", "/docs", "/admin/loggers/x"]
+    plain["GET"] += ["/health", "/docs", "/metrics", "/admin/loggers/x"]
     plain["POST"] += ["/connectors/a1/tasks"]
     plain["PUT"] += ["/connectors/a1/fence"]
     app = create_app(herder, Plugins.discover(), STANDALONE.parse(LEAST), LEAST)
-    assert isinstance(app, ConnectRules)
-    assert len(app._paths) > 20
-    for known in app._paths:
+    assert isinstance(app, TimedRequests)
+    rules = app._app
+    assert isinstance(rules, ConnectRules)
+    assert len(rules._paths) > 20
+    for known in rules._paths:
         for method in known.methods - {"HEAD", "OPTIONS"}:
             assert any(known.pattern.match(path) for path in plain[method]), (method, known.pattern.pattern)
 

@@ -1,0 +1,83 @@
+"""What a worker counts of itself: how connectors and tasks start, and the registry into which all tasks report."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+
+from connect.settings.definition import Config
+from connect.telemetry.metrics import Registry
+from connect.telemetry.windows import Span, Window
+
+
+def span_of(worker: Config) -> Span:
+    """Over which rates, averages and extremes are: metrics.sample.window.ms and metrics.num.samples."""
+    return Span(worker["metrics.sample.window.ms"] / 1000, worker["metrics.num.samples"])
+
+
+class Startups:
+    """Starts of connectors, or of tasks. Safe to use from many threads.
+
+    Args:
+        span: over which shares are.
+        clock: monotonic, in seconds.
+    """
+
+    def __init__(self, span: Span, clock: Callable[[], float] = time.monotonic) -> None:
+        self._lock = threading.Lock()
+        self._attempts = self._successes = self._failures = 0
+        self._lately = Window(span, clock)  # 1 for a success, 0 for a failure
+
+    def began(self) -> None:
+        """One was begun."""
+        with self._lock:
+            self._attempts += 1
+
+    def succeeded(self) -> None:
+        """One has started."""
+        with self._lock:
+            self._successes += 1
+            self._lately.record(1)
+
+    def failed(self) -> None:
+        """One did not start."""
+        with self._lock:
+            self._failures += 1
+            self._lately.record(0)
+
+    def figures(self, what: str) -> Mapping[str, float]:
+        """Kafka's figures; `what` is connector or task."""
+        with self._lock:
+            share = self._lately.average
+            some = share == share
+            return {
+                f"{what}-startup-attempts-total": self._attempts,
+                f"{what}-startup-success-total": self._successes,
+                f"{what}-startup-failure-total": self._failures,
+                f"{what}-startup-success-percentage": share if some else 0.0,
+                f"{what}-startup-failure-percentage": 1 - share if some else 0.0,
+            }
+
+
+class Measures:
+    """What is measured on a worker, wherever it happens.
+
+    Args:
+        worker: its configuration: metrics.sample.window.ms and metrics.num.samples.
+
+    Attributes:
+        registry: of the worker, and of all its tasks.
+        span: over which rates, averages and extremes are.
+        connectors, tasks: how they start.
+    """
+
+    def __init__(self, worker: Config) -> None:
+        self.registry = Registry()
+        self.span = span_of(worker)
+        self.connectors = Startups(self.span)
+        self.tasks = Startups(self.span)
+
+    def started_again(self, connector: str, task: int, reason: str) -> None:
+        """A task that ran on this worker before starts again. The reason is failure, configuration or request."""
+        self.registry.counter("connect_task_restarts_total", connector=connector, task=str(task), reason=reason).add()

@@ -1,0 +1,227 @@
+"""All that is measured on a worker, put together when somebody looks: for Prometheus, and for REST by connector."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final, Protocol
+from weakref import WeakKeyDictionary
+
+from connect import __version__
+from connect.herder.about_tasks import about_connector, about_steps, about_task
+from connect.herder.processes import cpu_seconds, pss_bytes
+from connect.herder.task_figures import Figures
+from connect.herder.tasks import RunningTask
+from connect.herder.worker import Worker
+from connect.storage import ConnectorStatus, State
+from connect.telemetry.catalogue import DOCS, FOR_KAFKA, KAFKA, Naming, prometheus_name
+from connect.telemetry.exposition import families, text
+from connect.telemetry.metrics import Kind, Registry, Sample
+from connect.worker.supervisor import TaskProcess
+
+#: How long what /proc says of a process is good for: it is not for nothing.
+_PROCESS_S: Final = 10.0
+_STATES: Final = ("running", "paused", "failed", "unassigned", "destroyed", "restarting")
+_KINDS: Final = {(metric.group, metric.name): metric.kind for metric in KAFKA}
+
+
+class MoreFigures(Protocol):
+    """What else a worker measures: lag, and rebalances in a group."""
+
+    def figures(self) -> Figures:
+        """Figures of the worker in Kafka's groups."""
+
+    def samples(self) -> Iterable[Sample]:
+        """Series of ours."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectorMetrics:
+    """What one worker knows of a connector.
+
+    Attributes:
+        connector: figures by group, None when the connector itself runs elsewhere.
+        tasks: the figures of each of its tasks that runs here, by number.
+    """
+
+    connector: Figures | None
+    tasks: Mapping[int, Figures] = field(default_factory=dict)
+
+
+class WorkerMetrics:
+    """All metrics of a worker. Safe to use from many threads; making the page takes some milliseconds.
+
+    Args:
+        worker: which.
+        more: what is measured besides.
+    """
+
+    def __init__(self, worker: Worker, *more: MoreFigures) -> None:
+        self._worker = worker
+        self._more = more
+        self._started_ms = int(time.time() * 1000)
+        self._texts: WeakKeyDictionary[TaskProcess, dict[str, str]] = WeakKeyDictionary()
+        self._used: WeakKeyDictionary[TaskProcess, tuple[float, float | None, int | None]] = WeakKeyDictionary()
+
+    @property
+    def worker_id(self) -> str:
+        """Of which worker."""
+        return self._worker.id
+
+    @property
+    def registry(self) -> Registry:
+        """Where the worker's own are counted."""
+        return self._worker.measures.registry
+
+    def page(self) -> str:
+        """The page for Prometheus."""
+        naming: Naming = self._worker.config["metrics.prometheus.names"]
+        ours = (one for one in self._worker.measures.registry.snapshot() if not one.name.startswith(FOR_KAFKA))
+        samples = [*self._kafka(naming), *ours, *self._derived()]
+        for more in self._more:
+            samples += more.samples()
+        return text(families(samples, DOCS))
+
+    def of(self, name: str) -> ConnectorMetrics:
+        """What is known here of a connector."""
+        tasks = self._worker.tasks.of(name)
+        status = self._here(name)
+        connector: Figures | None = None
+        if status is not None:
+            connector = {"connector-metrics": self._about_connector(name, status)}
+        if tasks:
+            connector = connector or {}
+            connector["connect-worker-metrics"] = self._counts(name, tasks)
+        return ConnectorMetrics(connector, {number: self._task(task) for number, task in tasks.items()})
+
+    # Kafka's.
+
+    def _kafka(self, naming: Naming) -> Iterator[Sample]:
+        client = {"client_id": self._worker.id}
+        app: dict[str, float | str] = {"version": __version__, "start-time-ms": float(self._started_ms)}
+        yield from _samples("app-info", app, client, naming)
+        yield from _samples("connect-worker-metrics", self._totals(), {}, naming)
+        for more in self._more:
+            for group, figures in more.figures().items():
+                yield from _samples(group, figures, {}, naming)
+        for name in sorted({*self._worker.statuses.connectors(), *(task[0] for task in self._worker.tasks.all())}):
+            status, tasks = self._here(name), self._worker.tasks.of(name)
+            labels = {"connector": name}
+            if status is not None:
+                yield from _samples("connector-metrics", self._about_connector(name, status), labels, naming)
+            if tasks:
+                group = "connect-worker-metrics,connector"
+                yield from _samples(group, self._counts(name, tasks), labels, naming)
+            for number, task in tasks.items():
+                yield from self._task_samples(task, {**labels, "task": str(number)}, naming)
+
+    def _task_samples(self, task: RunningTask, labels: dict[str, str], naming: Naming) -> Iterator[Sample]:
+        for group, figures in self._task(task).items():
+            yield from _samples(group, figures, labels, naming)
+        for what in ("transform", "predicate"):
+            for alias, about in about_steps(self._worker.plugins, task.process.spec.connector_config, what).items():
+                yield from _samples(f"connector-{what}-metrics", about, {**labels, what: alias}, naming)
+
+    def _totals(self) -> Mapping[str, float]:
+        measures = self._worker.measures
+        connectors = [name for name in self._worker.statuses.connectors() if self._here(name) is not None]
+        return {
+            "connector-count": len(connectors),
+            "task-count": len(self._worker.tasks.all()),
+            **measures.connectors.figures("connector"),
+            **measures.tasks.figures("task"),
+        }
+
+    def _here(self, name: str) -> ConnectorStatus | None:
+        """The status of a connector that is this worker's."""
+        status = self._worker.statuses.connector(name)
+        ours = status is not None and status.worker_id == self._worker.id and status.state is not State.UNASSIGNED
+        return status if ours else None
+
+    def _about_connector(self, name: str, status: ConnectorStatus) -> dict[str, float | str]:
+        shown: dict[str, float | str] = {"status": status.state.value.lower()}
+        started = self._worker.connectors.get(name)
+        if started is not None:
+            about = about_connector(self._worker.plugins, started.config, started.ref.kind.value, started.version)
+            shown.update(about)
+        return shown
+
+    def _counts(self, name: str, tasks: Mapping[int, RunningTask]) -> dict[str, float | str]:
+        states = Counter(self._state(name, number, task) for number, task in tasks.items())
+        counts: dict[str, float | str] = {f"connector-{state}-task-count": float(states[state]) for state in _STATES}
+        return {"connector-total-task-count": float(len(tasks)), **counts}
+
+    def _state(self, name: str, number: int, task: RunningTask) -> str:
+        status = next((status for status in self._worker.statuses.tasks(name) if status.task == number), None)
+        restarting = status is not None and status.state is State.RESTARTING and status.worker_id == self._worker.id
+        return "restarting" if restarting else task.figures.state
+
+    def _task(self, task: RunningTask) -> Figures:
+        spec = task.process.spec
+        texts = self._texts.get(task.process)
+        if texts is None:
+            texts = self._texts[task.process] = about_task(self._worker.plugins, spec, task.version)
+        figures = task.figures.figures()
+        state = self._state(spec.connector, spec.task, task)
+        figures["connector-task-metrics"] = {**figures["connector-task-metrics"], **texts, "status": state}
+        return figures
+
+    # Ours.
+
+    def _derived(self) -> Iterator[Sample]:
+        """Series of ours that nobody counts as it goes."""
+        worker = self._worker
+        context = {
+            _label(key.removeprefix("metrics.context.")): value
+            for key, value in worker.raw.items()
+            if key.startswith("metrics.context.")
+        }
+        yield Sample("connect_worker_info", "gauge", {**context, "worker_id": worker.id, "version": __version__}, 1)
+        states: Counter[str] = Counter()
+        for name in sorted({name for name, _ in worker.tasks.all()}):
+            for number, task in worker.tasks.of(name).items():
+                labels = {"connector": name, "task": str(number)}
+                state = self._state(name, number, task)
+                states[state] += 1
+                yield Sample("connect_task_state", "gauge", {**labels, "state": state}, 1)
+                if task.figures.oldest == task.figures.oldest:
+                    kind = task.process.spec.kind
+                    yield Sample(f"connect_{kind}_age_max_seconds", "gauge", labels, task.figures.oldest)
+                yield from self._process(task, labels)
+        for name, number in worker.tasks.stalled():
+            yield Sample("connect_task_stalled", "gauge", {"connector": name, "task": str(number)}, 1)
+        for state in _STATES:
+            yield Sample("connect_worker_tasks", "gauge", {"state": state}, states[state])
+
+    def _process(self, task: RunningTask, labels: dict[str, str]) -> Iterator[Sample]:
+        process = task.process
+        if process.ended.is_set():
+            return
+        now = time.monotonic()
+        until, cpu, pss = self._used.get(process, (0.0, None, None))
+        if now >= until:
+            cpu, pss = cpu_seconds(process.pid), pss_bytes(process.pid)
+            self._used[process] = (now + _PROCESS_S, cpu, pss)
+        if cpu is not None:
+            yield Sample("connect_task_cpu_seconds_total", "counter", labels, cpu)
+        if pss is not None:
+            yield Sample("connect_task_pss_bytes", "gauge", labels, pss)
+
+
+def _samples(
+    group: str, figures: Mapping[str, float | str], labels: dict[str, str], naming: Naming
+) -> Iterator[Sample]:
+    for name, value in figures.items():
+        shown = prometheus_name(group, name, naming)
+        if not isinstance(value, str):
+            kind: Kind = "counter" if _KINDS[group, name] == "counter" else "gauge"
+            yield Sample(shown, kind, labels, value)
+        elif value:
+            yield Sample(shown, "gauge", {**labels, _label(name): value}, 1)
+
+
+def _label(name: str) -> str:
+    made = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in name)
+    return f"_{made}" if made[:1].isdigit() or not made else made

@@ -1,0 +1,164 @@
+"""How far the consumer group of a sink connector is behind the ends of its topics, asked of the brokers.
+
+By admin requests, which have timeouts: a consumer's own question for the ends may wait for ever while another thread
+polls it. Only for records that wait, and only where somebody wants to know since when, one is read.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import time
+import uuid
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, NamedTuple
+
+from connect.data.record import TopicPartition
+from connect.errors import ConnectError
+from connect.kafka.client_log import log as client_log
+from connect.kafka.client_settings import task_client_settings
+
+log = logging.getLogger("connect.kafka")
+
+_TIMEOUT_S: Final = 10.0
+
+
+class Reach(NamedTuple):
+    """How far a group is in one partition.
+
+    Attributes:
+        committed: the offset from which it goes on; None when it has committed none.
+        begin: from where it reads: that, or where auto.offset.reset has it begin.
+        end: the offset after the last record.
+    """
+
+    committed: int | None
+    begin: int
+    end: int
+
+
+class GroupLag:
+    """Asks about one sink connector. Called from one thread at a time; hold it, making it connects to the brokers.
+
+    Args:
+        worker, connector: their configurations, with secrets filled in.
+        topics: what it consumes: names, or a pattern that whole names match.
+
+    Raises:
+        ConnectError: a client setting is wrong.
+    """
+
+    def __init__(
+        self, worker: Mapping[str, str], connector: Mapping[str, str], topics: list[str] | re.Pattern[str]
+    ) -> None:
+        from confluent_kafka.admin import AdminClient
+
+        self._topics = topics
+        self._consumer = task_client_settings("consumer", worker, connector).librdkafka
+        admin: dict[str, Any] = {**task_client_settings("admin", worker, connector).librdkafka, "logger": client_log}
+        self._admin: Any = AdminClient(admin)
+        self.group = str(self._consumer["group.id"])
+
+    def read(self) -> dict[TopicPartition, Reach]:
+        """Every partition of the topics that exist. Raises ConnectError when a broker refuses, or none answers."""
+        from confluent_kafka import KafkaException
+
+        try:
+            return self._read()
+        except KafkaException as error:
+            raise ConnectError(f"The lag of group {self.group} is not known: {error.args[0].str()}") from error
+
+    def waiting_since(self, places: Mapping[TopicPartition, int], timeout: float) -> dict[TopicPartition, int | None]:
+        """The timestamps, in ms, of the first records from these offsets on, as far as they come in time.
+
+        None for a partition in which there is no record any more: what lies behind are marks of transactions, or
+        records of aborted ones.
+        """
+        from confluent_kafka import Consumer, KafkaError, KafkaException
+        from confluent_kafka import TopicPartition as Place
+
+        found: dict[TopicPartition, int | None] = {}
+        own = {"group.id": f"lag-{uuid.uuid4()}", "enable.auto.commit": False, "enable.partition.eof": True}
+        small = {"queued.max.messages.kbytes": 1024, "fetch.message.max.bytes": 65_536, "group.instance.id": None}
+        settings = {key: value for key, value in {**self._consumer, **own, **small}.items() if value is not None}
+        consumer = Consumer({**settings, "logger": client_log})
+        deadline = time.monotonic() + timeout
+        try:
+            consumer.assign([Place(*place, offset) for place, offset in places.items()])
+            while len(found) < len(places) and (left := deadline - time.monotonic()) > 0:
+                message = consumer.poll(left)
+                if message is None:
+                    break
+                place = TopicPartition(str(message.topic()), int(message.partition() or 0))
+                error = message.error()
+                if error is None:
+                    kind, at = message.timestamp()
+                    if kind:
+                        found.setdefault(place, at)
+                elif error.code() == KafkaError._PARTITION_EOF:
+                    found.setdefault(place, None)
+                else:
+                    continue
+                consumer.pause([Place(*place)])
+        except KafkaException as error:
+            log.debug("%s", error)
+        finally:
+            consumer.close()
+        return found
+
+    def _read(self) -> dict[TopicPartition, Reach]:
+        from confluent_kafka import ConsumerGroupTopicPartitions
+        from confluent_kafka.admin import OffsetSpec
+
+        places = self._places()
+        if not places:
+            return {}
+        asked = self._admin.list_consumer_group_offsets(
+            [ConsumerGroupTopicPartitions(self.group)], request_timeout=_TIMEOUT_S
+        )
+        ends = self._offsets(places, OffsetSpec.latest())
+        answer = asked[self.group].result().topic_partitions
+        committed = {TopicPartition(p.topic, p.partition): p.offset for p in answer if p.offset >= 0}
+        fresh = [place for place in ends if place not in committed]
+        from_end = str(self._consumer.get("auto.offset.reset", "latest")) in {"latest", "end", "largest"}
+        begins = ends if from_end else self._offsets(fresh, OffsetSpec.earliest())
+        return {
+            place: Reach(committed.get(place), committed.get(place, begins.get(place, end)), end)
+            for place, end in ends.items()
+        }
+
+    def _places(self) -> list[TopicPartition]:
+        from confluent_kafka import KafkaException, TopicCollection
+
+        if isinstance(self._topics, re.Pattern):
+            known = self._admin.list_topics(timeout=_TIMEOUT_S).topics
+            return [
+                TopicPartition(name, number)
+                for name, topic in known.items()
+                if self._topics.fullmatch(name)
+                for number in topic.partitions
+            ]
+        found = []
+        # Not by a list of one topic, which would have the broker make it.
+        answers = self._admin.describe_topics(TopicCollection(self._topics), request_timeout=_TIMEOUT_S)
+        for name, answer in answers.items():
+            try:
+                found += [TopicPartition(name, partition.id) for partition in answer.result().partitions]
+            except KafkaException as error:
+                if error.args[0].name() not in {"UNKNOWN_TOPIC_OR_PART", "UNKNOWN_TOPIC_OR_PARTITION"}:
+                    raise
+        return found
+
+    def _offsets(self, places: Iterable[TopicPartition], which: Any) -> dict[TopicPartition, int]:
+        from confluent_kafka import IsolationLevel
+        from confluent_kafka import TopicPartition as Place
+
+        committed_only = self._consumer.get("isolation.level", "read_committed") == "read_committed"
+        level = IsolationLevel.READ_COMMITTED if committed_only else IsolationLevel.READ_UNCOMMITTED
+        asked = {Place(*place): which for place in places}
+        if not asked:
+            return {}
+        answers = self._admin.list_offsets(asked, isolation_level=level, request_timeout=_TIMEOUT_S)
+        return {
+            TopicPartition(place.topic, place.partition): answer.result().offset for place, answer in answers.items()
+        }

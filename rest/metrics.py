@@ -1,0 +1,163 @@
+"""/metrics, for Prometheus; what GET /connectors?expand=metrics says, of all workers; and how long requests take."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterable
+from typing import Any, Final
+
+import msgspec
+from fastapi import APIRouter, Request, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from connect import peers
+from connect.herder.herder import Herder, NotFoundError
+from connect.telemetry.exposition import CONTENT_TYPE
+from connect.telemetry.metrics import Registry
+from rest.api import Api
+from rest.forwarding import headers_for
+from rest.models import ConnectorMetricsInfo, ExpandedConnector, Figures, TaskMetricsInfo, Unreachable
+
+#: How long another worker may take to tell what it measures; it has all in memory.
+_PEER_S: Final = 2.0
+_ROUTE: Final = "connect.route"
+
+_decoder = msgspec.json.Decoder(dict[str, ExpandedConnector])
+
+
+def routes(api: Api) -> APIRouter:
+    """The page for Prometheus."""
+    router = APIRouter(tags=["worker"])
+    answer: dict[str, Any] = {"description": "Prometheus's text format.", "content": {"text/plain": {}}}
+
+    @router.get("/metrics", response_class=Response, responses={200: answer})
+    async def metrics() -> Response:
+        """What is measured on this worker, for Prometheus."""
+        # It reads files under /proc for each task.
+        page = await asyncio.to_thread(api.herder.metrics().page)
+        return Response(page, media_type=CONTENT_TYPE)
+
+    return router
+
+
+class MetricsOfAll:
+    """What is measured of connectors, on this worker and on the others that run parts of them.
+
+    The others are asked side by side; one that has no answer in two seconds, or is a worker of Java, is named.
+    """
+
+    def __init__(self, herder: Herder) -> None:
+        self._herder = herder
+
+    async def of(self, request: Request, names: Iterable[str], *, ask_others: bool) -> dict[str, ConnectorMetricsInfo]:
+        """By name. Without `ask_others` only what this worker knows itself."""
+        mine = self._herder.metrics().worker_id
+        found = {name: self._here(name, mine) for name in names}
+        elsewhere: dict[str, list[str]] = {}
+        for name in found if ask_others else ():
+            for worker in self._workers(name) - {mine}:
+                elsewhere.setdefault(worker, []).append(name)
+        answers = await asyncio.gather(*(self._ask(request, worker) for worker in elsewhere))
+        for (worker, asked), told in zip(elsewhere.items(), answers, strict=True):
+            for name in asked:
+                _add(found[name], worker, told, name)
+        for info in found.values():
+            info.tasks.sort(key=lambda task: task.id)
+        return found
+
+    def _here(self, name: str, worker: str) -> ConnectorMetricsInfo:
+        known = self._herder.metrics().of(name)
+        tasks = [TaskMetricsInfo(number, worker, _shown(figures)) for number, figures in known.tasks.items()]
+        if known.connector is None:
+            return ConnectorMetricsInfo(None, {}, tasks, [])
+        return ConnectorMetricsInfo(worker, _shown(known.connector), tasks, [])
+
+    def _workers(self, name: str) -> set[str]:
+        """Those that run a part of a connector, as far as its states tell."""
+        try:
+            state = self._herder.status(name)
+        except NotFoundError:
+            return set()
+        return {state.connector.worker_id, *(task.worker_id for task in state.tasks)} - {""}
+
+    async def _ask(self, request: Request, worker: str) -> dict[str, ExpandedConnector] | str:
+        """What another worker tells, or why it does not."""
+        url = f"{request.url.scheme}://{worker}/connectors?expand=metrics&forward=false"  # a pool speaks one
+        headers = headers_for(request.scope, url, b"")
+        try:
+            content = await asyncio.wait_for(
+                asyncio.to_thread(peers.send, "GET", url, None, headers, _PEER_S), _PEER_S + 0.5
+            )
+            return _decoder.decode(content)
+        except TimeoutError:
+            return f"It had no answer within {_PEER_S:g} seconds."
+        except (peers.PeerError, msgspec.DecodeError) as error:
+            return " ".join(str(error).split())
+
+
+def _add(info: ConnectorMetricsInfo, worker: str, told: dict[str, ExpandedConnector] | str, name: str) -> None:
+    theirs = None if isinstance(told, str) else told.get(name)
+    if isinstance(told, str) or theirs is None or theirs.metrics is msgspec.UNSET:
+        reason = told if isinstance(told, str) else "It does not tell what it measures."
+        info.unreachable.append(Unreachable(worker, reason))
+        return
+    metrics = theirs.metrics
+    info.tasks += metrics.tasks
+    if metrics.worker_id is not None and "connector-metrics" in metrics.metrics:
+        info.worker_id, info.metrics = metrics.worker_id, {**info.metrics, **metrics.metrics}
+
+
+def _shown(figures: Any) -> Figures:
+    return {
+        group: {name: None if value != value else value for name, value in values.items()}
+        for group, values in figures.items()
+    }
+
+
+class TimedRequests:
+    """Measures how long requests take, by the route that took them: an ASGI application around all others."""
+
+    def __init__(self, app: ASGIApp, registry: Registry) -> None:
+        self._app = app
+        self._registry = registry
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        began, status, route = time.monotonic(), 500, []  # type: float, int, list[str]
+
+        async def note(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            await self._app({**scope, _ROUTE: route}, receive, note)
+        finally:
+            self._registry.histogram(
+                "connect_rest_request_seconds",
+                method=scope["method"] if scope["method"] in _METHODS else "other",
+                route=route[-1] if route else "none",
+                status=str(status),
+            ).observe(time.monotonic() - began)
+
+
+_METHODS: Final = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
+
+
+class NotedRoute:
+    """Notes for `TimedRequests` which route took a request: an ASGI application right around FastAPI's."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            route = scope.get("route")
+            if route is not None and _ROUTE in scope:
+                scope[_ROUTE].append(route.path)
