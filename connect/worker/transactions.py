@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 from connect.api.source import RecordMetadata, SourceTask
 from connect.data.batch import SourceBatch
 from connect.data.record import SourceRecord
-from connect.errors import ConnectError
+from connect.errors import ConnectError, FencedError
 from connect.kafka.transactional import AbortableError, TransactionalProducer
 from connect.worker.boundaries import Boundary, End
 from connect.worker.control import Control, Stopping
@@ -230,6 +230,7 @@ class Transactions:
             except AbortableError as error:
                 tries += 1
                 if tries > _TRIES or not self._complete:
+                    self._torn = True
                     raise
                 log.warning("%s It is aborted and written once more.", error)
                 self._torn = True
@@ -237,6 +238,12 @@ class Transactions:
                 self._open = self._with_offsets = False
                 self._control.sleep(_PAUSE_S * 2 ** (tries - 1))
                 self._torn = False
+            except FencedError:
+                self._open, self._torn = False, True  # there is nothing to end: its successor has done that
+                raise
+            except ConnectError:
+                self._torn = True
+                raise
         told, parts = self._positions, [*self._dropped, *self._parts]
         rows, dropped = self._rows, len(self._dropped)
         self._open = self._with_offsets = False
