@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,11 +16,15 @@ from connect.herder.processes import cpu_seconds, pss_bytes
 from connect.herder.task_figures import Figures
 from connect.herder.tasks import RunningTask
 from connect.herder.worker import Worker
+from connect.settings.metrics_keys import JMX_REPORTER
 from connect.storage import ConnectorStatus, State
 from connect.telemetry.catalogue import DOCS, FOR_KAFKA, KAFKA, Naming, prometheus_name
 from connect.telemetry.exposition import families, text
 from connect.telemetry.metrics import Kind, Registry, Sample
+from connect.telemetry.redaction import redactor
 from connect.worker.supervisor import TaskProcess
+
+log = logging.getLogger("connect.herder")
 
 #: How long what /proc says of a process is good for: it is not for nothing.
 _PROCESS_S: Final = 10.0
@@ -62,6 +67,9 @@ class WorkerMetrics:
         self._worker = worker
         self._more = more
         self._started_ms = int(time.time() * 1000)
+        for name in worker.config["metric.reporters"]:
+            if name != JMX_REPORTER:
+                log.warning("metric.reporters: %s is not loaded. GET /metrics has all that it would report.", name)
         self._texts: WeakKeyDictionary[TaskProcess, dict[str, str]] = WeakKeyDictionary()
         self._used: WeakKeyDictionary[TaskProcess, tuple[float, float | None, int | None]] = WeakKeyDictionary()
 
@@ -78,7 +86,7 @@ class WorkerMetrics:
     def page(self) -> str:
         """The page for Prometheus."""
         naming: Naming = self._worker.config["metrics.prometheus.names"]
-        ours = (one for one in self._worker.measures.registry.snapshot() if not one.name.startswith(FOR_KAFKA))
+        ours = (_shown(one) for one in self.registry.snapshot() if not one.name.startswith(FOR_KAFKA))
         samples = [*self._kafka(naming), *ours, *self._derived()]
         for more in self._more:
             samples += more.samples()
@@ -208,6 +216,11 @@ class WorkerMetrics:
             yield Sample("connect_task_cpu_seconds_total", "counter", labels, cpu)
         if pss is not None:
             yield Sample("connect_task_pss_bytes", "gauge", labels, pss)
+
+
+def _shown(sample: Sample) -> Sample:
+    """What a plug-in writes into a label may be a secret (P8)."""
+    return sample._replace(labels={name: redactor.redact(value) for name, value in sample.labels.items()})
 
 
 def _samples(

@@ -73,6 +73,8 @@ def prometheus_name(group: str, name: str, naming: Naming = "jmx") -> str:
     if naming == "short":
         if (group, name) == ("connector-task-metrics", "status"):
             return "kafka_connect_connector_status"
+        if (group, name) == ("connector-metrics", "status"):  # so that who counts those counts tasks alone
+            return "kafka_connect_connector_metrics_status"
         group = group.removeprefix("connect-").removesuffix("-metrics")
     return f"kafka_connect_{group}_{name}".replace("-", "_")
 
