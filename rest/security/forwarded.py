@@ -83,11 +83,13 @@ class Vouching:
         self._clock = clock
         self._seen: OrderedDict[bytes, None] = OrderedDict()
 
-    def vouch(self, identity: Identity | None, address: str, request: str) -> Vouch:
-        """What signs a request on behalf of somebody."""
+    def vouch(self, identity: Identity | None, address: str, request: str, *, must: bool = True) -> Vouch:
+        """What signs a request on behalf of somebody. Unless it must, it signs nothing without a session key."""
 
         def sign(method: str, target: str, body: bytes) -> dict[str, str]:
             key = self._session_key()
+            if key is None and not must:
+                return {}
             if key is None:
                 raise NoSessionKeyError("the group has no session key yet.")
             certificate = identity.name if identity is not None and identity.kind == "certificate" else None

@@ -160,7 +160,8 @@ class Security:
     def _vouch(self, asked: _Asked) -> Vouch | None:
         if self._vouching is None:
             return None
-        return self._vouching.vouch(asked.caller.identity, asked.address, asked.id)
+        must = self._authentication is not None  # the audit log alone keeps no request from being sent on
+        return self._vouching.vouch(asked.caller.identity, asked.address, asked.id, must=must)
 
     def _watched(self, asked: _Asked, scope: Scope, send: Send) -> Send:
         async def watched(message: Message) -> None:

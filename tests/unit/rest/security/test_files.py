@@ -240,6 +240,15 @@ def test_a_change_counts_at_once_and_nothing_else_does(watched: Watched) -> None
         assert file.current() == ["a", f"{number:02}"]
 
 
+def test_two_changes_within_one_step_of_a_coarse_clock_are_both_seen(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rest.security.files._stamp", lambda found: (found.st_size,))
+    file = watched.open()
+    watched.path.write_text("c d")
+    assert file.current() == ["c", "d"]
+
+
 def test_what_became_wrong_stays_what_it_was_and_what_is_gone_is_nothing(
     watched: Watched, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -113,6 +113,18 @@ def test_without_a_key_nothing_is_sent_on(leader: Any, group: Group, herder) -> 
 PAUSE = "/connectors/a1/pause?forward=true"
 
 
+def test_the_audit_log_alone_keeps_no_request_from_being_sent_on(guarded: Guarded, group: Group, herder) -> None:
+    def elsewhere(*_: Any) -> Future[None]:
+        raise ElsewhereError("not the leader", "http://127.0.0.1:1/")
+
+    herder.pause = elsewhere
+    group.key = None
+    client = guarded.serve({"rest.security.authentication": ""}, requests_of_workers=group)
+    answer = client.put("/connectors/a1/pause")
+    assert (answer.status_code, "has no answer" in answer.json()["message"]) == (500, True)
+    assert [line["status"] for line in guarded.lines()] == [500]
+
+
 @pytest.fixture
 def leader(guarded: Guarded, group: Group, herder) -> Any:
     herder.configs["a1"] = {"name": "a1"}
