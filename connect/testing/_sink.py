@@ -170,7 +170,7 @@ class SinkRun:
             running.settle(self._timeout, tries)
 
     def put_nothing(self) -> None:
-        """Put an empty batch, as a worker does about once a second."""
+        """Put an empty batch, as a worker does every one to five seconds when nothing comes."""
         for running in self._tasks:
             running.put_nothing(self._timeout)
 

@@ -10,7 +10,9 @@ from connect.telemetry.metrics import Registry
 from connect.worker.control import Control
 from connect.worker.messages import Progress, UsedTopics
 
+#: How often a task tells how far it is; and how often one that moves nothing looks whether there is something to tell.
 _EVERY_S = 1.0
+_QUIET_S = 5.0
 
 
 class ProgressReport:
@@ -48,6 +50,8 @@ class ProgressReport:
         self._due = 0.0
         self._topics: set[str] = set()
         self._told: tuple[int, int, int, int] | None = None
+        self._quiet_since = 0  # records read when there was nothing to tell
+        self._look_again = 0.0
 
     def used(self, topics: Column[str]) -> None:
         """Records of these topics were read or written: tell the worker of those that are new."""
@@ -60,7 +64,8 @@ class ProgressReport:
 
     def tell_if_due(self) -> None:
         """Tell the worker, at most once a second."""
-        if time.monotonic() >= self._due:
+        now = time.monotonic()
+        if now >= self._due and (self.read != self._quiet_since or now >= self._look_again):
             self.tell()
 
     def tell(self) -> None:
@@ -71,4 +76,8 @@ class ProgressReport:
         metrics = self.registry.changed()
         if metrics or counts != self._told:
             self._told = counts
+            self._quiet_since = -1
             self._control.send(Progress(*counts, metrics))
+        else:
+            self._quiet_since = self.read
+            self._look_again = self._due - _EVERY_S + _QUIET_S

@@ -24,10 +24,12 @@ from connect.worker.progress import ProgressReport
 
 log = logging.getLogger("connect.worker.sink")
 
-#: How long a quiet consumer waits before it looks at what the worker wants, where it cannot be woken; and where it can.
+#: How long a quiet consumer that cannot be woken waits before it looks at what the worker wants.
 _POLL_S = 0.2
-_LONG_POLL_S = 1.0
-_EMPTY_PUT_S = 1.0
+#: How long after a put an empty one comes: a share of the time since the last record, so that a topic that is quiet for
+#: long costs little.
+_EMPTY_PUT_SHARE = 0.1
+_EMPTY_PUT_S = (1.0, 5.0)
 _RETRY_S = 3.0
 _NO_RECORDS = SinkBatch("", Values([]), offsets=[])
 
@@ -75,8 +77,9 @@ class SinkLoop:
         self._paused_by_task: set[TopicPartition] = set()
         self._commit_due = 0.0
         self._commit_soon = False
-        self._poll_s = _POLL_S
+        self._longest_poll = _POLL_S
         self._put_due = 0.0
+        self._moved_at = 0.0  # when a record came last
         self._retry_in: float | None = None
         self._meter = SinkMeter(report.registry, report.labels)
         self._meter.watch(chain)
@@ -164,9 +167,10 @@ class SinkLoop:
             self._consumer = self._make_consumer(self)
             if self._consumer.can_be_woken:
                 self._control.wake_by(self._consumer.wake)
-                self._poll_s = _LONG_POLL_S
+                self._longest_poll = _EMPTY_PUT_S[1]
             started()
-            self._commit_due = time.monotonic() + self._commit_interval
+            self._moved_at = time.monotonic()
+            self._commit_due = self._moved_at + self._commit_interval
             while True:
                 self._control.proceed()
                 self._follow_pause()
@@ -184,8 +188,9 @@ class SinkLoop:
         if self._held is not None:
             self._deliver_held()
             return
+        due = self._commit_due if self._paused_by_worker else min(self._put_due, self._commit_due)
         self._control.doing("poll")
-        batch = self.consumer.poll(self._poll_s)
+        batch = self.consumer.poll(min(self._longest_poll, max(0.0, due - now)))
         if not self.consumer.assignment:
             self._tell_membership()
         if batch is not None:
@@ -205,9 +210,12 @@ class SinkLoop:
             self._deliver(_NO_RECORDS)
 
     def _deliver(self, batch: SinkBatch) -> None:
-        self._put_due = time.monotonic() + _EMPTY_PUT_S
-        self._retry_in = None
         began = time.monotonic()
+        if len(batch):
+            self._moved_at = began
+        least, most = _EMPTY_PUT_S
+        self._put_due = began + min(max(least, (began - self._moved_at) * _EMPTY_PUT_SHARE), most)
+        self._retry_in = None
         try:
             self._task.put(batch)
         except RetriableError as error:
@@ -230,7 +238,7 @@ class SinkLoop:
         left = self._put_due - time.monotonic()
         if left > 0:
             # All partitions are paused: this only keeps us in the group.
-            self.consumer.poll(min(self._poll_s, left))
+            self.consumer.poll(min(self._longest_poll, left))
             return
         batch = self._held
         assert batch is not None

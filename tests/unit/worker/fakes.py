@@ -63,6 +63,9 @@ class FakeControl:
     def owned(self) -> bool:
         return self.lease
 
+    def wake_by(self, wake: Callable[[], None]) -> None:
+        pass
+
     def doing(self, what: str) -> None:
         self.activity = (what, self._clock.monotonic())
 
@@ -137,6 +140,9 @@ class FakeConsumer:
         if batch is None:
             self._clock.now += timeout
         return batch
+
+    def wake(self) -> None:
+        """Nobody calls it while a poll waits: all is one thread here."""
 
     def positions(self) -> dict[TopicPartition, int]:
         return dict(self.place)

@@ -1,5 +1,6 @@
 """The loop of a sink task: the order of calls, and what may be committed when."""
 
+import itertools
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -181,6 +182,32 @@ def test_a_quiet_task_gets_an_empty_batch_now_and_then(at):
     at.run(at.assigns(T0), at.gives(rows(0, 1)), *[at.nothing] * 12)
     empty = [call for call in at.calls if call == ("put", [])]
     assert 2 <= len(empty) <= 4  # 12 polls of 0.2 s, one a second
+
+
+def test_the_longer_a_task_is_quiet_the_less_often_it_wakes(at):
+    at.consumer.can_be_woken = True
+    began = at.clock.now
+    moments = []
+    at.run(*[lambda: moments.append(at.clock.now - began)] * 60)
+    waits = [later - earlier for earlier, later in itertools.pairwise(moments)]
+    assert max(waits[:10]) <= 1
+    assert max(waits) == 5
+
+
+def test_a_paused_task_that_can_be_woken_sleeps_until_it_is(at):
+    at.consumer.can_be_woken = True
+    at.control.paused = True
+    began = at.clock.now
+    at.run(*[at.nothing] * 20)
+    assert at.clock.now - began > 60  # it has not looked up all the time
+
+
+def test_a_quiet_task_commits_in_time_all_the_same(at):
+    at.consumer.can_be_woken = True
+    began = at.clock.now
+    at.run(at.assigns(T0), at.gives(rows(0, 1)), *[at.nothing] * 60)
+    assert at.consumer.committed == [{T0: 1}]
+    assert at.clock.now - began > 60
 
 
 def test_a_task_may_ask_for_its_next_put_sooner(at):
