@@ -1,5 +1,6 @@
 """The loop of a source task: the order of calls, which offsets are stored when, and who is told that it is done."""
 
+import itertools
 import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
@@ -449,3 +450,26 @@ def test_the_first_error_is_the_one_that_is_told(at, caplog):
     with caplog.at_level(logging.ERROR), pytest.raises(ValueError, match="no such column"):
         at.run(breaks)
     assert "cannot close the file" in caplog.text
+
+
+def test_the_longer_a_source_is_quiet_the_less_often_it_is_asked_and_at_once_after_a_record(at):
+    moments: list[float] = []
+    looks = lambda: moments.append(at.clock.now)  # noqa: E731
+    at.run(*[looks] * 80, lambda: looks() or [record(0)], *[looks] * 3)
+    waits = [later - earlier for earlier, later in itertools.pairwise(moments)]
+    assert max(waits[:10]) < 0.05
+    assert 0.9 < max(waits) <= 1.0
+    assert max(waits[-2:]) < 0.05
+
+
+def test_a_poll_that_waited_itself_is_followed_by_the_next_one(at):
+    at.run(*[at.lets(1.0)] * 100)
+    quiet_for = at.clock.now
+    assert quiet_for == pytest.approx(Clock().now + 100, abs=1.5)
+
+
+def test_acknowledgements_are_looked_for_while_records_are_under_way(at):
+    at.at_once = False
+    began = at.clock.now
+    at.run(at.lets(100), lambda: [record(0)], *[lambda: None] * 10)
+    assert at.clock.now - began < 100 + 1 + 11 * 0.2
