@@ -113,11 +113,15 @@ class AssignedWork:
         for name, number in work.tasks:
             if number not in self._config.state.task_ids(name):
                 worker.statuses.forget(name, number)
-        stopping = [self._turns.turn(name, partial(self._stop_connector, name)) for name in work.connectors]
+        stopping = {name: self._turns.turn(name, partial(self._stop_connector, name)) for name in work.connectors}
         deadline = time.monotonic() + worker.graceful
-        for stopped in stopping:
-            with contextlib.suppress(Exception):
+        for name, stopped in stopping.items():
+            try:
                 stopped.result(max(0.0, deadline - time.monotonic()))
+            except TimeoutError:
+                worker.hosts.abandon(name)
+            except Exception as error:
+                log.debug("%s", error, extra={"about": name})
         self._states.given_up(work)
 
     # What the config topic says. The log's thread: nothing here may wait.
@@ -179,7 +183,9 @@ class AssignedWork:
     # What fails, and is restarted by itself.
 
     def failed(self, name: str, trace: str, kind: ErrorKind) -> None:
-        """A connector FAILED."""
+        """A connector FAILED. One that is not ours any more is not ours to tell of."""
+        if name not in self._member.owned.connectors:
+            return
         self._restarts.failed(name, None, kind, lambda note: self._states.put(name, State.FAILED, trace, note))
 
     def task_failed(self, name: str, number: int, kind: ErrorKind, tell: Callable[[RestartNote | None], None]) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
+from functools import partial
 from typing import Any
 
 import orjson
@@ -204,17 +205,42 @@ class DistributedHerder:
         self, name: str, config: Mapping[str, str], target: TargetState | None = None, *, replace: bool = True
     ) -> Future[Change]:
         def put() -> Change:
-            return self._put(name, dict(config), target, replace=replace)
+            known = name in self._config.state.connectors
+            if known and not replace:
+                raise AlreadyExistsError(f"Connector {name} already exists")
+            return self._put(name, config, target)
 
-        return self._leading.submit(f"putting connector {name}", put)
+        def checked() -> Change:
+            self._refuse_if_wrong(name, config)
+            return self._leading.submit(f"putting connector {name}", put).result()
+
+        config = dict(config)
+        self._leading.refuse_unless_leader()
+        return self._answers.submit(checked)
 
     def patch_connector(self, name: str, patch: Mapping[str, str | None]) -> Future[ConnectorInfo]:
-        def change() -> ConnectorInfo:
-            merged = {**self._configured(self._config.state, name), **patch}
-            config = {key: value for key, value in merged.items() if value is not None}
-            return self._put(name, config, None, replace=True).info
+        what = f"patching connector {name}"
 
-        return self._leading.submit(f"patching connector {name}", change)
+        def read() -> tuple[int, dict[str, str]]:
+            state = self._config.state
+            merged = {**self._configured(state, name), **patch}
+            return state.written[name], {key: value for key, value in merged.items() if value is not None}
+
+        def put(of: int, config: Mapping[str, str]) -> ConnectorInfo | None:
+            """None where it was changed while the patched one was checked."""
+            now = self._config.state.written.get(name)
+            return self._put(name, config, None).info if now == of else None
+
+        def change() -> ConnectorInfo:
+            changed = None
+            while changed is None:
+                of, config = self._leading.submit(what, read).result()
+                self._refuse_if_wrong(name, config)
+                changed = self._leading.submit(what, partial(put, of, config)).result()
+            return changed
+
+        self._leading.refuse_unless_leader()
+        return self._answers.submit(change)
 
     def delete_connector(self, name: str) -> Future[None]:
         def remove() -> None:
@@ -385,11 +411,13 @@ class DistributedHerder:
     def _may_begin(self, task: TaskSpec) -> None:
         self._fencing.confirm(task)
 
-    def _put(self, name: str, config: dict[str, str], target: TargetState | None, *, replace: bool) -> Change:
-        self._answers.refuse_if_wrong(name, config)
+    def _refuse_if_wrong(self, name: str, config: Mapping[str, str]) -> None:
+        """Never on the leader's thread: a connector that hangs would keep everybody's changes waiting (P6)."""
+        with self._stages.enter(f"validating the configuration of connector {name}"):
+            self._answers.refuse_if_wrong(name, config)
+
+    def _put(self, name: str, config: Mapping[str, str], target: TargetState | None) -> Change:
         known = name in self._config.state.connectors
-        if known and not replace:
-            raise AlreadyExistsError(f"Connector {name} already exists")
         self._config.put_connector(name, config, None if target is None else target.value)
         return Change(not known, self.info(name))
 

@@ -65,12 +65,12 @@ class Leading:
 
         def run() -> T:
             with self._stages.enter(what):
-                self._refuse_unless_leader()
+                self.refuse_unless_leader()
                 self._claim()
                 self._config.read_to_end(CATCH_UP_S)
                 return work()
 
-        self._refuse_unless_leader()
+        self.refuse_unless_leader()
         return self._thread.submit(run)
 
     def begin(self, tidy: Callable[[], None]) -> None:
@@ -142,7 +142,8 @@ class Leading:
         """Begin nothing more."""
         self._thread.shutdown(wait=False, cancel_futures=True)
 
-    def _refuse_unless_leader(self) -> None:
+    def refuse_unless_leader(self) -> None:
+        """Raise as `submit` does."""
         role = self._member.role
         if role.generation < 0 or not self._member.membership.live():
             raise RebalanceError(

@@ -106,6 +106,14 @@ class ConnectorHosts:
                 kind=ErrorKind.STALLED,
             ) from None
 
+    def abandon(self, connector: str) -> None:
+        """Wait no longer for a connector: if a call of it is under way its process is killed, and the call fails."""
+        with self._lock:
+            busy = [host for host in self._hosts.values() if connector in host.calls]
+        for host in busy:
+            log.warning("It did not come back in time. Its process is killed", extra={"about": connector})
+            self._give_up(host, connector)
+
     def forget(self, connector: str) -> None:
         """A connector was deleted: the next one of its name starts in its plug-in's shared process again."""
         with self._lock:
@@ -158,6 +166,7 @@ class _Host:
     def __init__(self, key: str, spec: bytes, listener: HostListener, died: Callable[[_Host, str], None]) -> None:
         self.key = key
         self.connectors: set[str] = set()
+        self.calls: list[str] = []  # the connectors of which a call is under way
         self._listener = listener
         self._died = died
         self._waiting: dict[int, Future[Any]] = {}
@@ -171,11 +180,15 @@ class _Host:
         question = next(self._questions)
         answer: Future[Any] = Future()
         self._waiting[question] = answer
-        with contextlib.suppress(OSError):
-            self._child.channel.send(messages.Call(question, method, connector, arguments))
-        if not self.alive:
-            self._fail_waiting("The connector's process is gone.")
-        return answer.result(timeout)
+        self.calls.append(connector)
+        try:
+            with contextlib.suppress(OSError):
+                self._child.channel.send(messages.Call(question, method, connector, arguments))
+            if not self.alive:
+                self._fail_waiting("The connector's process is gone.")
+            return answer.result(timeout)
+        finally:
+            self.calls.remove(connector)
 
     def kill(self) -> None:
         self._child.kill()

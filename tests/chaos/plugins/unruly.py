@@ -25,6 +25,9 @@ from connect import (
     Transformation,
 )
 
+#: How much longer a write of a sink takes while there is a file `slow` among the notes, as on a disk that is busy.
+SLOW_S = 0.5
+
 
 def hang(config: Mapping[str, str], place: str) -> None:
     """Never return, if the configuration says to hang here. A note says that it has begun."""
@@ -146,6 +149,8 @@ class UnrulySinkTask(SinkTask):
             raise OSError("the target is on fire")
         with self._notes.write(values=values):
             time.sleep(int(self._config.get("every.ms", "20")) / 1000)
+            if Path(self._config["folder"], "slow").exists():
+                time.sleep(SLOW_S)
 
     def stop(self) -> None:
         hang(self._config, "stop")
