@@ -83,7 +83,7 @@ class Forwarding:
                 lambda: peers.exchange(scope["method"], url, body or None, headers, _TIMEOUT_S)
             )
         except NoSessionKeyError as error:
-            return _error(409, f"Cannot complete request: {error}")
+            return _error(error.status, str(error))
         except peers.PeerError as error:
             log.warning("%s", error)
             return _error(500, "IO Error trying to forward REST request: the other worker has no answer")

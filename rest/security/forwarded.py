@@ -28,6 +28,7 @@ from typing import Final, Protocol
 
 import msgspec
 
+from connect.herder.herder import RebalanceError
 from rest.security.identity import Identity
 
 HEADER: Final = "x-connect-forwarded"
@@ -55,8 +56,11 @@ class DisbelievedError(Exception):
     """What another worker is said to say is not believed; the message says why."""
 
 
-class NoSessionKeyError(Exception):
-    """The group has no session key yet."""
+class NoSessionKeyError(RebalanceError):
+    """The group has no session key yet, so nothing can be asked of another worker on a user's behalf."""
+
+    def __init__(self) -> None:
+        super().__init__("Cannot complete request: the group has no session key yet.")
 
 
 class Vouch(Protocol):
@@ -91,7 +95,7 @@ class Vouching:
             if key is None and not must:
                 return {}
             if key is None:
-                raise NoSessionKeyError("the group has no session key yet.")
+                raise NoSessionKeyError
             certificate = identity.name if identity is not None and identity.kind == "certificate" else None
             told = Forwarded(certificate, address, request, self._worker, self._clock())
             header = base64.b64encode(msgspec.json.encode(told)).decode()

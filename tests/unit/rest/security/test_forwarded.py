@@ -1,8 +1,11 @@
 """What workers tell each other of whoever asks: believed once, for a minute, and from workers only."""
 
 import base64
-from collections.abc import Mapping
+import threading
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
 import msgspec
@@ -113,6 +116,15 @@ def test_without_a_key_nothing_is_sent_on(leader: Any, group: Group, herder) -> 
 PAUSE = "/connectors/a1/pause?forward=true"
 
 
+def test_without_a_key_no_other_worker_is_asked_for_what_it_knows(leader: Any, group: Group, herder) -> None:
+    here = herder.status("a1")
+    herder.status = lambda _: replace(here, connector=replace(here.connector, worker_id="there:1"))
+    group.key = None
+    answer = leader.get("/connectors?expand=metrics", headers=basic("vera"))
+    assert answer.status_code == 409
+    assert answer.json()["message"].startswith("Cannot complete request")
+
+
 def test_the_audit_log_alone_keeps_no_request_from_being_sent_on(guarded: Guarded, group: Group, herder) -> None:
     def elsewhere(*_: Any) -> Future[None]:
         raise ElsewhereError("not the leader", "http://127.0.0.1:1/")
@@ -218,3 +230,67 @@ def test_in_standalone_mode_there_are_no_such_requests(guarded: Guarded) -> None
     client = guarded.serve()
     assert client.post("/connectors/a1/tasks", json=[]).status_code == 401
     assert client.post("/connectors/a1/tasks", headers=basic("ada"), json=[]).status_code == 403
+
+
+class Leader(HTTPServer):
+    """Another worker that leads; `audits` says whether it keeps an audit log."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.audits = True
+        self.seen: list[dict[str, str]] = []
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Leader
+
+    def do_PUT(self) -> None:
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        self.server.seen.append(headers)
+        self.send_response(202)
+        if self.server.audits:
+            self.send_header(AUDITED, msgspec.json.decode(base64.b64decode(headers[HEADER]))["request"])
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def other() -> Iterator[Leader]:
+    server = Leader()
+    threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture
+def follower(leader: Any, other: Leader, herder) -> Any:
+    def elsewhere(*_: Any) -> Future[None]:
+        raise ElsewhereError("not the leader", f"http://127.0.0.1:{other.server_address[1]}/")
+
+    herder.pause = elsewhere
+    return leader
+
+
+def test_who_sends_a_request_on_writes_only_the_line_that_the_other_does_not(
+    follower: Any, other: Leader, guarded: Guarded
+) -> None:
+    answer = follower.put("/connectors/a1/pause", headers=basic("otto"))
+    assert answer.status_code == 202
+    assert AUDITED not in answer.headers
+    assert guarded.lines() == []
+    other.audits = False
+    follower.put("/connectors/a1/pause", headers=basic("otto"))
+    assert [(line["user"], line["status"]) for line in guarded.lines()] == [("user:otto", 202)]
+
+
+def test_what_the_client_says_of_other_workers_is_not_sent_on(follower: Any, other: Leader, vouching: Vouching) -> None:
+    mine = {HEADER: "mine", "X-Connect-Audited": "mine", **basic("otto")}
+    assert follower.put("/connectors/a1/pause", headers=mine).status_code == 202
+    (seen,) = other.seen
+    assert seen["authorization"] == basic("otto")["Authorization"]
+    assert seen[HEADER] != "mine"
+    told = msgspec.json.decode(base64.b64decode(seen[HEADER]))
+    assert (told["address"], told["certificate"]) == ("127.0.0.1", None)

@@ -194,11 +194,13 @@ def test_validation_does_not_use_the_secrets_of_a_connector_that_one_may_not_cha
     assert [config["name"] for config in herder.validated] == ["a1"]
 
 
-def test_a_slash_in_a_name_belongs_to_the_name(client: Client, herder) -> None:
+def test_a_slash_in_a_name_belongs_to_the_name(client: Client, guarded: Guarded, herder) -> None:
     herder.configs["a/x"] = dict(CONFIG)
     assert client.get("/connectors/a%2Fx/config", headers=basic("vera")).status_code == 200
     assert client.get("/connectors/b%2Fx/config", headers=basic("vera")).status_code == 403
     assert client.get("/connectors/b1%2F..%2Fa1/config", headers=basic("vera")).status_code == 403
+    guarded.write("roles.toml", '[[grant]]\nrole="viewer"\nto=["user:vera"]\nconnectors=["a/x"]\n')
+    assert client.get("/connectors/a%2Fx/config", headers=basic("vera")).status_code == 200
     assert client.get("/connectors/%62%31/config", headers=basic("vera")).status_code == 403
 
 
