@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import secrets
+import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -30,6 +31,8 @@ log = logging.getLogger("connect.herder")
 #: How long to catch up with the config topic before a change is given up.
 CATCH_UP_S = 30.0
 _WRITE_TASKS_S = 60.0
+#: How soon it is looked again after a session key that was not taken, or that lives for less.
+_KEY_AGAIN_S = 1.0
 #: With task configurations that a follower sends: the offset of the configuration that they were cut for.
 CUT_FOR = "X-Connect-Cut-For"
 
@@ -54,6 +57,7 @@ class Leading:
         # What the leader writes is decided on what it wrote before: one change after another.
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="leader")
         self._claimed_since = -1  # for which time of leading the config topic was claimed
+        self._next_key: threading.Timer | None = None
 
     def submit(self, what: str, work: Callable[[], T]) -> Future[T]:
         """Do something that only the leader may do, after everything that it did before.
@@ -77,7 +81,7 @@ class Leading:
         """A generation of the group begins: if this worker leads it, see to the session key, then do this."""
         if self._member.role.leader:
             with suppress(RuntimeError):  # the worker ends
-                self._thread.submit(self._keep_session_key)
+                self._thread.submit(self._keep_session_keys)
                 self._thread.submit(tidy)
 
     def write_tasks(self, name: str, configs: list[dict[str, str]], cut_for: int) -> None:
@@ -140,6 +144,8 @@ class Leading:
 
     def close(self) -> None:
         """Begin nothing more."""
+        if self._next_key is not None:
+            self._next_key.cancel()
         self._thread.shutdown(wait=False, cancel_futures=True)
 
     def refuse_unless_leader(self) -> None:
@@ -163,15 +169,29 @@ class Leading:
             self._config.claim()
             self._claimed_since = since
 
-    def _keep_session_key(self) -> None:
-        """Hand out a session key when there is none, or it is too old."""
+    def _keep_session_keys(self) -> None:
+        """As long as this worker leads: hand out a session key when there is none, and another when it is too old."""
         role = self._member.role
         if not role.leader or role.protocol != "sessioned":
             return
+        lives = self._settings["inter.worker.key.ttl.ms"]
         key = self._config.state.session_key
         now_ms = int(time.time() * 1000)
-        if key is not None and now_ms < key.created_ms + self._settings["inter.worker.key.ttl.ms"]:
-            return
+        if key is None or now_ms >= key.created_ms + lives:
+            self._put_session_key(now_ms)
+            key = self._config.state.session_key
+        left = _KEY_AGAIN_S if key is None else max(_KEY_AGAIN_S, (key.created_ms + lives - now_ms) / 1000)
+        if self._next_key is not None:
+            self._next_key.cancel()
+        self._next_key = threading.Timer(left, self._look_at_session_key)
+        self._next_key.daemon = True
+        self._next_key.start()
+
+    def _look_at_session_key(self) -> None:
+        with suppress(RuntimeError):  # the worker ends
+            self._thread.submit(self._keep_session_keys)
+
+    def _put_session_key(self, now_ms: int) -> None:
         size = (self._settings["inter.worker.key.size"] or 256) // 8
         algorithm = self._settings["inter.worker.key.generation.algorithm"]
         try:

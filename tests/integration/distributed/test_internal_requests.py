@@ -56,6 +56,34 @@ def test_a_follower_that_has_the_key_is_heard(two: Pool, read: Any, name: str, t
     (task,) = [entry["config"] for entry in worker.get(f"/connectors/{name}/tasks")]
     body = json.dumps([task, {**task, "number": "1"}]).encode()
     headers = {peers.SIGNATURE_HEADER: peers.sign(key_of(two, read), body, RIGHT), peers.ALGORITHM_HEADER: RIGHT}
-    assert worker.ask("POST", f"/connectors/{name}/tasks", body, headers).status == 200
+    assert worker.ask("POST", f"/connectors/{name}/tasks", body, headers).status == 204
     two.until(lambda: all(each.runs(name, 2) for each in two.workers), "it has the tasks that were written")
     worker.do("DELETE", f"/connectors/{name}")
+
+
+@pytest.mark.slow
+def test_the_key_is_renewed_when_it_is_too_old(pool: Pool, read: Any, end_of: Any, tmp_path: Path) -> None:
+    """By whoever leads, and though nothing else happens; followers sign with the newest."""
+    pool.start(2, inter_worker_key_ttl_ms="1000")
+
+    def keys() -> list[str]:
+        topic = f"{pool.name}-config"
+        records = read(pool.bootstrap, topic, end_of(pool.bootstrap, topic))
+        return [record.value().decode() for record in records if record.key() == b"session-key"]
+
+    def generations() -> int:
+        return sum(worker.log.count(" of the group (") for worker in pool.workers)
+
+    before, quiet = len(keys()), generations()
+    pool.until(lambda: len(keys()) >= before + 3, "three new keys")
+    assert len(set(keys())) == len(keys())
+    assert generations() == quiet, "the group had a rebalance for it"
+    # Four connectors are at both workers: one of them has to sign.
+    for number in range(4):
+        pool.up[0].create(f"s{number}", steady(tmp_path))
+    pool.until(lambda: pool.shared(4, 4), "all have their tasks")
+    pool.leader().kill()
+    (left,) = pool.up
+    pool.until(lambda: left.runs("s0", 1) and pool.shared(4, 4), "the other one leads")
+    before = len(keys())
+    pool.until(lambda: len(keys()) >= before + 2, "and renews it")
