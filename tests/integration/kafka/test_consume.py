@@ -482,3 +482,26 @@ def test_a_member_that_is_closed_gives_back_its_partitions_in_its_own_thread_and
     assert threads == [threading.current_thread()]
     assert one.listener.events[-1] == ("revoked", [TopicPartition(topic, 0), TopicPartition(topic, 1)])
     assert not one.assignment
+
+
+def test_lag_counts_partitions_from_which_nothing_came_yet(member, new_topic, write):
+    group, topic = f"group-{uuid.uuid4()}", new_topic(partitions=2)
+    places = {TopicPartition(topic, 0): 10, TopicPartition(topic, 1): 20}
+    for place, count in places.items():
+        write(topic, 0, count, place.partition)
+    one = member([topic], group, rows=1)
+    until(lambda: len(one.values) == 1, one)
+    until(lambda: one.consumer.lag() == 29)  # the client learns the ends by itself
+    one.consumer.commit(dict.fromkeys(places, 5))
+    one.close()
+    two = member([topic], group, rows=1)
+    until(lambda: len(two.values) == 1, two)
+    assert len(two.consumer.positions()) == 1
+    until(lambda: two.consumer.lag() == 19)  # the other partition begins where the group has committed
+
+
+def test_lag_is_unknown_before_the_client_knows_the_ends(member, new_topic):
+    one = member([new_topic()])
+    one.listener.on_assigned = one.consumer.pause
+    until(lambda: one.assignment, one)
+    assert one.consumer.lag() == -1
