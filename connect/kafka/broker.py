@@ -26,6 +26,9 @@ __all__ = ["Broker", "BrokerError", "default_data", "ended_by_itself", "ensure_r
 
 READY = "Kafka Server started"  # what Kafka logs when it serves
 READY_WITHIN = 90.0  # seconds; about 2 on an idle machine, more after a crash with much data
+_ANSWER_S = 1.0
+# The request that every broker answers: ApiVersions, version 0, correlation id 0, without a client id.
+_API_VERSIONS = bytes.fromhex("0000000a 0012 0000 00000000 ffff")
 STOP_WITHIN = 30.0  # seconds until a broker that does not stop is killed
 
 
@@ -72,13 +75,13 @@ def ensure_running(
     data = _folder(data)
     say = say or _to_stderr
     with _lock(data / "start.lock"):
-        if running := _await_pid(data):
+        if (running := _await_pid(data)) and _is_ready_in_time(running):
             if port and not running.bootstrap_servers.endswith(f":{port}"):
                 raise BrokerError(
                     f"The broker of {data} runs on {running.bootstrap_servers} already. "
                     f"Stop it first: connect broker stop --data {data}"
                 )
-            return _await_ready(running)
+            return running
         java = find_java()
         jars = classpath("kafka-broker", say)
         setup.check_room(data)
@@ -92,7 +95,8 @@ def ensure_running(
         running = status(data)
         if running is None:
             raise BrokerError(setup.explain(data))
-        _await_ready(running)
+        if not _is_ready_in_time(running):
+            raise BrokerError(setup.explain(data))
         if is_new:
             _make_group_topic(running)
         return running
@@ -137,7 +141,9 @@ def _await_pid(data: Path) -> Broker | None:
     return status(data)
 
 
-def _await_ready(running: Broker) -> Broker:
+def _is_ready_in_time(running: Broker) -> bool:
+    """Whether it came to serve; False when it ended: it could not start, or was being killed when it was found."""
+
     def ended_or_ready() -> bool:
         return not _is_alive(running.data) or _serves(running)
 
@@ -146,9 +152,7 @@ def _await_ready(running: Broker) -> Broker:
         raise BrokerError(
             f"The broker did not become ready within {READY_WITHIN:.0f} seconds and was ended. Its log: {running.log}"
         )
-    if not _is_alive(running.data):
-        raise BrokerError(setup.explain(running.data))
-    return running
+    return _is_alive(running.data)
 
 
 def _make_group_topic(running: Broker) -> None:
@@ -174,12 +178,15 @@ def _make_group_topic(running: Broker) -> None:
 def _serves(running: Broker) -> bool:
     if READY not in running.log.read_text(encoding="utf-8", errors="replace"):
         return False
+    # One that was killed a moment ago still has its lock, and its port takes connections, but nobody answers there.
     host, port = running.bootstrap_servers.split(":")
     try:
-        socket.create_connection((host, int(port)), timeout=1).close()
+        with socket.create_connection((host, int(port)), timeout=1) as connection:
+            connection.settimeout(_ANSWER_S)
+            connection.sendall(_API_VERSIONS)
+            return bool(connection.recv(1))
     except OSError:
         return False
-    return True
 
 
 def _is_alive(data: Path) -> bool:

@@ -83,6 +83,30 @@ def test_data_and_port_survive_a_stop_and_a_kill(data):
     assert third.bootstrap_servers == first.bootstrap_servers
 
 
+def test_one_that_is_being_killed_is_not_taken_for_one_that_runs(data):
+    first = ensure_running(data, port=0)
+    os.kill(first.pid, signal.SIGSTOP)  # as in the moment of its death: lock and port are held, and nobody answers
+    with ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(ensure_running, data)
+        with pytest.raises(TimeoutError):
+            asked.result(2 * embedded._ANSWER_S)
+        os.kill(first.pid, signal.SIGKILL)
+        second = asked.result(90)
+    assert second.pid != first.pid
+    assert second.bootstrap_servers == first.bootstrap_servers
+    write(second.bootstrap_servers, "after", b"it serves")
+
+
+@pytest.mark.slow
+def test_right_after_a_kill_a_new_one_is_started(data):
+    known = ensure_running(data, port=0)
+    for _ in range(5):
+        os.kill(known.pid, signal.SIGKILL)
+        before, known = known, ensure_running(data)
+        assert known.pid != before.pid
+        write(known.bootstrap_servers, "after", b"it serves")
+
+
 def test_a_broker_that_runs_is_shared_and_keeps_its_port(data):
     first = ensure_running(data, port=0)
     assert ensure_running(data) == first
