@@ -14,6 +14,7 @@ import pytest
 from connect.herder.herder import ElsewhereError
 from rest.security.forwarded import AUDITED, HEADER, SIGNATURE, DisbelievedError, Vouching
 from rest.security.identity import Identity
+from rest.security.peer_certificate import CERTIFICATE as SHOWN
 from rest.whole_body import MOST_BYTES
 
 from .conftest import Guarded, basic
@@ -211,6 +212,20 @@ def test_a_body_that_is_too_large_is_not_read_to_its_end(leader: Any) -> None:
     assert leader.put(PAUSE, headers=from_worker(CERTIFICATE), content=body).status_code == 413
     sent = {**basic("ada"), "Content-Type": "application/json"}
     assert leader.put("/connectors/a1/config", headers=sent, content=body).status_code == 413
+
+
+def test_the_certificate_of_a_worker_is_not_the_users(guarded: Guarded, group: Group, herder) -> None:
+    """As `peer_certificate` puts it there: between workers it is the worker that shows one."""
+    herder.configs["a1"] = {"name": "a1"}
+    shown = {"subject": ((("organizationName", "Example"),), (("commonName", "ops"),))}
+
+    def of_worker(app: Any) -> Any:
+        return lambda scope, receive, send: app({**scope, SHOWN: shown}, receive, send)
+
+    settings = {**tls(guarded), "rest.security.authentication": "basic,certificate"}
+    client = guarded.serve(settings, requests_of_workers=group, around=of_worker)
+    assert client.put("/connectors/a1/pause").status_code == 202
+    assert client.put(PAUSE, headers=from_worker(None)).status_code == 401
 
 
 def test_where_certificates_do_not_count_nobody_vouches_for_one(guarded: Guarded, group: Group, herder) -> None:
