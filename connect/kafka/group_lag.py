@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import logging
 import re
+import threading
 import time
 import uuid
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
+from weakref import WeakValueDictionary
 
 from connect.data.record import TopicPartition
 from connect.errors import ConnectError
@@ -37,6 +39,30 @@ class Reach(NamedTuple):
     end: int
 
 
+class _Client:
+    """An admin client that several share. It ends with the last one that holds it."""
+
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        from confluent_kafka.admin import AdminClient
+
+        own: dict[str, Any] = {**settings, "client.id": "connect-lag", "logger": client_log}
+        self.admin: Any = AdminClient(own)
+
+
+_clients: WeakValueDictionary[frozenset[tuple[str, Any]], _Client] = WeakValueDictionary()
+_making = threading.Lock()
+
+
+def _shared_client(settings: Mapping[str, Any]) -> _Client:
+    """One for all connectors with the same settings: an idle client costs too, and there may be hundreds of sinks."""
+    key = frozenset((name, value) for name, value in settings.items() if name != "client.id")
+    with _making:
+        found = _clients.get(key)
+        if found is None:
+            found = _clients[key] = _Client(settings)
+        return found
+
+
 class GroupLag:
     """Asks about one sink connector. Called from one thread at a time; hold it, making it connects to the brokers.
 
@@ -51,12 +77,10 @@ class GroupLag:
     def __init__(
         self, worker: Mapping[str, str], connector: Mapping[str, str], topics: list[str] | re.Pattern[str]
     ) -> None:
-        from confluent_kafka.admin import AdminClient
-
         self._topics = topics
         self._consumer = task_client_settings("consumer", worker, connector).librdkafka
-        admin: dict[str, Any] = {**task_client_settings("admin", worker, connector).librdkafka, "logger": client_log}
-        self._admin: Any = AdminClient(admin)
+        self._client = _shared_client(task_client_settings("admin", worker, connector).librdkafka)
+        self._admin = self._client.admin
         self.group = str(self._consumer["group.id"])
 
     def read(self) -> dict[TopicPartition, Reach]:

@@ -288,7 +288,12 @@ OURS: Final[tuple[OwnMetric, ...]] = (
         "Age of the first record of each batch, by its timestamp, when the task had taken the batch.",
     ),
     OwnMetric("connect_sink_age_max_seconds", "gauge", _TASK, "The highest of these ages lately."),
-    OwnMetric("connect_sink_bytes_total", "counter", _TASK, "Bytes of values consumed."),
+    OwnMetric(
+        "connect_sink_bytes_total",
+        "counter",
+        _TASK,
+        "Bytes of values consumed; of batches above 500 records about, by looking at some.",
+    ),
     # Lag of sinks, as the worker of the connector sees it.
     OwnMetric(
         "connect_sink_lag_records", "gauge", _PLACE, "Offsets between what is committed and the partition's end."

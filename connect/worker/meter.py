@@ -15,6 +15,9 @@ from connect.kafka.produce import Delivery
 from connect.pipeline import Chain, ErrorCounts, Step
 from connect.telemetry.metrics import AGES, RECORDS, Counter, Histogram, Registry
 
+#: Of so many values at least the bytes are counted.
+_LOOKED_AT = 250
+
 _ERRORS = {
     "failures": "jmx_total_record_failures",
     "errors": "jmx_total_record_errors",
@@ -177,12 +180,17 @@ class SinkMeter(Meter):
         self._behind.set(behind)
 
 
-def size_of(values: list[Any]) -> int:
-    """The bytes of values, of which some may be null."""
+def size_of(values: list[Any]) -> float:
+    """The bytes of values, of which some may be null.
+
+    Of a large batch only every so many values are looked at: all of them would cost 2 % of the fastest sink.
+    """
+    looked_at = values[:: len(values) // _LOOKED_AT] if len(values) >= 2 * _LOOKED_AT else values
     try:
-        return sum(map(len, values))
+        size = sum(map(len, looked_at))
     except TypeError:
-        return sum(len(value) for value in values if isinstance(value, bytes | str))
+        size = sum(len(value) for value in looked_at if isinstance(value, bytes | str))
+    return size * (len(values) / len(looked_at)) if looked_at else 0
 
 
 def _name(step: Step) -> str:
