@@ -20,7 +20,7 @@ from connect.herder.group_member import GroupMember
 from connect.herder.herder import BadRequestError, ElsewhereError, HerderError, NotFoundError, RebalanceError
 from connect.herder.leading import CATCH_UP_S, Leading
 from connect.herder.offset_stores import exactly_once
-from connect.herder.views import connector_plugin
+from connect.herder.views import connector_plugin, connector_type
 from connect.herder.worker import Worker
 from connect.kafka.client_settings import task_java_settings
 from connect.kafka.fencing import fence
@@ -134,7 +134,7 @@ class Fencing:
         Raises:
             ConnectError: that cannot be done.
         """
-        if not exactly_once(self._worker.config):
+        if not exactly_once(self._worker.config) or not self._is_source(name):
             return
         deadline = time.monotonic() + _ASK_S
         while name in self._config.read_to_end(CATCH_UP_S).pending_fencing and self._has_tasks(name):
@@ -146,6 +146,10 @@ class Fencing:
                     raise
                 log.info("the old tasks are not fenced yet: %s", error, extra={"about": name})
                 time.sleep(_ASK_AGAIN_S)
+
+    def _is_source(self, name: str) -> bool:
+        config = self._config.state.connectors.get(name, {})
+        return connector_type(self._worker.plugins, self._worker.resolved(config).values) == "source"
 
     def _has_tasks(self, name: str) -> bool:
         return any(task.connector == name for task in self._member.owned.tasks)

@@ -136,7 +136,12 @@ class Leading:
         if not signature or not algorithm:
             raise BadRequestError("Internal request missing required signature")
         if algorithm.lower() not in allowed:
-            raise BadRequestError(f"This worker does not support the '{algorithm}' key signing algorithm used by other")
+            names = ", ".join(self._settings["inter.worker.verification.algorithms"])
+            raise BadRequestError(
+                f"This worker does not support the '{algorithm}' key signing algorithm used by other workers. This"
+                f" worker is currently configured to use: [{names}]. Check that all workers' configuration files permit"
+                " the same set of signature algorithms, and correct any misconfigured worker and restart it."
+            )
         if key is None:
             raise RebalanceError("There is no session key yet; the request may be sent again in a moment")
         if not peers.verify(key.key, body, signature, algorithm):

@@ -335,3 +335,14 @@ def exactly(broker: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[P
         yield made
     finally:
         made.close()
+
+
+def test_sinks_run_as_ever(pool: Pool, tmp_path: Path) -> None:
+    (worker,) = started(pool)
+    lines, out = tmp_path / "in", tmp_path / "out"
+    lines.write_text("a\nb\n")
+    topic = f"{pool.name}-lines"
+    worker.create("in", {"connector.class": "FileStreamSource", "file": str(lines), "topic": topic})
+    consumer = {"consumer.override.isolation.level": "read_committed"}
+    worker.create("out", {"connector.class": "FileStreamSink", "file": str(out), "topics": topic, **consumer})
+    pool.until(lambda: out.exists() and out.read_text() == "a\nb\n", "the lines arrive")

@@ -68,8 +68,8 @@ class JavaWorker:
 
 
 @contextmanager
-def java_worker(bootstrap: str, group: str, protocol: str, folder: Path) -> Iterator[JavaWorker]:
-    """Run one, and stop it at the end. Its topics are named after the group."""
+def java_worker(bootstrap: str, group: str, protocol: str, folder: Path, **settings: str) -> Iterator[JavaWorker]:
+    """Run one, and stop it at the end. Its topics are named after the group. Further settings: a_key="..."."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -88,6 +88,7 @@ def java_worker(bootstrap: str, group: str, protocol: str, folder: Path) -> Iter
     for what in ("config", "offset", "status"):
         properties |= {f"{what}.storage.topic": f"{group}-{what}", f"{what}.storage.replication.factor": "1"}
     properties |= {"offset.storage.partitions": "1", "status.storage.partitions": "1"}
+    properties |= {key.replace("_", "."): value for key, value in settings.items()}
     file = folder / f"{port}.properties"
     file.write_text("".join(f"{key}={value}\n" for key, value in properties.items()), encoding="utf-8")
     log = folder / f"{port}.log"
