@@ -29,193 +29,200 @@ from connect.settings.recovery_keys import WORKER_RECOVERY
 from connect.settings.rest_security_keys import REST_SECURITY
 
 #: What standalone and distributed workers share.
-COMMON: Final = define(
-    # Brokers.
-    List(
-        "bootstrap.servers",
-        importance="HIGH",
-        validator=servers,
-        doc="Brokers to find the Kafka cluster by: host:port, separated by commas. The word embedded means a real "
-        "broker that runs on this machine, started when there is none.",
-    ),
-    String(
-        "client.dns.lookup",
-        default="use_all_dns_ips",
-        validator=one_of("use_all_dns_ips", "resolve_canonical_bootstrap_servers_only"),
-        doc="How the names of brokers become addresses.",
-    ),
-    # Converters.
-    Class(
-        "key.converter",
-        importance="HIGH",
-        validator=non_empty,
-        doc="Converts record keys between Kafka's bytes and values, for connectors that name no converter of "
-        "their own.",
-    ),
-    String("key.converter.plugin.version", default=None, importance="LOW", doc="Which versions of it may be used."),
-    Class(
-        "value.converter",
-        importance="HIGH",
-        validator=non_empty,
-        doc="Converts record values between Kafka's bytes and values, for connectors that name no converter of "
-        "their own.",
-    ),
-    String("value.converter.plugin.version", default=None, importance="LOW", doc="Which versions of it may be used."),
-    Class(
-        "header.converter",
-        default="org.apache.kafka.connect.storage.SimpleHeaderConverter",
-        importance="LOW",
-        doc="Converts the values of headers, for connectors that name no converter of their own.",
-    ),
-    String("header.converter.plugin.version", default=None, importance="LOW", doc="Which versions of it may be used."),
-    # Running tasks.
-    Long(
-        "offset.flush.interval.ms",
-        default=60_000,
-        importance="LOW",
-        validator=at_least(1),
-        doc="Milliseconds between two times that a task's offsets are made durable.",
-    ),
-    Long(
-        "offset.flush.timeout.ms",
-        default=5_000,
-        importance="LOW",
-        validator=at_least(1),
-        doc="Milliseconds that storing offsets may take; after that they are stored with the next ones.",
-    ),
-    Long(
-        "task.shutdown.graceful.timeout.ms",
-        default=5_000,
-        importance="LOW",
-        validator=at_least(1),
-        doc="Milliseconds that all tasks together have to stop; those that still run then are killed.",
-    ),
-    Boolean(
-        "topic.creation.enable",
-        default=True,
-        importance="LOW",
-        doc="Whether the topics of source connectors with topic.creation.* keys are created by the worker.",
-    ),
-    Boolean(
-        "topic.tracking.enable",
-        default=True,
-        importance="LOW",
-        doc="Whether the topics that each connector uses are remembered.",
-    ),
-    Boolean(
-        "topic.tracking.allow.reset",
-        default=True,
-        importance="LOW",
-        doc="Whether the REST API may forget them.",
-    ),
-    # Plug-ins.
-    List(
-        "plugin.path",
-        default=None,
-        importance="LOW",
-        doc="Folders that hold plug-ins, separated by commas; each plug-in folder brings its own libraries.",
-    ),
-    String(
-        "plugin.discovery",
-        default="hybrid_warn",
-        importance="LOW",
-        validator=one_of("only_scan", "service_load", "hybrid_warn", "hybrid_fail", ignore_case=True),
-        doc="How Java's worker looks for plug-ins. Taken, and without effect: here finding them imports nothing.",
-    ),
-    List(
-        "config.providers",
-        default=[],
-        importance="LOW",
-        doc="Aliases of config providers, which fill in ${alias:path:key}. Each has its class in "
-        "config.providers.<alias>.class and settings under config.providers.<alias>.param.",
-    ),
-    String(
-        "connector.client.config.override.policy",
-        default="All",
-        doc="Which client settings a connector may override: All, None, Principal, Allowlist, or a class.",
-    ),
-    # The REST API.
-    List(
-        "listeners",
-        default=["http://:8083"],
-        importance="LOW",
-        validator=urls,
-        doc="Addresses of the REST API, such as http://:8083 or https://host:8443.",
-    ),
-    List(
-        "admin.listeners",
-        default=None,
-        importance="LOW",
-        validator=urls,
-        doc="Addresses of the REST API's /admin part, if they are to differ. Empty switches that part off.",
-    ),
-    String(
-        "rest.advertised.host.name",
-        default=None,
-        importance="LOW",
-        doc="The host at which other workers reach it.",
-    ),
-    Int(
-        "rest.advertised.port",
-        default=None,
-        importance="LOW",
-        validator=between(0, 65535),
-        doc="The port at which other workers reach it.",
-    ),
-    String(
-        "rest.advertised.listener",
-        default=None,
-        importance="LOW",
-        validator=one_of("http", "https", ignore_case=True),
-        doc="Which listener other workers use: http or https.",
-    ),
-    String(
-        "access.control.allow.origin",
-        default="",
-        importance="LOW",
-        doc="Origins of web pages that may use the REST API (CORS). Empty means only its own.",
-    ),
-    String(
-        "access.control.allow.methods",
-        default="",
-        importance="LOW",
-        doc="HTTP methods that such pages may use. Empty means GET, POST and HEAD.",
-    ),
-    String(
-        "response.http.headers.config",
-        default="",
-        importance="LOW",
-        doc="Rules for headers of REST answers: <action> <name>:<value>, separated by commas.",
-    ),
-    List(
-        "rest.extension.classes",
-        default=[],
-        importance="LOW",
-        doc="REST extensions, in order: Python callables, module:callable, that get the FastAPI app.",
-    ),
-    Boolean(
-        "rest.mask.secrets",
-        default=True,
-        importance="MEDIUM",
-        doc="Whether the REST API hides passwords and other secrets in configurations. What is read with a mask may be "
-        "written back: the mask stands for the stored secret. Only here, not in Kafka, which shows all.",
-    ),
-    # Logs. Java's worker has a file of its own for them, and takes no notice of these keys.
-    String(
-        "log.level",
-        default="INFO",
-        importance="LOW",
-        validator=one_of("DEBUG", "INFO", "WARN", "ERROR", ignore_case=True),
-        doc="The least important lines that are logged: DEBUG, INFO, WARN or ERROR. Only here, not in Kafka.",
-    ),
-    String(
-        "log.format",
-        default="text",
-        importance="LOW",
-        validator=one_of("text", "json"),
-        doc="How lines are logged: text for people, json for machines. Only here, not in Kafka.",
-    ),
-) | WORKER_RECOVERY
+COMMON: Final = (
+    define(
+        # Brokers.
+        List(
+            "bootstrap.servers",
+            importance="HIGH",
+            validator=servers,
+            doc="Brokers to find the Kafka cluster by: host:port, separated by commas. The word embedded means a real "
+            "broker that runs on this machine, started when there is none.",
+        ),
+        String(
+            "client.dns.lookup",
+            default="use_all_dns_ips",
+            validator=one_of("use_all_dns_ips", "resolve_canonical_bootstrap_servers_only"),
+            doc="How the names of brokers become addresses.",
+        ),
+        # Converters.
+        Class(
+            "key.converter",
+            importance="HIGH",
+            validator=non_empty,
+            doc="Converts record keys between Kafka's bytes and values, for connectors that name no converter of "
+            "their own.",
+        ),
+        String("key.converter.plugin.version", default=None, importance="LOW", doc="Which versions of it may be used."),
+        Class(
+            "value.converter",
+            importance="HIGH",
+            validator=non_empty,
+            doc="Converts record values between Kafka's bytes and values, for connectors that name no converter of "
+            "their own.",
+        ),
+        String(
+            "value.converter.plugin.version", default=None, importance="LOW", doc="Which versions of it may be used."
+        ),
+        Class(
+            "header.converter",
+            default="org.apache.kafka.connect.storage.SimpleHeaderConverter",
+            importance="LOW",
+            doc="Converts the values of headers, for connectors that name no converter of their own.",
+        ),
+        String(
+            "header.converter.plugin.version", default=None, importance="LOW", doc="Which versions of it may be used."
+        ),
+        # Running tasks.
+        Long(
+            "offset.flush.interval.ms",
+            default=60_000,
+            importance="LOW",
+            validator=at_least(1),
+            doc="Milliseconds between two times that a task's offsets are made durable.",
+        ),
+        Long(
+            "offset.flush.timeout.ms",
+            default=5_000,
+            importance="LOW",
+            validator=at_least(1),
+            doc="Milliseconds that storing offsets may take; after that they are stored with the next ones.",
+        ),
+        Long(
+            "task.shutdown.graceful.timeout.ms",
+            default=5_000,
+            importance="LOW",
+            validator=at_least(1),
+            doc="Milliseconds that all tasks together have to stop; those that still run then are killed.",
+        ),
+        Boolean(
+            "topic.creation.enable",
+            default=True,
+            importance="LOW",
+            doc="Whether the topics of source connectors with topic.creation.* keys are created by the worker.",
+        ),
+        Boolean(
+            "topic.tracking.enable",
+            default=True,
+            importance="LOW",
+            doc="Whether the topics that each connector uses are remembered.",
+        ),
+        Boolean(
+            "topic.tracking.allow.reset",
+            default=True,
+            importance="LOW",
+            doc="Whether the REST API may forget them.",
+        ),
+        # Plug-ins.
+        List(
+            "plugin.path",
+            default=None,
+            importance="LOW",
+            doc="Folders that hold plug-ins, separated by commas; each plug-in folder brings its own libraries.",
+        ),
+        String(
+            "plugin.discovery",
+            default="hybrid_warn",
+            importance="LOW",
+            validator=one_of("only_scan", "service_load", "hybrid_warn", "hybrid_fail", ignore_case=True),
+            doc="How Java's worker looks for plug-ins. Taken, and without effect: here finding them imports nothing.",
+        ),
+        List(
+            "config.providers",
+            default=[],
+            importance="LOW",
+            doc="Aliases of config providers, which fill in ${alias:path:key}. Each has its class in "
+            "config.providers.<alias>.class and settings under config.providers.<alias>.param.",
+        ),
+        String(
+            "connector.client.config.override.policy",
+            default="All",
+            doc="Which client settings a connector may override: All, None, Principal, Allowlist, or a class.",
+        ),
+        # The REST API.
+        List(
+            "listeners",
+            default=["http://:8083"],
+            importance="LOW",
+            validator=urls,
+            doc="Addresses of the REST API, such as http://:8083 or https://host:8443.",
+        ),
+        List(
+            "admin.listeners",
+            default=None,
+            importance="LOW",
+            validator=urls,
+            doc="Addresses of the REST API's /admin part, if they are to differ. Empty switches that part off.",
+        ),
+        String(
+            "rest.advertised.host.name",
+            default=None,
+            importance="LOW",
+            doc="The host at which other workers reach it.",
+        ),
+        Int(
+            "rest.advertised.port",
+            default=None,
+            importance="LOW",
+            validator=between(0, 65535),
+            doc="The port at which other workers reach it.",
+        ),
+        String(
+            "rest.advertised.listener",
+            default=None,
+            importance="LOW",
+            validator=one_of("http", "https", ignore_case=True),
+            doc="Which listener other workers use: http or https.",
+        ),
+        String(
+            "access.control.allow.origin",
+            default="",
+            importance="LOW",
+            doc="Origins of web pages that may use the REST API (CORS). Empty means only its own.",
+        ),
+        String(
+            "access.control.allow.methods",
+            default="",
+            importance="LOW",
+            doc="HTTP methods that such pages may use. Empty means GET, POST and HEAD.",
+        ),
+        String(
+            "response.http.headers.config",
+            default="",
+            importance="LOW",
+            doc="Rules for headers of REST answers: <action> <name>:<value>, separated by commas.",
+        ),
+        List(
+            "rest.extension.classes",
+            default=[],
+            importance="LOW",
+            doc="REST extensions, in order: Python callables, module:callable, that get the FastAPI app.",
+        ),
+        Boolean(
+            "rest.mask.secrets",
+            default=True,
+            importance="MEDIUM",
+            doc="Whether the REST API hides passwords and other secrets in configurations. What is read with a mask may be "
+            "written back: the mask stands for the stored secret. Only here, not in Kafka, which shows all.",
+        ),
+        # Logs. Java's worker has a file of its own for them, and takes no notice of these keys.
+        String(
+            "log.level",
+            default="INFO",
+            importance="LOW",
+            validator=one_of("DEBUG", "INFO", "WARN", "ERROR", ignore_case=True),
+            doc="The least important lines that are logged: DEBUG, INFO, WARN or ERROR. Only here, not in Kafka.",
+        ),
+        String(
+            "log.format",
+            default="text",
+            importance="LOW",
+            validator=one_of("text", "json"),
+            doc="How lines are logged: text for people, json for machines. Only here, not in Kafka.",
+        ),
+    )
+    | WORKER_RECOVERY
+)
 
 STANDALONE_ONLY: Final = define(
     String(
