@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
 
 from connect.group import eager
 from connect.group.cooperative import Delays, Member, Memory, rebalance
@@ -13,6 +13,7 @@ from connect.group.wire import (
     EAGER,
     NO_ERROR,
     Assignment,
+    Metadata,
     decode_metadata,
     encode_assignment,
 )
@@ -28,12 +29,12 @@ class Configured:
     Attributes:
         offset: the offset after the last record that was read.
         connectors: all connectors.
-        tasks: all tasks whose configuration is committed, with their weights, above 0; 1.0 where nothing was measured.
+        tasks: all tasks whose configuration is committed.
     """
 
     offset: int
     connectors: Collection[str]
-    tasks: Mapping[TaskId, float]
+    tasks: Collection[TaskId]
 
 
 def assign(
@@ -86,10 +87,11 @@ def assign(
             member: encode_assignment(Assignment(NO_ERROR, leader, leader_url, configured.offset, work), protocol)
             for member, work in dealt.items()
         }, Memory()
+    loads = _loads(configured.tasks, metadata.values(), memory)
     outcome = rebalance(
         [Member(member, each.url, each.owned) for member, each in metadata.items()],
         configured.connectors,
-        configured.tasks,
+        {task: loads.get(task, 0.0) for task in configured.tasks},
         memory,
         now,
         delays=delays,
@@ -101,4 +103,16 @@ def assign(
             Assignment(NO_ERROR, leader, leader_url, configured.offset, share.new, share.revoked, delay), protocol
         )
         for member, share in outcome.shares.items()
-    }, outcome.memory
+    }, replace(outcome.memory, loads=loads)
+
+
+def _loads(tasks: Collection[TaskId], members: Iterable[Metadata], memory: Memory) -> dict[TaskId, float]:
+    """What tasks cost, as their members measured it last. Nothing is known of those that are missing.
+
+    A task that has moved is not measured yet, and nobody tells of one that nobody has: those are remembered.
+    """
+    loads = dict(memory.loads)
+    for member in members:
+        loads |= {task: load for task, load in member.loads.items() if task in member.owned.tasks}
+    configured = set(tasks)
+    return {task: load for task, load in loads.items() if task in configured}

@@ -71,12 +71,14 @@ class Memory:
         absent: what is held back.
         revocations: how many rounds in a row took work away for the sake of balance.
         quiet_until: the moment before which no further one may.
+        loads: what tasks cost, as far as members told; see `connect.group.assignor`.
     """
 
     members: Mapping[str, Member] = field(default_factory=dict)
     absent: tuple[Absent, ...] = ()
     revocations: int = 0
     quiet_until: float = 0.0
+    loads: Mapping[TaskId, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -119,7 +121,7 @@ def rebalance(
     Args:
         members: all members of the group, at least one.
         connectors: the configured connectors.
-        tasks: the configured tasks with their weights; 1.0 where nothing was measured.
+        tasks: the configured tasks with their loads, in cores of CPU; 0 where nothing is known.
         memory: what the last round left.
         now: seconds on a clock that only goes forward.
         delays: how long work waits for a worker that is gone.

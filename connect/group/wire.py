@@ -8,9 +8,10 @@ https://cwiki.apache.org/confluence/display/KAFKA/KIP-415%3A+Incremental+Coopera
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from connect.errors import ConnectError
@@ -31,6 +32,7 @@ NO_ERROR: Final = 0
 CONFIG_MISMATCH: Final = 1
 
 _CONNECTOR = -1  # in the place of a task's number
+_LOADS = b"pyLOAD\0\1"  # what follows is ours: arrays of connector, arrays of task (i32) and load (f32)
 
 
 class WireError(ConnectError):
@@ -69,11 +71,14 @@ class Metadata:
         url: where its REST interface is, ending in "/".
         offset: how far it has read the configurations: the offset after the last record.
         current: all that it owns, in `new`; None if it owns nothing. Protocol "default" does not send it.
+        loads: what its tasks cost, in cores of CPU, as far as that was measured. Ours alone: it stands behind all that
+            Java reads. Protocol "default" does not send it.
     """
 
     url: str
     offset: int
     current: Assignment | None = None
+    loads: Mapping[TaskId, float] = field(default_factory=dict)
 
     @property
     def owned(self) -> Work:
@@ -88,9 +93,9 @@ def encode_metadata(metadata: Metadata, protocol: str) -> bytes:
     if version == 0:
         return head
     if metadata.current is None:
-        return head + struct.pack(">i", -1)
+        return head + struct.pack(">i", -1) + _loads(metadata.loads)
     current = encode_assignment(metadata.current, protocol)
-    return head + struct.pack(">i", len(current)) + current
+    return head + struct.pack(">i", len(current)) + current + _loads(metadata.loads)
 
 
 def decode_metadata(data: bytes) -> Metadata:
@@ -105,7 +110,7 @@ def decode_metadata(data: bytes) -> Metadata:
     if version == 0:
         return Metadata(url, offset)
     current = reader.data()
-    return Metadata(url, offset, decode_assignment(current) if current else None)
+    return Metadata(url, offset, decode_assignment(current) if current else None, reader.loads())
 
 
 def encode_assignment(assignment: Assignment, protocol: str) -> bytes:
@@ -136,6 +141,19 @@ def decode_assignment(data: bytes) -> Assignment:
 def _string(text: str) -> bytes:
     data = text.encode()
     return struct.pack(">h", len(data)) + data
+
+
+def _loads(loads: Mapping[TaskId, float]) -> bytes:
+    if not loads:
+        return b""
+    of: dict[str, list[tuple[int, float]]] = {}
+    for (connector, task), load in sorted(loads.items()):
+        of.setdefault(connector, []).append((task, load))
+    lists = (
+        _string(connector) + struct.pack(">i", len(tasks)) + b"".join(struct.pack(">if", *each) for each in tasks)
+        for connector, tasks in of.items()
+    )
+    return _LOADS + struct.pack(">i", len(of)) + b"".join(lists)
 
 
 def _work(work: Work) -> bytes:
@@ -180,6 +198,23 @@ class _Reader:
     def data(self) -> bytes:
         """Bytes; none for null."""
         return self._take(max(self.int32(), 0))
+
+    def loads(self) -> dict[TaskId, float]:
+        """What follows at the end, if it is ours and whole: nobody has to read it."""
+        if not self._data.startswith(_LOADS, self._at):
+            return {}
+        self._at += len(_LOADS)
+        found = {}
+        try:
+            for _ in range(self.int32()):
+                connector = self.string()
+                for _ in range(self.int32()):
+                    task, load = struct.unpack(">if", self._take(8))
+                    if math.isfinite(load) and load >= 0:
+                        found[TaskId(connector, task)] = load
+        except WireError:
+            return {}
+        return found
 
     def work(self) -> Work:
         connectors = set()

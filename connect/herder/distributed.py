@@ -95,6 +95,7 @@ class DistributedHerder:
             start=self._start_work,
             stopped=lambda: stopped_workers(statuses),
             failed=gone,
+            loads=lambda: self.worker.tasks.loads(),  # noqa: PLW0108 - the worker is made after it
             span=span_of(config),
         )
         self.worker = Worker(

@@ -66,6 +66,7 @@ class GroupMember:
         start: has work started, without waiting for it.
         stopped: the URLs of workers that are known to have stopped all their work in good order.
         failed: told when there is no way to be in the group.
+        loads: what our tasks cost, in cores of CPU, as far as that was measured.
         span: over which what is measured of rebalances is averaged.
     """
 
@@ -81,6 +82,7 @@ class GroupMember:
         start: Callable[[Work], None],
         stopped: Callable[[], Collection[str]],
         failed: Callable[[ConnectError], None],
+        loads: Callable[[], Mapping[TaskId, float]] = dict,
         span: Span = SPAN,
     ) -> None:
         self._url = url
@@ -91,6 +93,7 @@ class GroupMember:
         self._start = start
         self._stopped = stopped
         self._failed = failed
+        self._loads = loads
         self._owned = Work()
         self._role = Role()
         self.rebalances = Rebalances(lambda: self._role, span)
@@ -130,12 +133,13 @@ class GroupMember:
     def metadata(self) -> Mapping[str, bytes]:
         role = self._role
         current = Assignment(NO_ERROR, "", role.leader_url, self._config.state.offset, self._owned)
-        mine = Metadata(self._url, self._config.state.offset, current if self._owned else None)
+        loads = {task: load for task, load in self._loads().items() if task in self._owned.tasks}
+        mine = Metadata(self._url, self._config.state.offset, current if self._owned else None, loads)
         return {protocol: encode_metadata(mine, protocol) for protocol in PROTOCOLS["sessioned"]}
 
     def assign(self, protocol: str, leader: str, members: Sequence[tuple[str, bytes]]) -> Mapping[str, bytes]:
         state = self._config.state
-        tasks = {TaskId(name, number): 1.0 for name in state.connectors for number in state.task_ids(name)}
+        tasks = [TaskId(name, number) for name in state.connectors for number in state.task_ids(name)]
         configured = Configured(state.offset, state.connectors.keys(), tasks)
         shares, memory = assign(
             protocol, leader, members, configured, self._memory, now(), delays=self._delays, stopped=self._stopped()

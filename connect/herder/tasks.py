@@ -10,7 +10,9 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 
 from connect.errors import ConnectError
+from connect.group import TaskId
 from connect.herder.abandoned import AbandonedMembers
+from connect.herder.cpu_share import CpuShare
 from connect.herder.measures import Measures
 from connect.herder.offset_stores import OffsetStores
 from connect.herder.task_figures import TaskFigures
@@ -49,6 +51,7 @@ class RunningTask:
         state: the one that was told last.
         stalled: why it moves nothing although there is work, else None.
         figures: what is measured of it.
+        cpu: how much CPU it takes.
     """
 
     process: TaskProcess
@@ -62,6 +65,7 @@ class RunningTask:
     given_up: bool = False
     state: State | None = None
     stalled: str | None = None
+    cpu: CpuShare = field(default_factory=CpuShare)
 
 
 class Tasks:
@@ -194,6 +198,11 @@ class Tasks:
         with self._lock:
             return {key: task.stalled for key, task in sorted(self._running.items()) if task.stalled is not None}
 
+    def loads(self) -> dict[TaskId, float]:
+        """What tasks take, in cores of CPU, as far as that was measured. Waits for nobody: it is told with a heartbeat."""
+        found = {TaskId(*key): task.cpu.cores for key, task in list(self._running.items()) if not task.failed}
+        return {task: cores for task, cores in found.items() if cores is not None}
+
     def close(self) -> None:
         """Wait for what is being stored."""
         self._storing.shutdown()
@@ -219,6 +228,11 @@ class Tasks:
                     running.progress_at = time.monotonic()
                     running.figures.take(message.metrics)
                     self._measures.registry.merge(task.id, message.metrics)
+            case messages.Alive(cpu):
+                if (running := self._find(task)) is not None:
+                    running.cpu.take(time.monotonic(), cpu)
+                    if running.cpu.cores is not None:
+                        log.debug("takes %.2f cores of CPU", running.cpu.cores, extra={"about": task.id})
             case messages.Stalled(trace):
                 self._stalls(task, trace)
             case messages.UsedTopics(topics):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import logging
+import math
 import re
 import signal
 import socket
@@ -128,8 +129,7 @@ def _run(task: messages.TaskSpec, control: Control, redact: Callable[[str], str]
 
 
 def _watch(task: messages.TaskSpec, loop: Watched, control: Control, redact: Callable[[str], str]) -> None:
-    if task.stalled_after:
-        control.renewed = Watchdog(loop, control, task.stalled_after, redact).look
+    control.renewed = Watchdog(loop, control, task.stalled_after or math.inf, redact).look
 
 
 def _source_loop(

@@ -93,7 +93,8 @@ class Worker:
     def metadata(self) -> Mapping[str, bytes]:
         last = self._last or Assignment(0, "", "", self.offset)
         current = Assignment(0, last.leader, last.leader_url, last.offset, self.owned) if self.owned else None
-        metadata = Metadata(self.url, self.offset, current)
+        loads = dict.fromkeys(self.owned.tasks, 0.125)  # every leader has to get along with them
+        metadata = Metadata(self.url, self.offset, current, loads)
         return {protocol: encode_metadata(metadata, protocol) for protocol in PROTOCOLS["sessioned"]}
 
     def assign(self, protocol: str, leader: str, members: Sequence[tuple[str, bytes]]) -> Mapping[str, bytes]:

@@ -5,7 +5,7 @@ from connect.group.eager import deal
 from connect.group.wire import CONFIG_MISMATCH, Assignment
 from connect.group.work import NOTHING, TaskId, Work
 
-CONFIGURED = Configured(7, ["x"], {TaskId("x", 0): 1.0, TaskId("x", 1): 1.0})
+CONFIGURED = Configured(7, ["x"], [TaskId("x", 0), TaskId("x", 1)])
 
 
 def member(name: str, protocol: str, offset: int = 7, owned: Work = NOTHING) -> tuple[str, bytes]:
@@ -76,3 +76,28 @@ def test_eager_deals_round_robin_connectors_before_tasks() -> None:
         "a": Work.of(["x", "z"], [("x", 1)]),
         "b": Work.of(["y"], [("x", 0), ("y", 0)]),
     }
+
+
+def test_loads_that_members_measured_are_remembered_when_a_task_moves() -> None:
+    tasks = [TaskId("x", number) for number in range(8)]
+    mine, yours = Work.of((), tasks[:4]), Work.of((), tasks[4:])
+
+    def told(name: str, owned: Work, loads: dict[TaskId, float]) -> tuple[str, bytes]:
+        current = Assignment(0, "a", "http://a/", 7, owned)
+        return name, encode_metadata(Metadata(f"http://{name}/", 7, current, loads), "sessioned")
+
+    def lead(members: list[tuple[str, bytes]], memory: Memory) -> tuple[dict[str, Assignment], Memory]:
+        configured = Configured(7, [], tasks)
+        encoded, after = assign("sessioned", "a", members, configured, memory, 0.0, delays=Delays())
+        return {name: decode_assignment(data) for name, data in encoded.items()}, after
+
+    busy = dict.fromkeys(tasks[:2], 0.875) | {TaskId("gone", 0): 1.0, tasks[7]: 9.0}  # one is not its own
+    shares, memory = lead([told("a", mine, busy), told("b", yours, dict.fromkeys(tasks[4:], 0.0))], Memory())
+    assert memory.loads == dict.fromkeys(tasks[:2], 0.875) | dict.fromkeys(tasks[4:], 0.0)
+    (from_a,), (from_b,) = shares["a"].revoked.tasks, shares["b"].revoked.tasks
+    assert from_a in tasks[:2]
+    # Nobody has it and nobody tells of it: still it goes where less is to be done.
+    left = [told("a", mine - shares["a"].revoked, busy), told("b", yours - shares["b"].revoked, {})]
+    shares, _ = lead(left, memory)
+    assert shares["b"].new == Work.of((), [from_a])
+    assert shares["a"].new == Work.of((), [from_b])

@@ -60,7 +60,7 @@ class Group:
 
     def configure(self) -> None:
         name = f"c{self.chance.randrange(8)}"
-        self.tasks = {task: weight for task, weight in self.tasks.items() if task.connector != name}
+        self.tasks = {task: load for task, load in self.tasks.items() if task.connector != name}
         self.connectors.discard(name)
         if self.chance.random() < 0.75:
             self.connectors.add(name)
@@ -239,7 +239,7 @@ def test_the_same_round_gives_the_same_answer_in_any_order_of_members(seed: int)
 
 
 @pytest.mark.parametrize("case", range(30))
-def test_weights_of_any_kind_become_stable_and_leave_no_task_out(seed: int, case: int) -> None:
+def test_loads_of_any_kind_become_stable_and_leave_no_task_out(seed: int, case: int) -> None:
     group = Group(random.Random(seed * 1000 + case))
     group.tasks = {TaskId("x", number): group.chance.lognormvariate(0, 1.5) for number in range(60)}
     for _ in range(group.chance.randrange(1, 6)):

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -68,6 +70,38 @@ def test_what_a_cooperative_member_says_and_is_told_comes_back(assignment: Assig
     metadata = Metadata(assignment.leader_url, assignment.offset, assignment)
     assert decode_metadata(encode_metadata(metadata, protocol)) == metadata
     assert metadata.owned == assignment.new
+
+
+loads = st.dictionaries(st.builds(TaskId, names, st.integers(0, 2**31 - 1)), st.floats(0, 1000, width=32), max_size=8)
+
+
+@given(assignments, loads, st.sampled_from(["compatible", "sessioned"]))
+def test_loads_stand_behind_all_that_java_reads(
+    assignment: Assignment, told: dict[TaskId, float], protocol: str
+) -> None:
+    bare = Metadata("http://worker:1/", 5, assignment)
+    encoded = encode_metadata(replace(bare, loads=told), protocol)
+    assert encoded.startswith(encode_metadata(bare, protocol))
+    assert decode_metadata(encoded) == replace(bare, loads=told)
+
+
+@given(loads, st.data())
+def test_loads_that_are_not_whole_or_not_ours_are_passed_over(told: dict[TaskId, float], data: st.DataObject) -> None:
+    bare = encode_metadata(Metadata("http://worker:1/", 5), "sessioned")
+    whole = encode_metadata(Metadata("http://worker:1/", 5, loads=told), "sessioned")
+    end = data.draw(st.integers(len(bare), max(len(bare), len(whole) - 1)))
+    assert decode_metadata(whole[:end]).loads in ({}, told)
+    assert decode_metadata(bare + data.draw(st.binary(max_size=50))).url == "http://worker:1/"
+
+
+def test_an_eager_member_tells_no_loads() -> None:
+    told = Metadata("http://worker:1/", 5, loads={TaskId("a", 0): 1.0})
+    assert encode_metadata(told, "default") == encode_metadata(Metadata("http://worker:1/", 5), "default")
+
+
+def test_a_load_that_is_no_number_is_passed_over() -> None:
+    told = {TaskId("a", 0): float("nan"), TaskId("a", 1): -1.0, TaskId("a", 2): 0.5}
+    assert decode_metadata(encode_metadata(Metadata("u", 5, loads=told), "sessioned")).loads == {TaskId("a", 2): 0.5}
 
 
 @given(assignments)

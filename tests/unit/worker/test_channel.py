@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from connect.worker import messages
-from connect.worker.error_kinds import ErrorKind
 from connect.worker.channel import Channel, Garbled
+from connect.worker.error_kinds import ErrorKind
 
 
 @pytest.fixture

@@ -34,6 +34,10 @@ class Faults:
             if fault != "block":
                 break
             time.sleep(0.02)
+        if fault == "busy":
+            until = time.process_time() + 0.2
+            while time.process_time() < until:
+                pass
         if fault == "crash":
             os.kill(os.getpid(), signal.SIGKILL)
         if fault == "fire":
