@@ -144,9 +144,9 @@ class DistributedHerder:
         self._assigned.close()
         self._assigned.stop(self._member.owned)
         self._member.leave()
+        self._config.close()  # what still waits for it, on any thread, waits no longer (P11)
         self._turns.close()
         self.worker.stop()
-        self._config.close()
         self._statuses.close()
 
     # Reads.

@@ -29,6 +29,7 @@ log = logging.getLogger("connect.herder")
 TaskFailed = Callable[[str, int, ErrorKind, Callable[[RestartNote | None], None]], None]
 
 _AT_ONCE = 4
+_LAST_STORES_S = 3.0
 #: How long whoever stops a task waits for the end of the transaction that it left open.
 _ABORT_S = 2.0
 _NO_PROGRESS = messages.Progress(0, 0, -1, 0, [])
@@ -204,10 +205,12 @@ class Tasks:
         return {task: cores for task, cores in found.items() if cores is not None}
 
     def close(self) -> None:
-        """Wait for what is being stored."""
-        self._storing.shutdown()
+        """Wait for what is being stored, for a moment: the rest fails when the stores are closed (P11)."""
+        stored = self._storing.submit(lambda: None)  # all that came before it
+        self._storing.shutdown(wait=False)
+        self._answering.shutdown(wait=False, cancel_futures=True)
+        wait([stored], _LAST_STORES_S)
         self._abandoned.close()
-        self._answering.shutdown()
         self._tidying.shutdown()
 
     # The supervisor's listener: its thread, nothing here may block.

@@ -22,7 +22,7 @@ log = logging.getLogger("connect.kafka")
 
 _POLL_S = 0.2
 _CLAIM_S = 30.0
-_CLOSE_S = 5.0
+_CLOSE_S = 2.0
 
 # A log is to be there soon after its brokers are again: Java's default, a tenth of librdkafka's.
 _CLIENT_DEFAULTS = {"reconnect.backoff.max.ms": "1000"}
@@ -135,7 +135,8 @@ class CompactedLog:
             ConnectError: not within the timeout, or the log cannot be read.
         """
         deadline = time.monotonic() + timeout
-        goal = end_offsets(self._admin, self.topic, list(self._ends), timeout, open_too=open_too)
+        partitions, closing = list(self._ends), self._closing.is_set
+        goal = end_offsets(self._admin, self.topic, partitions, timeout, open_too=open_too, given_up=closing)
         self.read_to(goal, deadline - time.monotonic())
 
     def read_to(self, goal: Mapping[int, int], timeout: float) -> None:
@@ -225,7 +226,9 @@ class CompactedLog:
         return done
 
     def close(self) -> None:
-        """Stop reading, and write what is under way."""
+        """Write what is under way, for a moment, and stop reading. Whoever waits for more is told that it is over."""
+        if self._sending.acquire(timeout=_CLOSE_S):
+            self._sending.release()
         self._closing.set()
         with self._advanced:
             self._advanced.notify_all()
@@ -302,11 +305,14 @@ class CompactedLog:
             for key, value in records:
                 producer.produce(self.topic, value, key, on_delivery=report)
             while len(written) + len(errors) < len(records) and time.monotonic() < deadline:
+                if self._closing.is_set():
+                    break
                 producer.flush(_POLL_S)
             if len(written) + len(errors) < len(records):
                 # It must not be written later, when nobody expects it any more.
                 producer.purge(in_flight=False)
-                errors.append(f"no answer within {timeout:g} s")
+                over = "it is being closed" if self._closing.is_set() else f"no answer within {timeout:g} s"
+                errors.append(over)
             if transactional:
                 left = max(1.0, deadline - time.monotonic())
                 if errors:

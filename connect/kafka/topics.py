@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import wait
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,7 @@ log = logging.getLogger("connect.kafka")
 
 _ANSWER_S = 10.0
 _LEAST_S = 0.1  # what a request takes though the time is up
+_LEADERS_S = 2.0  # nothing ends this wait before its time
 _LOOK_AGAIN_S = 0.05
 
 
@@ -74,7 +76,13 @@ def make_or_check(topic: str, admin: Any, shape: TopicShape, timeout: float) -> 
 
 
 def end_offsets(
-    admin: Any, topic: str, partitions: Sequence[int], timeout: float, *, open_too: bool = False
+    admin: Any,
+    topic: str,
+    partitions: Sequence[int],
+    timeout: float,
+    *,
+    open_too: bool = False,
+    given_up: Callable[[], bool] = lambda: False,
 ) -> dict[int, int]:
     """For each partition the offset after the last record before the first open transaction.
 
@@ -84,9 +92,10 @@ def end_offsets(
         partitions: of it.
         timeout: seconds.
         open_too: the offset after the very last record instead, whether its transaction is over or not.
+        given_up: whether nobody waits for it any more.
 
     Raises:
-        ConnectError: the brokers do not say.
+        ConnectError: the brokers do not say, or it was given up.
     """
     from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicPartition
     from confluent_kafka.admin import OffsetSpec
@@ -103,6 +112,10 @@ def end_offsets(
         left = max(_LEAST_S, deadline - time.monotonic())
         try:
             answers = admin.list_offsets(asked, isolation_level=isolation, request_timeout=min(_ANSWER_S, left))
+            while not given_up() and wait(answers.values(), _LOOK_AGAIN_S).not_done:
+                pass
+            if given_up():
+                raise ConnectError(f"Topic {topic} is not read any more.")
             found = {place.partition: int(answer.result().offset) for place, answer in answers.items()}
         except KafkaException as error:
             # A new topic's partitions have no leader for a moment, an old one's have another one after a failure.
@@ -114,7 +127,7 @@ def end_offsets(
                 return found
             if time.monotonic() >= deadline:
                 raise ConnectError(f"Topic {topic} cannot be read: its brokers do not answer.")
-        _look_up_leaders(admin, min(_ANSWER_S, max(_LEAST_S, deadline - time.monotonic())))
+        _look_up_leaders(admin, min(_LEADERS_S, max(_LEAST_S, deadline - time.monotonic())))
         time.sleep(_LOOK_AGAIN_S)
 
 

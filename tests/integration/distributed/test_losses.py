@@ -16,6 +16,10 @@ from .pool import SESSION_S, Pool, PoolWorker, steady
 if TYPE_CHECKING:
     from tests.integration.conftest import StrictBroker
 
+GRACEFUL_S = 1.5
+#: For saying good-bye in vain, and for processes to end on a busy machine.
+SLACK_S = 15.0
+
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 
@@ -157,6 +161,25 @@ def test_the_broker_is_restarted(
         pool.until(lambda: pool.shared(2, 2) and arrived(out, lines), "all goes on")
     pool.up[0].create("more", steady(tmp_path, 2))
     pool.until(lambda: pool.shared(3, 4), "changes are taken")
+
+
+@pytest.mark.promise("P11")
+def test_a_worker_stops_in_time_though_no_broker_answers(
+    strict_broker: StrictBroker, pool_at: Callable[[str], Pool], new_topic: Any, tmp_path: Path
+) -> None:
+    """Nothing can be committed, stored or said any more; it is not waited for as if it could."""
+    pool = pool_at(strict_broker.bootstrap_servers)
+    new_topic(on=strict_broker, name=f"{pool.name}-lines")
+    (worker,) = pool.start(1, task_shutdown_graceful_timeout_ms=str(int(GRACEFUL_S * 1000)))
+    lines, _ = through(pool, tmp_path, worker)
+    strict_broker.kill()
+    try:
+        lines.grow()
+        began = time.monotonic()
+        assert worker.stop() == 0
+        assert time.monotonic() - began < GRACEFUL_S + SLACK_S
+    finally:
+        strict_broker.start()
 
 
 def _until_moved(pool: Pool, other: PoolWorker, name: str, lines: Lines) -> None:
