@@ -200,7 +200,7 @@ class Tasks:
             return {key: task.stalled for key, task in sorted(self._running.items()) if task.stalled is not None}
 
     def loads(self) -> dict[TaskId, float]:
-        """What tasks take, in cores of CPU, as far as that was measured. Waits for nobody: it is told with a heartbeat."""
+        """What tasks take, in cores of CPU, as far as that was measured. It waits for nobody: heartbeats go on."""
         found = {TaskId(*key): task.cpu.cores for key, task in list(self._running.items()) if not task.failed}
         return {task: cores for task, cores in found.items() if cores is not None}
 

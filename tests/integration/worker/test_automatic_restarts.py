@@ -1,0 +1,89 @@
+"""What failed comes back by itself in standalone mode, and who stands still is shown."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from rest.models import Restarts, TaskStateInfo
+
+from .conftest import Herd
+
+FRAIL = str(Path(__file__).parents[1] / "distributed" / "plugins")
+POLICY = {"restart__policy": "on", "restart__policy__initial__delay__ms": "400", "plugin__path": FRAIL}
+
+
+def starts(folder: Path, number: int | str = 0) -> int:
+    return len((folder / f"starts-{number}").read_text().splitlines())
+
+
+@pytest.mark.promise("P9")
+def test_a_task_comes_back_and_its_connector_is_left_alone(herd: Callable[..., Herd], tmp_path: Path) -> None:
+    one = herd(**POLICY)
+    one.run("frail", connector__class="frail.FrailSource", folder=str(tmp_path))
+    one.await_state("frail", "RUNNING")
+    (tmp_path / "fault-0").write_text("crash")
+    assert "SIGKILL" in one.await_state("frail", "FAILED")
+    said = Restarts.of(one.herder.status("frail")).tasks[0]
+    assert (said.state, said.error) == ("FAILED", "crash")
+    assert said.next_restart_ms is not None
+    (tmp_path / "fault-0").unlink()
+    one.await_state("frail", "RUNNING")
+    assert (starts(tmp_path), starts(tmp_path, "connector")) == (2, 1)
+
+
+def test_a_connector_comes_back_with_its_tasks(herd: Callable[..., Herd], tmp_path: Path) -> None:
+    one = herd(**POLICY)
+    (tmp_path / "fault-connector").write_text("fire")
+    one.run("frail", connector__class="frail.FrailSource", folder=str(tmp_path))
+    one.await_connector("frail", "FAILED")
+    (tmp_path / "fault-connector").unlink()
+    one.await_connector("frail", "RUNNING")
+    one.await_state("frail", "RUNNING")
+
+
+@pytest.mark.parametrize("how", ["pause", "stop_connector", "delete_connector"])
+def test_what_a_user_does_calls_it_off(herd: Callable[..., Herd], tmp_path: Path, how: str) -> None:
+    one = herd(**POLICY)
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        one.run(name, connector__class="frail.FrailSource", folder=str(tmp_path / name))
+        one.await_state(name, "RUNNING")
+    for name in ("first", "second"):
+        (tmp_path / name / "fault-0").write_text("crash")
+        one.await_state(name, "FAILED")
+        (tmp_path / name / "fault-0").unlink()
+        if name == "first":
+            getattr(one.herder, how)(name).result(30)
+    one.await_state("second", "RUNNING")  # which failed later
+    assert starts(tmp_path / "first") == 1
+    assert not any(status.restart for status in one.herder.worker.statuses.tasks("first"))
+
+
+def test_a_wrong_configuration_stays_failed(herd: Callable[..., Herd], tmp_path: Path) -> None:
+    one = herd(**POLICY)
+    (tmp_path / "fault-0").write_text("config")
+    one.run("frail", connector__class="frail.FrailSource", folder=str(tmp_path))
+    one.await_state("frail", "FAILED")
+    said = Restarts.of(one.herder.status("frail")).tasks[0]
+    assert (said.error, said.next_restart_ms) == ("configuration", None)
+
+
+@pytest.mark.promise("P9")
+def test_a_sink_that_hangs_is_shown_and_recovers(
+    herd: Callable[..., Herd], write: Callable[..., None], broker: object, new_topic: Callable[..., str], tmp_path: Path
+) -> None:
+    topic = new_topic()
+    one = herd(**POLICY, task__stalled__after__ms="1000")
+    (tmp_path / "fault-0").write_text("block")
+    one.run("frail", connector__class="frail.FrailSink", folder=str(tmp_path), topics=topic)
+    one.await_state("frail", "RUNNING")
+    write(broker, topic, [b"one"])
+    one.until(one.herder.worker.tasks.stalled)
+    shown = TaskStateInfo.of(one.task("frail"))
+    assert shown.state == "STALLED"
+    assert "FrailSinkTask.put has not returned" in (shown.trace or "")
+    (tmp_path / "fault-0").unlink()
+    one.until(lambda: not one.herder.worker.tasks.stalled())
+    assert TaskStateInfo.of(one.task("frail")).state == "RUNNING"
+    one.await_lines(tmp_path / "out", ["one"])
