@@ -14,6 +14,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from typing import TypeVar
+from urllib.parse import quote
 
 import orjson
 
@@ -97,7 +98,7 @@ class Leading:
             put = partial(self.put_tasks, name, configs, cut_for)
             self.submit(f"writing the tasks of {name}", put).result(_WRITE_TASKS_S)
             return
-        self.ask("POST", f"connectors/{name}/tasks", orjson.dumps(configs), {CUT_FOR: str(cut_for)})
+        self.ask("POST", f"connectors/{quote(name, safe='')}/tasks", orjson.dumps(configs), {CUT_FOR: str(cut_for)})
 
     def put_tasks(self, name: str, configs: list[dict[str, str]], cut_for: int | None) -> None:
         """Write task configurations, on the leader's thread.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
@@ -78,3 +79,10 @@ def test_a_connector_begins_as_it_is_told(
     second.do("PUT", f"/connectors/{name}/resume")
     two.until(lambda: all(worker.runs(name, 2) for worker in two.workers), "it runs")
     first.do("DELETE", f"/connectors/{name}")
+
+
+def test_connectors_with_awkward_names_run_on_every_worker(two: Pool, name: str, tmp_path: Path) -> None:
+    names = [f"{name} 50% of #{number}/{letter}?" for number, letter in enumerate("aäб日")]
+    for one in names:
+        two.workers[0].create(one, steady(tmp_path, 1))
+    two.until(lambda: all(two.workers[1].runs(quote(one, safe=""), 1) for one in names), "all run")
