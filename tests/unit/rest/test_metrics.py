@@ -1,0 +1,141 @@
+"""What the REST interface says of what is measured, and how it asks others."""
+
+import json
+import socket
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import Any
+
+import pytest
+
+from connect.herder.herder import ConnectorState
+from connect.storage import ConnectorStatus, State, TaskStatus
+
+
+class Peer(HTTPServer):
+    """Another worker: answers with what it was given, and notes what it is asked."""
+
+    def __init__(self, answer: Any) -> None:
+        self.asked: list[str] = []
+
+        class Handler(BaseHTTPRequestHandler):
+            server: Peer
+
+            def do_GET(self) -> None:
+                self.server.asked.append(self.path)
+                body = json.dumps(answer).encode()
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *args: Any) -> None:
+                pass
+
+        super().__init__(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    @property
+    def id(self) -> str:
+        return f"127.0.0.1:{self.server_port}"
+
+    def end(self) -> None:
+        self.shutdown()
+        self.server_close()
+
+
+@pytest.fixture
+def with_tasks_on(herder, monkeypatch):
+    """Have the connector's tasks 0, 1, ... run on these workers."""
+
+    def share(*workers: str) -> None:
+        herder.configs["orders"] = {}
+        tasks = [TaskStatus("orders", number, State.RUNNING, worker) for number, worker in enumerate(workers)]
+        state = ConnectorState("orders", ConnectorStatus("orders", State.RUNNING, "here:1"), tasks, "sink")
+        monkeypatch.setattr(herder, "status", lambda name: state)
+
+    return share
+
+
+def test_what_was_not_measured_lately_is_null(client, with_tasks_on) -> None:
+    with_tasks_on("here:1")
+    (found,) = client.get("/connectors?expand=metrics").json().values()
+    assert found == {
+        "metrics": {
+            "worker_id": "here:1",
+            "metrics": {"connector-metrics": {"status": "running"}},
+            "tasks": [
+                {
+                    "id": 0,
+                    "worker_id": "here:1",
+                    "metrics": {
+                        "connector-task-metrics": {"status": "running", "batch-size-avg": None, "batch-size-max": 3.0}
+                    },
+                }
+            ],
+            "unreachable": [],
+        }
+    }
+
+
+def test_others_are_asked_for_their_own_alone_and_named_when_they_do_not_tell(client, with_tasks_on) -> None:
+    theirs = {"worker_id": None, "metrics": {}, "unreachable": []}
+    ours = Peer({"orders": {"metrics": {**theirs, "tasks": [{"id": 1, "worker_id": "there:2", "metrics": {}}]}}})
+    java = Peer({"orders": {}})  # takes no notice of expand=metrics
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        gone = f"127.0.0.1:{probe.getsockname()[1]}"
+    try:
+        with_tasks_on("here:1", ours.id, java.id, gone)
+        found = client.get("/connectors?expand=metrics&expand=status").json()["orders"]
+    finally:
+        ours.end()
+        java.end()
+    assert len(found["status"]["tasks"]) == 4
+    assert [(task["id"], task["worker_id"]) for task in found["metrics"]["tasks"]] == [(0, "here:1"), (1, "there:2")]
+    assert {one["worker_id"] for one in found["metrics"]["unreachable"]} == {java.id, gone}
+    assert ours.asked == ["/connectors?expand=metrics&forward=false"]
+
+
+def test_who_is_asked_by_another_asks_nobody(client, with_tasks_on) -> None:
+    other = Peer({})
+    try:
+        with_tasks_on("here:1", other.id)
+        found = client.get("/connectors?expand=metrics&forward=false").json()["orders"]["metrics"]
+    finally:
+        other.end()
+    assert other.asked == []
+    assert [task["id"] for task in found["tasks"]] == [0]
+
+
+def test_requests_are_measured_by_route_and_answer(client, herder) -> None:
+    herder.configs["orders"] = {}
+    for path in ("/connectors/orders", "/connectors/orders", "/connectors/none", "/no/such/path"):
+        client.get(path)
+    seen = {
+        (one.labels["method"], one.labels["route"], one.labels["status"]): one.value.seen
+        for one in herder.measured.registry.snapshot()
+        if one.name == "connect_rest_request_seconds"
+    }
+    assert seen == {
+        ("GET", "/connectors/{connector}", "200"): 2,
+        ("GET", "/connectors/{connector}", "404"): 1,
+        ("GET", "none", "404"): 1,
+    }
+
+
+def test_lag_is_told_by_the_worker_of_the_connector_and_else_by_this_one(client, herder, with_tasks_on) -> None:
+    with_tasks_on("here:1")
+    found = client.get("/connectors/orders/lag").json()
+    assert (found["status"], found["lag"], found["waiting_ms"]) == ("STALLED", 12, 3000)
+    assert found["partitions"][0]["current_offset"] is None
+    theirs = Peer({**found, "status": "OK", "lag": 0})
+    try:
+        state = ConnectorState("orders", ConnectorStatus("orders", State.RUNNING, theirs.id), [], "sink")
+        herder.status = lambda name: state
+        assert client.get("/connectors/orders/lag").json()["status"] == "OK"
+        assert theirs.asked == ["/connectors/orders/lag?forward=false"]
+        assert client.get("/connectors/orders/lag?forward=false").json()["status"] == "STALLED"
+    finally:
+        theirs.end()
+    assert client.get("/connectors/orders/lag").json()["status"] == "STALLED"  # it is gone
