@@ -1,4 +1,4 @@
-"""TLS for listeners, from Java's settings: listeners.https.ssl.*, else ssl.* of the worker; PEM and PKCS#12 stores.
+"""TLS for listeners, from Java's settings: listeners.https.ssl.*, else the worker's ssl.*; PEM, PKCS#12 and JKS stores.
 
 https://kafka.apache.org/documentation/#connectconfigs_listeners (KIP-208)
 """

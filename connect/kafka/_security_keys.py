@@ -1,6 +1,6 @@
-"""Security settings of Java's clients, and what becomes of them here: TLS from PEM files and PKCS#12 key stores, SASL.
+"""Security settings of Java's clients, and what becomes of them here: TLS from PEM files, PKCS#12 and JKS stores, SASL.
 
-https://kafka.apache.org/documentation/#security. A JKS store is refused with the command that turns it into PEM.
+https://kafka.apache.org/documentation/#security. What librdkafka cannot read itself is handed to it as PEM, in memory.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from connect.kafka._java_rules import (
     Rule,
     listed,
 )
+from connect.kafka._stores import is_pem, is_pkcs12, read_store
 
 # A login module, its control flag, and options: `org....PlainLoginModule required username="u" password="p";`
 _JAAS = re.compile(
@@ -69,40 +70,35 @@ def _token_url(key: str, value: str, java: Mapping[str, str]) -> dict[str, str]:
     return {key: value, "sasl.oauthbearer.method": "oidc"}
 
 
-def _store_type(java: Mapping[str, str], store: str) -> str:
-    return java.get(f"ssl.{store}.type", "JKS").strip().upper()
-
-
 def _truststore(key: str, value: str, java: Mapping[str, str]) -> dict[str, str]:
-    if _store_type(java, "truststore") == "PEM":
+    if is_pem(java, "truststore"):
         return {"ssl.ca.location": value}
-    raise ClientSettingError(
-        key,
-        "this kind of trust store cannot be read here; write its certificates into a PEM file with "
-        "`keytool -exportcert -rfc -keystore <store> -alias <alias>` and set ssl.truststore.type=PEM",
-    )
+    return {"ssl.ca.pem": read_store(java, "truststore").trusted}
 
 
 def _keystore(key: str, value: str, java: Mapping[str, str]) -> dict[str, str]:
-    match _store_type(java, "keystore"):
-        case "PEM":
-            return {"ssl.key.location": value, "ssl.certificate.location": value}
-        case "PKCS12":
-            return {"ssl.keystore.location": value}
-    raise ClientSettingError(
-        key,
-        "a JKS key store cannot be read here; turn it into PKCS#12 with `keytool -importkeystore -srckeystore <store> "
-        "-destkeystore <store>.p12 -deststoretype PKCS12` and set ssl.keystore.type=PKCS12",
-    )
+    if is_pem(java, "keystore"):
+        return {"ssl.key.location": value, "ssl.certificate.location": value}
+    if is_pkcs12(java, "keystore"):
+        return {"ssl.keystore.location": value}
+    store = read_store(java, "keystore")
+    return {"ssl.key.pem": store.private, "ssl.certificate.pem": store.chain}
 
 
 def _keystore_password(key: str, value: str, java: Mapping[str, str]) -> dict[str, str]:
-    return {key: value} if _store_type(java, "keystore") == "PKCS12" else {}
+    unread = is_pem(java, "keystore") or (java.get("ssl.keystore.location") and not is_pkcs12(java, "keystore"))
+    return {} if unread else {key: value}
+
+
+def _truststore_password(key: str, value: str, java: Mapping[str, str]) -> dict[str, str]:
+    if is_pem(java, "truststore"):
+        raise ClientSettingError(key, "a PEM file of certificates has no password; remove it")
+    return {}  # it counts where the store is read
 
 
 def _store_kind(key: str, value: str, java: Mapping[str, str]) -> dict[str, str]:
     if value.strip().upper() not in {"PEM", "PKCS12", "JKS"}:
-        raise ClientSettingError(key, f'"{value}" is no kind of store; write PEM or PKCS12')
+        raise ClientSettingError(key, f'"{value}" is no kind of store that can be read here; write PEM, PKCS12 or JKS')
     return {}  # what it means is decided at the store's location
 
 
@@ -188,6 +184,6 @@ SECURITY: dict[str, Rule] = {
     "ssl.trustmanager.algorithm": _OPENSSL,
     "ssl.truststore.certificates": Mapped("ssl.ca.pem"),
     "ssl.truststore.location": Computed(_truststore),
-    "ssl.truststore.password": NoEffect("a PEM file of certificates has no password"),
+    "ssl.truststore.password": Computed(_truststore_password),
     "ssl.truststore.type": Computed(_store_kind),
 }

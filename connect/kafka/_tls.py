@@ -1,4 +1,4 @@
-"""A TLS context for Python's own sockets, from Java's ssl.* settings: stores of type PEM and PKCS#12.
+"""A TLS context for Python's own sockets, from Java's ssl.* settings: PEM files, PKCS#12 and JKS stores.
 
 https://kafka.apache.org/documentation/#security_ssl (KIP-651 for PEM)
 """
@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import os
 import ssl
-import tempfile
 from collections.abc import Mapping
-from pathlib import Path
 
 from connect.kafka._java_rules import ClientSettingError, listed
+from connect.kafka._stores import is_pem, read_store
 
 _VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
-_JKS_MAGIC = bytes.fromhex("feedfeed")
 
 
 def tls_context(java: Mapping[str, str]) -> ssl.SSLContext:
@@ -54,11 +52,10 @@ def _trust(context: ssl.SSLContext, java: Mapping[str, str]) -> None:
             context.load_verify_locations(cadata=certificates)
         elif not java.get(key):
             context.load_default_certs()
-        elif _is_pem(java, "truststore"):
+        elif is_pem(java, "truststore"):
             context.load_verify_locations(cafile=java[key])
         else:
-            _, _, trusted = _pkcs12(java, "truststore")
-            context.load_verify_locations(cadata=trusted)
+            context.load_verify_locations(cadata=read_store(java, "truststore").trusted)
     except (OSError, ssl.SSLError) as error:
         raise ClientSettingError(key, f"no certificates can be read from it: {_reason(error)}") from error
 
@@ -73,11 +70,11 @@ def _identity(context: ssl.SSLContext, java: Mapping[str, str]) -> None:
             _load_chain(context, f"{java.get('ssl.keystore.key', '')}\n{chain}", password)
         elif not java.get(location):
             return
-        elif _is_pem(java, "keystore"):
+        elif is_pem(java, "keystore"):
             context.load_cert_chain(java[location], password=password or _refuse_to_ask)
         else:
-            private, own, _ = _pkcs12(java, "keystore")
-            _load_chain(context, private + own, None)
+            store = read_store(java, "keystore")
+            _load_chain(context, store.private + store.chain, None)
     except (OSError, ssl.SSLError) as error:
         raise ClientSettingError(
             location, f"no certificate with its key can be read from it: {_reason(error)}"
@@ -85,53 +82,15 @@ def _identity(context: ssl.SSLContext, java: Mapping[str, str]) -> None:
 
 
 def _load_chain(context: ssl.SSLContext, pem: str, password: str | None) -> None:
-    """OpenSSL's interface in Python takes a key from a file only: one that nobody else can read, for a moment."""
-    descriptor, name = tempfile.mkstemp(suffix=".pem")
-    try:
-        with os.fdopen(descriptor, "w") as file:
-            file.write(pem)
-        context.load_cert_chain(name, password=password or _refuse_to_ask)
-    finally:
-        Path(name).unlink()
+    """OpenSSL's interface in Python takes a key from a file only: one that lies in memory, of this process alone."""
+    with os.fdopen(os.memfd_create("key"), "w") as file:
+        file.write(pem)
+        file.flush()
+        context.load_cert_chain(f"/proc/self/fd/{file.fileno()}", password=password or _refuse_to_ask)
 
 
 def _refuse_to_ask() -> str:
     raise ClientSettingError("ssl.key.password", "the private key is encrypted, and there is no password for it")
-
-
-def _is_pem(java: Mapping[str, str], store: str) -> bool:
-    return java.get(f"ssl.{store}.type", "JKS").strip().upper() == "PEM"
-
-
-def _pkcs12(java: Mapping[str, str], store: str) -> tuple[str, str, str]:
-    """The private key, the chain of its certificate, and the other certificates of a store, as PEM.
-
-    As in Java the type says little: what keytool writes since Java 9 is PKCS#12, also where the type says JKS.
-    """
-    key = f"ssl.{store}.location"
-    data = Path(java[key]).read_bytes()
-    if data.startswith(_JKS_MAGIC):
-        raise ClientSettingError(
-            key,
-            "a JKS store cannot be read here; turn it into PKCS#12 with `keytool -importkeystore -srckeystore <store> "
-            f"-destkeystore <store>.p12 -deststoretype PKCS12` and set ssl.{store}.type=PKCS12",
-        )
-    try:
-        from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, pkcs12
-    except ImportError as error:
-        raise ClientSettingError(key, "a PKCS#12 store needs: pip install cryptography; or use PEM") from error
-    password = java.get(f"ssl.{store}.password")
-    try:
-        content = pkcs12.load_pkcs12(data, password.encode() if password else None)
-    except ValueError as error:
-        raise ClientSettingError(key, f"it is no PKCS#12 store, or ssl.{store}.password is wrong") from error
-    others = "".join(each.certificate.public_bytes(Encoding.PEM).decode() for each in content.additional_certs)
-    private = own = ""
-    if content.key:
-        private = content.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
-    if content.cert:
-        own = content.cert.certificate.public_bytes(Encoding.PEM).decode() + others
-    return private, own, others
 
 
 def _reason(error: Exception) -> str:

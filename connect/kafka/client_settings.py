@@ -197,7 +197,7 @@ def _translate(kind: Kind, java: Mapping[str, str], written: Mapping[str, str]) 
                 try:
                     entries = rule.entries(key, value, java)
                 except ClientSettingError as error:
-                    raise ClientSettingError(shown, error.message) from None
+                    raise ClientSettingError(written.get(error.key, error.key), error.message) from None
                 for name, text in entries.items():
                     settings[_spelling(name)] = _parsed(name, text, shown, warnings)
             case OfRuntime():

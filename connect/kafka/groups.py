@@ -11,7 +11,8 @@ from typing import Any
 
 from connect.data.record import TopicPartition
 from connect.errors import ConnectError
-from connect.kafka.client_settings import task_client_settings
+from connect.kafka.client_settings import task_client_settings, task_java_settings
+from connect.kafka.kafka_python_settings import kafka_python_settings
 
 log = logging.getLogger("connect.kafka")
 
@@ -174,21 +175,10 @@ def remove_member(worker: Mapping[str, str], connector: Mapping[str, str], group
 
 def _settings(worker: Mapping[str, str], connector: Mapping[str, str]) -> dict[str, Any]:
     """kafka-python's settings, from those of the consumer that left the member."""
-    consumer = task_client_settings("consumer", worker, connector).librdkafka
-    names = {
-        "bootstrap.servers": "bootstrap_servers",
-        "security.protocol": "security_protocol",
-        "sasl.mechanism": "sasl_mechanism",
-        "sasl.mechanisms": "sasl_mechanism",
-        "sasl.username": "sasl_plain_username",
-        "sasl.password": "sasl_plain_password",
-        "ssl.ca.location": "ssl_cafile",
-        "ssl.certificate.location": "ssl_certfile",
-        "ssl.key.location": "ssl_keyfile",
-        "ssl.key.password": "ssl_password",
-    }
-    settings = {ours: consumer[theirs] for theirs, ours in names.items() if theirs in consumer}
-    settings["security_protocol"] = str(settings.get("security_protocol", "PLAINTEXT")).upper()
+    from kafka import KafkaAdminClient
+
+    consumer = kafka_python_settings(task_java_settings("consumer", worker, connector))
+    known = {key: value for key, value in consumer.items() if key in KafkaAdminClient.DEFAULT_CONFIG}
     # A worker that stops waits for this: brokers that are gone must not keep it.
     timeouts = {"request_timeout_ms": 5_000, "bootstrap_timeout_ms": 5_000}
-    return {**settings, "client_id": "connect-supervisor", **timeouts}
+    return {**known, "client_id": "connect-supervisor", **timeouts}

@@ -1,4 +1,4 @@
-"""A TLS context to be connected to, from Java's ssl.* settings: stores of type PEM and PKCS#12."""
+"""A TLS context to be connected to, from Java's ssl.* settings: PEM files, PKCS#12 and JKS stores."""
 
 from __future__ import annotations
 

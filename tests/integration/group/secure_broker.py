@@ -28,9 +28,13 @@ JAAS = "org.apache.kafka.common.security"
 
 @dataclass(frozen=True)
 class SecureBroker:
-    """Where it listens with TLS and SASL, and the folder of stores: trust.pem, trust.p12, client.pem, client.p12."""
+    """Where it listens with TLS and SASL, and with TLS where clients need a certificate.
+
+    The folder of stores: trust.pem, trust.p12, client.pem, client.p12.
+    """
 
     bootstrap_servers: str
+    mutual: str
     stores: Path
 
     def settings(self, mechanism: str, user: str, password: str, **more: str) -> dict[str, str]:
@@ -51,23 +55,25 @@ def start_secure_broker(data: Path, stores: Path) -> SecureBroker:
     """Start one; whoever does stops it by its folder of data."""
     stores.mkdir()
     _make_stores(stores)
-    plain, secure, controller = _free_ports(3)
+    plain, secure, mutual, controller = _free_ports(4)
     listener = "listener.name.secure"
+    clients = f"PLAINTEXT://127.0.0.1:{plain},SECURE://127.0.0.1:{secure},MUTUAL://127.0.0.1:{mutual}"
     running = ensure_running(
         data,
         port=plain,
         settings={
-            "listeners": f"PLAINTEXT://127.0.0.1:{plain},SECURE://127.0.0.1:{secure},CONTROLLER://127.0.0.1:{controller}",
+            "listeners": f"{clients},CONTROLLER://127.0.0.1:{controller}",
             # The same key once more, and the last one counts: the embedded broker finds its port by the first.
-            "advertised\\.listeners": f"PLAINTEXT://127.0.0.1:{plain},SECURE://127.0.0.1:{secure}",
-            "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,SECURE:SASL_SSL",
+            "advertised\\.listeners": clients,
+            "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,SECURE:SASL_SSL,MUTUAL:SSL",
             "controller.quorum.voters": f"1@127.0.0.1:{controller}",
             "inter.broker.listener.name": "PLAINTEXT",
-            f"{listener}.ssl.keystore.type": "PEM",
-            f"{listener}.ssl.keystore.location": str(stores / "broker.pem"),
-            f"{listener}.ssl.truststore.type": "PEM",
-            f"{listener}.ssl.truststore.location": str(stores / "trust.pem"),
+            "ssl.keystore.type": "PEM",
+            "ssl.keystore.location": str(stores / "broker.pem"),
+            "ssl.truststore.type": "PEM",
+            "ssl.truststore.location": str(stores / "trust.pem"),
             f"{listener}.ssl.client.auth": "requested",
+            "listener.name.mutual.ssl.client.auth": "required",
             f"{listener}.sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-512",
             f"{listener}.plain.sasl.jaas.config": f'{JAAS}.plain.PlainLoginModule required user_alice="wonder";',
             f"{listener}.scram-sha-512.sasl.jaas.config": f"{JAAS}.scram.ScramLoginModule required;",
@@ -76,7 +82,7 @@ def start_secure_broker(data: Path, stores: Path) -> SecureBroker:
     admin = AdminClient({"bootstrap.servers": running.bootstrap_servers})
     bob = UserScramCredentialUpsertion("bob", ScramCredentialInfo(ScramMechanism.SCRAM_SHA_512, 4096), b"builder")
     admin.alter_user_scram_credentials([bob])["bob"].result(30)
-    return SecureBroker(f"127.0.0.1:{secure}", stores)
+    return SecureBroker(f"127.0.0.1:{secure}", f"127.0.0.1:{mutual}", stores)
 
 
 def _make_stores(folder: Path) -> None:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
+from confluent_kafka.admin import AdminClient
 
 from connect.errors import ConnectError
 from connect.kafka.broker import Broker, stop
+from connect.kafka.client_settings import client_settings
+from connect.kafka.groups import remove_member
 from connect.kafka.kafka_python_settings import connected_client, kafka_python_settings
 
 from .members import Group
@@ -72,17 +77,57 @@ STORES = {
     "trust in PKCS#12 called JKS": {"ssl.truststore.type": "JKS", "ssl.truststore.location": "trust.p12"},
     "key in PEM": {"ssl.keystore.type": "PEM", "ssl.keystore.location": "client.pem"},
     "key in PKCS#12": {"ssl.keystore.type": "PKCS12", "ssl.keystore.location": "client.p12"},
+    "trust in JKS": {"ssl.truststore.type": "JKS", "ssl.truststore.location": "trust.jks"},
+    "key in JKS": {"ssl.keystore.type": "JKS", "ssl.keystore.location": "client.jks"},
+    "both in JKS called PKCS#12": {
+        "ssl.truststore.type": "PKCS12",
+        "ssl.truststore.location": "trust.jks",
+        "ssl.keystore.type": "PKCS12",
+        "ssl.keystore.location": "client.jks",
+    },
 }
 
 
+@pytest.fixture(scope="module")
+def jks(secure: SecureBroker, cannot_have: Callable[[str, object], NoReturn]) -> None:
+    """The stores once more in Java's old format, written by its keytool; the client's key has a chain of two."""
+    keytool = shutil.which("keytool")
+    if keytool is None:
+        cannot_have("keytool", "none on the PATH")
+    for name in ("trust", "client"):
+        source, target = secure.stores / f"{name}.p12", secure.stores / f"{name}.jks"
+        command = [keytool, "-importkeystore", "-noprompt", "-srckeystore", source, "-srcstorepass", PASSWORD]
+        command += ["-destkeystore", target, "-deststoretype", "JKS", "-deststorepass", PASSWORD]
+        subprocess.run(command, check=True, capture_output=True)
+        assert target.read_bytes().startswith(bytes.fromhex("feedfeed"))
+
+
 @pytest.mark.parametrize("stores", STORES.values(), ids=STORES.keys())
-def test_stores_are_read(secure: SecureBroker, stores: dict[str, str]) -> None:
+def test_stores_are_read_by_both_libraries(secure: SecureBroker, jks: None, stores: dict[str, str]) -> None:
     settings = secure.settings("PLAIN", "alice", "wonder") | stores
     for store in ("truststore", "keystore"):
         if location := settings.get(f"ssl.{store}.location"):
             settings[f"ssl.{store}.location"] = str(secure.stores / Path(location).name)
-        settings[f"ssl.{store}.password"] = PASSWORD
+        if settings.get(f"ssl.{store}.type") in {"JKS", "PKCS12"}:
+            settings[f"ssl.{store}.password"] = PASSWORD
     connect(settings).close()
+    admin = AdminClient(client_settings("admin", settings).librdkafka)
+    assert admin.list_topics(timeout=20).brokers
+
+
+def test_a_client_without_a_certificate_is_refused_where_one_is_needed_and_one_from_jks_is_not(
+    secure: SecureBroker, jks: None
+) -> None:
+    settings = secure.settings("PLAIN", "alice", "wonder") | {
+        "bootstrap.servers": secure.mutual,
+        "security.protocol": "SSL",
+    }
+    with pytest.raises(ConnectError):
+        connect(settings, timeout=2)
+    settings |= {"ssl.keystore.location": str(secure.stores / "client.jks"), "ssl.keystore.password": PASSWORD}
+    connect(settings).close()
+    assert AdminClient(client_settings("admin", settings).librdkafka).list_topics(timeout=20).brokers
+    remove_member(settings, {}, "never-there", "member")  # the worker's own look at groups is let in as well
 
 
 def test_certificates_and_key_may_stand_in_the_file_itself(secure: SecureBroker) -> None:

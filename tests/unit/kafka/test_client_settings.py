@@ -117,6 +117,7 @@ EXAMPLES: dict[str, tuple[str, dict[str, object], dict[str, str]]] = {
     "ssl.keystore.type": ("PEM", {}, {}),
     "ssl.truststore.certificates": ("CA", {"ssl.ca.pem": "CA"}, {}),
     "ssl.truststore.location": ("/ca.pem", {"ssl.ca.location": "/ca.pem"}, {"ssl.truststore.type": "PEM"}),
+    "ssl.truststore.password": ("secret", {}, {}),
     "ssl.truststore.type": ("PEM", {}, {}),
 }  # fmt: skip
 
@@ -252,9 +253,10 @@ def test_a_setting_that_would_change_what_happens_is_refused(kind: Kind, key: st
         ("consumer", {"partition.assignment.strategy": "org.apache.kafka.clients.consumer.StickyAssignor"},
          "partition.assignment.strategy", "is not available"),
         ("consumer", {"group.protocol": "consumer", "session.timeout.ms": "1"}, "session.timeout.ms", "broker decides"),
-        ("admin", {"ssl.truststore.location": "/t.jks"}, "ssl.truststore.location", "ssl.truststore.type=PEM"),
-        ("admin", {"ssl.keystore.location": "/t.jks"}, "ssl.keystore.location", "ssl.keystore.type=PKCS12"),
-        ("admin", {"ssl.keystore.type": "BKS"}, "ssl.keystore.type", "PEM or PKCS12"),
+        ("admin", {"ssl.truststore.location": "/t.jks"}, "ssl.truststore.location", "No such file"),
+        ("admin", {"ssl.keystore.location": "/t.jks"}, "ssl.keystore.location", "No such file"),
+        ("admin", {"ssl.keystore.type": "BKS"}, "ssl.keystore.type", "PEM, PKCS12 or JKS"),
+        ("admin", {"ssl.truststore.type": "PEM", "ssl.truststore.password": "x"}, "ssl.truststore.password", "remove"),
         ("admin", {"ssl.cipher.suites": "TLS_RSA_WITH_AES_128_CBC_SHA"}, "ssl.cipher.suites", "OpenSSL's names"),
         ("admin", {"sasl.jaas.config": "com.acme.LoginModule required;"}, "sasl.jaas.config", "cannot run here"),
         ("admin", {"security.protocol": "TLS"}, "security.protocol", "sasl_ssl"),

@@ -85,10 +85,21 @@ def test_missing_brokers_are_named() -> None:
         kafka_python_settings({})
 
 
-def test_a_store_in_the_old_format_of_java_is_refused_with_the_command_that_converts_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("cececece00000002", "it is a JCEKS store.*keytool -importkeystore .* -srcstoretype JCEKS"),
+        ("0000000200000014", "it is a BKS store.*keytool -importkeystore .* -srcstoretype BKS"),
+        ("feedfeed00000003" + 24 * "00", "version 3 of JKS"),
+        ("feedfeed00000002", "the file is cut off"),
+        (b"-----BEGIN CERTIFICATE-----".hex(), "it is a PEM file; set ssl.truststore.type=PEM"),
+        ("123456", "no PKCS#12 or JKS store, or ssl.truststore.password is wrong"),
+    ],
+)
+def test_a_store_that_cannot_be_read_is_refused_with_advice(tmp_path: Path, content: str, message: str) -> None:
     store = tmp_path / "store.jks"
-    store.write_bytes(bytes.fromhex("feedfeed00000002"))
-    with pytest.raises(ClientSettingError, match="keytool -importkeystore"):
+    store.write_bytes(bytes.fromhex(content))
+    with pytest.raises(ClientSettingError, match=message):
         kafka_python_settings(BROKERS | {"security.protocol": "SSL", "ssl.truststore.location": str(store)})
 
 
