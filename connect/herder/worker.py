@@ -22,6 +22,7 @@ from connect.settings.definition import Config
 from connect.settings.recovery_keys import recovery
 from connect.settings.resolver import Resolved, Resolver
 from connect.storage import MemoryStatusStore, OffsetStore
+from connect.telemetry.levels import levels
 from connect.telemetry.redaction import redactor
 from connect.worker import messages
 from connect.worker.hosts import ConnectorHosts, HostListener
@@ -101,16 +102,24 @@ class Worker:
     def start(self) -> None:
         """Start what watches over processes. Call it from the main thread."""
         self.supervisor.start()
+        levels.listen(self._level_changed)
 
     def stop(self) -> None:
         """End all tasks, then everything else."""
         self.tasks.stop(self.tasks.all(), self.graceful)
+        levels.forget(self._level_changed)
         self.supervisor.close()
         self.hosts.close()
         self.tasks.close()
         self.stores.close()
         self.offsets.close()
         self.resolver.close()
+
+    def _level_changed(self, logger: str, level: str) -> None:
+        """Plug-ins log in processes of their own, which are told."""
+        message = messages.SetLevel(logger, level)
+        self.supervisor.tell(message)
+        self.hosts.tell(message)
 
     def resolved(self, config: Mapping[str, str]) -> Resolved:
         """A connector's configuration with providers' values filled in; what is secret is hidden from now on."""
@@ -161,6 +170,7 @@ class Worker:
             paused=paused,
             lease_until=self.supervisor.lease_until(),
             log_level=logging.getLogger("connect").getEffectiveLevel(),
+            log_levels=levels.asked(),
             offsets_topic=None if offsets is None else offsets.topic,
             own_offsets=offsets is not None and offsets.own,
             transactional_id=self.transactional_id(connector, number) if transactional else None,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 ROOT: Final = "root"
@@ -34,6 +35,8 @@ class Levels:
 
     def __init__(self) -> None:
         self._changed: dict[str, int] = {}
+        self._asked: dict[str, str] = {}
+        self._listeners: list[Callable[[str, str], None]] = []
         self._lock = threading.Lock()
 
     def all(self) -> dict[str, LoggerLevel]:
@@ -65,7 +68,27 @@ class Levels:
             for one in changed:
                 logging.getLogger(None if one == ROOT else one).setLevel(number)
                 self._changed[one] = now
+                self._asked.pop(one, None)
+            self._asked[name] = level  # at the end: a later one counts for what is below it
+            listeners = list(self._listeners)
+        for listener in listeners:
+            listener(name, level)
         return changed
+
+    def asked(self) -> list[tuple[str, str]]:
+        """Names and levels that were set, in the order in which another process comes to the same by setting them."""
+        with self._lock:
+            return list(self._asked.items())
+
+    def listen(self, listener: Callable[[str, str], None]) -> None:
+        """Be told of each name and level that is set from now on."""
+        with self._lock:
+            self._listeners.append(listener)
+
+    def forget(self, listener: Callable[[str, str], None]) -> None:
+        """Tell it no more."""
+        with self._lock:
+            self._listeners.remove(listener)
 
     def _of(self, name: str) -> LoggerLevel:
         number = logging.getLogger(None if name == ROOT else name).getEffectiveLevel()

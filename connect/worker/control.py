@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from connect.errors import ConnectError
+from connect.telemetry.levels import levels
 from connect.worker import messages
 from connect.worker.channel import Channel
 from connect.worker.lease import Lease
@@ -200,6 +201,9 @@ class Control:
                 self.paused = True
             case messages.Resume():
                 self.paused = False
+            case messages.SetLevel(logger, level):
+                levels.set(logger, level)
+                return
             case messages.Stop():
                 self.stopping = True
             case messages.Offsets() | messages.OffsetKeys() | messages.Stored():

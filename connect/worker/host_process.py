@@ -24,6 +24,7 @@ from connect.api.connector import Connector
 from connect.api.metrics import PluginMetrics
 from connect.errors import ConnectError
 from connect.plugins import Plugins
+from connect.telemetry.levels import levels
 from connect.telemetry.metrics import Registry
 from connect.telemetry.redaction import Redactor
 from connect.worker import guard, messages
@@ -40,10 +41,12 @@ class HostSpec(msgspec.Struct, frozen=True):
     Attributes:
         plugin_path: folders in which converters and transformations are looked up for validation.
         log_level: of its loggers.
+        log_levels: see `TaskSpec`.
     """
 
     plugin_path: list[str]
     log_level: int
+    log_levels: list[tuple[str, str]] = []
 
 
 def main(spec: bytes, end: socket.socket) -> None:
@@ -64,7 +67,7 @@ class Host:
         self._offsets: dict[int, queue.SimpleQueue[messages.Offsets]] = {}
         self._questions = itertools.count(1)
         self._redactor = Redactor()
-        send_logs(channel, self._redactor, spec.log_level)
+        send_logs(channel, self._redactor, spec.log_level, spec.log_levels)
 
     def run(self) -> None:
         """Answer calls, for ever."""
@@ -141,6 +144,8 @@ class Host:
                 os._exit(0)
             if isinstance(message, messages.Call):
                 self._calls.put(message)
+            elif isinstance(message, messages.SetLevel):
+                levels.set(message.logger, message.level)
             elif isinstance(message, messages.Offsets):
                 waiting = self._offsets.pop(message.question, None)
                 if waiting is not None:

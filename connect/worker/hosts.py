@@ -15,6 +15,7 @@ import msgspec
 
 from connect.errors import ConnectError
 from connect.plugins import PluginRef
+from connect.telemetry.levels import levels
 from connect.worker import host_process, messages
 from connect.worker.channel import Garbled
 from connect.worker.error_kinds import ErrorKind
@@ -70,7 +71,8 @@ class ConnectorHosts:
 
     def __init__(self, listener: HostListener, plugin_path: Sequence[str], log_level: int) -> None:
         self._listener = listener
-        self._spec = msgspec.msgpack.encode(host_process.HostSpec(list(plugin_path), log_level))
+        self._plugin_path = list(plugin_path)
+        self._log_level = log_level
         self._hosts: dict[str, _Host] = {}
         self._separated: set[str] = set()
         self._lock = threading.Lock()
@@ -106,6 +108,13 @@ class ConnectorHosts:
                 kind=ErrorKind.STALLED,
             ) from None
 
+    def tell(self, message: messages.Message) -> None:
+        """Tell all hosts that run."""
+        with self._lock:
+            hosts = list(self._hosts.values())
+        for host in hosts:
+            host.tell(message)
+
     def abandon(self, connector: str) -> None:
         """Wait no longer for a connector: if a call of it is under way its process is killed, and the call fails."""
         with self._lock:
@@ -135,9 +144,12 @@ class ConnectorHosts:
         with self._lock:
             host = self._hosts.get(key)
             if host is None or not host.alive:
-                host = self._hosts[key] = _Host(key, self._spec, self._listener, self._died)
+                host = self._hosts[key] = _Host(key, self._spec(), self._listener, self._died)
             host.connectors.add(connector)
             return host
+
+    def _spec(self) -> bytes:
+        return msgspec.msgpack.encode(host_process.HostSpec(self._plugin_path, self._log_level, levels.asked()))
 
     def _give_up(self, host: _Host, connector: str) -> None:
         with self._lock:
@@ -189,6 +201,10 @@ class _Host:
             return answer.result(timeout)
         finally:
             self.calls.remove(connector)
+
+    def tell(self, message: messages.Message) -> None:
+        with contextlib.suppress(OSError):  # it is gone
+            self._child.channel.send(message)
 
     def kill(self) -> None:
         self._child.kill()

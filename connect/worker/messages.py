@@ -34,6 +34,7 @@ class TaskSpec(Message, frozen=True):
         paused: whether to begin paused.
         lease_until: see `connect.worker.lease`.
         log_level: of the task's loggers.
+        log_levels: of single loggers, set while the worker runs; in order.
         stalled_after: seconds without progress after which the task counts as stalled; 0 for never.
         restart_stalled: whether it is ended then.
         offsets_topic: where a source task writes its offsets itself; None leaves it to the worker.
@@ -55,6 +56,7 @@ class TaskSpec(Message, frozen=True):
     paused: bool
     lease_until: float
     log_level: int
+    log_levels: list[tuple[str, str]] = []
     stalled_after: float = 0.0
     restart_stalled: bool = False
     offsets_topic: str | None = None
@@ -83,6 +85,13 @@ class Pause(Message, frozen=True):
 
 class Resume(Message, frozen=True):
     """Go on after `Pause`."""
+
+
+class SetLevel(Message, frozen=True):
+    """Log a logger, and those below it, at this level from now on. To connectors' host processes too."""
+
+    logger: str
+    level: str
 
 
 class Stop(Message, frozen=True):
@@ -276,6 +285,7 @@ AnyMessage = (
     | Pause
     | Resume
     | Stop
+    | SetLevel
     | Offsets
     | OffsetKeys
     | Stored

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
 
+from connect.telemetry.levels import levels
 from connect.telemetry.redaction import RedactingFilter, Redactor
 from connect.worker.channel import Channel
 from connect.worker.messages import Log
@@ -21,14 +23,16 @@ class _LogToWorker(logging.Handler):
             pass  # the worker is gone, and this process with it in a moment
 
 
-def send_logs(channel: Channel, redactor: Redactor, level: int) -> None:
-    """From now on all of this process's log goes to the worker."""
+def send_logs(channel: Channel, redactor: Redactor, level: int, changes: Iterable[tuple[str, str]] = ()) -> None:
+    """From now on all of this process's log goes to the worker. `changes` are levels of single loggers, in order."""
     handler = _LogToWorker(channel)
     handler.addFilter(RedactingFilter(redactor))
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level)
     logging.getLogger("kafka").setLevel(max(level, logging.WARNING))
+    for name, changed in changes:
+        levels.set(name, changed)
 
 
 def write_log(message: Log, about: str) -> None:

@@ -159,6 +159,16 @@ class Supervisor:
         """Begin to renew its lease and to pass on what it says."""
         self._call(lambda: self._watch(task))
 
+    def tell(self, message: messages.Message) -> None:
+        """Tell all tasks that run. One that does not read what it is told is left out."""
+
+        def tell() -> None:
+            for task in self._tasks:
+                if _ready(task._child.channel.fileno(), select.POLLOUT):
+                    task.send(message)
+
+        self._call(tell)
+
     def stop_task(self, task: TaskProcess, graceful: float) -> None:
         """Ask a task to end, and kill it after so many seconds (P11). `task.ended` is set when it has."""
         task._stopping = True

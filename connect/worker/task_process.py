@@ -75,7 +75,7 @@ def main(spec: bytes, end: socket.socket) -> None:
     channel = Channel(end)
     redactor = Redactor()
     redactor.remember(task.secrets)
-    send_logs(channel, redactor, task.log_level)
+    send_logs(channel, redactor, task.log_level, task.log_levels)
     control = Control(channel, Lease(task.lease_until), paused=task.paused)
     control.start()
     try:

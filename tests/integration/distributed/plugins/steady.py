@@ -1,10 +1,13 @@
 """A source of as many tasks as it may have. They do nothing, or fail where a file of the folder tells them to."""
 
+import logging
 import time
 from collections.abc import Mapping
 from pathlib import Path
 
 from connect import ConnectError, SourceConnector, SourceRecord, SourceTask
+
+log = logging.getLogger("steady")
 
 #: Keys that are for the runtime, and that tasks are not told of.
 RUNTIME = ("value.converter", "producer.override.")
@@ -19,6 +22,7 @@ class SteadyTask(SourceTask):
                 file.write(f"{config['number']} {config.get('mark', '')}\n")
 
     def poll(self) -> list[SourceRecord] | None:
+        log.debug("there is nothing")
         if self.fault.exists():
             raise ConnectError(f"told to fail by {self.fault.name}")
         return None
@@ -39,6 +43,7 @@ class SteadySource(SourceConnector):
             raise ConnectError("told to fail by fail-connector")
 
     def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
+        log.debug("the work is cut")
         time.sleep(float(self.config.get("cut.seconds", "0")))
         own = {key: value for key, value in self.config.items() if not key.startswith(RUNTIME)}
         return [{**own, "number": str(number)} for number in range(max_tasks)]
