@@ -12,7 +12,7 @@ from typing import Any
 
 import psutil
 import pytest
-from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka import Consumer, Producer, TopicPartition
 
 from .plugins.counting import dropped
 from .pool import SESSION_S, Pool, PoolWorker
@@ -346,3 +346,15 @@ def test_sinks_run_as_ever(pool: Pool, tmp_path: Path) -> None:
     consumer = {"consumer.override.isolation.level": "read_committed"}
     worker.create("out", {"connector.class": "FileStreamSink", "file": str(out), "topics": topic, **consumer})
     pool.until(lambda: out.exists() and out.read_text() == "a\nb\n", "the lines arrive")
+
+
+def test_a_leader_that_was_fenced_claims_the_config_topic_again(pool: Pool, name: str, tmp_path: Path) -> None:
+    """Somebody else wrote as the leader: one change fails, and may be asked for again."""
+    (worker,) = started(pool)
+    worker.create(name, source(pool, tmp_path))
+    other = Producer({"bootstrap.servers": pool.bootstrap, "transactional.id": f"connect-cluster-{pool.name}"})
+    other.init_transactions(30)
+    refused = worker.ask("PUT", f"/connectors/{name}/config", source(pool, tmp_path, changed="1"))
+    assert refused.status == 500
+    assert worker.ask("PUT", f"/connectors/{name}/config", source(pool, tmp_path, changed="1")).status == 200
+    pool.until(lambda: worker.runs(name, 1), "it runs")
