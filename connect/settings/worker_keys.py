@@ -202,8 +202,8 @@ COMMON: Final = (
             "rest.mask.secrets",
             default=True,
             importance="MEDIUM",
-            doc="Whether the REST API hides passwords and other secrets in configurations. What is read with a mask may "
-            "be written back: the mask stands for the stored secret. Only here, not in Kafka, which shows all.",
+            doc="Whether the REST API hides passwords and other secrets in configurations. What is read with a mask "
+            "may be written back: the mask stands for the stored secret. Only here, not in Kafka, which shows all.",
         ),
         # Logs. Java's worker has a file of its own for them, and takes no notice of these keys.
         String(
