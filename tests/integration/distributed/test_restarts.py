@@ -54,5 +54,51 @@ def test_a_failed_connector_is_restarted(two: Pool, name: str, tmp_path: Path) -
     asked.do("DELETE", f"/connectors/{name}")
 
 
+@pytest.mark.parametrize("include_tasks", [True, False], ids=["with tasks", "without tasks"])
+@pytest.mark.parametrize("only_failed", [True, False], ids=["only failed", "all"])
+@pytest.mark.parametrize(
+    "failed", [(), ("connector",), ("1",), ("connector", "0", "1")], ids=["nothing", "connector", "task", "everything"]
+)
+def test_what_is_restarted_is_what_was_asked_for(
+    two: Pool, name: str, tmp_path: Path, failed: tuple[str, ...], only_failed: bool, include_tasks: bool
+) -> None:
+    """The sixteen cases of ConnectorRestartApiIntegrationTest (KIP-745)."""
+    asked = two.followers()[0]
+    parts = ("connector", "0", "1")
+    asked.create(name, steady(tmp_path, 2))
+    two.until(lambda: all(worker.runs(name, 2) for worker in two.workers), "it runs")
+    for part in failed:
+        (tmp_path / f"fail-{part}").touch()
+    if "connector" in failed:
+        asked.do("POST", f"/connectors/{name}/restart")
+    broken = {part: "FAILED" if part in failed else "RUNNING" for part in parts}
+
+    def all_say(states: dict[str, str]) -> bool:
+        return all({part: now for part, (now, _) in worker.states(name).items()} == states for worker in two.workers)
+
+    two.until(lambda: all_say(broken), f"{failed} failed")
+    for part in failed:
+        (tmp_path / f"fail-{part}").unlink()
+    before = {task: _starts(two, f"{name}-{task}") for task in ("0", "1")}
+    query = f"includeTasks={str(include_tasks).lower()}&onlyFailed={str(only_failed).lower()}"
+    answer = asked.ask("POST", f"/connectors/{name}/restart?{query}")
+    restarted = {
+        part for part in parts if (part == "connector" or include_tasks) and (part in failed or not only_failed)
+    }
+    if include_tasks or only_failed:
+        assert answer.status == 202
+        told = {"connector": answer.body["connector"], **{str(task["id"]): task for task in answer.body["tasks"]}}
+        assert {part for part in parts if told[part]["state"] == "RESTARTING"} == restarted
+    else:
+        assert answer.status == 204
+    after = {part: "RUNNING" if part in restarted else broken[part] for part in parts}
+    two.until(lambda: all_say(after), f"{restarted} restarted")
+    two.until(
+        lambda: all(_starts(two, f"{name}-{task}") == before[task] + (task in restarted) for task in ("0", "1")),
+        "each task was started as often as it was asked for",
+    )
+    asked.do("DELETE", f"/connectors/{name}")
+
+
 def _starts(pool: Pool, task: str) -> int:
     return sum(worker.log.count(f"  {task}  running") for worker in pool.workers)
