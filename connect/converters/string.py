@@ -17,7 +17,10 @@ from connect.data.headers import Headers
 from connect.data.schema import OPTIONAL_STRING, Schema
 from connect.data.text import java_text, utf8_text
 from connect.data.values import Text, Values
-from connect.errors import ConfigError
+
+
+def _character_set(name: str, value: str) -> None:
+    _codec(value)
 
 
 class StringConverter(Converter, HeaderConverter):
@@ -31,6 +34,7 @@ class StringConverter(Converter, HeaderConverter):
             default="UTF-8",
             doc="The character set of the text, such as UTF-8, ISO-8859-1 or UTF-16.",
             importance=settings.Importance.HIGH,
+            validator=_character_set,
         ),
     )
 
@@ -74,6 +78,9 @@ class StringConverter(Converter, HeaderConverter):
         return self.from_connect_data(topic, schema, value)
 
 
+# Names of Java's that Python does not know.
+_JAVA_ALONE = {"windows-31j": "cp932", "x-windows-949": "cp949", "x-windows-874": "cp874", "x-macroman": "mac-roman"}
+
 _Codec = tuple[Callable[[str], bytes], Callable[[bytes], str]]
 
 
@@ -82,14 +89,12 @@ def _utf8_bytes(text: str) -> bytes:
 
 
 def _codec(name: str) -> _Codec:
-    """How text is encoded and decoded under a name of Java's."""
+    """How text is encoded and decoded under a name of Java's. Raises ValueError where there is no such character set."""
     try:
-        known = codecs.lookup(name).name
+        known = codecs.lookup(_JAVA_ALONE.get(name.lower(), name)).name
         "".encode(known)
-    except LookupError:
-        raise ConfigError(
-            "converter.encoding", f'"{name}" is no character set. Write one such as UTF-8, ISO-8859-1 or UTF-16.'
-        ) from None
+    except (LookupError, ValueError):  # ValueError: what is no name at all
+        raise ValueError(f'"{name}" is no character set. Write one such as UTF-8, ISO-8859-1 or UTF-16.') from None
     if known == "utf-8":
         return _utf8_bytes, utf8_text
     if known in ("utf-16", "utf-32"):

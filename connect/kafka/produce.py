@@ -126,6 +126,7 @@ class BatchProducer:
         self._sent = 0
         self._problem: str | None = None
         self._closed = False
+        self._told_of_zero = False
         # The window is ours, so that a batch never meets a full queue half way through.
         limits = {"queue.buffering.max.kbytes": 2_000_000, "queue.buffering.max.messages": 0}
         self._producer = Producer({**settings, **limits, "error_cb": self._on_error, "logger": client_log})
@@ -177,7 +178,7 @@ class BatchProducer:
         self._rows += len(batch)
         for topic, part in batch.by_topic().items():
             self._know(topic)
-            if _says_something(part.headers) or _says_something(part.timestamps):
+            if _says_something(part.headers) or not part.timestamps.constant or part.timestamps[0] is not None:
                 self._send_singly(topic, part, delivery, each)
             else:
                 self._send_columns(topic, part, delivery, each)
@@ -263,11 +264,21 @@ class BatchProducer:
                     -1 if partition is None else partition,
                     report,
                     None,
-                    timestamp or 0,
+                    0 if timestamp is None else timestamp or self._first_moment(),
                     headers or None,
                 )
             except KafkaException as error:
                 report(error.args[0], Unsent(topic))
+
+    def _first_moment(self) -> int:
+        """What is written for the timestamp 0, which librdkafka takes for the moment of sending."""
+        if not self._told_of_zero:
+            self._told_of_zero = True
+            log.warning(
+                "A record has the timestamp 0 (1970-01-01T00:00Z), which the client library cannot write: "
+                "it is written as 1, one millisecond later. This is said once."
+            )
+        return 1
 
     def _know(self, topic: str) -> None:
         """Make sure that a topic exists before records for it pile up; a broker that creates topics does so on this."""

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from connect.data.batch import SourceBatch
-from connect.data.column import Plain
+from connect.data.column import Constant, Plain
 from connect.data.values import Values
 from connect.jvm.jars import classpath
 from connect.jvm.java import find_java
@@ -410,3 +410,14 @@ def test_closing_waits_for_no_broker(strict_broker, new_topic, make_producer):
         assert producer.outstanding == 0
     finally:
         os.kill(strict_broker.running.pid, signal.SIGCONT)
+
+
+def test_the_timestamp_zero_is_written_as_one_and_never_as_now_and_that_is_said_once(
+    broker, new_topic, make_producer, read, caplog
+):
+    topic = new_topic()
+    producer = make_producer(broker)
+    send_and_drain(producer, batch(topic, [b"a", b"b"], timestamps=Plain([0, 7])))
+    send_and_drain(producer, batch(topic, [b"c", b"d"], timestamps=Constant(0, 2)))
+    assert [message.timestamp()[1] for message in read(broker.bootstrap_servers, topic, 4)] == [1, 7, 1, 1]
+    assert caplog.text.count("timestamp 0") == 1
