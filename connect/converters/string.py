@@ -89,7 +89,7 @@ def _utf8_bytes(text: str) -> bytes:
 
 
 def _codec(name: str) -> _Codec:
-    """How text is encoded and decoded under a name of Java's. Raises ValueError where there is no such character set."""
+    """How text is encoded and decoded under a name of Java's. Raises ValueError where there is none such."""
     try:
         known = codecs.lookup(_JAVA_ALONE.get(name.lower(), name)).name
         "".encode(known)

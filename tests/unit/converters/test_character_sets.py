@@ -12,9 +12,8 @@ NAMES += ["EUC-JP", "KOI8-R", "IBM850", "x-windows-949", "x-MacRoman", "Cp037", 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_names_of_java_are_known(name: str) -> None:
-    assert [
-        found.errors for found in StringConverter.settings.validate({"converter.encoding": name}) if found.errors
-    ] == []
+    found = {value.name: value.errors for value in StringConverter.settings.validate({"converter.encoding": name})}
+    assert found["converter.encoding"] == []
     converter = StringConverter()
     converter.configure({"converter.encoding": name}, is_key=False)
     assert converter.to_connect_data("t", converter.from_connect_data("t", None, "abc")).value == "abc"
