@@ -352,6 +352,7 @@ def test_a_leader_that_was_fenced_claims_the_config_topic_again(pool: Pool, name
     """Somebody else wrote as the leader: one change fails, and may be asked for again."""
     (worker,) = started(pool)
     worker.create(name, source(pool, tmp_path))
+    pool.until(lambda: worker.runs(name, 1), "it runs")  # nothing else is to be written now
     other = Producer({"bootstrap.servers": pool.bootstrap, "transactional.id": f"connect-cluster-{pool.name}"})
     other.init_transactions(30)
     refused = worker.ask("PUT", f"/connectors/{name}/config", source(pool, tmp_path, changed="1"))
