@@ -6,7 +6,7 @@ import random
 import threading
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -167,7 +167,8 @@ def test_processes_are_killed_at_any_moment(
             victim.start()
         else:
             # Its fork server is among them: then all tasks and connectors of the worker die.
-            chance.choice(family(victim)[1:]).kill()
+            with suppress(psutil.NoSuchProcess):
+                chance.choice(pool.until(lambda: family(victim)[1:], "it has processes")).kill()  # noqa: B023
     wanted = [text for text in numbers.all() if keeps or not dropped(int(text))]
     last = len(wanted) - (0 if keeps else 7)  # the last transaction may be half
     pool.until(lambda: len(seen.values) >= last, "all come through", within=240)
