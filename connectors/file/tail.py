@@ -88,7 +88,7 @@ class Tail:
         """
         try:
             if self._at_end and not self._goes_on():
-                return None
+                return self._replaced()
             while data := os.pread(self._descriptor, CHUNK, self._position):
                 self._position += len(data)
                 self._at_end = False
@@ -108,15 +108,15 @@ class Tail:
         self._descriptor = -1
 
     def _goes_on(self) -> bool:
-        """Whether there is something to look at since the end was reached."""
+        """Whether there is more to read since the end was reached."""
         size = os.fstat(self._descriptor).st_size
         if size < self._position or (
             size > self._position and os.pread(self._descriptor, len(self._head), 0) != self._head
         ):
             log.warning('"%s" was cut short or written anew: reading it from the beginning.', self._path)
             self._begin(self._descriptor)
-        # At the same size another file may have come in its place: `read` looks.
-        return True
+            return True
+        return size > self._position
 
     def _replaced(self) -> Read | None:
         """At the end: if another file has the name now, finish with this one."""
