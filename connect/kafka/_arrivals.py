@@ -41,6 +41,14 @@ class Arrivals:
         if self._poll.poll(max(0.0, seconds) * 1000):
             os.eventfd_read(self._ready)
 
+    def poll(self, consumer: Any, seconds: float) -> Any:
+        """The consumer's next message, or None: as its own `poll`, but `wake` ends the wait."""
+        message = consumer.poll(0)
+        if message is None and seconds > 0:
+            self.wait(seconds)
+            message = consumer.poll(0)
+        return message
+
     def wake(self) -> None:
         """Have a wait end that is under way, or else the next one."""
         try:

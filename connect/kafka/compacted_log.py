@@ -14,13 +14,16 @@ from concurrent.futures import Future
 from typing import Any, NamedTuple
 
 from connect.errors import ConnectError
+from connect.kafka._arrivals import Arrivals, arrivals
 from connect.kafka.client_log import log as client_log
 from connect.kafka.client_settings import Kind, client_settings
 from connect.kafka.topics import TopicShape, end_offsets, make_or_check
 
 log = logging.getLogger("connect.kafka")
 
+#: How long to wait for a record: where that wait cannot be ended, and where it can.
 _POLL_S = 0.2
+_LONG_POLL_S = 1.0
 _CLAIM_S = 30.0
 _CLOSE_S = 2.0
 
@@ -81,6 +84,7 @@ class CompactedLog:
         self._advanced = threading.Condition()
         self._sending = threading.Lock()
         self._closing = threading.Event()
+        self._arrivals: Arrivals | None = None
         self._failure: ConnectError | None = None
         self._thread = threading.Thread(target=self._read, name=f"log {topic}", daemon=True)
 
@@ -109,6 +113,7 @@ class CompactedLog:
                 "logger": client_log,
             }
         )
+        self._arrivals = arrivals(self._consumer, str(settings.get("client.id", "rdkafka")))
         self._consumer.assign([TopicPartition(self.topic, partition, OFFSET_BEGINNING) for partition in partitions])
         self._ends = dict.fromkeys(partitions, 0)
         self._thread.start()
@@ -232,6 +237,8 @@ class CompactedLog:
         self._closing.set()
         with self._advanced:
             self._advanced.notify_all()
+        if (arrived := self._arrivals) is not None:
+            arrived.wake()
         if self._thread.is_alive():
             self._thread.join(_CLOSE_S)
         with self._sending:
@@ -335,7 +342,10 @@ class CompactedLog:
     def _read(self) -> None:
         try:
             while not self._closing.is_set():
-                message = self._consumer.poll(_POLL_S)
+                if self._arrivals is None:
+                    message = self._consumer.poll(_POLL_S)
+                else:
+                    message = self._arrivals.poll(self._consumer, _LONG_POLL_S)
                 producer = self._producer
                 if producer is not None:
                     producer.poll(0)  # serves the reports of `send_later`
@@ -345,6 +355,9 @@ class CompactedLog:
             log.exception("Topic %s is not read any more", self.topic)
             self._fail(ConnectError(f"Topic {self.topic} is not read any more: {error}"))
         finally:
+            arrived, self._arrivals = self._arrivals, None
+            if arrived is not None:
+                arrived.close()
             self._consumer.close()
 
     def _take(self, message: Any) -> None:

@@ -26,10 +26,11 @@ from connect.worker.transactions import Transactions
 log = logging.getLogger("connect.worker.source")
 
 #: How long after a poll that brought nothing the next one comes: a share of the time since something came, so that a
-#: source that is quiet for long costs little; the time that a poll waited by itself counts. While records are under way
-#: their acknowledgements are looked for more often.
+#: source that is quiet for long costs little. One whose polls wait by themselves is left to its own pace. While records
+#: are under way their acknowledgements are looked for more often.
 _IDLE_SHARE = 0.1
-_IDLE_S = (0.01, 1.0)
+_WAITED_S = 0.5
+_IDLE_S = (0.01, 2.0)
 _UNDER_WAY_S = 0.2
 _RETRY_S = 1.0
 _DRAIN_SLICE_S = 0.2
@@ -149,7 +150,8 @@ class SourceLoop:
         pause = min(max(_IDLE_S[0], (now - self._moved_at) * _IDLE_SHARE), _IDLE_S[1])
         if producer.outstanding or self._acknowledged:
             pause = min(pause, _UNDER_WAY_S)
-        return max(0.0, pause - (now - polled_at))
+        took = now - polled_at
+        return 0.0 if took >= _WAITED_S else max(0.0, pause - took)
 
     def _once(self, producer: BatchProducer) -> bool:
         """Move one batch. False when there was none."""

@@ -1,5 +1,6 @@
 """The files that say who may do what: their forms, what is wrong with them, and that a change counts at once."""
 
+import itertools
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -55,6 +56,7 @@ def test_hashes_are_those_of_scrypt() -> None:
         ("alice:$scrypt$ln=0,r=8,p=1$AAAAAAAAAAA$" + 43 * "A", 1, "costs"),
         ("al ice\x07:" + str(quick("x")), 1, "characters"),
     ],
+    ids=itertools.count(),  # a hash has another salt each time
 )
 def test_a_wrong_user_is_said_with_its_line_and_without_secrets(text: str, line: int, says: str) -> None:
     with pytest.raises(LineError, match=says) as found:
