@@ -192,7 +192,7 @@ class Supervisor:
             os.write(self._wake_write, b"x")
 
     def _run(self) -> None:
-        renew_every = self._lease / 3
+        renew_every = self._lease / 2
         renew_at = time.monotonic() + renew_every
         while not (self._closing and not self._tasks):
             deadlines = [task._kill_at for task in self._tasks if task._kill_at is not None]
