@@ -1,7 +1,7 @@
 """Finds that a task moves nothing although there is work (P9): in its process, from the thread that reads the pipe.
 
 It looks whenever the lease is renewed, every three seconds. The task's thread need not take part: it may be what hangs.
-A process in which no thread runs at all (the interpreter is held by C, or the process is stopped) is found by its worker.
+A process in which no thread runs at all (its interpreter is held by C, or it is stopped) is found by its worker.
 """
 
 from __future__ import annotations
