@@ -22,7 +22,7 @@ def test_wrong_keys_of_all_files_are_reported_at_once_with_their_lines(standalon
             " Did you mean offset.flush.timeout.ms?"
         ),
         'warning: sink.json:7: connector "archive", key "topcs": is not known. Did you mean topics?',
-        'worker.properties:6: key "offset.flush.interval.ms": "soon" is not a whole number.',
+        'worker.properties:5: key "offset.flush.interval.ms": "soon" is not a whole number.',
     ]
     assert told[3:6] == [
         'source.properties:5: connector "source", key "batch.size": "3k" is not a whole number. Write 3000.',
