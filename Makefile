@@ -10,10 +10,10 @@ PACKAGES := connect connectors transforms rest spark_sink
 CODE  := $(PACKAGES) tests .ci $(wildcard bench)
 say    = @printf '\033[1m==> %s\033[0m\n' $(1)
 
-.PHONY: help setup check test test-full test-slow demo bench chaos docs clean
+.PHONY: help setup check test test-full test-slow demo bench bench-pool chaos docs clean
 
 help: ## List what can be made
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(STAMP) ## Make .venv with everything that tests and the demo need (quick the second time)
 	@:
@@ -34,7 +34,7 @@ check: setup ## Style, types, import directions, dead links
 	$(call say,'links in the documentation')
 	@$(PY) .ci/links.py
 
-test: check ## Check, then the quick tests (about a minute after the first time)
+test: check ## Check, then the quick tests (about a quarter of an hour)
 	$(call say,'quick tests (the first run fetches the jars of the broker)')
 	@$(PY) -m pytest -m 'not slow'
 
@@ -50,6 +50,10 @@ demo: setup ## Lines flow from a file through a real Kafka broker into another f
 
 bench: setup ## Measure against Apache Kafka Connect on this machine
 	@$(PY) -m bench
+
+bench-pool: setup ## The same for a pool: 1,000 connectors, idle tasks, changed configurations, REST under load
+	@$(PY) -m bench.pool
+	@$(PY) -m bench.rest_latency
 
 chaos: setup ## Kill processes at random moments for a long time; nothing may be lost
 	@$(PY) -m pytest tests/chaos
