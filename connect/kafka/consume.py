@@ -11,30 +11,24 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 from connect.data.batch import SinkBatch
-from connect.data.column import Column, Constant, Deferred
 from connect.data.record import TopicPartition
-from connect.data.values import Values
 from connect.errors import ConnectError
 from connect.kafka._arrivals import arrivals
+from connect.kafka._backlog import Backlog
+from connect.kafka._messages import batch_of, records_of
 from connect.kafka.client_log import log as client_log
 
 log = logging.getLogger("connect.kafka")
 
 #: More is slower: the client fills its queue in batches of about this size (measured: 2,000 beat 10,000).
 ROWS_PER_BATCH = 2000
-_TIMESTAMP_TYPES = ("NoTimestampType", "CreateTime", "LogAppendTime")
 _REGEX_REFRESH_S = 30.0
-#: How long the group may be asked what it has committed, and how long not again after it had no answer.
-_COMMITTED_WITHIN_S = 0.5
-_COMMITTED_AGAIN_S = 10.0
 _TOPICS_WITHIN_S = 1.0
 #: How long to wait for the broker to let a member go that owns nothing; some milliseconds, unless it is busy otherwise.
 _LEAVE_S = 1.0
-
-T = TypeVar("T")
 
 
 class RebalanceListener(Protocol):
@@ -67,9 +61,8 @@ class BatchConsumer:
         listener: RebalanceListener,
         rows: int = ROWS_PER_BATCH,
     ) -> None:
-        from confluent_kafka import Consumer, Message
+        from confluent_kafka import Consumer
 
-        self._message: Any = Message  # its methods, mapped over a batch, run without a step of Python's
         self._group = str(settings["group.id"])
         self._topics = topics
         self._may_create = settings.get("allow.auto.create.topics") is True
@@ -81,11 +74,6 @@ class BatchConsumer:
         self._paused: set[TopicPartition] = set()
         self._changed = False
         self._assigning = False
-        #: Where reading begins in our partitions, as far as that was told or asked; None where that is for
-        #: auto.offset.reset to say.
-        self._begin: dict[TopicPartition, int | None] = {}
-        self._begin_due = 0.0
-        self._from_end = str(settings.get("auto.offset.reset", "latest")) in {"latest", "end", "largest"}
         self._closing = False
         self._leaving = False
         self._raised: list[BaseException] = []
@@ -96,6 +84,8 @@ class BatchConsumer:
         )
         self._consumer = Consumer({**settings, "error_cb": self._on_error, "logger": client_log})
         self._arrivals = arrivals(self._consumer, str(settings.get("client.id", "rdkafka")))
+        from_end = str(settings.get("auto.offset.reset", "latest")) in {"latest", "end", "largest"}
+        self._backlog = Backlog(self._consumer, from_end=from_end)
         self._subscribe()
 
     @property
@@ -143,13 +133,14 @@ class BatchConsumer:
         if self._raised:
             raise self._raised.pop(0)
         messages.insert(0, first)
-        if any(map(self._message.error, messages)):
-            messages = self._without_errors(messages)
+        messages = records_of(messages, self._say)
         if self._changed:
             # Partitions moved while we polled: what came from those that left is for their next owner.
             ours = self._assignment
             messages = [m for m in messages if (m.topic(), m.partition()) in ours]
-        return self._batch(messages) if messages else None
+        if not messages:
+            return None
+        return batch_of(messages, next(iter(self._assignment)) if len(self._assignment) == 1 else None)
 
     def _first(self, timeout: float) -> Any:
         if self._arrivals is None:
@@ -207,43 +198,8 @@ class BatchConsumer:
         self._switch(self._consumer.resume, self._paused.difference_update, partitions)
 
     def lag(self) -> int:
-        """Records that wait in all our partitions, those included of which nothing came yet; -1 while that is unknown.
-
-        Asks no broker, but once for each partition: what the group has committed, if nothing came of it yet.
-        """
-        from confluent_kafka import TopicPartition as Place
-
-        positions = self.positions()
-        self._learn_begin(self._assignment - positions.keys() - self._begin.keys())
-        total = 0
-        for partition in self._assignment:
-            # Cached: without that the client may wait for ever while another thread polls it.
-            ends: tuple[int, int] | None = self._consumer.get_watermark_offsets(Place(*partition), cached=True)
-            low, high = (-1, -1) if ends is None else ends
-            if high < 0 or (partition not in positions and partition not in self._begin):
-                return -1
-            position = positions.get(partition, self._begin.get(partition))
-            if position is None:
-                position = high if self._from_end else low
-            total += max(0, high - max(position, low))
-        return total
-
-    def _learn_begin(self, unknown: Iterable[TopicPartition]) -> None:
-        from confluent_kafka import KafkaException
-        from confluent_kafka import TopicPartition as Place
-
-        asked = [Place(*partition) for partition in unknown]
-        if not asked or time.monotonic() < self._begin_due:
-            return
-        try:
-            found = self._consumer.committed(asked, timeout=_COMMITTED_WITHIN_S)
-        except KafkaException:  # the broker is away; the client tells of it
-            self._begin_due = time.monotonic() + _COMMITTED_AGAIN_S
-            return
-        for place in found:
-            if place.error is None:
-                offset = int(place.offset)
-                self._begin[TopicPartition(str(place.topic), int(place.partition))] = offset if offset >= 0 else None
+        """Records that wait in all our partitions, -1 while that is unknown. See `Backlog.count`."""
+        return self._backlog.count(self._assignment, self.positions())
 
     def close(self) -> bool:
         """Leave the group; the listener is told of the partitions that go. Raises what it raised.
@@ -286,54 +242,6 @@ class BatchConsumer:
         thread.start()
         thread.join(_LEAVE_S)
         return not thread.is_alive()
-
-    # Making batches.
-
-    def _batch(self, messages: list[Any]) -> SinkBatch:
-        n = len(messages)
-        message = self._message
-        topics: Column[str]
-        partitions: Column[int]
-        if len(self._assignment) == 1:
-            ((topic, partition),) = self._assignment
-            topics, partitions = Constant(topic, n), Constant(partition, n)
-        else:
-            topics = _deferred(messages, message.topic)
-            partitions = _deferred(messages, message.partition)
-        stamps = _deferred(messages, message.timestamp)
-        return SinkBatch(
-            topics,
-            Values.raw(list(map(message.value, messages))),
-            partitions=partitions,
-            offsets=_deferred(messages, message.offset),
-            keys=Values.raw(_deferred(messages, message.key)),
-            timestamps=Deferred(
-                n,
-                lambda: [at if kind else None for kind, at in stamps],
-                lambda row: stamps[row][1] if stamps[row][0] else None,
-            ),
-            timestamp_types=Deferred(n, lambda: [_TIMESTAMP_TYPES[kind] for kind, _ in stamps]),
-            headers=_deferred(messages, message.headers),
-        )
-
-    def _without_errors(self, messages: list[Any]) -> list[Any]:
-        from confluent_kafka import KafkaError
-
-        good = []
-        for message in messages:
-            error = message.error()
-            if error is None:
-                good.append(message)
-            elif error.code() in (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.GROUP_AUTHORIZATION_FAILED):
-                raise ConnectError(
-                    f"The broker refuses: {error.str()} ({error.name()}). Grant READ on the topics and on the consumer"
-                    " group of this connector to its user."
-                )
-            elif error.fatal() or error.code() == KafkaError._AUTO_OFFSET_RESET:
-                raise ConnectError(f"The consumer cannot go on: {error.str()} ({error.name()}).")
-            elif error.code() != KafkaError._PARTITION_EOF:
-                self._say(f"{error.str()} ({error.name()})")
-        return good
 
     # The group.
 
@@ -383,7 +291,7 @@ class BatchConsumer:
                 offset = begin.get(TopicPartition(place.topic, place.partition))
                 if offset is not None:
                     place.offset = offset
-                    self._begin[TopicPartition(place.topic, place.partition)] = offset
+                    self._backlog.begins(TopicPartition(place.topic, place.partition), offset)
             (consumer.incremental_assign if self._incremental else consumer.assign)(places)
             still_paused = self._paused & set(added)
             if still_paused:
@@ -408,8 +316,7 @@ class BatchConsumer:
         finally:
             self._assignment -= frozenset(gone)
             self._paused -= set(gone)
-            for partition in gone:
-                self._begin.pop(partition, None)
+            self._backlog.forget(gone)
             if self._incremental:
                 consumer.incremental_unassign(places)
             else:
@@ -439,7 +346,3 @@ class BatchConsumer:
         if problem != self._problem:
             self._problem = problem
             log.warning("%s", problem)
-
-
-def _deferred(messages: list[Any], get: Callable[[Any], T]) -> Deferred[T]:
-    return Deferred(len(messages), lambda: list(map(get, messages)), lambda row: get(messages[row]))

@@ -2,141 +2,17 @@
 
 import re
 import threading
-import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import pytest
-from confluent_kafka import ConsumerGroupState, Producer
-from confluent_kafka.admin import AdminClient
+from confluent_kafka import Producer
 
-from connect.data.batch import SinkBatch
 from connect.data.record import TopicPartition
 from connect.errors import ConnectError
 from connect.kafka import consume
-from connect.kafka.client_settings import client_settings
-from connect.kafka.consume import BatchConsumer
-from connect.kafka.groups import remove_member
 
-WITHIN_S = 40.0
-
-
-class Listener:
-    """Notes what comes and goes, and answers with the places to begin at."""
-
-    def __init__(self) -> None:
-        self.events: list[tuple[str, list[TopicPartition]]] = []
-        self.begin: dict[TopicPartition, int] = {}
-        self.on_assigned: Callable[[Sequence[TopicPartition]], None] = lambda partitions: None
-        self.on_revoked: Callable[[Sequence[TopicPartition]], None] = lambda partitions: None
-
-    def assigned(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, int] | None:
-        self.events.append(("assigned", sorted(partitions)))
-        self.on_assigned(partitions)
-        return self.begin
-
-    def revoked(self, partitions: Sequence[TopicPartition]) -> None:
-        self.events.append(("revoked", sorted(partitions)))
-        self.on_revoked(partitions)
-
-    def lost(self, partitions: Sequence[TopicPartition]) -> None:
-        self.events.append(("lost", sorted(partitions)))
-
-
-class Member:
-    """A consumer, its listener, and what it got."""
-
-    def __init__(self, broker: Any, topics: Any, group: str, rows: int, java: dict[str, str]) -> None:
-        self.listener = Listener()
-        settings = client_settings(
-            "consumer",
-            {
-                "bootstrap.servers": broker.bootstrap_servers,
-                "group.id": group,
-                "metadata.max.age.ms": "1000",
-                "heartbeat.interval.ms": "300",  # how soon a member learns of a rebalance
-                **java,
-            },
-        ).librdkafka
-        self.consumer = BatchConsumer(settings, topics, self.listener, rows)
-        self.batches: list[SinkBatch] = []
-        self.open = True
-
-    @property
-    def values(self) -> list[int]:
-        return [int(value) for batch in self.batches for value in batch.values.to_list()]
-
-    @property
-    def assignment(self) -> set[TopicPartition]:
-        return set(self.consumer.assignment)
-
-    def poll(self, seconds: float = 0.1) -> SinkBatch | None:
-        batch = self.consumer.poll(seconds)
-        if batch is not None:
-            self.batches.append(batch)
-        return batch
-
-    def close(self) -> None:
-        if self.open:
-            self.open = False
-            self.consumer.close()
-
-
-def until(done: Callable[[], Any], *members: Member) -> None:
-    """Poll all members in turn until this holds."""
-    deadline = time.monotonic() + WITHIN_S
-    while not done():
-        assert time.monotonic() < deadline, [member.listener.events for member in members]
-        for member in members:
-            member.poll()
-
-
-@pytest.fixture
-def member(broker) -> Iterator[Callable[..., Member]]:
-    """Makes consumers: `member(topics, group=..., rows=..., on=..., **java)`."""
-    made: list[Member] = []
-
-    def make(topics: Any, group: str | None = None, rows: int = 100, on: Any = None, **java: str) -> Member:
-        settings = {key.replace("_", "."): value for key, value in java.items()}
-        made.append(Member(on or broker, topics, group or f"group-{uuid.uuid4()}", rows, settings))
-        return made[-1]
-
-    yield make
-    for one in made:
-        one.close()
-
-
-@pytest.fixture
-def write(broker) -> Callable[..., None]:
-    """Writes numbered records: `write(topic, first, count, partition=0)`."""
-    producer = Producer({"bootstrap.servers": broker.bootstrap_servers, "linger.ms": 1})
-
-    def numbers(topic: str, first: int, count: int, partition: int = 0) -> None:
-        for number in range(first, first + count):
-            producer.produce(topic, b"%d" % number, partition=partition)
-        assert producer.flush(30) == 0
-
-    return numbers
-
-
-@pytest.fixture
-def transaction(broker) -> Callable[..., None]:
-    """Writes numbered records in a transaction: `transaction(topic, first, count, commit=True)`."""
-
-    def run(topic: str, first: int, count: int, *, commit: bool = True) -> None:
-        producer = Producer({"bootstrap.servers": broker.bootstrap_servers, "transactional.id": str(uuid.uuid4())})
-        producer.init_transactions(30)
-        producer.begin_transaction()
-        for number in range(first, first + count):
-            producer.produce(topic, b"%d" % number, partition=0)
-        producer.flush(30)
-        if commit:
-            producer.commit_transaction(30)
-        else:
-            producer.abort_transaction(30)
-
-    return run
+from .members import until
 
 
 def test_every_partition_of_every_topic_arrives_in_order(member, new_topic, write):
@@ -330,20 +206,6 @@ def test_an_error_of_the_listener_comes_out_of_poll(member, new_topic):
         until(lambda: False, one)
 
 
-@pytest.mark.promise("P9")
-def test_an_error_of_the_listener_at_the_end_comes_out_of_close(member, new_topic):
-    def breaks(partitions: Sequence[TopicPartition]) -> None:
-        raise ConnectError("the disk is full")
-
-    one = member([new_topic()])
-    until(lambda: one.assignment, one)
-    one.listener.on_revoked = breaks
-    one.open = False
-    with pytest.raises(ConnectError, match="the disk is full"):
-        one.consumer.close()
-    assert one.consumer.assignment == frozenset()
-
-
 def test_a_pattern_takes_topics_that_come_later(member, new_topic, write, monkeypatch):
     monkeypatch.setattr(consume, "_REGEX_REFRESH_S", 0.5)
     prefix = f"regex-{uuid.uuid4().hex[:8]}"
@@ -378,16 +240,6 @@ def test_a_topic_that_is_missing_at_first_is_taken_when_it_appears(member, stric
     until(lambda: one.assignment == {TopicPartition(name, 0)}, one)
 
 
-def test_lag_is_what_waits(member, new_topic, write):
-    topic = new_topic()
-    write(topic, 0, 100)
-    one = member([topic], rows=10)
-    until(lambda: len(one.values) >= 10, one)
-    assert one.consumer.lag() == 100 - len(one.values)
-    until(lambda: len(one.values) == 100, one)
-    assert one.consumer.lag() == 0
-
-
 def test_aborted_records_are_never_seen_and_the_others_all_are(member, new_topic, transaction):
     topic = new_topic()
     transaction(topic, 0, 5)
@@ -396,39 +248,6 @@ def test_aborted_records_are_never_seen_and_the_others_all_are(member, new_topic
     one = member([topic], isolation_level="read_committed")
     until(lambda: len(one.values) == 10, one)
     assert one.values == list(range(10))
-
-
-@pytest.mark.parametrize("isolation", ["read_committed", "read_uncommitted"])
-def test_lag_reaches_nothing_behind_the_marks_of_transactions(member, new_topic, transaction, isolation):
-    topic = new_topic()
-    transaction(topic, 0, 5)
-    transaction(topic, 100, 5, commit=False)
-    one = member([topic], isolation_level=isolation)
-    until(lambda: len(one.values) >= 5, one)
-    until(lambda: one.consumer.lag() == 0, one)
-
-
-def test_a_partition_that_only_has_aborted_records_has_no_lag(member, new_topic, transaction):
-    topic = new_topic()
-    transaction(topic, 100, 5, commit=False)
-    one = member([topic], isolation_level="read_committed")
-    until(lambda: one.assignment, one)
-    until(lambda: one.consumer.lag() == 0, one)
-    assert one.values == []
-
-
-def test_partitions_that_are_given_while_we_leave_are_given_back(member, new_topic, broker):
-    group = f"group-{uuid.uuid4()}"
-    one = member([new_topic()], group)
-    admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
-    deadline = time.monotonic() + WITHIN_S
-    # Without a poll the client joins, and has the partitions ready for one.
-    while admin.describe_consumer_groups([group])[group].result(30).state is not ConsumerGroupState.STABLE:
-        assert time.monotonic() < deadline
-    one.close()
-    assert [kind for kind, _ in one.listener.events] in ([], ["assigned", "lost"], ["assigned", "revoked"])
-    assert one.consumer.assignment == frozenset()
-    assert one.consumer.lag() == 0
 
 
 def test_a_wait_ends_when_a_record_comes_and_when_another_thread_says_so(member, new_topic, write):
@@ -450,58 +269,3 @@ def test_a_consumer_of_an_untried_client_waits_inside_it(member, new_topic, writ
     one.consumer.wake()
     write(topic, 0, 3)
     until(lambda: one.values == [0, 1, 2], one)
-
-
-@pytest.mark.promise("P11")
-def test_a_member_whose_join_waits_for_another_is_closed_without_it(broker, member, new_topic):
-    topic = new_topic(partitions=2)
-    holder = member([topic])
-    until(lambda: holder.assignment, holder)
-    group = holder.consumer.group
-    joining = member([topic], group=group)  # it waits: the first is not polled any more
-    until(lambda: joining.consumer.member_id, joining)
-    left_behind = joining.consumer.member_id
-    joining.poll(0.5)
-    joining.open = False
-    assert joining.consumer.close() is False
-    remove_member({"bootstrap.servers": broker.bootstrap_servers}, {}, group, left_behind)
-    assert joining.listener.events == []
-
-
-@pytest.mark.parametrize("strategy", ["range", "cooperative-sticky"])
-def test_a_member_that_is_closed_gives_back_its_partitions_in_its_own_thread_and_leaves(
-    broker, member, new_topic, strategy
-):
-    topic = new_topic(partitions=2)
-    one = member([topic], partition_assignment_strategy=strategy)
-    until(lambda: one.assignment, one)
-    threads = []
-    one.listener.on_revoked = lambda partitions: threads.append(threading.current_thread())
-    one.open = False
-    assert one.consumer.close() is True
-    assert threads == [threading.current_thread()]
-    assert one.listener.events[-1] == ("revoked", [TopicPartition(topic, 0), TopicPartition(topic, 1)])
-    assert not one.assignment
-
-
-def test_lag_counts_partitions_from_which_nothing_came_yet(member, new_topic, write):
-    group, topic = f"group-{uuid.uuid4()}", new_topic(partitions=2)
-    places = {TopicPartition(topic, 0): 10, TopicPartition(topic, 1): 20}
-    for place, count in places.items():
-        write(topic, 0, count, place.partition)
-    one = member([topic], group, rows=1)
-    until(lambda: len(one.values) == 1, one)
-    until(lambda: one.consumer.lag() == 29)  # the client learns the ends by itself
-    one.consumer.commit(dict.fromkeys(places, 5))
-    one.close()
-    two = member([topic], group, rows=1)
-    until(lambda: len(two.values) == 1, two)
-    assert len(two.consumer.positions()) == 1
-    until(lambda: two.consumer.lag() == 19)  # the other partition begins where the group has committed
-
-
-def test_lag_is_unknown_before_the_client_knows_the_ends(member, new_topic):
-    one = member([new_topic()])
-    one.listener.on_assigned = one.consumer.pause
-    until(lambda: one.assignment, one)
-    assert one.consumer.lag() == -1
