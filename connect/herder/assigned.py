@@ -1,8 +1,7 @@
-"""The work that the group gave this worker: connectors and tasks, kept as the config topic says."""
+"""The work that the group gave this worker: connectors and tasks, started as they are configured, and stopped."""
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import threading
 import time
@@ -21,23 +20,10 @@ from connect.herder.herder import TargetState
 from connect.herder.leading import Leading
 from connect.herder.pool_states import PoolStates
 from connect.herder.restart_policy import RestartPolicy
-from connect.herder.restarts import plan_restart
-from connect.herder.views import STATES, as_written, connector_plugin, connector_state
+from connect.herder.views import STATES, as_written, connector_plugin
 from connect.herder.worker import Worker, secrets_of
 from connect.storage import RestartNote, State
 from connect.storage.config_log import ConfigLog
-from connect.storage.config_state import (
-    ConnectorChanged,
-    ConnectorRemoved,
-    Event,
-    LoggerChanged,
-    RestartAsked,
-    RestartRequest,
-    SessionKeyChanged,
-    TargetChanged,
-    TasksCommitted,
-)
-from connect.telemetry.levels import levels
 from connect.worker.error_kinds import ErrorKind, kind_of
 from connect.worker.messages import TaskSpec
 
@@ -48,7 +34,7 @@ _LONGEST_PAUSE_S = 60.0
 
 
 class AssignedWork:
-    """Starts, stops and changes what this worker owns: a `connect.worker.hosts.HostListener`. For many threads.
+    """Starts and stops what this worker owns: a `connect.worker.hosts.HostListener`. For many threads.
 
     What is done for one connector is done one piece after another; before each piece begins it is asked anew whether
     the work is still ours, so that nothing starts that was given up in between.
@@ -106,8 +92,7 @@ class AssignedWork:
     def stop(self, work: Work) -> None:
         """Stop work that is not ours any more, and return when all has ended; within the graceful time (P11)."""
         self._restarts.forget([*((name, None) for name in work.connectors), *work.tasks])
-        with self._starting:
-            pass  # what was about to start has started, and is stopped with the rest
+        self._await_starts()
         worker = self._worker
         worker.tasks.stop([(task.connector, task.task) for task in work.tasks], worker.graceful)
         for name, number in work.tasks:
@@ -124,44 +109,12 @@ class AssignedWork:
                 log.debug("%s", error, extra={"about": name})
         self._states.given_up(work)
 
-    # What the config topic says. The log's thread: nothing here may wait.
-
-    def follow(self, event: Event) -> None:
-        """Follow what users want, as far as it is about our work; have the group share anew what is new."""
-        owned = self._member.owned
-        match event:
-            case ConnectorChanged(name):
-                self._restarts.cancel_all(name)
-                # Its tasks go on as they are until those that it cuts now are committed (P4).
-                if name in owned.connectors:
-                    self._turns.submit(name, f"starting connector {name}", lambda: self.run_connector(name))
-                elif name not in self._config.state.applied:
-                    self._member.rebalance(f"there is a connector {name}")
-            case ConnectorRemoved(name):
-                self._member.rebalance(f"connector {name} is gone")
-            case TasksCommitted(name):
-                self._turns.submit(name, f"starting tasks of {name}", lambda: self._run_tasks(name))
-                self._member.rebalance(f"the tasks of {name} are others now")
-            case TargetChanged(name):
-                self._restarts.cancel_all(name)
-                self._turns.submit(name, f"following what is wanted of {name}", lambda: self._follow_target(name))
-            case RestartAsked(request):
-                name = request.connector
-                self._turns.submit(name, f"restarting {name}", lambda: self._restart(request))
-            case LoggerChanged(namespace, level):
-                with contextlib.suppress(ValueError):
-                    levels.set(namespace, level)
-            case SessionKeyChanged():
-                pass
-
     # What connectors say of themselves: the host's listener.
 
     def reconfigure(self, connector: str) -> None:
         """A connector wants its task configurations made anew."""
         if connector in self._member.owned.connectors:
-            self._turns.submit(
-                connector, f"reconfiguring connector {connector}", lambda: self._publish_tasks(connector)
-            )
+            self._turns.submit(connector, f"reconfiguring connector {connector}", lambda: self.publish_tasks(connector))
 
     def connector_failed(self, connector: str, summary: str, trace: str, kind: ErrorKind) -> None:
         """A connector raised an error by itself, or its process is gone."""
@@ -195,6 +148,10 @@ class AssignedWork:
     def taken_over(self, name: str, number: int | None) -> None:
         """A user restarts a connector (None), or one of its tasks: it is not restarted by itself any more."""
         self._restarts.cancel(name, number)
+
+    def all_taken_over(self, name: str) -> None:
+        """A user changes something about a connector: nothing of it is restarted by itself any more."""
+        self._restarts.cancel_all(name)
 
     def close(self) -> None:
         """Restart nothing more by itself."""
@@ -232,7 +189,41 @@ class AssignedWork:
             ref = connector_plugin(self._worker.plugins, resolved.values)
             self._worker.connectors.start(name, ref, resolved.values, secrets_of(resolved))
         self._states.put(name, STATES[target])
-        self._publish_tasks(name)
+        self.publish_tasks(name)
+
+    def publish_tasks(self, name: str, pause: float = _FIRST_PAUSE_S) -> None:
+        """Have a connector cut its work, and the leader write that where it is another cut than before."""
+        state = self._config.state
+        started = self._worker.connectors.get(name)
+        if started is None or state.target(name) == "STOPPED":
+            return
+        configs = self._worker.connectors.cut(name)
+        state, cut_for = self._config.state, self._started_with[name]
+        if state.written.get(name) != cut_for:
+            return  # there is a newer configuration by now, with which it is about to be started
+        task_class = started.ref.task or started.task_class
+        written = as_written([{**config, "task.class": task_class} for config in configs], state.connectors[name])
+        if written == [dict(config) for config in state.task_configs(name)] and not state.to_cut(name):
+            return
+        try:
+            self._leading.write_tasks(name, written, cut_for)
+        except ConnectError as error:
+            log.warning("The tasks of %s were not written, trying again in %.3g s: %s", name, pause, error)
+            again = partial(self.publish_tasks, name, min(2 * pause, _LONGEST_PAUSE_S))
+            timer = threading.Timer(pause, self._turns.submit, (name, f"reconfiguring connector {name}", again))
+            timer.daemon = True
+            timer.start()
+
+    def run_tasks(self, name: str) -> None:
+        """Run our tasks of a connector as they are committed now; those that already run so go on."""
+        state = self._config.state
+        ours = {task.task for task in self._member.owned.tasks if task.connector == name}
+        wanted = set(state.task_ids(name)) & ours
+        running = self._worker.tasks.of(name)
+        surplus = [(name, number) for number in running if number not in wanted]
+        self._worker.tasks.stop(surplus, self._worker.graceful)
+        for number in sorted(wanted):
+            self._begin_task(name, number)
 
     def run_task(self, name: str, number: int) -> None:
         """Run one task that is ours with its configuration as it is now; one that runs is stopped first."""
@@ -251,6 +242,11 @@ class AssignedWork:
                 kind_of(error),
                 lambda note: self._states.put_task(name, number, State.FAILED, trace, note),
             )
+
+    def _await_starts(self) -> None:
+        """What was about to start when work was given up has started, and can be stopped with the rest."""
+        with self._starting:
+            return
 
     def _start_task(self, name: str, number: int) -> None:
         state = self._config.state
@@ -288,40 +284,6 @@ class AssignedWork:
             self._worker.statuses.forget(name)
             self._worker.hosts.forget(name)
 
-    def _publish_tasks(self, name: str, pause: float = _FIRST_PAUSE_S) -> None:
-        """Have a connector cut its work, and the leader write that where it is another cut than before."""
-        state = self._config.state
-        started = self._worker.connectors.get(name)
-        if started is None or state.target(name) == "STOPPED":
-            return
-        configs = self._worker.connectors.cut(name)
-        state, cut_for = self._config.state, self._started_with[name]
-        if state.written.get(name) != cut_for:
-            return  # there is a newer configuration by now, with which it is about to be started
-        task_class = started.ref.task or started.task_class
-        written = as_written([{**config, "task.class": task_class} for config in configs], state.connectors[name])
-        if written == [dict(config) for config in state.task_configs(name)] and not state.to_cut(name):
-            return
-        try:
-            self._leading.write_tasks(name, written, cut_for)
-        except ConnectError as error:
-            log.warning("The tasks of %s were not written, trying again in %.3g s: %s", name, pause, error)
-            again = partial(self._publish_tasks, name, min(2 * pause, _LONGEST_PAUSE_S))
-            timer = threading.Timer(pause, self._turns.submit, (name, f"reconfiguring connector {name}", again))
-            timer.daemon = True
-            timer.start()
-
-    def _run_tasks(self, name: str) -> None:
-        """Run our tasks of a connector as they are committed now; those that already run so go on."""
-        state = self._config.state
-        ours = {task.task for task in self._member.owned.tasks if task.connector == name}
-        wanted = set(state.task_ids(name)) & ours
-        running = self._worker.tasks.of(name)
-        surplus = [(name, number) for number in running if number not in wanted]
-        self._worker.tasks.stop(surplus, self._worker.graceful)
-        for number in sorted(wanted):
-            self._begin_task(name, number)
-
     def _begin_task(self, name: str, number: int) -> None:
         """Run one task that is ours as it is committed now, unless it already runs so."""
         state = self._config.state
@@ -334,33 +296,3 @@ class AssignedWork:
     @staticmethod
     def _fenced_with(task: TaskSpec, commit: int | None) -> bool:
         return task.transactional_id is not None and task.commit != commit
-
-    def _follow_target(self, name: str) -> None:
-        target = TargetState(self._config.state.target(name))
-        if name in self._member.owned.connectors:
-            if target is TargetState.STOPPED:
-                self._worker.connectors.stop(name)
-            elif self._worker.connectors.get(name) is None:
-                self.run_connector(name)
-            self._states.put(name, STATES[target])
-            if target is TargetState.STARTED:
-                self._publish_tasks(name)
-        self._worker.tasks.pause(name, paused=target is TargetState.PAUSED)
-
-    def _restart(self, request: RestartRequest) -> None:
-        """Restart our part of what a user wants restarted: every worker comes to the same plan."""
-        name = request.connector
-        config = self._config.state.connectors.get(name)
-        if config is None:
-            return
-        now = connector_state(self._worker.plugins, self._worker.statuses, name, config)
-        plan = plan_restart(now, include_tasks=request.include_tasks, only_failed=request.only_failed)
-        if plan.connector and name in self._member.owned.connectors:
-            self._restarts.cancel(name, None)
-            self._states.put(name, State.RESTARTING)
-            self.run_connector(name)
-        for number in plan.tasks:
-            if TaskId(name, number) in self._member.owned.tasks:
-                self._restarts.cancel(name, number)
-                self._states.put_task(name, number, State.RESTARTING)
-                self.run_task(name, number)

@@ -20,6 +20,7 @@ from connect.herder.answers import Answers
 from connect.herder.assigned import AssignedWork
 from connect.herder.fencing import Fencing
 from connect.herder.follow_ups import FollowUps
+from connect.herder.following import Following
 from connect.herder.group_member import GroupMember
 from connect.herder.herder import (
     AlreadyExistsError,
@@ -121,6 +122,7 @@ class DistributedHerder:
         self._assigned = AssignedWork(
             self.worker, self._member, self._config, self._states, self._leading, self._fencing, self._turns
         )
+        self._following = Following(self.worker, self._member, self._config, self._states, self._assigned, self._turns)
         self._started = False
 
     def start(self) -> None:
@@ -401,7 +403,7 @@ class DistributedHerder:
         self._assigned.stop(work)
 
     def _follow(self, event: Event) -> None:
-        self._assigned.follow(event)
+        self._following.follow(event)
 
     def _failed(self, name: str, trace: str, kind: ErrorKind) -> None:
         self._assigned.failed(name, trace, kind)
