@@ -1,17 +1,20 @@
 """The values (or keys) of a batch together with their schemas: the column that converters and transformations work on.
 
 Three ways to hold them, converted at most once and only if asked: `Values`, Python values; `Text`, strings kept as the
-UTF-8 bytes they came in; `ArrowValues` (in `connect.data.arrow`), an Arrow array with a declared schema.
+UTF-8 bytes they came in; `ArrowValues` (in `connect.data.arrow`), structs of a declared schema as Arrow columns.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from connect.data.column import Column, Constant, column
 from connect.data.schema import OPTIONAL_BYTES, OPTIONAL_STRING, Schema
 from connect.data.text import java_text, utf8_text
+
+if TYPE_CHECKING:
+    from connect.data.arrow import ArrowValues
 
 
 class Values(Column[Any]):
@@ -48,6 +51,11 @@ class Values(Column[Any]):
         return self._items.constant and self.schemas.constant
 
     @property
+    def arrow(self) -> ArrowValues | None:
+        """These values as structs in Arrow columns, where they are held so."""
+        return None
+
+    @property
     def schema(self) -> Schema | None:
         """The one schema of all rows.
 
@@ -66,6 +74,23 @@ class Values(Column[Any]):
         for row, schema in enumerate(self.schemas):
             groups.setdefault(schema, []).append(row)
         return list(groups.items())
+
+    def groups(self) -> list[tuple[Sequence[int], Values]]:
+        """The rows that share a schema, as a column of their own, for each schema.
+
+        Every row is in exactly one group; rows ascend within it.
+        """
+        if self.schemas.constant:
+            return [(range(len(self)), self)] if len(self) else []
+        items = self.to_list()
+        return [(rows, Values([items[row] for row in rows], schema)) for schema, rows in self.by_schema()]
+
+    def each_schema(self, change: Callable[[Values], Values]) -> Values:
+        """The column with each group of `groups` changed; `change` returns as many rows as it is given."""
+        groups = self.groups()
+        if len(groups) == 1:
+            return change(groups[0][1])
+        return GroupedValues(len(self), [(rows, change(values)) for rows, values in groups]) if groups else self
 
     def take(self, rows: Sequence[int]) -> Values:
         return Values(self._items.take(rows), self.schemas.take(rows))
@@ -165,6 +190,77 @@ def _well_formed(encoded: list[bytes | None]) -> list[bytes | None]:
     return encoded
 
 
+class GroupedValues(Values):
+    """Values whose rows are held in groups, each in its own way: a column for each schema, tombstones apart.
+
+    Args:
+        length: how many rows.
+        groups: ascending rows and their values. Every row is in exactly one group.
+    """
+
+    __slots__ = ("_groups", "_list", "_schemas")
+
+    def __init__(self, length: int, groups: list[tuple[Sequence[int], Values]]) -> None:
+        self._items = Constant(None, length)  # its length
+        self._groups = groups
+        self._list: list[Any] | None = None
+        self._schemas: Column[Schema | None] | None = None
+
+    @property
+    def constant(self) -> bool:
+        return False
+
+    @property
+    def schemas(self) -> Column[Schema | None]:  # type: ignore[override]
+        """See `Values`."""
+        if self._schemas is None:
+            parts = [(rows, values.schemas) for rows, values in self._groups]
+            first = parts[0][1][0] if parts else None
+            if all(schemas.constant and schemas[0] is first for _, schemas in parts):
+                self._schemas = Constant(first, len(self))
+            else:
+                self._schemas = column(self._in_order(parts))
+        return self._schemas
+
+    def groups(self) -> list[tuple[Sequence[int], Values]]:
+        if all(values.schemas.constant for _, values in self._groups):
+            return self._groups
+        return super().groups()
+
+    def take(self, rows: Sequence[int]) -> Values:
+        place = {row: (at, i) for at, (members, _) in enumerate(self._groups) for i, row in enumerate(members)}
+        chosen: list[tuple[list[int], list[int]]] = [([], []) for _ in self._groups]
+        for new, row in enumerate(rows):
+            at, i = place[row]
+            chosen[at][0].append(new)
+            chosen[at][1].append(i)
+        groups: list[tuple[Sequence[int], Values]] = [
+            (new, self._groups[at][1].take(members)) for at, (new, members) in enumerate(chosen) if new
+        ]
+        return GroupedValues(len(rows), groups)
+
+    def between(self, start: int, stop: int) -> Values:
+        return self.take(range(start, stop))
+
+    def to_list(self) -> list[Any]:
+        if self._list is None:
+            self._list = self._in_order([(rows, values.to_list()) for rows, values in self._groups])
+        return self._list
+
+    def __iter__(self) -> Any:
+        return iter(self.to_list())
+
+    def encoded_texts(self) -> list[bytes]:
+        return self._in_order([(rows, values.encoded_texts()) for rows, values in self._groups])
+
+    def _in_order(self, parts: Iterable[tuple[Sequence[int], Iterable[Any]]]) -> list[Any]:
+        ordered: list[Any] = [None] * len(self)
+        for rows, items in parts:
+            for row, item in zip(rows, items, strict=True):
+                ordered[row] = item
+        return ordered
+
+
 class DeferredValues(Values):
     """Values that are made when somebody looks at them: keys that no transformation and no task asks for.
 
@@ -203,6 +299,9 @@ class DeferredValues(Values):
     def between(self, start: int, stop: int) -> Values:
         return DeferredValues(stop - start, lambda: self._values().between(start, stop))
 
+    def groups(self) -> list[tuple[Sequence[int], Values]]:
+        return self._values().groups()
+
     def to_list(self) -> list[Any]:
         return self._values().to_list()
 
@@ -218,6 +317,11 @@ def concat_values(parts: Iterable[Values]) -> Values:
     parts = list(parts)
     if len(parts) == 1:
         return parts[0]
+    columns = [part.arrow for part in parts if part.arrow is not None]
+    if len(columns) == len(parts) and all(column.struct is columns[0].struct for column in columns):
+        from connect.data.arrow import concat_arrow
+
+        return concat_arrow(columns)
     schemas = [schema for part in parts for schema in part.schemas]
     same = all(schema is schemas[0] for schema in schemas)
     return Values([v for part in parts for v in part], schemas[0] if same else column(schemas))

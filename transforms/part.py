@@ -1,0 +1,80 @@
+"""Transformations of keys or of values: what they all have in common.
+
+Kafka Connect has each of them twice, `Cast$Key` and `Cast$Value`. So has a module here: an abstract class that knows
+how, and two heirs that say where::
+
+    class Cast(PartTransformation): ...
+    class CastKey(Cast):
+        part = "keys"
+    class CastValue(Cast):
+        part = "values"
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
+
+from connect import Batch, Schema, SchemaAndValue, Transformation, Values
+from connect.api.converter import collect
+
+if TYPE_CHECKING:
+    from connect.data.arrow import ArrowValues
+
+B = TypeVar("B", bound=Batch[Any])
+
+
+class PartTransformation(Transformation):
+    """Changes the key or the value of each record, and looks at nothing else of it.
+
+    `convert` is the truth. `convert_column` and `convert_arrow` do the same for all rows of one schema at once, and
+    are only there to be fast. All three are pure.
+
+    Attributes:
+        part: which column it changes.
+    """
+
+    pure = True
+    part: ClassVar[Literal["keys", "values"]] = "values"
+
+    @abstractmethod
+    def convert(self, schema: Schema | None, value: Any) -> SchemaAndValue:
+        """The new schema and value. Never change the value itself.
+
+        Make what depends on the schema alone once for each schema, not for each value.
+
+        Raises:
+            DataError: the value is not one for this transformation.
+        """
+
+    def convert_column(self, schema: Schema | None, items: list[Any]) -> Values:
+        """The same for values of one schema, nulls among them. Do not change the list."""
+        convert = self.convert
+        return collect([convert(schema, item) for item in items])
+
+    def convert_arrow(self, column: ArrowValues) -> Values | None:
+        """The same for structs in Arrow columns; no row is null. None: not in this form, take `convert_column`."""
+        return None
+
+    def apply(self, record: Any) -> Any:
+        if self.part == "keys":
+            schema, value = self.convert(record.key_schema, record.key)
+            if value is record.key and schema is record.key_schema:
+                return record
+            return record.replace(key=value, key_schema=schema)
+        schema, value = self.convert(record.value_schema, record.value)
+        if value is record.value and schema is record.value_schema:
+            return record
+        return record.replace(value=value, value_schema=schema)
+
+    def apply_batch(self, batch: B) -> B:
+        column: Values = getattr(batch, self.part)
+        changed = column.each_schema(self._of_one_schema)
+        return batch if changed is column else batch.with_columns(**{self.part: changed})
+
+    def _of_one_schema(self, column: Values) -> Values:
+        if column.arrow is not None:
+            converted = self.convert_arrow(column.arrow)
+            if converted is not None:
+                return converted
+        return self.convert_column(column.schemas[0], column.to_list())
