@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 from connect import Batch, Schema, SchemaAndValue, Transformation, Values
 from connect.api.converter import collect
+from connect.data.struct_columns import NoArrowForm
 
 if TYPE_CHECKING:
-    from connect.data.arrow import ArrowValues
+    from connect.data.struct_columns import StructColumns
 
 B = TypeVar("B", bound=Batch[Any])
 
@@ -52,8 +53,12 @@ class PartTransformation(Transformation):
         convert = self.convert
         return collect([convert(schema, item) for item in items])
 
-    def convert_arrow(self, column: ArrowValues) -> Values | None:
-        """The same for structs in Arrow columns; no row is null. None: not in this form, take `convert_column`."""
+    def convert_arrow(self, column: StructColumns) -> Values | None:
+        """The same for structs held field by field; no row is null. None: not in this form, take `convert_column`.
+
+        What does not change is passed on as it is (`column.fields`), what does is had in Arrow (`column.column(name)`)
+        or as a list (`column.field(name).items`). `NoArrowForm` may be let through: it means None.
+        """
         return None
 
     def apply(self, record: Any) -> Any:
@@ -74,7 +79,10 @@ class PartTransformation(Transformation):
 
     def _of_one_schema(self, column: Values) -> Values:
         if column.arrow is not None:
-            converted = self.convert_arrow(column.arrow)
+            try:
+                converted = self.convert_arrow(column.arrow)
+            except NoArrowForm:
+                converted = None
             if converted is not None:
                 return converted
         return self.convert_column(column.schemas[0], column.to_list())

@@ -1,7 +1,4 @@
-"""Structs of one declared schema as Arrow columns, and the bridge between Connect's types and Arrow's.
-
-pyarrow is loaded when the first such column is made, not before. Null rows (tombstones) are no part of such a column:
-`GroupedValues` holds them beside it.
+"""The bridge between Connect's types and Arrow's. Imported where the first column is wanted in Arrow: it loads pyarrow.
 
 | Connect | Arrow |
 |---|---|
@@ -10,7 +7,7 @@ pyarrow is loaded when the first such column is made, not before. Null rows (tom
 | Decimal | decimal128(38, scale) |
 | Date, Time, Timestamp | date32, time32[ms], timestamp[ms, UTC] |
 
-MAP has no column form: a schema with one in it stays with Python values.
+MAP has no Arrow form here: such a field stays a list of Python values.
 """
 
 from __future__ import annotations
@@ -24,9 +21,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from connect.data import logical
-from connect.data.column import Constant
 from connect.data.schema import Schema, Type
-from connect.data.values import Values
+from connect.data.struct_columns import NoArrowForm, StructColumns
 
 _PLAIN: Final = {
     Type.INT8: pa.int8(),
@@ -49,7 +45,7 @@ _MOST_DIGITS: Final = 38
 
 @lru_cache(maxsize=1000)
 def arrow_type(schema: Schema) -> pa.DataType | None:
-    """The Arrow type of a schema's values, or None where there is no column form."""
+    """The Arrow type of a schema's values, or None where there is none."""
     if schema.name in _LOGICAL:
         encoded, chosen = _LOGICAL[schema.name]
         return chosen if schema.type is encoded else None
@@ -66,76 +62,25 @@ def arrow_type(schema: Schema) -> pa.DataType | None:
     return _PLAIN.get(schema.type)
 
 
-class ArrowValues(Values):
-    """Structs of one schema, held as Arrow columns. No row is null.
+class ArrowValues(StructColumns):
+    """`StructColumns` under its older name."""
 
-    Args:
-        schema: a STRUCT with at least one field that `arrow_type` has a type for.
-        columns: one for each field, in the schema's order, of its `arrow_type`; all of the same length.
-    """
-
-    __slots__ = ("_length", "_made", "columns", "struct")
-
-    def __init__(self, schema: Schema, columns: Sequence[pa.Array]) -> None:
-        self.struct = schema
-        self.columns = list(columns)
-        self._length = len(columns[0])
-        self._made: list[Any] | None = None
-        self.schemas = Constant(schema, self._length)
+    __slots__ = ()
 
     @classmethod
-    def of(cls, schema: Schema, items: Sequence[Mapping[str, Any]]) -> ArrowValues | None:
-        """Columns of structs as Python values; None where the schema or a value has no column form."""
-        if schema.type is not Type.STRUCT or arrow_type(schema) is None:
-            return None
-        try:
-            return cls(schema, [_array(f.schema, [item.get(f.name) for item in items]) for f in schema.fields])
-        except (pa.ArrowException, OverflowError, TypeError):
-            return None
-
-    @property
-    def arrow(self) -> ArrowValues:
-        return self
-
-    @property
-    def constant(self) -> bool:
-        return False
-
-    def __len__(self) -> int:
-        return self._length
-
-    def column(self, name: str) -> pa.Array:
-        """The column of a field that the schema has."""
-        field = self.struct.field(name)
-        assert field is not None
-        return self.columns[field.index]
-
-    def take(self, rows: Sequence[int]) -> Values:
-        if not rows:
-            return Values([], self.struct)
-        chosen = pa.array(rows, pa.int64())
-        return ArrowValues(self.struct, [column.take(chosen) for column in self.columns])
-
-    def between(self, start: int, stop: int) -> Values:
-        return ArrowValues(self.struct, [column.slice(start, stop - start) for column in self.columns])
-
-    def to_list(self) -> list[Any]:
-        if self._made is None:
-            self._made = _structs(self.struct, self.columns)
-        return self._made
-
-    def __iter__(self) -> Any:
-        return iter(self.to_list())
-
-    def record_batch(self) -> pa.RecordBatch:
-        """The same columns under their names, as Arrow's libraries take them."""
-        return pa.RecordBatch.from_arrays(self.columns, [field.name for field in self.struct.fields])
+    def of(cls, schema: Schema, items: Sequence[Mapping[str, Any]]) -> StructColumns | None:
+        """See `of_rows`."""
+        return of_rows(schema, items)
 
 
-def concat_arrow(parts: Sequence[ArrowValues]) -> ArrowValues:
-    """The rows of columns of one schema, one after another."""
-    columns = [pa.concat_arrays(each) for each in zip(*(part.columns for part in parts), strict=True)]
-    return ArrowValues(parts[0].struct, columns)
+def of_rows(schema: Schema, items: Sequence[Mapping[str, Any]]) -> StructColumns | None:
+    """Arrow columns of structs as Python values; None where the schema or a value has no Arrow form."""
+    if schema.type is not Type.STRUCT or arrow_type(schema) is None:
+        return None
+    try:
+        return StructColumns(schema, [from_python(f.schema, [i.get(f.name) for i in items]) for f in schema.fields])
+    except NoArrowForm:
+        return None
 
 
 # Arrow -> Python.
@@ -177,6 +122,20 @@ def _scattered(column: pa.Array, present: Iterable[Any]) -> list[Any]:
 
 
 # Python -> Arrow.
+
+
+def from_python(schema: Schema, items: list[Any]) -> pa.Array:
+    """A column of Python values as an Arrow array of `arrow_type(schema)`.
+
+    Raises:
+        NoArrowForm: the schema has no Arrow type, or a value does not fit.
+    """
+    if arrow_type(schema) is None:
+        raise NoArrowForm(repr(schema))
+    try:
+        return _array(schema, items)
+    except (pa.ArrowException, OverflowError, TypeError, UnicodeEncodeError, AttributeError) as error:
+        raise NoArrowForm(repr(schema)) from error
 
 
 def _array(schema: Schema, items: list[Any]) -> pa.Array:

@@ -1,7 +1,7 @@
 """The values (or keys) of a batch together with their schemas: the column that converters and transformations work on.
 
 Three ways to hold them, converted at most once and only if asked: `Values`, Python values; `Text`, strings kept as the
-UTF-8 bytes they came in; `ArrowValues` (in `connect.data.arrow`), structs of a declared schema as Arrow columns.
+UTF-8 bytes they came in; `StructColumns`, structs of a declared schema field by field.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from connect.data.schema import OPTIONAL_BYTES, OPTIONAL_STRING, Schema
 from connect.data.text import java_text, utf8_text
 
 if TYPE_CHECKING:
-    from connect.data.arrow import ArrowValues
+    from connect.data.struct_columns import StructColumns
 
 
 class Values(Column[Any]):
@@ -51,8 +51,13 @@ class Values(Column[Any]):
         return self._items.constant and self.schemas.constant
 
     @property
-    def arrow(self) -> ArrowValues | None:
-        """These values as structs in Arrow columns, where they are held so."""
+    def struct_columns(self) -> StructColumns | None:
+        """These values by columns, where they are held so."""
+        return None
+
+    @property
+    def arrow(self) -> StructColumns | None:
+        """These values by columns that can be had in Arrow, where they are held so and it is worth while."""
         return None
 
     @property
@@ -317,11 +322,11 @@ def concat_values(parts: Iterable[Values]) -> Values:
     parts = list(parts)
     if len(parts) == 1:
         return parts[0]
-    columns = [part.arrow for part in parts if part.arrow is not None]
+    columns = [part.struct_columns for part in parts if part.struct_columns is not None]
     if len(columns) == len(parts) and all(column.struct is columns[0].struct for column in columns):
-        from connect.data.arrow import concat_arrow
+        from connect.data.struct_columns import concat_columns
 
-        return concat_arrow(columns)
+        return concat_columns(columns)
     schemas = [schema for part in parts for schema in part.schemas]
     same = all(schema is schemas[0] for schema in schemas)
     return Values([v for part in parts for v in part], schemas[0] if same else column(schemas))

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from connect.data import Schema, Type, logical
-from connect.data.arrow import ArrowValues, arrow_type, concat_arrow, filled
+from connect.data.arrow import arrow_type, filled, of_rows
 from connect.data.schema import BOOLEAN, BYTES, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, OPTIONAL_INT32, STRING
+from connect.data.struct_columns import concat_columns
 from connect.data.values import GroupedValues, Values, concat_values
 
 _WHOLE = {INT8: 8, INT16: 16, INT32: 32, INT64: 64}
@@ -60,7 +61,7 @@ def _structs(draw: st.DrawFn, depth: int = 2) -> tuple[Schema, st.SearchStrategy
 def test_values_come_back_as_they_were(data: st.DataObject) -> None:
     schema, values = data.draw(_structs())
     rows = data.draw(st.lists(values, min_size=1, max_size=6))
-    column = ArrowValues.of(schema, rows)
+    column = of_rows(schema, rows)
     assert column is not None
     assert column.to_list() == rows
     assert column.schema == schema
@@ -70,7 +71,7 @@ def test_values_come_back_as_they_were(data: st.DataObject) -> None:
     # A part of a column is a column like any other: its children begin somewhere in the middle.
     part = column.between(cut, len(rows))
     assert part.arrow is not None
-    assert concat_arrow([part.arrow, column]).to_list() == rows[cut:] + rows
+    assert concat_columns([part.arrow, column]).to_list() == rows[cut:] + rows
 
 
 @pytest.mark.parametrize(
@@ -85,19 +86,19 @@ def test_values_come_back_as_they_were(data: st.DataObject) -> None:
 )
 def test_what_has_no_column_form_stays_with_python(schema: Schema) -> None:
     assert schema.type is not Type.STRUCT or arrow_type(schema) is None
-    assert ArrowValues.of(schema, []) is None
+    assert of_rows(schema, []) is None
 
 
 def test_a_value_that_does_not_fit_is_not_bent() -> None:
-    assert ArrowValues.of(Schema.struct({"a": INT8}), [{"a": 300}]) is None
-    assert ArrowValues.of(Schema.struct({"a": STRING}), [{"a": 1}]) is None
+    assert of_rows(Schema.struct({"a": INT8}), [{"a": 300}]) is None
+    assert of_rows(Schema.struct({"a": STRING}), [{"a": 1}]) is None
 
 
 def test_nulls_give_way_to_the_default() -> None:
     schema = Schema.struct(
         {"a": OPTIONAL_INT32.replace(default=7), "b": Schema.array(INT32, optional=True, default=[1])}
     )
-    column = ArrowValues.of(schema, [{"a": None, "b": None}, {"a": 2, "b": []}])
+    column = of_rows(schema, [{"a": None, "b": None}, {"a": 2, "b": []}])
     assert column is not None
     assert filled(column.column("a"), schema.fields[0].schema).to_pylist() == [7, 2]
     assert filled(column.column("b"), schema.fields[1].schema).to_pylist() == [[1], []]
@@ -105,7 +106,7 @@ def test_nulls_give_way_to_the_default() -> None:
 
 def test_rows_of_several_schemas_are_held_in_groups_and_read_in_order() -> None:
     one, two = Schema.struct({"a": INT32}), Schema.struct({"b": STRING})
-    first, second = ArrowValues.of(one, [{"a": 1}, {"a": 2}]), ArrowValues.of(two, [{"b": "x"}])
+    first, second = of_rows(one, [{"a": 1}, {"a": 2}]), of_rows(two, [{"b": "x"}])
     assert first is not None
     assert second is not None
     grouped = GroupedValues(4, [([0, 3], first), ([1], second), ([2], Values([None]))])
@@ -119,7 +120,7 @@ def test_rows_of_several_schemas_are_held_in_groups_and_read_in_order() -> None:
 
 
 def test_halves_of_a_column_are_joined_as_a_column() -> None:
-    column = ArrowValues.of(Schema.struct({"a": INT32}), [{"a": n} for n in range(5)])
+    column = of_rows(Schema.struct({"a": INT32}), [{"a": n} for n in range(5)])
     assert column is not None
     joined = concat_values([column.between(0, 2), column.between(3, 5)])
     assert joined.arrow is not None

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from connect import ConfigError, Schema, SchemaError, SinkBatch, SinkRecord, Type, Values, logical
 from connect.data import schema as schemas
 from connect.data import widening
-from connect.data.arrow import ArrowValues
+from connect.data.arrow import of_rows
 from connect.data.evolution import (
     SETTINGS,
     AddField,
@@ -21,6 +21,7 @@ from connect.data.evolution import (
     Verdict,
     WidenField,
 )
+from connect.data.struct_columns import StructColumns
 
 TARGET = Schema.struct({"id": schemas.INT64, "n": schemas.OPTIONAL_INT32, "name": schemas.OPTIONAL_STRING})
 
@@ -40,7 +41,7 @@ def struct(**fields: Schema) -> Schema:
 def test_what_fits_changes_nothing_and_is_found_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
     evolution = Evolution(EvolutionPolicy(), TARGET)
     schema = struct(id=schemas.INT32, name=schemas.STRING)
-    column = ArrowValues.of(schema, [{"id": 1, "name": "a"}])
+    column = of_rows(schema, [{"id": 1, "name": "a"}])
     assert column is not None
     assert evolution.judge(column).changes == ()
 
@@ -48,7 +49,7 @@ def test_what_fits_changes_nothing_and_is_found_out_once(monkeypatch: pytest.Mon
         raise AssertionError("looked at the schema, or at the rows, again")
 
     monkeypatch.setattr(evolution, "_compare", never)
-    monkeypatch.setattr(ArrowValues, "to_list", never)
+    monkeypatch.setattr(StructColumns, "to_list", never)
     verdict = evolution.judge(column)
     assert (verdict.changes, verdict.mismatches, verdict.target) == ((), (), TARGET)
 

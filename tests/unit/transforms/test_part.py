@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from connect import Schema, SchemaAndValue, SinkBatch, Values
-from connect.data.arrow import ArrowValues
+from connect.data.arrow import of_rows
 from connect.data.schema import INT32
+from connect.data.struct_columns import StructColumns
 from transforms.part import PartTransformation
 
 _SCHEMA = Schema.struct({"n": INT32})
@@ -18,18 +19,18 @@ class Increased(PartTransformation):
     def convert(self, schema: Schema | None, value: Any) -> SchemaAndValue:
         return SchemaAndValue(schema, value if value is None else {"n": value["n"] + 1})
 
-    def convert_arrow(self, column: ArrowValues) -> Values | None:
+    def convert_arrow(self, column: StructColumns) -> Values | None:
         import pyarrow.compute as pc
 
-        return ArrowValues(_SCHEMA, [pc.add(column.column("n"), 1)])
+        return StructColumns(_SCHEMA, [pc.add(column.column("n"), 1)])
 
 
 class IncreasedKey(Increased):
     part = "keys"
 
 
-def _column(*numbers: int) -> ArrowValues:
-    column = ArrowValues.of(_SCHEMA, [{"n": n} for n in numbers])
+def _column(*numbers: int) -> StructColumns:
+    column = of_rows(_SCHEMA, [{"n": n} for n in numbers])
     assert column is not None
     return column
 

@@ -1,0 +1,187 @@
+"""Structs of one declared schema, held field by field: what converters decode and transformations change by columns.
+
+Each field's column is a list of Python values or an Arrow array, whichever it was made as, and becomes the other when
+somebody asks for that: a transformation that drops one field and casts another touches one column, not a dict a record.
+pyarrow is loaded when the first column is wanted in Arrow, not before.
+
+Null rows (tombstones) are no part of such columns: `GroupedValues` holds them beside these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Final
+
+from connect.data.column import Constant
+from connect.data.schema import Schema
+from connect.data.values import Values
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+#: With fewer rows lists are faster, and a quiet connector need not load pyarrow.
+_WORTH_ARROW: Final = 100
+
+
+class NoArrowForm(Exception):
+    """A column cannot be an Arrow array: its schema has no Arrow type, or a value does not fit."""
+
+
+class FieldColumn:
+    """The values of one field, as a list, as an Arrow array, or as both once both were asked for.
+
+    Args:
+        schema: of the field.
+        items: Python values; the list is taken over.
+        array: an Arrow array of `arrow_type(schema)`.
+    """
+
+    __slots__ = ("_array", "_items", "schema")
+
+    def __init__(self, schema: Schema, items: list[Any] | None = None, array: pa.Array | None = None) -> None:
+        self.schema = schema
+        self._items = items
+        self._array = array
+
+    def __len__(self) -> int:
+        held: Any = self._array if self._items is None else self._items
+        return len(held)
+
+    @property
+    def is_arrow(self) -> bool:
+        """Whether the Arrow form is there already."""
+        return self._array is not None
+
+    @property
+    def items(self) -> list[Any]:
+        """The values as a list. Do not change it."""
+        if self._items is None:
+            from connect.data.arrow import to_python
+
+            self._items = to_python(self.schema, self._array)
+        return self._items
+
+    @property
+    def array(self) -> pa.Array:
+        """The values as an Arrow array of `arrow_type(schema)`. Raises `NoArrowForm`."""
+        if self._array is None:
+            from connect.data.arrow import from_python
+
+            self._array = from_python(self.schema, self.items)
+        return self._array
+
+    def take(self, rows: Sequence[int]) -> FieldColumn:
+        """The values at these rows, in this order."""
+        if self._items is not None:
+            items = self._items
+            return FieldColumn(self.schema, [items[row] for row in rows])
+        assert self._array is not None
+        return FieldColumn(self.schema, array=self._array.take(list(rows)))
+
+    def between(self, start: int, stop: int) -> FieldColumn:
+        """The values from row `start` up to, not including, row `stop`."""
+        items = None if self._items is None else self._items[start:stop]
+        array = None if self._array is None else self._array.slice(start, stop - start)
+        return FieldColumn(self.schema, items, array)
+
+
+class StructColumns(Values):
+    """Structs of one schema as a column for each field. No row is null.
+
+    Args:
+        schema: a STRUCT with at least one field.
+        columns: one for each field, in the schema's order and of the same length: a `FieldColumn` (as another
+            `StructColumns` holds it: passing it on costs nothing), an Arrow array of the field's `arrow_type`, or a
+            list of Python values.
+    """
+
+    __slots__ = ("_length", "_made", "fields", "struct")
+
+    def __init__(self, schema: Schema, columns: Sequence[FieldColumn | pa.Array | list[Any]]) -> None:
+        self.struct = schema
+        self.fields = [_held(field.schema, column) for field, column in zip(schema.fields, columns, strict=True)]
+        self._length = len(self.fields[0])
+        self._made: list[Any] | None = None
+        self.schemas = Constant(schema, self._length)
+
+    @property
+    def struct_columns(self) -> StructColumns:
+        return self
+
+    @property
+    def arrow(self) -> StructColumns | None:
+        if self._length < _WORTH_ARROW and not any(field.is_arrow for field in self.fields):
+            return None
+        return self if _pyarrow_is_there() else None
+
+    @property
+    def constant(self) -> bool:
+        return False
+
+    def __len__(self) -> int:
+        return self._length
+
+    def field(self, name: str) -> FieldColumn:
+        """The column of a field that the schema has, in whatever form it is."""
+        field = self.struct.field(name)
+        assert field is not None
+        return self.fields[field.index]
+
+    def column(self, name: str) -> pa.Array:
+        """The column of a field that the schema has, in Arrow. Raises `NoArrowForm`."""
+        return self.field(name).array
+
+    @property
+    def columns(self) -> list[pa.Array]:
+        """All columns in Arrow. Raises `NoArrowForm`."""
+        return [field.array for field in self.fields]
+
+    def take(self, rows: Sequence[int]) -> Values:
+        return StructColumns(self.struct, [field.take(rows) for field in self.fields])
+
+    def between(self, start: int, stop: int) -> Values:
+        return StructColumns(self.struct, [field.between(start, stop) for field in self.fields])
+
+    def to_list(self) -> list[Any]:
+        if self._made is None:
+            names = tuple(field.name for field in self.struct.fields)
+            rows = zip(*(field.items for field in self.fields), strict=True)
+            self._made = [dict(zip(names, row, strict=True)) for row in rows]
+        return self._made
+
+    def __iter__(self) -> Any:
+        return iter(self.to_list())
+
+
+def concat_columns(parts: Sequence[StructColumns]) -> StructColumns:
+    """The rows of columns of one schema, one after another."""
+    return StructColumns(
+        parts[0].struct,
+        [_joined(each) for each in zip(*(part.fields for part in parts), strict=True)],
+    )
+
+
+def _joined(columns: Sequence[FieldColumn]) -> FieldColumn:
+    if all(column.is_arrow for column in columns):
+        import pyarrow as pa
+
+        return FieldColumn(columns[0].schema, array=pa.concat_arrays([column.array for column in columns]))
+    return FieldColumn(columns[0].schema, [item for column in columns for item in column.items])
+
+
+def _held(schema: Schema, column: FieldColumn | pa.Array | list[Any]) -> FieldColumn:
+    if isinstance(column, FieldColumn):
+        return column if column.schema is schema else FieldColumn(schema, column._items, column._array)
+    return FieldColumn(schema, column) if isinstance(column, list) else FieldColumn(schema, array=column)
+
+
+_there: bool | None = None
+
+
+def _pyarrow_is_there() -> bool:
+    """Whether the extra `arrow` is installed; looked up once."""
+    global _there
+    if _there is None:
+        _there = find_spec("pyarrow") is not None
+    return _there
