@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
 from operator import is_
 from typing import Any, ClassVar, Generic, Self, TypeVar, overload
 
@@ -175,11 +176,12 @@ class SinkBatch(Batch[SinkRecord]):
         timestamp_types: "CreateTime" or "LogAppendTime".
         original_topics, original_partitions: where the records were consumed, whatever transformations made of `topics`
             and `partitions` since (KIP-793). Errors, dead letters and commits speak of these.
+        rows: which row of `consumed` each record was, whatever was dropped, cut or put together since.
     """
 
-    __slots__ = ("offsets", "original_partitions", "original_topics", "timestamp_types")
+    __slots__ = ("_consumed", "offsets", "original_partitions", "original_topics", "rows", "timestamp_types")
 
-    COLUMNS = (*Batch.COLUMNS, "offsets", "timestamp_types", "original_topics", "original_partitions")
+    COLUMNS = (*Batch.COLUMNS, "offsets", "timestamp_types", "original_topics", "original_partitions", "rows")
 
     def __init__(
         self,
@@ -196,6 +198,14 @@ class SinkBatch(Batch[SinkRecord]):
         self.timestamp_types: Column[str] = timestamp_types or Constant("CreateTime", len(values))
         self.original_topics = self.topics
         self.original_partitions = self.partitions
+        n = len(values)
+        self.rows: Column[int] = Deferred(n, lambda: list(range(n)), lambda row: row)
+        self._consumed: SinkBatch | None = None  # None for itself: a circle would wait for the garbage collector
+
+    @property
+    def consumed(self) -> SinkBatch:
+        """The batch that this one was made of, as it was consumed: the way back to the raw keys, values and headers."""
+        return self if self._consumed is None else self._consumed
 
     @classmethod
     def of(cls, records: Iterable[SinkRecord]) -> SinkBatch:
@@ -238,6 +248,22 @@ class SinkBatch(Batch[SinkRecord]):
                 origins,
             )
         )
+
+    def _copy(self) -> Self:
+        copy = super()._copy()
+        copy._consumed = self.consumed
+        return copy
+
+    @classmethod
+    def concat(cls, parts: Sequence[Self]) -> Self:
+        joined = super().concat(parts)
+        sources = list({id(part.consumed): part.consumed for part in parts}.values())
+        if len(sources) > 1:
+            starts = dict(zip(map(id, sources), accumulate(map(len, sources), initial=0), strict=False))
+            joined.rows = Plain([row + starts[id(part.consumed)] for part in parts for row in part.rows])
+            whole = len(sources) == len(parts) and all(map(is_, parts, sources))
+            joined._consumed = None if whole else SinkBatch.concat(sources)
+        return joined
 
     def first_offsets(self) -> dict[TopicPartition, int]:
         """For each partition the records were consumed from, the offset of its first record."""

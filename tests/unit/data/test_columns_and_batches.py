@@ -131,6 +131,28 @@ def test_origins_stay_with_their_rows_whatever_a_step_makes_of_the_records() -> 
     assert batch.with_records(batch.records()) is batch
 
 
+def test_rows_lead_back_to_what_was_consumed() -> None:
+    batch = sink_batch()
+    changed = batch.with_records([batch[0].replace(value="x"), None, batch[2]])
+    parts = [changed.slice(0, 1), batch.slice(1, 2).with_columns(topics=Constant("z", 1)), changed.take([1])]
+    joined = SinkBatch.concat(parts)
+    for part in (changed, joined):
+        assert part.consumed is batch
+    assert list(changed.rows) == [0, 2]
+    assert list(joined.rows) == [0, 1, 2]
+    assert joined.rows[2] == changed.rows[1] == 2
+    assert batch.consumed is batch
+
+
+def test_rows_of_several_batches_lead_back_to_all_of_them() -> None:
+    one, two = sink_batch(), SinkBatch("c", Values([4, 5]), offsets=[0, 1])
+    joined = SinkBatch.concat([two.take([1]), one.slice(1, 3), two.slice(0, 1)])
+    assert [joined.consumed.values[row] for row in joined.rows] == list(joined.values)
+    whole = SinkBatch.concat([one, two])
+    assert whole.consumed is whole
+    assert list(whole.rows) == [0, 1, 2, 3, 4]
+
+
 def test_next_offsets_speak_of_where_records_were_consumed() -> None:
     batch = sink_batch()
     moved = batch.with_columns(topics=Constant("z", 3), partitions=Constant(5, 3))
