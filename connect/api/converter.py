@@ -18,7 +18,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from connect.api.plugin import Plugin
 from connect.data.column import Column, Plain
-from connect.data.headers import Headers
+from connect.data.headers import Header, Headers
 from connect.data.schema import Schema
 from connect.data.values import Values
 
@@ -31,6 +31,9 @@ class SchemaAndValue(NamedTuple):
 
 
 NULL = SchemaAndValue(None, None)
+
+#: A record's headers as they lie in Kafka: pairs of key and bytes; None or empty where it has none.
+RawHeaders = Sequence[tuple[str, bytes | None]] | None
 
 
 class Converter(Plugin):
@@ -70,6 +73,37 @@ class Converter(Plugin):
         return [
             convert(topic, schema, value) for topic, schema, value in zip(topics, values.schemas, values, strict=True)
         ]
+
+    def to_connect_batch_with_headers(
+        self, topics: Column[str], data: Sequence[bytes | None], headers: Column[RawHeaders]
+    ) -> Values:
+        """As `to_connect_batch`, for a converter that looks at headers: the id of a schema may stand there.
+
+        This is what the runtime calls. Left as it is, `to_connect_data` is handed the headers, as bytes, by a converter
+        that has no `to_connect_batch` of its own.
+        """
+        without = headers.constant and not (len(headers) and headers[0])
+        if without or type(self).to_connect_batch is not Converter.to_connect_batch:
+            return self.to_connect_batch(topics, data)
+        convert = self.to_connect_data
+        rows = [
+            convert(topic, item, Headers(Header(*pair) for pair in raw) if raw else None)
+            for topic, item, raw in zip(topics, data, headers, strict=True)
+        ]
+        return collect(rows)
+
+    def from_connect_batch_with_headers(
+        self, topics: Column[str], values: Values, headers: Column[RawHeaders]
+    ) -> tuple[Sequence[bytes | None], Column[RawHeaders]]:
+        """As `from_connect_batch`, for a converter that writes headers; with the headers that the records have now.
+
+        This is what the runtime calls, after the header converter and for keys before values. `headers` and what is in
+        it belong to the caller: a converter that adds one gives a new column.
+
+        Kafka Connect lets `fromConnectData` change the headers it is handed. `Headers` are immutable here, so that
+        `from_connect_data` cannot: only this form writes headers.
+        """
+        return self.from_connect_batch(topics, values), headers
 
     def close(self) -> None:
         """Release what was opened."""

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from types import NoneType
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import msgspec
 
@@ -21,6 +21,7 @@ from connect.converters.json_decode import Decoder, Inexact, schemaless
 from connect.converters.json_encode import Preparer, lines
 from connect.converters.json_text import exact_number, read, read_at
 from connect.converters.kind import CONVERTER_TYPE, with_type
+from connect.converters.remembered import Remembered
 from connect.data.column import Column, Plain
 from connect.data.headers import Headers
 from connect.data.schema import Schema
@@ -84,10 +85,10 @@ class JsonConverter(Converter, HeaderConverter):
         self._decoder = Decoder(replace_null)
         numeric = config["decimal.format"].upper() == "NUMERIC"
         self._preparer = Preparer(decimal_numeric=numeric, replace_null=replace_null)
-        size = max(1, config["schemas.cache.size"])
-        self._by_start: _Remembered[bytes, Schema | None] = _Remembered(size)
-        self._by_node: _Remembered[str, Schema | None] = _Remembered(size)
-        self._starts: _Remembered[Schema | None, bytes] = _Remembered(size)
+        size = config["schemas.cache.size"]
+        self._by_start: Remembered[bytes, Schema | None] = Remembered(size)
+        self._by_node: Remembered[str, Schema | None] = Remembered(size)
+        self._starts: Remembered[Schema | None, bytes] = Remembered(size)
         self._declared: Schema | None = None
         if self._envelope and config["schema.content"]:
             try:
@@ -307,20 +308,3 @@ def _fit_into_int64(values: Sequence[Any]) -> bool:
 
 def _start_of(item: bytes) -> bytes:
     return item[: item.find(_PAYLOAD) + len(_PAYLOAD)]
-
-
-K = TypeVar("K")
-V = TypeVar("V")
-
-
-class _Remembered(dict[K, V]):
-    """A dict that forgets its oldest entry when it is full."""
-
-    def __init__(self, size: int) -> None:
-        super().__init__()
-        self._size = size
-
-    def __setitem__(self, key: K, value: V) -> None:
-        if len(self) >= self._size and key not in self:
-            del self[next(iter(self))]
-        super().__setitem__(key, value)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from typing import Any, TypeVar
 
@@ -13,10 +12,6 @@ from connect.data.column import Column, Constant, Deferred, Plain
 from connect.data.headers import NO_HEADERS, Header, Headers
 from connect.data.values import DeferredValues, Values
 from connect.pipeline.policy import Stage
-
-#: A record's headers as they lie in Kafka: pairs of key and bytes.
-RawHeaders = Sequence[tuple[str, bytes | None]]
-
 
 B = TypeVar("B", bound=Batch[Any])
 
@@ -39,7 +34,9 @@ class Decode:
         if self._lazy:
             make = partial(self._decode, topics, data)
             return batch.with_columns(keys=DeferredValues(len(data), make))
-        values = self._decode(topics, data)
+        # Headers are still as they lie in Kafka: they are converted after keys and values.
+        headers: Column[Any] = batch.headers
+        values = self.converter.to_connect_batch_with_headers(topics, data.to_list(), headers)
         return batch.with_columns(**{self._column: values})
 
     def _decode(self, topics: Column[str], data: Values) -> Values:
@@ -62,8 +59,12 @@ class Encode:
 
     def run(self, batch: B) -> B:
         values: Values = getattr(batch, self._column)
-        data = self.converter.from_connect_batch(batch.topics, values)
-        return batch.with_columns(**{self._column: Values.raw(data)})
+        raw: Column[Any] = batch.headers  # they are converted before keys and values
+        data, headers = self.converter.from_connect_batch_with_headers(batch.topics, values, raw)
+        changed: dict[str, Column[Any]] = {self._column: Values.raw(data)}
+        if headers is not raw:
+            changed["headers"] = headers
+        return batch.with_columns(**changed)
 
     def close(self) -> None:
         self.converter.close()

@@ -1,0 +1,36 @@
+"""What converters share that keep their schemas in a registry: Confluent's REST interface, its settings and its frame.
+
+- `keys`: the settings, under Confluent's names and defaults.
+- `client`: asks the registry; `http`: sends the requests.
+- `subjects`: under which subject a schema is registered.
+- `wire`: how a record says which schema it has, in its first bytes or in a header.
+"""
+
+from connect.converters.registry.client import (
+    Reference,
+    RegistryClient,
+    RegistryNotFound,
+    RegistryRefused,
+    RegistrySchema,
+    RegistryUnavailable,
+    SchemaId,
+    Version,
+)
+from connect.converters.registry.keys import registry_client, registry_settings
+from connect.converters.registry.subjects import Subjects
+from connect.converters.registry.wire import Wire
+
+__all__ = [
+    "Reference",
+    "RegistryClient",
+    "RegistryNotFound",
+    "RegistryRefused",
+    "RegistrySchema",
+    "RegistryUnavailable",
+    "SchemaId",
+    "Subjects",
+    "Version",
+    "Wire",
+    "registry_client",
+    "registry_settings",
+]
