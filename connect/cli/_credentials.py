@@ -96,18 +96,20 @@ class Credentials:
         return password
 
 
-def add_credentials(parser: argparse._ArgumentGroup) -> None:
-    """Declare what says who asks."""
+def add_credentials(parser: argparse._ArgumentGroup, key: str = "--key") -> None:
+    """Declare what says who asks. `key` names the option that others call --key, where that says something else."""
     parser.add_argument("--user", metavar="NAME", help="log in; the password is asked for, or in CONNECT_PASSWORD")
     parser.add_argument("--password-file", metavar="FILE", help="holds the password of --user")
     parser.add_argument("--token-file", metavar="FILE", help="holds a bearer token; CONNECT_TOKEN is one")
     parser.add_argument("--cert", metavar="FILE", help="PEM file with a client certificate for https")
-    parser.add_argument("--key", metavar="FILE", help="PEM file with its key, if it is not with the certificate")
+    parser.add_argument(
+        key, dest="cert_key", metavar="FILE", help="PEM file with its key, if it is not with the certificate"
+    )
 
 
 def credentials_of(args: argparse.Namespace) -> Credentials:
     """What the command line says."""
-    return Credentials(args.user, args.password_file, args.token_file, args.cert, args.key)
+    return Credentials(args.user, args.password_file, args.token_file, args.cert, args.cert_key)
 
 
 def _first_line(path: str, option: str) -> str:

@@ -23,6 +23,7 @@ COMMANDS = {
     "users": "keep the users who may log in at the REST API with a password",
     "tokens": "keep the tokens with which programs log in at the REST API",
     "demo": "watch lines flow from a file through Kafka into another file",
+    "try": "run a connector's converters and transformations on sample records",
     # From here on for a cluster that runs.
     "list": "list the connectors of a running cluster",
     "status": "show how they and their tasks are, once or as it changes",
@@ -113,7 +114,8 @@ def parser_for(arguments: Sequence[str]) -> argparse.ArgumentParser:
 
 
 def _load(name: str) -> ModuleType:
-    return importlib.import_module(f"connect.cli.{name}")
+    # `try` is a word of Python's own.
+    return importlib.import_module(f"connect.cli.{'trying' if name == 'try' else name}")
 
 
 class _Version(argparse.Action):

@@ -52,14 +52,14 @@ class AnswerError(ConnectError):
         self.exit_code = INVALID if status in {400, 422} else FAILED
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Declare what every command takes that asks a cluster."""
+def add_options(parser: argparse.ArgumentParser, key: str = "--key") -> None:
+    """Declare what every command takes that asks a cluster. `key`: see `add_credentials`."""
     cluster = parser.add_argument_group("cluster")
     cluster.add_argument(
         "--url", help=f"any worker of it, http(s)://host:port (default: CONNECT_URL, or {DEFAULT_URL})"
     )
     cluster.add_argument("--ca", "--cacert", metavar="FILE", help="PEM file with the authorities to trust for https")
-    add_credentials(cluster)
+    add_credentials(cluster, key)
     cluster.add_argument(
         "--timeout", type=float, default=TIMEOUT_S, metavar="SECONDS", help="for each answer (default: %(default)g)"
     )

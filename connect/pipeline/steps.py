@@ -149,12 +149,12 @@ class Transform:
         self.operation = type(transformation).__name__
         self.alias = alias
         self.apply_one = None if transformation.pure else self._apply_one
-        self._negate = negate
+        self.negate = negate
 
     def run(self, batch: B) -> B:
         if self.predicate is None:
             return self.transformation.apply_batch(batch)
-        chosen = [test != self._negate for test in self.predicate.test_batch(batch)]
+        chosen = [test != self.negate for test in self.predicate.test_batch(batch)]
         if all(chosen):
             return self.transformation.apply_batch(batch)
         if not any(chosen):
@@ -165,7 +165,7 @@ class Transform:
         )
 
     def _apply_one(self, record: Any) -> Any:
-        if self.predicate is not None and self.predicate.test(record) == self._negate:
+        if self.predicate is not None and self.predicate.test(record) == self.negate:
             return record
         return self.transformation.apply(record)
 

@@ -1,0 +1,162 @@
+"""A connector's pipeline, made in this process from files: what `connect try` and `connect test` run records through.
+
+Plug-in code runs in the command's own process, which ends with it; no worker is touched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from connect.cli._secrets import remember
+from connect.errors import ConfigError, ConnectError, PluginNotFoundError
+from connect.pipeline.build import sink_chain, source_chain
+from connect.pipeline.chain import Chain
+from connect.pipeline.samples import Kind
+from connect.plugins import PluginKind, Plugins
+from connect.settings.properties import Properties, load
+from connect.settings.resolver import Resolver
+from connect.telemetry.redaction import redactor
+
+_DEAD_LETTERS: Final = "errors.deadletterqueue.topic.name"
+
+
+class WrongConfigError(ConnectError):
+    """A configuration cannot be used; the message names the place."""
+
+    exit_code = 2
+
+
+@dataclass(frozen=True)
+class WorkerSettings:
+    """What a pipeline takes from a worker: default converters, plug-in folders, config providers, clients."""
+
+    values: dict[str, str] = field(default_factory=dict, repr=False)
+    resolver: Resolver = field(default_factory=lambda: Resolver({}))
+
+    @classmethod
+    def of(cls, written: Mapping[str, str], where: Callable[[str], str] | None = None) -> WorkerSettings:
+        """From a worker's properties. Raises WrongConfigError."""
+        try:
+            resolver = Resolver.from_worker_config(written)
+            resolved = resolver.resolve(written)
+        except ConfigError as error:
+            place = where(error.key) if where else "the worker's configuration"
+            raise WrongConfigError(f"{place}: {error}") from error
+        redactor.remember(resolved.values[key] for key in resolved.secret_keys)
+        remember(resolved.values)
+        return cls(resolved.values, resolver)
+
+    @classmethod
+    def read(cls, path: str | None) -> WorkerSettings:
+        """From a worker's file; without one there is nothing to take. Raises ConfigFileError, WrongConfigError."""
+        if path is None:
+            return cls()
+        written = load(path)
+        return cls.of(written, lambda key: place_in(written, key))
+
+    def resolved(self, config: Mapping[str, str]) -> dict[str, str]:
+        """A connector's configuration with its variables filled in. Raises ConfigError."""
+        found = self.resolver.resolve(config)
+        redactor.remember(found.values[key] for key in found.secret_keys)
+        remember(found.values)
+        return found.values
+
+    def with_brokers(self, servers: str | None) -> dict[str, str]:
+        """The worker's settings for clients, `servers` in the place of its brokers. Raises ConfigError."""
+        values = {**self.values, **({"bootstrap.servers": servers} if servers else {})}
+        if not values.get("bootstrap.servers"):
+            raise ConfigError(
+                "bootstrap.servers", "is not known. Name the brokers with --bootstrap-server, or --worker-config."
+            )
+        if values["bootstrap.servers"].strip() == "embedded":
+            from connect.kafka.broker import status
+
+            running = status()
+            if running is None:
+                raise ConnectError("No broker runs on this machine. Start it with `connect broker start`.")
+            values["bootstrap.servers"] = running.bootstrap_servers
+        return values
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """The chain of one connector, as a task of it would have it.
+
+    Attributes:
+        kind: of the connector.
+        config: with variables filled in.
+        note: what its user should know; may be empty.
+    """
+
+    kind: Kind
+    chain: Chain
+    config: dict[str, str] = field(repr=False)
+    note: str = ""
+
+    @property
+    def dead_letters(self) -> str | None:
+        """The topic that takes what the connector gives up."""
+        return self.config.get(_DEAD_LETTERS, "").strip() or None
+
+    @property
+    def topic(self) -> str:
+        """A topic for samples that name none: the first one that it consumes or writes, as far as that is said."""
+        names = self.config.get("topics", "") or self.config.get("topic", "")
+        return next((name.strip() for name in names.split(",") if name.strip()), "samples")
+
+
+def open_pipeline(
+    config: Mapping[str, str],
+    worker: WorkerSettings,
+    where: Callable[[str], str],
+    kind: Kind | None = None,
+) -> Pipeline:
+    """Make the chain of a connector.
+
+    Args:
+        config: as written.
+        worker: which it depends on.
+        where: the place of a key, for errors.
+        kind: of the connector, where its plug-in is not installed here.
+
+    Raises:
+        WrongConfigError: something is wrong with it; the message says where.
+    """
+    folders = [folder.strip() for folder in worker.values.get("plugin.path", "").split(",") if folder.strip()]
+    plugins = Plugins.discover(folders)
+    key = "connector.class"
+    try:
+        resolved = worker.resolved(config)
+        found, note = (kind, "") if kind else _kind(plugins, resolved)
+        make = sink_chain if found == "sink" else source_chain
+        return Pipeline(found, make(plugins, worker.values, resolved, lambda _: None), resolved, note)
+    except ConfigError as error:
+        advice = ""
+        if error.key.endswith(".converter") and not worker.values:
+            advice = " Or name the worker's file, which says what connectors without converters of their own use."
+        raise WrongConfigError(f"{where(error.key)}: {error}{advice}") from error
+    except (ConnectError, ValueError) as error:
+        raise WrongConfigError(f"{where(key)}: {' '.join(str(error).split())}") from error
+
+
+def place_in(written: Properties, key: str) -> str:
+    """The line of a key, or the file if it does not have it."""
+    return str(written.where(key)) if key in written else written.name
+
+
+def _kind(plugins: Plugins, config: Mapping[str, str]) -> tuple[Kind, str]:
+    """What a connector is; of a plug-in that is not here, by its keys."""
+    name = config.get("connector.class", "").strip()
+    if name:
+        try:
+            ref = plugins.find((PluginKind.SOURCE, PluginKind.SINK), name, config.get("connector.plugin.version"))
+            return ("source" if ref.kind is PluginKind.SOURCE else "sink"), ""
+        except PluginNotFoundError:
+            pass
+    kind: Kind = "sink" if config.get("topics") or config.get("topics.regex") else "source"
+    if not name:
+        return kind, ""
+    why = "it has topics to consume" if kind == "sink" else "it has neither topics nor topics.regex"
+    return kind, f"{name} is not installed here; it is taken for a {kind}, since {why} (--as says otherwise)."

@@ -1,0 +1,133 @@
+"""What became of a record in a trial, for people: the record, each step with what it changed, the record then."""
+
+from __future__ import annotations
+
+import base64
+import datetime as dt
+import json
+from collections.abc import Iterator
+from typing import Any, Final
+
+import msgspec
+
+from connect.cli._table import coloured, plain
+from connect.data.record import SinkRecord
+from connect.pipeline.seen import Change, SeenRecord, Snapshot
+from connect.pipeline.trial import Outcome, StepResult
+
+#: The most characters of one value in a line; --json shows all.
+_WIDTH: Final = 200
+_COLOUR: Final = {"failed": "FAILED", "dropped": "~", "kept": "+"}
+
+
+def told(outcome: Outcome, number: int, *, full: bool = False) -> str:
+    """All about one record.
+
+    Args:
+        number: of the sample, from 1.
+        full: whether values are shown whole.
+    """
+    return "\n".join(_lines(outcome, number, None if full else _WIDTH))
+
+
+def value_text(value: Any, width: int | None = _WIDTH) -> str:
+    """A plain value on one line, at most so long."""
+    if value is msgspec.UNSET:
+        return "nothing"
+    if isinstance(value, dict) and len(value) == 1:
+        if isinstance(value.get("base64"), str):
+            data = base64.b64decode(value["base64"])
+            return _cut(f"0x{data.hex()} ({len(data)} bytes)", width)
+        if isinstance(value.get("text"), str):
+            text = value["text"]
+            return _cut(f"bytes '{text}'" if '"' in text and "'" not in text else f"bytes {_quoted(text)}", width)
+    return _cut(_quoted(value), width)
+
+
+def _quoted(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def moment(timestamp: int | None) -> str:
+    """A timestamp, in UTC."""
+    if timestamp is None:
+        return "none"
+    try:
+        at = dt.datetime(1970, 1, 1, tzinfo=dt.UTC) + dt.timedelta(milliseconds=timestamp)
+    except OverflowError:
+        return str(timestamp)
+    return at.isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
+
+
+def _lines(outcome: Outcome, number: int, width: int | None) -> Iterator[str]:
+    record = outcome.before.record
+    place = f"record {number}"
+    if isinstance(record, SinkRecord):
+        place += f", {record.original_topic}-{record.original_partition}@{record.original_offset}"
+    else:
+        place += f", for topic {record.topic}"
+    last = outcome.steps[-1] if outcome.steps else None
+    said = outcome.verdict
+    if last is not None and said != "kept":
+        said = f"{said} by {last.title}" if said == "dropped" else f"{said} in {last.title}"  # type: ignore[assignment]
+    yield f"{place}: {coloured(_COLOUR[outcome.verdict], plain(said))}"
+    yield from _record(outcome.before, width)
+    for place_in_chain, step in enumerate(outcome.steps, 1):
+        yield from _step(place_in_chain, step, width)
+    if outcome.after is not None and outcome.steps:
+        yield "  then"
+        yield from _record(outcome.after, width)
+
+
+def _record(snapshot: Snapshot, width: int | None) -> Iterator[str]:
+    seen = SeenRecord.of(snapshot)
+    yield f"      topic      {plain(seen.topic)}" + ("" if seen.partition is None else f", partition {seen.partition}")
+    yield f"      timestamp  {moment(seen.timestamp)}"
+    for name, value, (_, schema) in (
+        ("key", seen.key, snapshot.side("key")),
+        ("value", seen.value, snapshot.side("value")),
+    ):
+        typed = "" if schema is None else f"  {_cut(repr(schema), width)}"
+        yield plain(f"      {name:9}  {value_text(value, width)}{typed}")
+    for header, (_, _, schema) in zip(seen.headers, snapshot.headers(), strict=True):
+        typed = "" if schema is None else f"  {schema!r}"
+        yield plain(f"      header     {header.key} = {value_text(header.value, width)}{typed}")
+
+
+def _step(place: int, step: StepResult, width: int | None) -> Iterator[str]:
+    head = f"  {place} {plain(step.title)}"
+    match step.verdict:
+        case "unchanged":
+            yield f"{head}: changes nothing"
+        case "passed by":
+            yield f"{head}: its predicate does not choose this record"
+        case "dropped":
+            yield coloured("~", f"{head}: drops it")
+        case "failed":
+            assert step.failure is not None
+            yield coloured("FAILED", f"{head}: fails")
+            yield plain(f"      {step.failure.class_name}: {step.failure.message}")
+            yield plain(f"      {step.failure.advice}")
+        case "changed":
+            yield head
+            for change in step.changes:
+                yield f"      {_change(change, width)}"
+
+
+def _change(change: Change, width: int | None) -> str:
+    sign = change.sign
+    before, after = _typed(change.before, change.before_type, width), _typed(change.after, change.after_type, width)
+    if change.path == "timestamp":
+        before, after = moment(change.before), moment(change.after)
+    text = {"+": after, "-": before, "~": f"{before} -> {after}"}[sign]
+    return coloured(sign, plain(f"{sign} {change.path}: {text}"))
+
+
+def _typed(value: Any, kind: Any, width: int | None) -> str:
+    return value_text(value, width) + ("" if kind is msgspec.UNSET else f" ({_cut(kind, width)})")
+
+
+def _cut(text: str, width: int | None) -> str:
+    if width is None or len(text) <= width:
+        return text
+    return f"{text[:width]}… ({len(text)} characters)"

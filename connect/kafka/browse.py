@@ -1,0 +1,192 @@
+"""Looking at what lies in a topic: reads only, joins no group, commits nothing.
+
+By the client settings that a connector's own consumer has, so that whoever may run the connector may look.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from connect.errors import ConnectError
+from connect.kafka.client_log import log as client_log
+from connect.kafka.client_settings import task_client_settings
+
+_TIMEOUT_S: Final = 10.0
+#: How much is fetched ahead: nobody looks at much.
+_AHEAD: Final = {"queued.max.messages.kbytes": 4096, "fetch.message.max.bytes": 1_048_576}
+
+
+class NoTopicError(ConnectError):
+    """There is no such topic."""
+
+
+class Lying(NamedTuple):
+    """A record as it lies in a topic.
+
+    Attributes:
+        timestamp: milliseconds since the epoch; None where the record has none.
+        timestamp_type: "CreateTime", "LogAppendTime" or "NoTimestampType".
+        headers: pairs of key and bytes, in order.
+    """
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp: int | None
+    timestamp_type: str
+    key: bytes | None
+    value: bytes | None
+    headers: Sequence[tuple[str, bytes | None]]
+
+    @property
+    def size(self) -> int:
+        """Bytes of key, value and headers."""
+        headers = sum(len(key) + len(data or b"") for key, data in self.headers)
+        return len(self.key or b"") + len(self.value or b"") + headers
+
+
+class Span(NamedTuple):
+    """A part of a partition: from an offset up to, not including, another."""
+
+    begin: int
+    end: int
+
+
+class Browser:
+    """Reads topics. Called from one thread; close it.
+
+    Args:
+        worker, connector: their configurations, with secrets filled in.
+
+    Raises:
+        ConnectError: a client setting is wrong.
+    """
+
+    def __init__(self, worker: Mapping[str, str], connector: Mapping[str, str]) -> None:
+        from confluent_kafka.admin import AdminClient
+
+        self._consumer_settings: dict[str, Any] = dict(task_client_settings("consumer", worker, connector).librdkafka)
+        admin: dict[str, Any] = {**task_client_settings("admin", worker, connector).librdkafka, "logger": client_log}
+        self._admin: Any = AdminClient(admin)
+
+    def close(self) -> None:
+        """End the clients."""
+        self._admin = None
+
+    def spans(self, topic: str) -> dict[int, Span]:
+        """Where the records of each partition begin and end. Raises NoTopicError, ConnectError."""
+        from confluent_kafka.admin import OffsetSpec
+
+        partitions = self.partitions(topic)
+        begins = self._offsets(topic, partitions, OffsetSpec.earliest())
+        ends = self._offsets(topic, partitions, OffsetSpec.latest())
+        return {number: Span(begins[number], ends[number]) for number in partitions}
+
+    def partitions(self, topic: str) -> list[int]:
+        """The numbers of a topic's partitions. Does not make the topic. Raises NoTopicError, ConnectError."""
+        from confluent_kafka import KafkaException, TopicCollection
+
+        try:
+            answer = self._admin.describe_topics(TopicCollection([topic]), request_timeout=_TIMEOUT_S)[topic]
+            return sorted(partition.id for partition in answer.result().partitions)
+        except KafkaException as error:
+            if error.args[0].name() in {"UNKNOWN_TOPIC_OR_PART", "UNKNOWN_TOPIC_OR_PARTITION"}:
+                raise NoTopicError(f"There is no topic {topic}, or this user may not see it.") from error
+            raise _refused(topic, error) from error
+
+    def offsets_at(self, topic: str, spans: Mapping[int, Span], timestamp: int) -> dict[int, int]:
+        """For each partition the first offset whose record is of this moment (ms) or later; its end where none is."""
+        from confluent_kafka.admin import OffsetSpec
+
+        found = self._offsets(topic, list(spans), OffsetSpec.for_timestamp(timestamp))
+        return {number: offset if offset >= 0 else spans[number].end for number, offset in found.items()}
+
+    def read(self, topic: str, spans: Mapping[int, Span], timeout: float) -> Iterator[Lying]:
+        """The records of these spans, those of one partition in order. Ends with the last, or after `timeout` seconds.
+
+        Raises:
+            TimeoutError: the time was over before the last one came; what was yielded is good.
+            ConnectError: a broker refuses.
+        """
+        from confluent_kafka import Consumer, KafkaException
+        from confluent_kafka import TopicPartition as Place
+
+        left = {number: span.end for number, span in spans.items() if span.begin < span.end}
+        if not left:
+            return
+        own = {"group.id": f"browse-{uuid.uuid4()}", "enable.auto.commit": False, "enable.partition.eof": True}
+        merged = {**self._consumer_settings, **own, **_AHEAD, "group.instance.id": None}
+        settings: dict[str, Any] = {key: value for key, value in merged.items() if value is not None}
+        consumer = Consumer({**settings, "logger": client_log})
+        deadline = time.monotonic() + timeout
+        try:
+            consumer.assign([Place(topic, number, spans[number].begin) for number in left])
+            while left:
+                patience = deadline - time.monotonic()
+                if patience <= 0:
+                    raise TimeoutError(f"Topic {topic} could not be read to its end within {timeout:g} s.")
+                for message in consumer.consume(500, min(patience, 0.5)):
+                    record = self._record(topic, message, left)
+                    if record is not None:
+                        yield record
+        except KafkaException as error:
+            raise _refused(topic, error) from error
+        finally:
+            consumer.close()
+
+    def _record(self, topic: str, message: Any, left: dict[int, int]) -> Lying | None:
+        """The record of a message that is one and belongs to what was asked for. What is through leaves `left`."""
+        from confluent_kafka import KafkaError
+
+        number = message.partition()
+        error = message.error()
+        if error is not None:
+            if error.code() == KafkaError._PARTITION_EOF:
+                left.pop(number, None)
+            elif not error.retriable() and error.code() not in (
+                KafkaError._TRANSPORT,
+                KafkaError._ALL_BROKERS_DOWN,
+                KafkaError._TIMED_OUT,
+            ):
+                raise ConnectError(f"Topic {topic} cannot be read: {error.str()} ({error.name()}).")
+            return None
+        end = left.get(number)
+        offset = message.offset()
+        if end is None or offset >= end:
+            left.pop(number, None)
+            return None
+        if offset == end - 1:
+            del left[number]
+        kind, at = message.timestamp()
+        return Lying(
+            topic,
+            number,
+            offset,
+            at if kind else None,
+            ("NoTimestampType", "CreateTime", "LogAppendTime")[kind],
+            message.key(),
+            message.value(),
+            message.headers() or (),
+        )
+
+    def _offsets(self, topic: str, partitions: Sequence[int], which: Any) -> dict[int, int]:
+        from confluent_kafka import IsolationLevel, KafkaException
+        from confluent_kafka import TopicPartition as Place
+
+        committed_only = self._consumer_settings.get("isolation.level", "read_committed") == "read_committed"
+        level = IsolationLevel.READ_COMMITTED if committed_only else IsolationLevel.READ_UNCOMMITTED
+        asked = {Place(topic, number): which for number in partitions}
+        if not asked:
+            return {}
+        try:
+            answers = self._admin.list_offsets(asked, isolation_level=level, request_timeout=_TIMEOUT_S)
+            return {place.partition: answer.result().offset for place, answer in answers.items()}
+        except KafkaException as error:
+            raise _refused(topic, error) from error
+
+
+def _refused(topic: str, error: Any) -> ConnectError:
+    return ConnectError(f"Topic {topic} cannot be read: {error.args[0].str()} ({error.args[0].name()}).")

@@ -1,0 +1,220 @@
+"""Runs single records through a chain step by step and says what each step made of them. Nothing else happens.
+
+No record goes anywhere, no offset moves, nothing is tried again. The converters, transformations and predicates of the
+chain are plug-in code and run in the process that calls this: a command's own, never a worker's.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import msgspec
+
+from connect.api.transformation import Predicate
+from connect.data.batch import Batch, SinkBatch, SourceBatch
+from connect.data.record import Record, SinkRecord, SourceRecord
+from connect.errors import RetriableError
+from connect.pipeline.chain import Chain, Step
+from connect.pipeline.policy import Stage
+from connect.pipeline.seen import PARTS, Change, Part, SeenRecord, Snapshot, changes
+from connect.pipeline.steps import Transform
+from connect.telemetry.redaction import redactor
+
+_PARTS: Mapping[Stage, Part] = {
+    Stage.KEY_CONVERTER: "key",
+    Stage.VALUE_CONVERTER: "value",
+    Stage.HEADER_CONVERTER: "headers",
+}
+
+
+class Failure(msgspec.Struct):
+    """What a step raised.
+
+    Attributes:
+        stage: where, in Kafka Connect's words.
+        class_name: of the error, with its module.
+        message: of the error, on one line, without secrets.
+        advice: what would become of the record, and what to do.
+        trace: the traceback, without secrets.
+    """
+
+    stage: str
+    class_name: str
+    message: str
+    advice: str
+    trace: str
+
+
+@dataclass(frozen=True, slots=True)
+class StepResult:
+    """What one step did to one record.
+
+    Attributes:
+        stage: which kind of step.
+        operation: the class that did it.
+        alias: of a transformation, what its connector calls it.
+        verdict: "passed by" says that its predicate did not choose the record.
+        after: the record then; None when it was dropped, or the step failed.
+        changes: what differs from before.
+    """
+
+    stage: Stage
+    operation: str
+    alias: str | None
+    verdict: Literal["changed", "unchanged", "passed by", "dropped", "failed"]
+    after: Snapshot | None
+    changes: Sequence[Change] = ()
+    failure: Failure | None = None
+
+    @property
+    def title(self) -> str:
+        """The step in words, as `value converter JsonConverter` or `transformation cast (Cast)`."""
+        return f"{self.stage.words} {self.operation if self.alias is None else f'{self.alias} ({self.operation})'}"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one record."""
+
+    before: Snapshot
+    steps: Sequence[StepResult] = field(default_factory=list)
+
+    @property
+    def verdict(self) -> Literal["kept", "dropped", "failed"]:
+        """In a word."""
+        last = self.steps[-1].verdict if self.steps else "unchanged"
+        return last if last in ("dropped", "failed") else "kept"
+
+    @property
+    def after(self) -> Snapshot | None:
+        """The record at the end; None when it was dropped or failed."""
+        return self.steps[-1].after if self.steps else self.before
+
+    def plain(self) -> dict[str, Any]:
+        """For programs: `before`, `steps` with what each changed, `verdict`, and `after` unless there is nothing."""
+        found: dict[str, Any] = {
+            "verdict": self.verdict,
+            "before": msgspec.to_builtins(SeenRecord.of(self.before)),
+            "steps": [_plain(step) for step in self.steps],
+        }
+        if self.after is not None:
+            found["after"] = msgspec.to_builtins(SeenRecord.of(self.after))
+        return found
+
+
+class Trial:
+    """Tries records on a chain, one after another, as one task would see them. Called from one thread.
+
+    Args:
+        chain: of a connector; from now on this trial's alone.
+        dead_letters: the topic that takes what is given up, for advice.
+    """
+
+    def __init__(self, chain: Chain, dead_letters: str | None = None) -> None:
+        self._chain = chain
+        self._dead_letters = dead_letters
+        self._answers: dict[int, _Answered] = {}
+        for number, step in enumerate(chain.steps):
+            if isinstance(step, Transform) and step.predicate is not None:
+                self._answers[number] = step.predicate = _Answered(step.predicate)
+
+    def run(self, record: Record) -> Outcome:
+        """Try one record.
+
+        Args:
+            record: of a sink with bytes for key and value, and pairs of key and bytes for headers; of a source with
+                values.
+        """
+        raw: frozenset[Part] = PARTS if isinstance(record, SinkRecord) else frozenset()
+        before = now = Snapshot(record, raw)
+        batch: Batch[Any] = SinkBatch.of([record]) if isinstance(record, SinkRecord) else SourceBatch.of([record])
+        done: list[StepResult] = []
+        for number, step in enumerate(self._chain.steps):
+            result, batch = self._step(number, step, batch, now)
+            done.append(result)
+            if result.after is None:
+                break
+            now = result.after
+        return Outcome(before, done)
+
+    def close(self) -> None:
+        """Close the chain."""
+        self._chain.close()
+
+    def _step(self, number: int, step: Step, batch: Batch[Any], before: Snapshot) -> tuple[StepResult, Batch[Any]]:
+        alias = getattr(step, "alias", None)
+        part = _PARTS.get(step.stage)
+        answered = self._answers.get(number)
+
+        def result(verdict: Any, after: Snapshot | None, **more: Any) -> StepResult:
+            return StepResult(step.stage, step.operation, alias, verdict, after, **more)
+
+        try:
+            one: Callable[[Any], Any] | None = step.apply_one
+            batch = step.run(batch) if one is None else batch.with_records([one(batch.records()[0])])
+            if not len(batch):
+                return result("dropped", None), batch
+            after = Snapshot(batch.records()[0], before.raw if part is None else before.raw ^ {part})
+            changed = changes(before, after)
+        except (Exception, SystemExit) as error:  # plug-ins raise anything
+            return result("failed", None, failure=self._failure(step, error)), batch
+        if answered is not None and answered.last is getattr(step, "negate", False):
+            return result("passed by", after), batch
+        return result("changed" if changed else "unchanged", after, changes=changed), batch
+
+    def _failure(self, step: Step, error: BaseException) -> Failure:
+        kind = type(error)
+        name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+        trace = "".join(traceback.format_exception(error))
+        message = " ".join(str(error).split()) or kind.__name__
+        return Failure(step.stage.value, name, redactor.redact(message), self._advice(error), redactor.redact(trace))
+
+    def _advice(self, error: BaseException) -> str:
+        again = ""
+        if isinstance(error, RetriableError):
+            again = "A task would try it again, as long as errors.retry.timeout allows. "
+        if not self._chain.policy.tolerate:
+            return (
+                f'{again}The task would fail: mend the record or the configuration, or set "errors.tolerance": "all".'
+            )
+        where = f"sent to topic {self._dead_letters}" if self._dead_letters else "skipped"
+        return f"{again}The record would be {where}, and the task would go on (errors.tolerance=all)."
+
+
+class _Answered(Predicate):
+    """A predicate that remembers what it last said."""
+
+    def __init__(self, predicate: Predicate) -> None:
+        self._predicate = predicate
+        self.last: bool | None = None
+
+    def test(self, record: Any) -> bool:
+        self.last = bool(self._predicate.test(record))
+        return self.last
+
+    def test_batch(self, batch: Batch[Any]) -> list[bool]:
+        answers = self._predicate.test_batch(batch)
+        self.last = bool(answers[-1]) if answers else None
+        return answers
+
+    def close(self) -> None:
+        self._predicate.close()
+
+
+def _plain(step: StepResult) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "stage": step.stage.value,
+        "operation": step.operation,
+        "alias": step.alias,
+        "verdict": step.verdict,
+        "changes": msgspec.to_builtins(list(step.changes)),
+    }
+    if step.failure is not None:
+        found["error"] = msgspec.to_builtins(step.failure)
+    return found
+
+
+__all__ = ["Failure", "Outcome", "SinkRecord", "SourceRecord", "StepResult", "Trial"]
