@@ -13,19 +13,21 @@ from types import NoneType
 from typing import Any, Final
 
 import msgspec
+from msgspec.structs import astuple
 
 from connect import settings
-from connect.api.converter import Converter, HeaderConverter, SchemaAndValue
+from connect.api.converter import Converter, HeaderConverter, SchemaAndValue, collect
 from connect.converters import json_schema
 from connect.converters.json_decode import Decoder, Inexact, schemaless
 from connect.converters.json_encode import Preparer, lines
 from connect.converters.json_text import exact_number, read, read_at
 from connect.converters.kind import CONVERTER_TYPE, with_type
 from connect.converters.remembered import Remembered
-from connect.data.column import Column, Plain
+from connect.data.column import Column
 from connect.data.headers import Headers
-from connect.data.schema import Schema
-from connect.data.values import Values
+from connect.data.schema import Schema, Type
+from connect.data.struct_columns import StructColumns
+from connect.data.values import GroupedValues, Values
 from connect.errors import ConfigError, DataError
 from connect.settings import Config
 
@@ -89,6 +91,7 @@ class JsonConverter(Converter, HeaderConverter):
         self._by_start: Remembered[bytes, Schema | None] = Remembered(size)
         self._by_node: Remembered[str, Schema | None] = Remembered(size)
         self._starts: Remembered[Schema | None, bytes] = Remembered(size)
+        self._rows: Remembered[Schema, Callable[[bytes], Any]] = Remembered(size)
         self._declared: Schema | None = None
         if self._envelope and config["schema.content"]:
             try:
@@ -132,15 +135,36 @@ class JsonConverter(Converter, HeaderConverter):
         if not self._envelope:
             return Values(_schemaless_values(present))
         if self._declared is not None:
-            return Values(self._values_of(self._declared, present, _nodes), self._declared)
+            return self._structs_of(self._declared, present) or Values(
+                self._values_of(self._declared, present, _nodes), self._declared
+            )
         return self._of_envelopes(present)
 
     def _with_tombstones(self, data: Sequence[bytes | None], present: Values) -> Values:
-        values, schemas = iter(present), iter(present.schemas)
-        rows = [None if item is None else next(values) for item in data]
         if not self._envelope:
-            return Values(rows)
-        return Values(rows, Plain([None if item is None else next(schemas) for item in data]))
+            values = iter(present)
+            return Values([None if item is None else next(values) for item in data])
+        rows = [row for row, item in enumerate(data) if item is not None]
+        null = [row for row, item in enumerate(data) if item is None]
+        groups: list[tuple[Sequence[int], Values]] = [
+            ([rows[i] for i in members], values) for members, values in present.groups()
+        ]
+        return GroupedValues(len(data), [*groups, (null, Values.nulls(len(null)))])
+
+    def _structs_of(self, schema: Schema | None, payloads: list[bytes]) -> StructColumns | None:
+        """Structs field by field, without a dict for each; None where only the way of `_values_of` will tell."""
+        if schema is None or schema.type is not Type.STRUCT or not schema.fields or not payloads:
+            return None
+        decode = self._rows.get(schema)
+        if decode is None:
+            decode = self._rows[schema] = _row_decoder(schema)
+        try:
+            columns = list(zip(*map(astuple, map(decode, payloads)), strict=True))
+            _check_utf8(payloads)
+            values = self._decoder.fields(schema, columns)
+        except (*_REFUSED, Inexact):
+            return None
+        return StructColumns(schema, [each if type(each) is list else list(each) for each in values])
 
     def _values_of(
         self, schema: Schema | None, payloads: list[bytes], parse: Callable[[list[bytes]], list[Any]]
@@ -161,24 +185,20 @@ class JsonConverter(Converter, HeaderConverter):
         if all([item.startswith(first) for item in data]):  # noqa: C419 - a list is faster here
             found = self._of_group(first, data)
             if found is not None:
-                return Values(found, self._by_start[first])
+                return found
         groups: dict[bytes, list[int]] = {}
         for row, item in enumerate(data):
             groups.setdefault(_start_of(item), []).append(row)
-        values: list[Any] = [None] * len(data)
-        schemas: list[Schema | None] = [None] * len(data)
-        for start, rows in groups.items():
-            found = self._of_group(start, [data[row] for row in rows])
-            if found is None:
-                for row in rows:
-                    schemas[row], values[row] = self._of_envelope(data[row])
-            else:
-                schema = self._by_start[start]
-                for row, value in zip(rows, found, strict=True):
-                    schemas[row], values[row] = schema, value
-        return Values(values, Plain(schemas))
+        return GroupedValues(
+            len(data),
+            [(rows, self._of_any_group(start, [data[row] for row in rows])) for start, rows in groups.items()],
+        )
 
-    def _of_group(self, start: bytes, data: list[bytes]) -> list[Any] | None:
+    def _of_any_group(self, start: bytes, data: list[bytes]) -> Values:
+        found = self._of_group(start, data)
+        return collect([self._of_envelope(item) for item in data]) if found is None else found
+
+    def _of_group(self, start: bytes, data: list[bytes]) -> Values | None:
         """The values of records that all begin like this, or None where only looking at each as a whole will tell."""
         if not (start in self._by_start or self._learn(start)):
             return None
@@ -190,8 +210,10 @@ class JsonConverter(Converter, HeaderConverter):
         schema = self._by_start[start]
         try:
             if schema is None:
-                return _schemaless_values(payloads, list(map(_FAST.decode, payloads)))
-            return self._values_of(schema, payloads, lambda each: list(map(_FAST.decode, each)))
+                return Values(_schemaless_values(payloads, list(map(_FAST.decode, payloads))))
+            return self._structs_of(schema, payloads) or Values(
+                self._values_of(schema, payloads, lambda each: list(map(_FAST.decode, each))), schema
+            )
         except _REFUSED:
             return None
 
@@ -304,6 +326,20 @@ def _fit_into_int64(values: Sequence[Any]) -> bool:
         return False
     inner = [value if type(value) is list else value.values() for value in values if type(value) in (list, dict)]
     return not inner or _fit_into_int64(list(chain.from_iterable(inner)))
+
+
+def _row_decoder(schema: Schema) -> Callable[[bytes], Any]:
+    """Parses a JSON object to a tuple-like row of these fields: null where one is missing, others passed over."""
+    names = {f"field{field.index}": field.name for field in schema.fields}
+    kind = msgspec.defstruct("Row", [(name, Any, None) for name in names], rename=names, gc=False)
+    return msgspec.json.Decoder(kind).decode
+
+
+def _check_utf8(payloads: list[bytes]) -> None:
+    """The parser looks at no text in fields that it passes over; Java refuses malformed text there as well."""
+    joined = b"".join(payloads)
+    if not joined.isascii():
+        joined.decode()
 
 
 def _start_of(item: bytes) -> bytes:

@@ -152,15 +152,19 @@ class Decoder:
             columns = list(zip(*map(dict.values, nodes), strict=True))
         else:
             columns = [[node.get(name) for node in nodes] for name in names]
-        values = [
-            self._inner(field.name, field.schema, column, True)
-            for field, column in zip(schema.fields, columns, strict=True)
-        ]
+        values = self.fields(schema, columns)
         if alike and all(value is column for value, column in zip(values, columns, strict=True)):
             return nodes
         if not names:
             return [{} for _ in nodes]
         return [dict(zip(names, row, strict=True)) for row in zip(*values, strict=True)]
+
+    def fields(self, schema: Schema, columns: Sequence[Column]) -> list[Column]:
+        """The values of a struct's fields: a column of parsed JSON for each, missing ones null. Errors as `column`."""
+        return [
+            self._inner(field.name, field.schema, column, True)
+            for field, column in zip(schema.fields, columns, strict=True)
+        ]
 
     def _inner(self, name: str, schema: Schema, nodes: Column, in_struct: bool) -> Column:
         try:

@@ -153,6 +153,11 @@ class StructColumns(Values):
     def __iter__(self) -> Any:
         return iter(self.to_list())
 
+    def texts(self) -> list[str]:
+        from connect.data.columns_text import struct_texts
+
+        return struct_texts(self)
+
 
 def concat_columns(parts: Sequence[StructColumns]) -> StructColumns:
     """The rows of columns of one schema, one after another."""

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from connect.data.column import Column, Constant, column
+from connect.data.columns_text import map_texts
 from connect.data.schema import OPTIONAL_BYTES, OPTIONAL_STRING, Schema
 from connect.data.text import java_text, utf8_text
 
@@ -113,15 +114,25 @@ class Values(Column[Any]):
         """The values changed one by one, with a new schema for all rows."""
         return Values(list(map(change, self)), schema)
 
+    def texts(self) -> list[str]:
+        """Each value as Java's `String.valueOf` writes it. See `connect.data.text`."""
+        if not self.schemas.constant:
+            return [java_text(schema, value) for schema, value in zip(self.schemas, self, strict=True)]
+        items = self.to_list()
+        schema = self.schemas[0] if items else None
+        if schema is None and items:
+            alike = map_texts(items)
+            if alike is not None:
+                return alike
+        return [java_text(schema, value) for value in items]
+
     def encoded_texts(self) -> list[bytes]:
-        """Each value as Java's `String.valueOf` writes it, in UTF-8. See `connect.data.text`."""
-        if self.schemas.constant:
-            schema = self.schemas[0] if len(self) else None
-            return [java_text(schema, value).encode("utf-8", "replace") for value in self]
-        return [
-            java_text(schema, value).encode("utf-8", "replace")
-            for schema, value in zip(self.schemas, self, strict=True)
-        ]
+        """The texts of the values in UTF-8."""
+        return [text.encode("utf-8", "replace") for text in self.texts()]
+
+    def encoded_lines(self) -> bytes:
+        r"""The texts of the values in UTF-8, each followed by ``\n``."""
+        return "\n".join([*self.texts(), ""]).encode("utf-8", "replace")
 
 
 class Text(Values):
@@ -182,6 +193,9 @@ class Text(Values):
         if None in encoded:
             return [b"null" if e is None else e for e in encoded]
         return encoded  # type: ignore[return-value]
+
+    def encoded_lines(self) -> bytes:
+        return b"\n".join([*self.encoded_texts(), b""])
 
 
 def _well_formed(encoded: list[bytes | None]) -> list[bytes | None]:
@@ -255,8 +269,8 @@ class GroupedValues(Values):
     def __iter__(self) -> Any:
         return iter(self.to_list())
 
-    def encoded_texts(self) -> list[bytes]:
-        return self._in_order([(rows, values.encoded_texts()) for rows, values in self._groups])
+    def texts(self) -> list[str]:
+        return self._in_order([(rows, values.texts()) for rows, values in self._groups])
 
     def _in_order(self, parts: Iterable[tuple[Sequence[int], Iterable[Any]]]) -> list[Any]:
         ordered: list[Any] = [None] * len(self)
@@ -313,8 +327,14 @@ class DeferredValues(Values):
     def __iter__(self) -> Any:
         return iter(self._values())
 
+    def texts(self) -> list[str]:
+        return self._values().texts()
+
     def encoded_texts(self) -> list[bytes]:
         return self._values().encoded_texts()
+
+    def encoded_lines(self) -> bytes:
+        return self._values().encoded_lines()
 
 
 def concat_values(parts: Iterable[Values]) -> Values:

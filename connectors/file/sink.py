@@ -90,7 +90,7 @@ class FileStreamSinkTask(SinkTask):
     def put(self, batch: SinkBatch) -> None:
         if not len(batch):
             return
-        self._target.append(b"\n".join([*batch.values.encoded_texts(), b""]))
+        self._target.append(batch.values.encoded_lines())
         if self._ledger is not None:
             self._taken.update(batch.next_offsets())
 

@@ -188,3 +188,15 @@ def test_schemas_are_remembered_up_to_the_size_of_the_cache() -> None:
 def test_numbers_of_wrong_sizes_do_not_make_up_for_each_other() -> None:
     with pytest.raises(DataError, match="INT64 takes 8 bytes, and there are 7"):
         LongConverter().to_connect_batch(Constant("t", 2), [bytes(7), bytes(9)])
+
+
+def test_malformed_text_in_a_field_that_the_schema_lacks_is_found() -> None:
+    converter = JsonConverter()
+    content = '{"type":"struct","fields":[{"field":"id","type":"int64"}]}'
+    converter.configure({"schema.content": content}, is_key=False)
+    good = b'{"id":1,"more":"x"}'
+    values = converter.to_connect_batch(Constant("t", 2), [good, good])
+    assert values.struct_columns is not None
+    assert list(values) == [{"id": 1}, {"id": 1}]
+    with pytest.raises(DataError):
+        converter.to_connect_batch(Constant("t", 2), [good, b'{"id":1,"more":"\xff"}'])
