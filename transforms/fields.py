@@ -1,0 +1,237 @@
+"""Changing fields of structs and maps, also of those inside of others.
+
+A transformation that changes, removes, renames or adds fields says what happens in the struct that holds them; what
+stands around that struct is done here::
+
+    class Upper(FieldsTransformation):
+        settings = settings.define(settings.List("fields")) | SYNTAX
+        purpose = "upper case"
+
+        def configure(self, config):
+            fields = [parse(name, config[VERSION], "fields") for name in config["fields"]]
+            self.changes = {
+                parent: partial(self._upper, names) for parent, names in by_parent(fields).items()
+            }
+
+        def _upper(self, names, schema):
+            def items(structs):
+                return [{**struct, **{n: struct[n].upper() for n in names if n in struct}} for struct in structs]
+
+            return Plan(schema, items)
+"""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from connect import DataError, Schema, SchemaAndValue, Type, Values
+from connect.data.values import GroupedValues
+from transforms.part import PartTransformation
+from transforms.paths import Path, written
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from connect.data.arrow import ArrowValues
+
+Struct = dict[str, Any]
+
+
+class Plan(NamedTuple):
+    """What becomes of the structs of one schema (or of maps without one). Made once for each schema.
+
+    Attributes:
+        schema: the new schema; None for schemaless.
+        items: the changed structs of a list of structs, none of them null. It may give back the very objects where
+            nothing changes, and never changes them.
+        columns: the same for Arrow: the new schema's columns. None: there is no such form, for this schema or, when the
+            function returns None, for these columns. Where a nested struct is null, its columns hold null in that
+            row, and what the function makes of it does not matter.
+    """
+
+    schema: Schema | None
+    items: Callable[[list[Struct]], list[Struct]]
+    columns: Callable[[ArrowValues], Sequence[pa.Array] | None] | None = None
+
+
+#: Makes the plan for a struct's schema (None: schemaless).
+Change = Callable[[Schema | None], Plan]
+
+
+class FieldsTransformation(PartTransformation, ABC):
+    """Changes fields of the key or the value. Null stays null; what is neither struct nor map is a `DataError`.
+
+    Attributes:
+        purpose: what it does, for the message of that error: "field replacement".
+        changes: set in `configure`: what happens in the struct at each path, () being the value itself. Deeper ones
+            come first.
+        create: whether structs that are missing or null on the way are made (optional ones, empty before the
+            change), or else the value is left as it is.
+    """
+
+    purpose: str = "field access"
+    changes: Mapping[Path, Change]
+    create: bool = False
+
+    def plan(self, schema: Schema | None) -> Plan:
+        """What becomes of values of a schema. Called once for each schema."""
+        return combined(schema, self.changes, create=self.create)
+
+    def convert(self, schema: Schema | None, value: Any) -> SchemaAndValue:
+        if value is None:
+            return SchemaAndValue(schema, None)
+        self._check(schema, [value])
+        plan = self._plan(schema)
+        return SchemaAndValue(plan.schema, plan.items([value])[0])
+
+    def convert_column(self, schema: Schema | None, items: list[Any]) -> Values:
+        present = [row for row, item in enumerate(items) if item is not None] if None in items else range(len(items))
+        structs = items if len(present) == len(items) else [items[row] for row in present]
+        if not structs:
+            return Values(items, schema)
+        if set(map(type, structs)) != {dict} or (schema is not None and schema.type is not Type.STRUCT):
+            self._check(schema, structs)
+        plan = self._plan(schema)
+        changed = Values(plan.items(structs), plan.schema)
+        if structs is items:
+            return changed
+        nulls = [row for row, item in enumerate(items) if item is None]
+        return GroupedValues(len(items), [(present, changed), (nulls, Values.nulls(len(nulls), schema))])
+
+    def convert_arrow(self, column: ArrowValues) -> Values | None:
+        plan = self._plan(column.struct)
+        columns = plan.columns(column) if plan.columns is not None else None
+        if columns is None or plan.schema is None or not columns:
+            return None
+        from connect.data.arrow import ArrowValues
+
+        return ArrowValues(plan.schema, columns)
+
+    def _check(self, schema: Schema | None, items: list[Any]) -> None:
+        if schema is not None and schema.type is not Type.STRUCT:
+            raise DataError(f"Only structs can be used for {self.purpose}, and the schema says {schema.type.name}.")
+        for item in items:
+            if not isinstance(item, dict):
+                what = "maps can be used without a schema" if schema is None else "structs can be used"
+                raise DataError(f"Only {what} for {self.purpose}, and this is {type(item).__name__}.")
+
+    @property
+    def _plan(self) -> Callable[[Schema | None], Plan]:
+        cached: Callable[[Schema | None], Plan] | None = self.__dict__.get("_cached")
+        if cached is None:
+            cached = self.__dict__["_cached"] = lru_cache(maxsize=100)(self.plan)
+        return cached
+
+
+def combined(schema: Schema | None, changes: Mapping[Path, Change], *, create: bool = False) -> Plan:
+    """One plan for changes in several structs of a value, deeper ones first. Arguments as in `FieldsTransformation`."""
+    plans = []
+    for parent in sorted(changes, key=len, reverse=True):
+        plans.append(nested(schema, parent, changes[parent], create=create))
+        schema = plans[-1].schema
+    if len(plans) == 1:
+        return plans[0]
+
+    def items(structs: list[Struct]) -> list[Struct]:
+        for plan in plans:
+            structs = plan.items(structs)
+        return structs
+
+    def columns(column: ArrowValues) -> Sequence[pa.Array] | None:
+        from connect.data.arrow import ArrowValues
+
+        for plan in plans:
+            changed = plan.columns(column) if plan.columns is not None else None
+            if not changed or plan.schema is None:
+                return None
+            column = ArrowValues(plan.schema, changed)
+        return column.columns
+
+    return Plan(schema, items, columns)
+
+
+def nested(schema: Schema | None, parent: Path, change: Change, *, create: bool = False) -> Plan:
+    """The plan for a value of which the struct at `parent` is changed.
+
+    Along the path structs keep everything that their schemas say; the struct at its end stays optional if it was.
+
+    Raises:
+        DataError: the schema has something on the way that is no struct.
+    """
+    if not parent:
+        return change(schema)
+    name, rest = parent[0], parent[1:]
+    if schema is None:
+        inside = nested(None, rest, change, create=create)
+        return Plan(None, lambda structs: _items(structs, parent, inside, create=create))
+    field = schema.field(name)
+    if field is None and not create:
+        return Plan(schema, lambda structs: structs, lambda column: column.columns)
+    old = field.schema if field is not None else Schema(Type.STRUCT, optional=True)
+    if old.type is not Type.STRUCT:
+        raise DataError(f'"{name}" on the path {written(parent)} is {old.type.name}, and only a STRUCT has fields.')
+    inside = nested(old, rest, change, create=create)
+    assert inside.schema is not None
+    if inside.schema is old:
+        new = old
+    else:
+        default = None if old.default is None else inside.items([old.default])[0]
+        new = inside.schema.replace(optional=old.optional, default=default)
+    schemas = {f.name: f.schema for f in schema.fields} | {name: new}
+
+    def columns(column: ArrowValues) -> Sequence[pa.Array] | None:
+        return _columns(column, name, inside) if inside.columns is not None and field is not None else None
+
+    return Plan(
+        schema if new is old else schema.replace(fields=schemas),
+        lambda structs: _items(structs, parent, inside, create=create),
+        columns,
+    )
+
+
+def _items(structs: list[Struct], parent: Path, inside: Plan, *, create: bool) -> list[Struct]:
+    name = parent[0]
+    found: list[Any] = [struct.get(name) for struct in structs]
+    if set(map(type, found)) == {dict}:
+        return [
+            struct if new is old else {**struct, name: new}
+            for struct, old, new in zip(structs, found, inside.items(found), strict=True)
+        ]
+    rows = []
+    for row, item in enumerate(found):
+        if item is None and create:
+            found[row] = {}
+        elif item is not None and not isinstance(item, dict):
+            raise DataError(
+                f'"{name}" on the path {written(parent)} is a value of type {type(item).__name__}, not a map.'
+            )
+        if found[row] is not None:
+            rows.append(row)
+    changed = list(structs)
+    if rows:
+        for row, new in zip(rows, inside.items([found[row] for row in rows]), strict=True):
+            changed[row] = {**structs[row], name: new}
+    return changed
+
+
+def _columns(column: ArrowValues, name: str, inside: Plan) -> Sequence[pa.Array] | None:
+    import pyarrow as pa
+
+    from connect.data.arrow import ArrowValues
+
+    field = column.struct.field(name)
+    assert field is not None
+    assert inside.schema is not None
+    assert inside.columns is not None
+    structs = column.columns[field.index]
+    children = inside.columns(ArrowValues(field.schema, structs.flatten()))
+    if not children:
+        return None
+    names = [member.name for member in inside.schema.fields]
+    mask = structs.is_null() if structs.null_count else None
+    columns = list(column.columns)
+    columns[field.index] = pa.StructArray.from_arrays(children, names, mask=mask)
+    return columns

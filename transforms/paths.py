@@ -1,0 +1,205 @@
+r"""Field paths: how a setting names a field, also one inside of another (KIP-821).
+
+`field.syntax.version` says how names are read:
+
+V1  a name is the name of a field at the top, whatever is in it. The default, as in Kafka Connect.
+V2  dots lead into structs and maps: ``address.city``. A name with dots in it stands between backticks:
+    ``order.`unit.price` ``. Between backticks a backtick that is followed by a dot or by the end closes the name,
+    unless a backslash stands before it: ``\```. Everywhere else a backtick and a backslash are characters like others.
+
+Kafka Connect has V2 for ExtractField only; here every transformation that names fields has it. A transformation
+
+1. declares `settings = define(...) | SYNTAX`,
+2. reads each name in `configure` with `path = parse(name, config[VERSION], key)`: a tuple of names, never empty,
+3. looks fields up with `schema_at`, `values_at` (of Python values) and `arrow_at` (of Arrow columns),
+4. changes fields, also nested ones, as `transforms.fields` describes.
+
+Looking up follows Java's rule: a value that is missing or null on the way gives null; a way through something that is
+no struct or map is a `DataError`.
+
+https://cwiki.apache.org/confluence/display/KAFKA/KIP-821%3A+Connect+Transforms+support+for+nested+structures
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Final
+
+from connect import ConfigError, DataError, Schema, Type, settings
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from connect.data.arrow import ArrowValues
+
+#: The names that lead to a field, from the top. Never empty.
+Path = tuple[str, ...]
+
+VERSION: Final = "field.syntax.version"
+
+#: What a transformation that names fields adds to its settings.
+SYNTAX: Final = settings.define(
+    settings.String(
+        VERSION,
+        default="V1",
+        importance="HIGH",
+        doc="How fields are named. V1: a name is a field at the top. V2: dots lead into structs and maps, as in "
+        "address.city; a name with dots in it stands between backticks.",
+        validator=settings.one_of("V1", "V2", ignore_case=True),
+    )
+)
+
+
+def parse(text: str, version: str, key: str) -> Path:
+    """The path that a user wrote.
+
+    Args:
+        text: what is written.
+        version: the value of `field.syntax.version`.
+        key: the setting in which it is written, for the message.
+
+    Raises:
+        ConfigError: backticks do not come in pairs, or (V2) nothing is written.
+    """
+    if version.upper() == "V1":
+        return (text,)
+    if not text:
+        raise ConfigError(key, "must name a field.")
+    names = []
+    at = 0
+    while True:
+        if text.startswith("`", at):
+            name, at = _between_backticks(text, at, key)
+        else:
+            end = text.find(".", at)
+            name, at = (text[at:], len(text)) if end < 0 else (text[at:end], end)
+        names.append(name)
+        if at >= len(text):
+            return tuple(names)
+        at += 1  # the dot
+
+
+def _between_backticks(text: str, opened: int, key: str) -> tuple[str, int]:
+    """The name that begins with the backtick at `opened`, and where it ends."""
+    name = ""
+    at = opened + 1
+    while (tick := text.find("`", at)) >= 0:
+        part, at = text[at:tick], tick + 1
+        if text[at : at + 1] not in ("", "."):
+            name += part + "`"
+        elif part.endswith("\\"):
+            name += part[:-1] + "`"
+        else:
+            return name + part, at
+    raise ConfigError(
+        key,
+        f'the backtick at position {opened} of "{text}" has no partner before a dot or the end. '
+        "Close it, or write a backslash before it.",
+    )
+
+
+def written(path: Path) -> str:
+    """A path as a message shows it."""
+    return ".".join(f"`{name}`" if "." in name and len(path) > 1 else name for name in path)
+
+
+def by_parent(paths: Iterable[Path]) -> dict[Path, list[str]]:
+    """The last names of paths, gathered by what stands before them; () for fields at the top."""
+    found: dict[Path, list[str]] = {}
+    for path in paths:
+        found.setdefault(path[:-1], []).append(path[-1])
+    return found
+
+
+# Looking up.
+
+
+def schema_at(schema: Schema, path: Path) -> Schema | None:
+    """The schema of a field; None when there is no such field.
+
+    Raises:
+        DataError: the path leads through something that is no struct.
+    """
+    found: Schema | None = schema
+    for name in path:
+        if found is None:
+            return None
+        if found.type is not Type.STRUCT:
+            raise DataError(
+                f'The path {written(path)} looks for "{name}" in {found.type.name}, and only a STRUCT has fields.'
+            )
+        field = found.field(name)
+        found = field.schema if field is not None else None
+    return found
+
+
+def values_at(schema: Schema | None, items: list[Any], path: Path, *, replace_null: bool = True) -> list[Any]:
+    """What each of the values has at a path; None where it, or what leads to it, is missing or null.
+
+    Args:
+        schema: of the values; None for schemaless ones.
+        items: dicts and nulls.
+        path: with a schema one for which `schema_at` finds a field.
+        replace_null: give the default of the field's schema in place of null (`replace.null.with.default`). A default
+            does not stand in where a struct on the way is null, as in Java.
+
+    Raises:
+        DataError: something on the way is no struct or map.
+    """
+    for name in path[:-1]:
+        items = _step(items, name, path)
+    field = schema_at(schema, path) if schema is not None and replace_null else None
+    if field is None or field.default is None:
+        return _step(items, path[-1], path)
+    name, default = path[-1], field.default
+    found = []
+    for item in items:
+        value = item if item is None else item.get(name)
+        found.append(default if value is None and item is not None else value)
+    return found
+
+
+def _step(items: list[Any], name: str, path: Path) -> list[Any]:
+    try:
+        return [item.get(name) for item in items]
+    except (AttributeError, TypeError):
+        return [_get(item, name, path) for item in items]
+
+
+def _get(item: Any, name: str, path: Path) -> Any:
+    if item is None:
+        return None
+    if isinstance(item, dict):
+        return item.get(name)
+    raise DataError(f'The path {written(path)} looks for "{name}" in a value of type {type(item).__name__}, not a map.')
+
+
+def arrow_at(column: ArrowValues, path: Path, *, replace_null: bool = True) -> pa.Array:
+    """The column at a path for which `schema_at` finds a field; null where a struct on the way is null.
+
+    Args:
+        column: structs.
+        path: from them.
+        replace_null: as in `values_at`.
+    """
+    import pyarrow.compute as pc
+
+    from connect.data.arrow import filled
+
+    found = column.column(path[0])
+    schema = _member(column.struct, path[0])
+    above = None
+    for name in path[1:]:
+        above = found if found.null_count else None
+        found = pc.struct_field(found, [name])
+        schema = _member(schema, name)
+    if not replace_null or schema.default is None or not found.null_count:
+        return found
+    with_default = filled(found, schema)
+    return with_default if above is None else pc.if_else(above.is_valid(), with_default, found)
+
+
+def _member(schema: Schema, name: str) -> Schema:
+    field = schema.field(name)
+    assert field is not None
+    return field.schema
