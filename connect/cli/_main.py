@@ -24,6 +24,7 @@ COMMANDS = {
     "tokens": "keep the tokens with which programs log in at the REST API",
     "demo": "watch lines flow from a file through Kafka into another file",
     "try": "run a connector's converters and transformations on sample records",
+    "test": "run the cases of YAML files for a connector's converters and transformations",
     # From here on for a cluster that runs.
     "list": "list the connectors of a running cluster",
     "status": "show how they and their tasks are, once or as it changes",

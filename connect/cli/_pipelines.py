@@ -112,6 +112,7 @@ def open_pipeline(
     worker: WorkerSettings,
     where: Callable[[str], str],
     kind: Kind | None = None,
+    plugins: Plugins | None = None,
 ) -> Pipeline:
     """Make the chain of a connector.
 
@@ -120,13 +121,14 @@ def open_pipeline(
         worker: which it depends on.
         where: the place of a key, for errors.
         kind: of the connector, where its plug-in is not installed here.
+        plugins: where classes are looked up; by the worker's plugin.path unless given.
 
     Raises:
         WrongConfigError: something is wrong with it; the message says where.
     """
-    folders = [folder.strip() for folder in worker.values.get("plugin.path", "").split(",") if folder.strip()]
-    plugins = Plugins.discover(folders)
-    key = "connector.class"
+    if plugins is None:
+        folders = worker.values.get("plugin.path", "").split(",")
+        plugins = Plugins.discover([folder.strip() for folder in folders if folder.strip()])
     try:
         resolved = worker.resolved(config)
         found, note = (kind, "") if kind else _kind(plugins, resolved)
@@ -138,7 +140,10 @@ def open_pipeline(
             advice = " Or name the worker's file, which says what connectors without converters of their own use."
         raise WrongConfigError(f"{where(error.key)}: {error}{advice}") from error
     except (ConnectError, ValueError) as error:
-        raise WrongConfigError(f"{where(key)}: {' '.join(str(error).split())}") from error
+        said = " ".join(str(error).split())
+        # An error about a class quotes its name, and not the key that names it.
+        key = next((name for name, value in config.items() if value and f'"{value}"' in said), "connector.class")
+        raise WrongConfigError(f"{where(key)}: {said}") from error
 
 
 def place_in(written: Properties, key: str) -> str:

@@ -1,0 +1,138 @@
+"""`connect test`: unit tests for a connector's converters and transformations, beside its configuration."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from connect.cli._connectors import print_json
+from connect.cli._exit import FAILED, INVALID, OK
+from connect.cli._table import coloured, plain
+from connect.errors import ConnectError
+
+if TYPE_CHECKING:
+    from connect.cli._case_files import Case, CaseFile, Wrong
+
+NAME = "test"
+HELP = """\
+Run the cases of YAML files: records through a connector's converters and transformations, in this process, and what
+is expected of them. Exit code 1 when a case fails, 2 when a file is wrong. Needs pip install 'connect-runtime[test]'.
+
+examples:
+  connect test orders.test.yaml
+  connect test tests/*.yaml -k cast --junit report.xml
+  connect test orders.test.yaml --worker-config worker.properties --json
+
+orders.test.yaml:
+  config: orders.json                  # a file beside this one, or the keys themselves
+  cases:
+    - name: the id becomes a number
+      records: {key: k1, value: {id: "5"}}
+      expected: {key: k1, value: {id: 5}}
+    - name: what is no JSON is refused
+      records: {value: "{"}
+      error: {stage: VALUE_CONVERTER}"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Result:
+    case: Case
+    wrong: list[Wrong]
+    seconds: float
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare what the command takes."""
+    parser.add_argument("files", metavar="FILE", nargs="+", help="a file of cases")
+    parser.add_argument("-k", dest="filter", metavar="TEXT", help="only cases whose name has this in it")
+    parser.add_argument("--worker-config", metavar="FILE", help="the worker's properties, for files that name none")
+    parser.add_argument("--junit", metavar="FILE", help="write the outcome as XML, for CI")
+    parser.add_argument("--json", action="store_true", help="for programs")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Read all files, then run what they hold."""
+    from connect.cli._case_files import CaseFile
+
+    files, errors = [], []
+    for path in args.files:
+        try:
+            files.append(CaseFile(path, args.worker_config))
+        except (ConnectError, ValueError) as error:  # all that is wrong with all files is said at once
+            errors.append(str(error))
+    began = time.monotonic()
+    results: list[_Result] = []
+    if not errors:
+        for file in files:
+            try:
+                results += _run(file, args)
+            except ConnectError as error:
+                errors.append(str(error))
+    if args.junit:
+        from connect.cli._junit import write_junit
+
+        report = [
+            (one.case.file, one.case.name, one.case.line, one.seconds, [wrong.message for wrong in one.wrong])
+            for one in results
+        ]
+        write_junit(args.junit, report)
+    failed = sum(bool(result.wrong) for result in results)
+    if args.json:
+        print_json(
+            {"passed": len(results) - failed, "failed": failed, "errors": errors, "cases": list(map(_plain, results))}
+        )
+    else:
+        for said in errors:
+            print(f"connect: {said}", file=sys.stderr)
+        _summary(len(results), failed, time.monotonic() - began, args.filter)
+    if errors:
+        return INVALID
+    return FAILED if failed or not results else OK
+
+
+def _run(file: CaseFile, args: argparse.Namespace) -> list[_Result]:
+    results = []
+    wanted = [case for case in file.cases if not args.filter or args.filter.lower() in case.name.lower()]
+    if wanted and not args.json:
+        print(plain(file.path))
+    for case in wanted:
+        began = time.monotonic()
+        result = _Result(case, file.run(case), time.monotonic() - began)
+        results.append(result)
+        if not args.json:
+            _tell(result)
+    return results
+
+
+def _tell(result: _Result) -> None:
+    case = result.case
+    if not result.wrong:
+        print(f"  {coloured('+', 'ok    ')}  {plain(case.name)}")
+        return
+    print(f"  {coloured('FAILED')}  {plain(case.name)}  ({plain(case.place)})")
+    for wrong in result.wrong:
+        print(f"          {plain(case.file)}:{wrong.line}: {plain(wrong.message)}")
+
+
+def _summary(run_: int, failed: int, seconds: float, sought: str | None) -> None:
+    if not run_:
+        print(f"no case{f' has {plain(sought)!r} in its name' if sought else ''} was run")
+        return
+    parts = [coloured("FAILED", f"{failed} failed")] if failed else []
+    parts.append(f"{run_ - failed} passed")
+    print(f"{', '.join(parts)} in {seconds:.2f} s")
+
+
+def _plain(result: _Result) -> dict[str, object]:
+    case = result.case
+    return {
+        "file": case.file,
+        "line": case.line,
+        "name": case.name,
+        "outcome": "failed" if result.wrong else "passed",
+        "seconds": round(result.seconds, 4),
+        "problems": [{"line": wrong.line, "message": wrong.message} for wrong in result.wrong],
+    }
