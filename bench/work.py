@@ -1,5 +1,6 @@
-"""What is measured: a file to a topic and the topic to a file, each in three variants, as properties of a worker."""
+"""What is measured, as properties of a worker: a file to a topic, the topic to a file, and JSON transformed between."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,35 @@ JAVA_UNCHANGED = {
 }
 OUR_UNCHANGED = {"transforms": "same", "transforms.same.type": "unchanged.Unchanged"}
 
+# Three transformations of the kind that most configurations have: a field less and another name, one more, a cast.
+_TRANSFORMS = "org.apache.kafka.connect.transforms"
+THREE = {
+    "transforms": "replace,insert,cast",
+    "transforms.replace.type": f"{_TRANSFORMS}.ReplaceField$Value",
+    "transforms.replace.exclude": "active",
+    "transforms.replace.renames": "name:customer",
+    "transforms.insert.type": f"{_TRANSFORMS}.InsertField$Value",
+    "transforms.insert.static.field": "origin",
+    "transforms.insert.static.value": "bench",
+    "transforms.cast.type": f"{_TRANSFORMS}.Cast$Value",
+    "transforms.cast.spec": "id:string",
+}
+_FIELDS = {"id": "int64", "name": "string", "active": "boolean", "amount": "double", "note": "string"}
+DECLARED = json.dumps(
+    {
+        "type": "struct",
+        "fields": [{"field": name, "type": kind, "optional": False} for name, kind in _FIELDS.items()],
+    }
+)
+
+
+def transformed(line: bytes, *, declared: bool) -> bytes:
+    """What the three make of a line, as a file sink writes it. Without a schema the order of fields is anybody's."""
+    row = json.loads(line)
+    fields = {"id": row["id"], "customer": row["name"], "amount": row["amount"], "note": row["note"], "origin": "bench"}
+    texts = [f"{name}={value}" for name, value in fields.items()]
+    return ("Struct{" + ",".join(texts) + "}" if declared else "{" + ", ".join(texts) + "}").encode()
+
 
 @dataclass(frozen=True)
 class Work:
@@ -26,7 +56,8 @@ class Work:
 
     Attributes:
         direction: `source` (a file to a topic) or `sink` (the topic to a file).
-        variant: `string`, `json` or `unchanged`.
+        variant: `string`, `json` or `unchanged`; for a sink also `schemaless` and `declared`: JSON objects through
+            three transformations.
     """
 
     direction: str
@@ -45,6 +76,8 @@ class Work:
             "string": "StringConverter",
             "json": "JsonConverter with its schema",
             "unchanged": "StringConverter, one transformation that changes nothing",
+            "schemaless": "schemaless JSON through ReplaceField, InsertField and Cast",
+            "declared": "JSON of a declared schema through ReplaceField, InsertField and Cast",
         }
         return f"{way}, {how[self.variant]}"
 
@@ -53,19 +86,29 @@ class Work:
         """Whether the topic holds JSON envelopes; otherwise it holds the lines as they are."""
         return self.variant == "json"
 
+    @property
+    def transforms(self) -> bool:
+        """Whether the lines are objects that come out changed."""
+        return self.variant in {"schemaless", "declared"}
+
     def worker_properties(self, bootstrap: str, folder: Path, port: int) -> dict[str, str]:
         """The worker's properties. Whatever is not here has Kafka Connect's default."""
-        converter = JSON if self.is_json else STRING
+        converter = JSON if self.is_json or self.transforms else STRING
+        how = {
+            "schemaless": {"value.converter.schemas.enable": "false"},
+            "declared": {"value.converter.schema.content": DECLARED},
+        }
         return {
             "bootstrap.servers": bootstrap,
-            "key.converter": converter,
+            "key.converter": converter if self.is_json else STRING,
             "value.converter": converter,
+            **how.get(self.variant, {}),
             "offset.storage.file.filename": str(folder / "offsets"),
             "listeners": f"http://127.0.0.1:{port}",
         }
 
     def connector_properties(self, name: str, topic: str, file: Path) -> dict[str, str]:
-        """The connector's properties but for its transformation."""
+        """The connector's properties but for the transformation that changes nothing."""
         source = self.direction == "source"
         return {
             "name": name,
@@ -73,10 +116,14 @@ class Work:
             "tasks.max": "1",
             "file": str(file),
             "topic" if source else "topics": topic,
+            **(THREE if self.transforms else {}),
         }
 
 
-ALL = [Work(direction, variant) for direction in ("source", "sink") for variant in ("string", "json", "unchanged")]
+ALL = [
+    *(Work(direction, variant) for direction in ("source", "sink") for variant in ("string", "json", "unchanged")),
+    *(Work("sink", variant) for variant in ("schemaless", "declared")),
+]
 
 
 def write_properties(path: Path, properties: Mapping[str, str]) -> Path:
