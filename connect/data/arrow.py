@@ -62,15 +62,8 @@ def arrow_type(schema: Schema) -> pa.DataType | None:
     return _PLAIN.get(schema.type)
 
 
-class ArrowValues(StructColumns):
-    """`StructColumns` under its older name."""
-
-    __slots__ = ()
-
-    @classmethod
-    def of(cls, schema: Schema, items: Sequence[Mapping[str, Any]]) -> StructColumns | None:
-        """See `of_rows`."""
-        return of_rows(schema, items)
+#: An older name.
+ArrowValues = StructColumns
 
 
 def of_rows(schema: Schema, items: Sequence[Mapping[str, Any]]) -> StructColumns | None:

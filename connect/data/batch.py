@@ -13,10 +13,10 @@ from itertools import accumulate
 from operator import is_
 from typing import Any, ClassVar, Generic, Self, TypeVar, overload
 
-from connect.data.column import Column, Constant, Deferred, Plain, column, concat
+from connect.data.column import Column, Constant, Deferred, Plain, column, concat, interleave
 from connect.data.headers import NO_HEADERS, Headers
 from connect.data.record import Origin, Record, SinkRecord, SourceRecord, TopicPartition
-from connect.data.values import Values, concat_values
+from connect.data.values import Values, concat_values, interleave_values
 
 R = TypeVar("R", bound=Record)
 
@@ -30,11 +30,13 @@ class Batch(Sequence[R], Generic[R]):
         keys, values: `Values`, with their schemas.
         timestamps: milliseconds since the epoch, or None.
         headers: `Headers`.
+        rows: which row of the batch that was polled or consumed (`SinkBatch.consumed`) each record was, whatever was
+            dropped, cut or put together since.
     """
 
-    __slots__ = ("_length", "_records", "headers", "keys", "partitions", "timestamps", "topics", "values")
+    __slots__ = ("_length", "_records", "headers", "keys", "partitions", "rows", "timestamps", "topics", "values")
 
-    COLUMNS: ClassVar[tuple[str, ...]] = ("topics", "partitions", "keys", "values", "timestamps", "headers")
+    COLUMNS: ClassVar[tuple[str, ...]] = ("topics", "partitions", "keys", "values", "timestamps", "headers", "rows")
 
     def __init__(
         self,
@@ -57,6 +59,7 @@ class Batch(Sequence[R], Generic[R]):
         self.keys = Values.nulls(n) if keys is None else keys
         self.timestamps: Column[int | None] = Constant(None, n) if timestamps is None else column(timestamps)
         self.headers: Column[Headers] = Constant(NO_HEADERS, n) if headers is None else column(headers)
+        self.rows: Column[int] = Deferred(n, lambda: list(range(n)), lambda row: row)
 
     # As a sequence of records.
 
@@ -128,6 +131,22 @@ class Batch(Sequence[R], Generic[R]):
             setattr(joined, name, concat_values(columns) if name in ("keys", "values") else concat(columns))
         return joined
 
+    @classmethod
+    def interleave(cls, parts: Sequence[tuple[Sequence[int], Self]]) -> Self:
+        """The rows of several batches of one kind, each at the place that is given for it.
+
+        Args:
+            parts: ascending places and as many rows. Every place from 0 on is given once. At least one part.
+        """
+        if len(parts) == 1:
+            return parts[0][1]
+        whole = parts[0][1]._copy()
+        whole._length = sum(len(part) for _, part in parts)
+        for name in cls.COLUMNS:
+            columns = [(places, getattr(part, name)) for places, part in parts]
+            setattr(whole, name, (interleave_values if name in ("keys", "values") else interleave)(columns))
+        return whole
+
     def by_topic(self) -> dict[str, Self]:
         """For each topic, in order of first appearance, the batch of its records."""
         if self.topics.constant:
@@ -176,12 +195,11 @@ class SinkBatch(Batch[SinkRecord]):
         timestamp_types: "CreateTime" or "LogAppendTime".
         original_topics, original_partitions: where the records were consumed, whatever transformations made of `topics`
             and `partitions` since (KIP-793). Errors, dead letters and commits speak of these.
-        rows: which row of `consumed` each record was, whatever was dropped, cut or put together since.
     """
 
-    __slots__ = ("_consumed", "offsets", "original_partitions", "original_topics", "rows", "timestamp_types")
+    __slots__ = ("_consumed", "offsets", "original_partitions", "original_topics", "timestamp_types")
 
-    COLUMNS = (*Batch.COLUMNS, "offsets", "timestamp_types", "original_topics", "original_partitions", "rows")
+    COLUMNS = (*Batch.COLUMNS, "offsets", "timestamp_types", "original_topics", "original_partitions")
 
     def __init__(
         self,
@@ -198,8 +216,6 @@ class SinkBatch(Batch[SinkRecord]):
         self.timestamp_types: Column[str] = timestamp_types or Constant("CreateTime", len(values))
         self.original_topics = self.topics
         self.original_partitions = self.partitions
-        n = len(values)
-        self.rows: Column[int] = Deferred(n, lambda: list(range(n)), lambda row: row)
         self._consumed: SinkBatch | None = None  # None for itself: a circle would wait for the garbage collector
 
     @property
@@ -226,7 +242,7 @@ class SinkBatch(Batch[SinkRecord]):
         return batch
 
     def _make_records(self) -> list[SinkRecord]:
-        moved = self.topics is not self.original_topics or self.partitions is not self.original_partitions
+        moved = not (_alike(self.topics, self.original_topics) and _alike(self.partitions, self.original_partitions))
         origins: Iterable[Origin | None] = (
             map(Origin, self.original_topics, self.original_partitions, self.offsets)
             if moved
@@ -295,12 +311,11 @@ class SourceBatch(Batch[SourceRecord]):
     Attributes:
         source_partitions: which part of the source each record comes from.
         source_offsets: where in that part reading goes on after the record.
-        rows: which row of the polled batch each record was, whatever transformations dropped since.
     """
 
-    __slots__ = ("rows", "source_offsets", "source_partitions")
+    __slots__ = ("source_offsets", "source_partitions")
 
-    COLUMNS = (*Batch.COLUMNS, "source_partitions", "source_offsets", "rows")
+    COLUMNS = (*Batch.COLUMNS, "source_partitions", "source_offsets")
 
     def __init__(
         self,
@@ -319,7 +334,6 @@ class SourceBatch(Batch[SourceRecord]):
         self.source_offsets: Column[Mapping[str, Any]] = (
             Constant({}, n) if source_offsets is None else column(source_offsets)
         )
-        self.rows: Column[int] = Deferred(n, lambda: list(range(n)), lambda row: row)
 
     @classmethod
     def of(cls, records: Iterable[SourceRecord]) -> SourceBatch:
@@ -354,6 +368,10 @@ class SourceBatch(Batch[SourceRecord]):
                 self.headers,
             )
         )
+
+
+def _alike(one: Column[Any], other: Column[Any]) -> bool:
+    return one is other or (one[0] == other[0] if one.constant and other.constant and len(one) else one == other)
 
 
 def _values(items: list[Any], schemas: list[Any]) -> Values:

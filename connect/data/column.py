@@ -193,3 +193,16 @@ def concat(columns: Sequence[Column[Any]]) -> Column[Any]:
     if isinstance(first, Constant) and all(isinstance(c, Constant) and c.value == first.value for c in columns):
         return Constant(first.value, sum(map(len, columns)))
     return Plain([item for c in columns for item in c])
+
+
+def interleave(columns: Sequence[tuple[Sequence[int], Column[Any]]]) -> Column[Any]:
+    """The rows of several columns, each at the place that is given for it. Constants of the same value stay one."""
+    length = sum(len(c) for _, c in columns)
+    first = columns[0][1]
+    if isinstance(first, Constant) and all(isinstance(c, Constant) and c.value == first.value for _, c in columns):
+        return Constant(first.value, length)
+    items: list[Any] = [None] * length
+    for places, c in columns:
+        for place, item in zip(places, c, strict=True):
+            items[place] = item
+    return Plain(items)

@@ -9,7 +9,7 @@ Null rows (tombstones) are no part of such columns: `GroupedValues` holds them b
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
@@ -104,6 +104,13 @@ class StructColumns(Values):
         self._length = len(self.fields[0])
         self._made: list[Any] | None = None
         self.schemas = Constant(schema, self._length)
+
+    @classmethod
+    def of(cls, schema: Schema, items: Sequence[Mapping[str, Any]]) -> StructColumns | None:
+        """Arrow columns of structs as Python values; None where the schema or a value has no Arrow form."""
+        from connect.data.arrow import of_rows
+
+        return of_rows(schema, items)
 
     @property
     def struct_columns(self) -> StructColumns:

@@ -350,3 +350,11 @@ def concat_values(parts: Iterable[Values]) -> Values:
     schemas = [schema for part in parts for schema in part.schemas]
     same = all(schema is schemas[0] for schema in schemas)
     return Values([v for part in parts for v in part], schemas[0] if same else column(schemas))
+
+
+def interleave_values(columns: Sequence[tuple[Sequence[int], Values]]) -> Values:
+    """The rows of several value columns, each at the place that is given for it; each stays as it is held."""
+    groups: list[tuple[Sequence[int], Values]] = [
+        ([places[row] for row in rows], values) for places, part in columns for rows, values in part.groups()
+    ]
+    return GroupedValues(sum(len(part) for _, part in columns), groups)

@@ -159,10 +159,9 @@ class Transform:
             return self.transformation.apply_batch(batch)
         if not any(chosen):
             return batch
-        apply = self.transformation.apply
-        return batch.with_records(
-            [apply(record) if take else record for record, take in zip(batch.records(), chosen, strict=True)]
-        )
+        changed = self.transformation.apply_batch(batch.take([row for row, take in enumerate(chosen) if take]))
+        others = batch.take([row for row, take in enumerate(chosen) if not take])
+        return _in_order(changed, others) if len(changed) else others
 
     def _apply_one(self, record: Any) -> Any:
         if self.predicate is not None and self.predicate.test(record) == self.negate:
@@ -173,3 +172,9 @@ class Transform:
         self.transformation.close()
         if self.predicate is not None:
             self.predicate.close()
+
+
+def _in_order(some: B, others: B) -> B:
+    """Two parts of one batch put together again; some rows may have been dropped from the first."""
+    place = {row: place for place, row in enumerate(sorted([*some.rows, *others.rows]))}
+    return type(some).interleave([([place[row] for row in part.rows], part) for part in (some, others)])

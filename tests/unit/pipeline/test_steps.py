@@ -202,3 +202,29 @@ def test_transformation_and_predicate_are_closed() -> None:
     transformation, predicate = Increment(), Even()
     Transform(transformation, predicate).close()
     assert (transformation.closed, predicate.closed) == (1, 1)
+
+
+class EveryThirdGoes(Transformation):
+    """Drops numbers that three divides and marks the others; pure."""
+
+    pure = True
+
+    def apply(self, record: Any) -> Any:
+        return None if record.value["n"] % 3 == 0 else record.replace(value={"n": -record.value["n"]})
+
+
+class IsEven(Predicate):
+    def test(self, record: Any) -> bool:
+        return bool(record.value["n"] % 2 == 0)
+
+
+@pytest.mark.parametrize("negate", [False, True])
+@pytest.mark.parametrize("pure", [False, True])
+def test_records_that_a_predicate_spares_stay_in_their_places(negate: bool, pure: bool) -> None:
+    transformation = EveryThirdGoes()
+    step = Transform(transformation, IsEven(), negate=negate)
+    batch = SinkBatch("t", Values([{"n": n} for n in range(1, 10)]), offsets=list(range(1, 10)))
+    changed = step.run(batch)
+    expected = [step._apply_one(record) for record in batch]
+    assert list(changed) == [record for record in expected if record is not None]
+    assert list(changed.offsets) == [record.offset for record in changed]
