@@ -28,6 +28,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from connect import DataError, Schema, SchemaAndValue, Type, Values
+from connect.data.struct_columns import FieldColumn, StructColumns
 from connect.data.values import GroupedValues
 from transforms.part import PartTransformation
 from transforms.paths import Path, written
@@ -35,9 +36,8 @@ from transforms.paths import Path, written
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from connect.data.arrow import ArrowValues
-
 Struct = dict[str, Any]
+Fields = Sequence["FieldColumn | pa.Array | list[Any]"]
 
 
 class Plan(NamedTuple):
@@ -47,14 +47,15 @@ class Plan(NamedTuple):
         schema: the new schema; None for schemaless.
         items: the changed structs of a list of structs, none of them null. It may give back the very objects where
             nothing changes, and never changes them.
-        columns: the same for Arrow: the new schema's columns. None: there is no such form, for this schema or, when the
-            function returns None, for these columns. Where a nested struct is null, its columns hold null in that
-            row, and what the function makes of it does not matter.
+        columns: the same for structs held field by field: the new schema's columns, as `StructColumns` takes them.
+            None: there is no such form, for this schema or, when the function returns None, for these columns. Where a
+            nested struct is null, its columns hold null in that row, and what the function makes of it does not
+            matter.
     """
 
     schema: Schema | None
     items: Callable[[list[Struct]], list[Struct]]
-    columns: Callable[[ArrowValues], Sequence[pa.Array] | None] | None = None
+    columns: Callable[[StructColumns], Fields | None] | None = None
 
 
 #: Makes the plan for a struct's schema (None: schemaless).
@@ -101,14 +102,12 @@ class FieldsTransformation(PartTransformation, ABC):
         nulls = [row for row, item in enumerate(items) if item is None]
         return GroupedValues(len(items), [(present, changed), (nulls, Values.nulls(len(nulls), schema))])
 
-    def convert_arrow(self, column: ArrowValues) -> Values | None:
+    def convert_arrow(self, column: StructColumns) -> Values | None:
         plan = self._plan(column.struct)
         columns = plan.columns(column) if plan.columns is not None else None
         if columns is None or plan.schema is None or not columns:
             return None
-        from connect.data.arrow import ArrowValues
-
-        return ArrowValues(plan.schema, columns)
+        return StructColumns(plan.schema, columns)
 
     def _check(self, schema: Schema | None, items: list[Any]) -> None:
         if schema is not None and schema.type is not Type.STRUCT:
@@ -140,15 +139,13 @@ def combined(schema: Schema | None, changes: Mapping[Path, Change], *, create: b
             structs = plan.items(structs)
         return structs
 
-    def columns(column: ArrowValues) -> Sequence[pa.Array] | None:
-        from connect.data.arrow import ArrowValues
-
+    def columns(column: StructColumns) -> Fields | None:
         for plan in plans:
             changed = plan.columns(column) if plan.columns is not None else None
             if not changed or plan.schema is None:
                 return None
-            column = ArrowValues(plan.schema, changed)
-        return column.columns
+            column = StructColumns(plan.schema, changed)
+        return column.fields
 
     return Plan(schema, items, columns)
 
@@ -169,7 +166,7 @@ def nested(schema: Schema | None, parent: Path, change: Change, *, create: bool 
         return Plan(None, lambda structs: _items(structs, parent, inside, create=create))
     field = schema.field(name)
     if field is None and not create:
-        return Plan(schema, lambda structs: structs, lambda column: column.columns)
+        return Plan(schema, lambda structs: structs, lambda column: column.fields)
     old = field.schema if field is not None else Schema(Type.STRUCT, optional=True)
     if old.type is not Type.STRUCT:
         raise DataError(f'"{name}" on the path {written(parent)} is {old.type.name}, and only a STRUCT has fields.')
@@ -182,8 +179,12 @@ def nested(schema: Schema | None, parent: Path, change: Change, *, create: bool 
         new = inside.schema.replace(optional=old.optional, default=default)
     schemas = {f.name: f.schema for f in schema.fields} | {name: new}
 
-    def columns(column: ArrowValues) -> Sequence[pa.Array] | None:
-        return _columns(column, name, inside) if inside.columns is not None and field is not None else None
+    def columns(column: StructColumns) -> Fields | None:
+        return (
+            _columns(column, parent, inside, create=create)
+            if inside.columns is not None and field is not None
+            else None
+        )
 
     return Plan(
         schema if new is old else schema.replace(fields=schemas),
@@ -194,44 +195,52 @@ def nested(schema: Schema | None, parent: Path, change: Change, *, create: bool 
 
 def _items(structs: list[Struct], parent: Path, inside: Plan, *, create: bool) -> list[Struct]:
     name = parent[0]
-    found: list[Any] = [struct.get(name) for struct in structs]
+    found = [struct.get(name) for struct in structs]
+    return [
+        struct if new is old else {**struct, name: new}
+        for struct, old, new in zip(structs, found, _inner(found, parent, inside, create=create), strict=True)
+    ]
+
+
+def _inner(found: list[Any], parent: Path, inside: Plan, *, create: bool) -> list[Any]:
+    """What becomes of the structs that stand at the first name of a path, nulls among them."""
     if set(map(type, found)) == {dict}:
-        return [
-            struct if new is old else {**struct, name: new}
-            for struct, old, new in zip(structs, found, inside.items(found), strict=True)
-        ]
-    rows = []
-    for row, item in enumerate(found):
-        if item is None and create:
-            found[row] = {}
-        elif item is not None and not isinstance(item, dict):
-            raise DataError(
-                f'"{name}" on the path {written(parent)} is a value of type {type(item).__name__}, not a map.'
-            )
-        if found[row] is not None:
-            rows.append(row)
-    changed = list(structs)
+        return inside.items(found)
+    changed = [{} if item is None and create else item for item in found]
+    rows = [row for row, item in enumerate(changed) if item is not None]
+    for row in rows:
+        if not isinstance(changed[row], dict):
+            what = type(changed[row]).__name__
+            raise DataError(f'"{parent[0]}" on the path {written(parent)} is a value of type {what}, not a map.')
     if rows:
-        for row, new in zip(rows, inside.items([found[row] for row in rows]), strict=True):
-            changed[row] = {**structs[row], name: new}
+        for row, new in zip(rows, inside.items([changed[row] for row in rows]), strict=True):
+            changed[row] = new
     return changed
 
 
-def _columns(column: ArrowValues, name: str, inside: Plan) -> Sequence[pa.Array] | None:
+def _columns(column: StructColumns, parent: Path, inside: Plan, *, create: bool) -> Fields | None:
+    field = column.struct.field(parent[0])
+    assert field is not None
+    held = column.fields[field.index]
+    if create and held.is_arrow and held.array.null_count:
+        return None
+    changed = _array(held, inside) if held.is_arrow else _inner(held.items, parent, inside, create=create)
+    if changed is None:
+        return None
+    fields: list[FieldColumn | pa.Array | list[Any]] = list(column.fields)
+    fields[field.index] = changed
+    return fields
+
+
+def _array(held: FieldColumn, inside: Plan) -> pa.Array | None:
     import pyarrow as pa
 
-    from connect.data.arrow import ArrowValues
-
-    field = column.struct.field(name)
-    assert field is not None
+    structs = held.array
     assert inside.schema is not None
     assert inside.columns is not None
-    structs = column.columns[field.index]
-    children = inside.columns(ArrowValues(field.schema, structs.flatten()))
-    if not children:
+    fields = inside.columns(StructColumns(held.schema, structs.flatten()))
+    if not fields:
         return None
+    children = StructColumns(inside.schema, fields).columns
     names = [member.name for member in inside.schema.fields]
-    mask = structs.is_null() if structs.null_count else None
-    columns = list(column.columns)
-    columns[field.index] = pa.StructArray.from_arrays(children, names, mask=mask)
-    return columns
+    return pa.StructArray.from_arrays(children, names, mask=structs.is_null() if structs.null_count else None)

@@ -11,7 +11,7 @@ Kafka Connect has V2 for ExtractField only; here every transformation that names
 
 1. declares `settings = define(...) | SYNTAX`,
 2. reads each name in `configure` with `path = parse(name, config[VERSION], key)`: a tuple of names, never empty,
-3. looks fields up with `schema_at`, `values_at` (of Python values) and `arrow_at` (of Arrow columns),
+3. looks fields up with `schema_at`, `values_at` (of Python values) and `column_at` (of structs held field by field),
 4. changes fields, also nested ones, as `transforms.fields` describes.
 
 Looking up follows Java's rule: a value that is missing or null on the way gives null; a way through something that is
@@ -30,7 +30,7 @@ from connect import ConfigError, DataError, Schema, Type, settings
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from connect.data.arrow import ArrowValues
+    from connect.data.struct_columns import FieldColumn, StructColumns
 
 #: The names that lead to a field, from the top. Never empty.
 Path = tuple[str, ...]
@@ -174,26 +174,43 @@ def _get(item: Any, name: str, path: Path) -> Any:
     raise DataError(f'The path {written(path)} looks for "{name}" in a value of type {type(item).__name__}, not a map.')
 
 
-def arrow_at(column: ArrowValues, path: Path, *, replace_null: bool = True) -> pa.Array:
-    """The column at a path for which `schema_at` finds a field; null where a struct on the way is null.
+def column_at(column: StructColumns, path: Path, *, replace_null: bool = True) -> FieldColumn:
+    """The same for structs held field by field, in Arrow where the field at the top is.
 
     Args:
         column: structs.
-        path: from them.
+        path: from them; one for which `schema_at` finds a field.
         replace_null: as in `values_at`.
+
+    Raises:
+        NoArrowForm: a default has none.
     """
+    top = column.field(path[0])
+    if len(path) == 1 and (not replace_null or top.schema.default is None):
+        return top
+    from connect.data.struct_columns import FieldColumn
+
+    schema = schema_at(column.struct, path)
+    assert schema is not None
+    if top.is_arrow:
+        return FieldColumn(schema, array=_array_at(top, path, schema.default if replace_null else None))
+    if len(path) == 1:
+        return FieldColumn(schema, [schema.default if item is None else item for item in top.items])
+    return FieldColumn(schema, values_at(top.schema, top.items, path[1:], replace_null=replace_null))
+
+
+def _array_at(top: FieldColumn, path: Path, default: Any) -> pa.Array:
     import pyarrow.compute as pc
 
     from connect.data.arrow import filled
 
-    found = column.column(path[0])
-    schema = _member(column.struct, path[0])
+    found, schema = top.array, top.schema
     above = None
     for name in path[1:]:
         above = found if found.null_count else None
         found = pc.struct_field(found, [name])
         schema = _member(schema, name)
-    if not replace_null or schema.default is None or not found.null_count:
+    if default is None or not found.null_count:
         return found
     with_default = filled(found, schema)
     return with_default if above is None else pc.if_else(above.is_valid(), with_default, found)

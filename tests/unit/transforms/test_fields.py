@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from connect import DataError, Schema, SinkBatch, Type, Values, settings
-from connect.data.arrow import ArrowValues
+from connect.data.arrow import of_rows
 from connect.data.schema import INT32, INT64, STRING
+from connect.data.struct_columns import StructColumns
 from connect.settings import Config
 from transforms.fields import FieldsTransformation, Plan
 from transforms.paths import SYNTAX, VERSION, Path, parse
@@ -25,10 +26,8 @@ class Marked(FieldsTransformation):
         self.create = config["create"]
 
     def _mark(self, schema: Schema | None) -> Plan:
-        def columns(column: ArrowValues) -> list[Any]:
-            import pyarrow as pa
-
-            return [*column.columns, pa.array([len(column.columns)] * len(column), pa.int64())]
+        def columns(column: StructColumns) -> list[Any]:
+            return [*column.fields, [len(column.fields)] * len(column)]
 
         if schema is not None:
             schema = schema.replace(fields={f.name: f.schema for f in schema.fields} | {"mark": INT64}, optional=False)
@@ -95,11 +94,15 @@ def test_columns_give_what_single_values_give(at: str) -> None:
     before = copy.deepcopy(items)
     made = _marked(at)
     expected = [made.convert(_TREE, item) for item in items]
-    for values in (Values(items, _TREE), ArrowValues.of(_TREE, items)):
+    lists = StructColumns(_TREE, [[item.get(f.name) for item in items] for f in _TREE.fields])
+    for values in (Values(items, _TREE), of_rows(_TREE, items)):
         assert values is not None
         changed = made.apply_batch(SinkBatch("t", values, offsets=[0, 1, 2]))
         assert [(r.value_schema, r.value) for r in changed] == expected
-        assert (changed.values.arrow is not None) == (values.arrow is not None)
+        assert (changed.values.struct_columns is not None) == (values.struct_columns is not None)
+    by_lists = made.convert_arrow(lists)
+    assert by_lists is not None
+    assert list(zip(by_lists.schemas, by_lists, strict=True)) == expected
     assert items == before
 
 

@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 
 from connect import ConfigError, DataError, Schema, Type
-from connect.data.arrow import ArrowValues, to_python
+from connect.data.arrow import of_rows
 from connect.data.schema import INT32, STRING
-from transforms.paths import SYNTAX, VERSION, arrow_at, by_parent, parse, schema_at, values_at, written
+from connect.data.struct_columns import StructColumns
+from transforms.paths import SYNTAX, VERSION, by_parent, column_at, parse, schema_at, values_at, written
 
 
 @pytest.mark.parametrize(
@@ -86,11 +87,14 @@ def test_a_default_stands_in_for_a_null_but_not_below_one(
 ) -> None:
     items = [{"a": {"x": 1, "y": None}, "s": "p"}, {"a": {"x": 2, "y": "z"}, "s": "q"}, {"a": None, "s": "r"}]
     assert values_at(_SCHEMA, items, path, replace_null=replace_null) == found
-    column = ArrowValues.of(_SCHEMA, items)
-    assert column is not None
-    schema = schema_at(_SCHEMA, path)
-    assert schema is not None
-    assert to_python(schema, arrow_at(column, path, replace_null=replace_null)) == found
+    arrow = of_rows(_SCHEMA, items)
+    assert arrow is not None
+    lists = StructColumns(_SCHEMA, [[item.get(f.name) for item in items] for f in _SCHEMA.fields])
+    for column in (arrow, lists):
+        at = column_at(column, path, replace_null=replace_null)
+        assert at.items == found
+        assert at.schema is schema_at(_SCHEMA, path)
+        assert at.is_arrow == (column is arrow)
 
 
 def test_values_without_a_schema() -> None:
