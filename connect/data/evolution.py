@@ -184,8 +184,8 @@ class Evolution:
             if known and not _questions(known[1], target):
                 ignored |= known[1].ignored
                 continue
-            # A column in Arrow's form has no tombstones.
-            items = None if group.arrow is not None else group.to_list()
+            # Structs that are held field by field have no tombstones among them.
+            items = None if group.struct_columns is not None else group.to_list()
             rows = [i for i in range(len(group)) if items is None or items[i] is not None]
             if not rows:
                 continue

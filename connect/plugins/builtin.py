@@ -35,7 +35,13 @@ _CONVERTERS = [
     "converters.DoubleConverter",
 ]
 
+#: Those that Kafka Connect does not have: Debezium's under its name there, ours under the place of their module.
+_BEYOND_KAFKA_CONNECT = [
+    ("io.debezium.transforms.ExtractNewRecordState", "transforms.extract_new_record_state:ExtractNewRecordState"),
+]
+
 _OTHERS = [
+    *((PluginKind.TRANSFORMATION, name, target) for name, target in _BEYOND_KAFKA_CONNECT),
     # Each converter takes headers as well, as in Java.
     *(
         (kind, f"org.apache.kafka.connect.{name}", f"connect.converters:{name.partition('.')[2]}")

@@ -1,0 +1,64 @@
+"""The same records in each form that a batch can hold them in."""
+
+from typing import Any
+
+from connect import Batch, Schema, SinkBatch, SinkRecord, Transformation, Type, Values
+from connect.data.struct_columns import StructColumns
+from connect.data.values import GroupedValues
+
+
+def configured(kind: type[Transformation], **config: str) -> Transformation:
+    """A transformation with settings whose dots are written as underscores."""
+    return with_config(kind, {key.replace("_", "."): value for key, value in config.items()})
+
+
+def with_config(kind: type[Transformation], config: dict[str, str]) -> Transformation:
+    made = kind()
+    made.configure(made.settings.parse(config))
+    return made
+
+
+def field_by_field(values: Values) -> Values:
+    """The values with structs of a schema held as columns, tombstones and others beside them."""
+    groups: list[Any] = []
+    for members, group in values.groups():
+        schema, items = group.schemas[0], group.to_list()
+        live = [row for row, item in enumerate(items) if item is not None]
+        if schema is None or schema.type is not Type.STRUCT or not schema.fields or not live:
+            groups.append((members, group))
+            continue
+        columns = [[items[row].get(field.name) for row in live] for field in schema.fields]
+        groups.append(([members[row] for row in live], StructColumns(schema, columns)))
+        nulls = [row for row, item in enumerate(items) if item is None]
+        if nulls:
+            groups.append(([members[row] for row in nulls], group.take(nulls)))
+    if len(groups) == 1:
+        return groups[0][1]  # type: ignore[no-any-return]
+    return GroupedValues(len(values), groups)
+
+
+def forms(records: list[SinkRecord]) -> list[Batch[Any]]:
+    """Batches of these records: objects, values and keys as lists, and field by field."""
+    batch = SinkBatch.of(records)
+    columns = batch.with_columns(values=field_by_field(batch.values), keys=field_by_field(batch.keys))
+    return [batch, columns]
+
+
+def told(record: SinkRecord) -> tuple[Any, ...]:
+    """What a record says; a field that was never set reads as null."""
+    return (
+        record.topic,
+        record.original_offset,
+        record.key_schema,
+        _complete(record.key_schema, record.key),
+        record.value_schema,
+        _complete(record.value_schema, record.value),
+        record.timestamp,
+        record.headers,
+    )
+
+
+def _complete(schema: Schema | None, value: Any) -> Any:
+    if schema is not None and schema.type is Type.STRUCT and isinstance(value, dict):
+        return {field.name: _complete(field.schema, value.get(field.name)) for field in schema.fields}
+    return (type(value).__name__, repr(value)) if isinstance(value, int | float) else value

@@ -1,0 +1,401 @@
+"""Make the row of a Debezium change event the record's value: ExtractNewRecordState.
+
+https://debezium.io/documentation/reference/stable/transformations/event-flattening.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple, TypeVar
+
+from connect import Batch, ConfigError, DataError, Header, Headers, Schema, Transformation, Type, Values, settings
+from connect.data.schema import OPTIONAL_STRING, STRING
+from connect.data.struct_columns import FieldColumn, StructColumns
+from connect.data.values import GroupedValues
+from connect.settings import Config
+
+B = TypeVar("B", bound=Batch[Any])
+
+_DELETED = "__deleted"
+
+#: What becomes of a delete event, and whether tombstones stay.
+_MODES = {
+    "drop": ("drop", False),
+    "tombstone": ("null", False),
+    "rewrite": ("rewrite", False),
+    "rewrite-with-tombstone": ("rewrite", True),
+    "delete-to-tombstone": ("tombstone", False),
+}
+_OLD_MODES = {"drop": "drop", "none": "null", "rewrite": "rewrite"}
+
+
+class _Added(NamedTuple):
+    """An entry of add.fields or add.headers: `source.ts_ms:at`."""
+
+    struct: str | None
+    field: str
+    name: str
+
+
+class _Plan(NamedTuple):
+    """What an envelope's schema says, found out once.
+
+    Attributes:
+        row: of `after`, not optional.
+        deleted: of `before`, the same; None when the envelope has none.
+        fields: for add.fields, where each lies in the envelope, and its schema there.
+        headers: for add.headers.
+    """
+
+    row: Schema
+    deleted: Schema | None
+    fields: list[tuple[tuple[str, ...], str, Schema]]
+    headers: list[tuple[tuple[str, ...], str, Schema]]
+
+
+class ExtractNewRecordState(Transformation):
+    """Debezium's ExtractNewRecordState, with the behaviour of version 3.
+
+    Records whose value is no envelope (its schema's name does not end with `.Envelope`) pass as they are. An event
+    without a row before and after (TRUNCATE, a message) is dropped.
+    """
+
+    pure = True
+    settings = settings.define(
+        settings.String(
+            "delete.tombstone.handling.mode",
+            default="tombstone",
+            validator=settings.one_of(*_MODES, ignore_case=True),
+            doc="What becomes of deletes and of the tombstones behind them: drop (both go), tombstone (the delete "
+            "becomes the tombstone, the one behind it goes), rewrite (the old row with __deleted=true, no tombstone), "
+            "rewrite-with-tombstone, delete-to-tombstone (as tombstone, but without a schema).",
+        ),
+        settings.String(
+            "route.by.field",
+            default="",
+            importance="LOW",
+            doc="A text field of the row that holds the topic to send the record to. Null or empty leaves the topic.",
+        ),
+        settings.String(
+            "add.fields.prefix", default="__", importance="LOW", doc="Goes before the names of add.fields."
+        ),
+        settings.List(
+            "add.fields",
+            default=[],
+            importance="LOW",
+            doc="Fields of the envelope, its source or its transaction to put into the row: op, source.ts_ms, "
+            "transaction.id; op:operation gives it another name. The names are __op, __source_ts_ms, __operation.",
+        ),
+        settings.String(
+            "add.headers.prefix", default="__", importance="LOW", doc="Goes before the names of add.headers."
+        ),
+        settings.List(
+            "add.headers", default=[], importance="LOW", doc="The same as headers of the record; see add.fields."
+        ),
+        settings.String(
+            "drop.fields.header.name",
+            default=None,
+            importance="LOW",
+            doc="A header that holds a list of the fields to drop from the row.",
+        ),
+        settings.Boolean(
+            "drop.fields.from.key", default=False, importance="LOW", doc="Whether they are dropped from the key too."
+        ),
+        settings.Boolean(
+            "drop.fields.keep.schema.compatible",
+            default=True,
+            importance="LOW",
+            doc="Whether only optional fields are dropped.",
+        ),
+        settings.Boolean(
+            "replace.null.with.default",
+            default=True,
+            importance="LOW",
+            doc="Whether rewrite puts a field's default in place of null.",
+        ),
+        settings.Boolean(
+            "drop.tombstones",
+            default=True,
+            importance="LOW",
+            doc="Debezium 2. With delete.tombstone.handling.mode it has no effect.",
+        ),
+        settings.String(
+            "delete.handling.mode",
+            default="drop",
+            importance="LOW",
+            validator=settings.one_of(*_OLD_MODES, ignore_case=True),
+            doc="Debezium 2: drop, none or rewrite. With delete.tombstone.handling.mode it has no effect.",
+        ),
+    )
+
+    def configure(self, config: Config) -> None:
+        self._deletes, self._keep_tombstones = _MODES[config["delete.tombstone.handling.mode"].lower()]
+        old = config.raw.get("drop.tombstones"), config.raw.get("delete.handling.mode")
+        if config.raw.get("delete.tombstone.handling.mode") is None and old != (None, None):
+            self._deletes = _OLD_MODES[config["delete.handling.mode"].lower()]
+            self._keep_tombstones = not config["drop.tombstones"]
+        self._rewrite = self._deletes == "rewrite"
+        self._route: str | None = config["route.by.field"] or None
+        self._fields = _added(config["add.fields"], config["add.fields.prefix"])
+        self._headers = _added(config["add.headers"], config["add.headers.prefix"])
+        if twice := next((each.name for each in self._fields if _names(self._fields).count(each.name) > 1), None):
+            raise ConfigError("add.fields", f'adds the field "{twice}" twice. Give one of them another name.')
+        self._drop_header: str | None = config["drop.fields.header.name"] or None
+        self._drop_from_key: bool = config["drop.fields.from.key"]
+        self._drop_required: bool = not config["drop.fields.keep.schema.compatible"]
+        self._defaults: bool = config["replace.null.with.default"]
+        self._plan_of = lru_cache(maxsize=1000)(self._plan)
+        self._final = lru_cache(maxsize=1000)(self._make_final)
+
+    def apply(self, record: Any) -> Any:
+        if record.value is None:
+            if not self._keep_tombstones:
+                return None
+            named = [header for header in self._headers if header.field == "op"]
+            if not named:
+                return record
+            return record.replace(headers=Headers([*record.headers, *(Header(h.name, "d", STRING) for h in named)]))
+        if not _is_envelope(record.value_schema):
+            return record
+        plan = self._plan_of(record.value_schema)
+        envelope = record.value
+        live, old = envelope.get("after"), envelope.get("before")
+        if live is None and (old is None or self._deletes == "drop"):
+            return None
+        changes: dict[str, Any] = {}
+        if self._headers:
+            added = (Header(name, _at(envelope, path), schema) for path, name, schema in plan.headers)
+            changes["headers"] = Headers([*record.headers, *added])
+        if self._route is not None:
+            topic = self._topic(plan, live, old)
+            if topic:
+                changes["topic"] = topic
+        drop = self._dropped(record.headers)
+        if drop is not None and self._drop_from_key and record.key is not None:
+            changes["key_schema"], changes["key"] = self._without(record.key_schema, record.key, drop)
+        changes["value_schema"], changes["value"] = self._value(record.value_schema, plan, envelope, drop)
+        return record.replace(**changes)
+
+    def apply_batch(self, batch: B) -> B:
+        if self._headers or self._route is not None or self._drop_header is not None:
+            return super().apply_batch(batch)
+        dropped: list[int] = []
+        groups: list[tuple[Sequence[int], Values]] = []
+        for rows, values in batch.values.groups():
+            for part, changed in self._column(values):
+                members = rows if part is None else [rows[row] for row in part]
+                if changed is None:
+                    dropped += members
+                elif len(changed):
+                    groups.append((members, changed))
+        if not groups:
+            return batch.slice(0, 0)
+        values = groups[0][1] if len(groups) == 1 and not dropped else _gathered(len(batch), groups, dropped)
+        changed_batch = batch.with_columns(values=values)
+        if not dropped:
+            return changed_batch
+        gone = set(dropped)
+        return changed_batch.take([row for row in range(len(batch)) if row not in gone])
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+    def _column(self, values: Values) -> list[tuple[list[int] | None, Values | None]]:
+        """What becomes of values of one schema: rows (None: all of them) and their new values, or None for dropped."""
+        schema = values.schemas[0]
+        if values.struct_columns is not None and _is_envelope(schema):
+            live = self._live(values.struct_columns)
+            if live is not None:
+                return [(None, live)]
+        if schema is None or not _is_envelope(schema):
+            items = values.to_list()
+            nulls = [] if self._keep_tombstones else [row for row, item in enumerate(items) if item is None]
+            if not nulls:
+                return [(None, values)]
+            rest = [row for row, item in enumerate(items) if item is not None]
+            return [(nulls, None), (rest, values.take(rest))]
+        return self._structs(schema, values.to_list())
+
+    def _structs(self, schema: Schema, items: list[Any]) -> list[tuple[list[int] | None, Values | None]]:
+        plan = self._plan_of(schema)
+        dropped: list[int] = []
+        found: dict[int, tuple[Schema | None, list[int], list[Any]]] = {}
+        for row, item in enumerate(items):
+            if item is None:
+                if not self._keep_tombstones:
+                    dropped.append(row)
+                    continue
+                new: tuple[Schema | None, Any] = schema, None
+            elif item.get("after") is None and (item.get("before") is None or self._deletes == "drop"):
+                dropped.append(row)
+                continue
+            else:
+                new = self._value(schema, plan, item, None)
+            _, rows, column = found.setdefault(id(new[0]), (new[0], [], []))
+            rows.append(row)
+            column.append(new[1])
+        parts: list[tuple[list[int] | None, Values | None]] = [
+            (rows, Values(column, new_schema)) for new_schema, rows, column in found.values()
+        ]
+        return [*parts, (dropped, None)] if dropped else parts
+
+    def _live(self, columns: StructColumns) -> Values | None:
+        """The rows of envelopes that all have one; None where a row was deleted."""
+        plan = self._plan_of(columns.struct)
+        rows = columns.field("after").items
+        if None in rows:
+            return None
+        if not self._rewrite and not plan.fields:
+            return Values(rows, plan.row)
+        held: list[FieldColumn | list[Any]] = []
+        for field in plan.row.fields:
+            column = [row.get(field.name) for row in rows]
+            default = field.schema.default if self._rewrite and self._defaults else None
+            held.append(column if default is None else [default if item is None else item for item in column])
+        if self._rewrite:
+            held.append(["false"] * len(rows))
+        for path, _, _ in plan.fields:
+            outer = columns.field(path[0])
+            held.append(outer if len(path) == 1 else [_at(item, path[1:]) for item in outer.items])
+        return StructColumns(self._final(plan.row, columns.struct), held)
+
+    def _value(
+        self, schema: Schema, plan: _Plan, envelope: Mapping[str, Any], drop: Sequence[str] | None
+    ) -> tuple[Schema | None, Any]:
+        live = envelope.get("after")
+        if live is None and not self._rewrite:
+            after = schema.field("after")
+            assert after is not None
+            return (None, None) if self._deletes == "tombstone" else (after.schema, None)
+        row_schema = plan.row if live is not None else plan.deleted
+        assert row_schema is not None
+        row = live if live is not None else envelope["before"]
+        if self._rewrite:
+            full = {f.name: _filled(f.schema, row.get(f.name), self._defaults) for f in row_schema.fields}
+            row = {**full, _DELETED: "true" if live is None else "false"}
+        # Dropped fields go last from a row that is there, and before fields are added to one that was deleted.
+        if drop is None:
+            return self._final(row_schema, schema), self._with_fields(row, plan, envelope)
+        if live is not None:
+            return self._without(self._final(row_schema, schema), self._with_fields(row, plan, envelope), drop)
+        rewritten = self._deleted_schema(row_schema)
+        kept_schema, kept = self._without(rewritten, row, drop)
+        assert kept_schema is not None
+        return _extended(kept_schema, plan.fields), self._with_fields(kept, plan, envelope)
+
+    def _with_fields(self, row: Any, plan: _Plan, envelope: Mapping[str, Any]) -> Any:
+        if not plan.fields:
+            return row
+        return {**row, **{name: _at(envelope, path) for path, name, _ in plan.fields}}
+
+    def _make_final(self, row: Schema, envelope: Schema) -> Schema:
+        return _extended(self._deleted_schema(row) if self._rewrite else row, self._plan_of(envelope).fields)
+
+    def _deleted_schema(self, row: Schema) -> Schema:
+        if row.field(_DELETED) is not None:
+            raise DataError(f'The row has a field "{_DELETED}" already, which marks deleted rows.')
+        return row.replace(fields={**{f.name: f.schema for f in row.fields}, _DELETED: OPTIONAL_STRING})
+
+    def _plan(self, schema: Schema) -> _Plan:
+        live, old = schema.field("after"), schema.field("before")
+        if live is None:
+            raise DataError(f'The envelope {schema.name} has no field "after".')
+        row = live.schema.replace(optional=False)
+        # Mostly the two are one schema; then so are those of rows that are there and of rows that were deleted.
+        deleted = None if old is None else row if old.schema == live.schema else old.schema.replace(optional=False)
+        return _Plan(row, deleted, _found(schema, self._fields), _found(schema, self._headers))
+
+    def _topic(self, plan: _Plan, live: Any, old: Any) -> str | None:
+        assert self._route is not None
+        row, schema = (live, plan.row) if live is not None else (old, plan.deleted)
+        field = schema.field(self._route) if schema is not None else None
+        if field is None:
+            raise DataError(f'The row has no field "{self._route}" (route.by.field).')
+        if field.schema.type is not Type.STRING:
+            raise DataError(f'The field "{self._route}" (route.by.field) is no text but {field.schema.type.value}.')
+        topic = _filled(field.schema, row.get(self._route), defaults=True)
+        return None if topic is None else str(topic)
+
+    def _dropped(self, headers: Headers) -> Sequence[str] | None:
+        if self._drop_header is None:
+            return None
+        header = next(iter(headers.all(self._drop_header)), None)
+        if header is None or not header.value:
+            return None
+        if not isinstance(header.value, list | tuple):
+            raise DataError(f'The header "{self._drop_header}" (drop.fields.header.name) holds no list of names.')
+        return header.value
+
+    def _without(self, schema: Schema | None, value: Any, drop: Sequence[str]) -> tuple[Schema | None, Any]:
+        if schema is None and self._drop_required and isinstance(value, dict):
+            return None, {name: item for name, item in value.items() if name not in drop}
+        if schema is None or schema.type is not Type.STRUCT:
+            raise DataError("Fields can be dropped (drop.fields.header.name) only from a struct with a schema.")
+        chosen = {f.name for f in schema.fields if f.name in drop and (self._drop_required or f.schema.optional)}
+        if not chosen and not (self._drop_required and drop):
+            return schema, value
+        kept = [field for field in schema.fields if field.name not in chosen]
+        changed = schema.replace(fields={field.name: field.schema for field in kept}, optional=False)
+        return changed, {field.name: _filled(field.schema, value.get(field.name), defaults=True) for field in kept}
+
+
+def _is_envelope(schema: Schema | None) -> bool:
+    return schema is not None and schema.name is not None and schema.name.endswith(".Envelope")
+
+
+def _added(entries: list[str], prefix: str) -> list[_Added]:
+    added = []
+    for entry in filter(None, entries):
+        written, _, other = entry.partition(":")
+        parts = written.strip().split(".")
+        struct, field = (parts[0], parts[1]) if len(parts) > 1 else (None, parts[0])
+        name = other.strip() or (f"{struct}_{field}" if struct else field)
+        added.append(_Added(struct, field, prefix + name))
+    return added
+
+
+def _names(added: list[_Added]) -> list[str]:
+    return [each.name for each in added]
+
+
+def _found(envelope: Schema, added: list[_Added]) -> list[tuple[tuple[str, ...], str, Schema]]:
+    """Where the fields lie, of those that the envelope has."""
+    found = []
+    for struct, name, new_name in added:
+        if struct is not None and envelope.field(struct) is None:
+            raise DataError(f'The envelope {envelope.name} has no "{struct}" to take "{name}" from.')
+        for place in [(struct,), ()] if struct else [(), ("transaction",), ("source",)]:
+            schema: Schema | None = envelope
+            for step in (*place, name):
+                field = schema.field(step) if schema is not None else None
+                schema = None if field is None else field.schema
+            if schema is not None:
+                found.append(((*filter(None, place), name), new_name, schema.replace(optional=True, default=None)))
+                break
+    return found
+
+
+def _at(envelope: Any, path: tuple[str, ...]) -> Any:
+    for name in path:
+        envelope = None if envelope is None else envelope.get(name)
+    return envelope
+
+
+def _filled(schema: Schema, value: Any, defaults: bool) -> Any:
+    return schema.default if value is None and defaults else value
+
+
+def _extended(schema: Schema, fields: list[tuple[tuple[str, ...], str, Schema]]) -> Schema:
+    if not fields:
+        return schema
+    if twice := next((name for _, name, _ in fields if schema.field(name) is not None), None):
+        raise DataError(f'The row has a field "{twice}" already. Choose another add.fields.prefix or name.')
+    added = {name: added for _, name, added in fields}
+    return schema.replace(fields={**{field.name: field.schema for field in schema.fields}, **added})
+
+
+def _gathered(length: int, groups: list[tuple[Sequence[int], Values]], dropped: list[int]) -> Values:
+    if dropped:
+        groups = [*groups, (sorted(dropped), Values.nulls(len(dropped)))]
+    return GroupedValues(length, groups)
