@@ -2,38 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from importlib.util import find_spec
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Final
 
-from connect.data.schema import Type
+from connect.data.schema import Schema, Type
 from connect.data.text import java_double, java_text
 
 if TYPE_CHECKING:
-    from connect.data.struct_columns import FieldColumn, StructColumns
+    from connect.data.struct_columns import StructColumns
 
 _BOOLEANS: Final = {True: "true", False: "false"}
 _WHOLE: Final = frozenset({Type.INT8, Type.INT16, Type.INT32, Type.INT64})
-_BY_ARROW: Final = frozenset({*_WHOLE, Type.FLOAT32, Type.FLOAT64, Type.BOOLEAN})
 
-#: Between these Java writes a float without an exponent, as Python and Arrow do.
+#: Between these Java writes a double without an exponent, as Python and Arrow do.
 _PLAIN_FROM, _PLAIN_TO = 1e-3, 1e7
+#: From so many doubles on it pays to have them written by Arrow.
+_WORTH_ARROW: Final = 100
 
 
 def struct_texts(columns: StructColumns) -> list[str]:
     """Each row as Java prints a `Struct`: null fields are left out, whatever their defaults."""
-    texts, pieces = [], []
+    texts: list[Sequence[str]] = []
+    between = [""]
     for field, column in zip(columns.struct.fields, columns.fields, strict=True):
-        items, nulls = _field_texts(column, columns.arrow is not None)
-        if nulls:
-            items = ["" if item is None else f",{field.name}={item}" for item in items]
-        texts.append(items)
-        pieces.append("%s" if nulls else _literal(f",{field.name}=") + "%s")
-    rows = zip(*texts, strict=True)
-    if pieces[0] == "%s":  # the first field may be missing, and the comma is another's
-        body = "".join(pieces).__mod__
-        return ["Struct{" + body(row)[1:] + "}" for row in rows]
-    return list(map(("Struct{" + "".join(pieces)[1:] + "}").__mod__, rows))
+        items = column.items
+        if None in items:
+            written = iter(_field_texts(field.schema, [item for item in items if item is not None]))
+            texts.append(["" if item is None else f",{field.name}={next(written)}" for item in items])
+        else:
+            texts.append(_field_texts(field.schema, items))
+            between[-1] += f",{field.name}="
+        between.append("")
+    if not between[0]:  # the first field may be missing, and the comma is another's
+        return [f"Struct{{{text[1:]}}}" for text in _rows(between, texts)]
+    between[0] = "Struct{" + between[0][1:]
+    between[-1] = "}"
+    return _rows(between, texts)
 
 
 def map_texts(items: Sequence[Any]) -> list[str] | None:
@@ -43,73 +50,79 @@ def map_texts(items: Sequence[Any]) -> list[str] | None:
     names = tuple(items[0])
     if not names or list(map(tuple, items)).count(names) != len(items):
         return None
-    template = "{" + ", ".join(_literal(java_text(None, name)) + "=%s" for name in names) + "}"
-    columns = [_schemaless_texts(column) for column in zip(*map(dict.values, items), strict=True)]
-    return list(map(template.__mod__, zip(*columns, strict=True)))
+    between = [f"{', ' if at else '{'}{java_text(None, name)}=" for at, name in enumerate(names)]
+    columns = zip(*map(dict.values, items), strict=True)
+    return _rows([*between, "}"], [_schemaless_texts(column) for column in columns])
 
 
-def _field_texts(column: FieldColumn, by_arrow: bool) -> tuple[Sequence[Any], bool]:
-    """The texts of a struct's field, None for null, and whether there is a null."""
-    schema = column.schema
-    if schema.name is None and schema.type is Type.STRING:
-        items: Sequence[Any] = column.items
-        return items, None in items
-    if schema.name is None and schema.type in _BY_ARROW and by_arrow:
-        by_column = _arrow_texts(column)
-        if by_column is not None:
-            return by_column, None in by_column
-    items = column.items
-    some_null = None in items
-    if schema.name is None and schema.type in _WHOLE and not some_null:
-        return list(map(str, items)), False
-    return [None if item is None else java_text(schema, item) for item in items], some_null
+def _rows(between: Sequence[str], columns: Sequence[Sequence[str]]) -> list[str]:
+    """The texts of each row, with what stands before, between and behind them."""
+    return _joiner(len(columns))(between, zip(*columns, strict=True))
 
 
-def _arrow_texts(column: FieldColumn) -> list[Any] | None:
-    """Numbers and booleans as Arrow writes them, where Java writes the same."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    from connect.data.struct_columns import NoArrowForm
-
-    try:
-        array = column.array
-    except NoArrowForm:
-        return None
-    if not pa.types.is_floating(array.type):
-        texts: list[Any] = array.cast(pa.string()).to_pylist()
-        return texts
-    size = pc.abs(array)
-    plain = pc.or_(pc.equal(size, 0), pc.and_(pc.greater_equal(size, _PLAIN_FROM), pc.less(size, _PLAIN_TO)))
-    if not pc.all(plain, min_count=0).as_py():
-        return None
-    texts = array.cast(pa.string()).to_pylist()
-    return [text if text is None or "." in text else text + ".0" for text in texts]
+@cache
+def _joiner(columns: int) -> Callable[[Sequence[str], Iterable[tuple[str, ...]]], list[str]]:
+    """A comprehension over rows of so many texts. It is written for the number: %-templates take twice the time."""
+    between = "".join(f"b{at}," for at in range(columns + 1))
+    texts = "".join(f"t{at}," for at in range(columns))
+    row = "".join(f"{{b{at}}}{{t{at}}}" for at in range(columns)) + f"{{b{columns}}}"
+    made: dict[str, Any] = {}
+    exec(f'def rows(between, texts):\n ({between}) = between\n return [f"{row}" for ({texts}) in texts]', made)  # noqa: S102
+    joiner: Callable[[Sequence[str], Iterable[tuple[str, ...]]], list[str]] = made["rows"]
+    return joiner
 
 
-def _schemaless_texts(items: Sequence[Any]) -> Sequence[Any]:
+def _field_texts(schema: Schema, items: Sequence[Any]) -> Sequence[str]:
+    """The texts of a struct's field, none of them null."""
+    if schema.name is None:
+        if schema.type is Type.STRING:
+            return items
+        if schema.type in _WHOLE:
+            return list(map(str, items))
+        if schema.type is Type.BOOLEAN:
+            return [_BOOLEANS[item] for item in items]
+        if schema.type is Type.FLOAT64:
+            return _doubles(items)
+    return [java_text(schema, item) for item in items]
+
+
+def _schemaless_texts(items: Sequence[Any]) -> Sequence[str]:
     kinds = set(map(type, items))
     if len(kinds) == 1:
         (kind,) = kinds
-        if kind is dict:
-            alike = map_texts(items)
-            if alike is not None:
-                return alike
+        alike = map_texts(items) if kind is dict else None
+        if alike is not None:
+            return alike
         write = _WRITERS.get(kind)
         if write is not None:
             return write(items)
     return [java_text(None, item) for item in items]
 
 
+def _doubles(items: Sequence[Any]) -> list[str]:
+    if len(items) >= _WORTH_ARROW and _PLAIN_FROM <= min(items) <= max(items) < _PLAIN_TO and pyarrow_is_there():
+        import pyarrow as pa
+
+        # NaN may pass for a bound: Arrow writes it in another way than Java.
+        texts: list[str] = pa.array(items, pa.float64()).cast(pa.string()).to_pylist()
+        return [text if "." in text else _whole(text) for text in texts]
+    return [repr(item) if _PLAIN_FROM <= item < _PLAIN_TO else java_double(item) for item in items]
+
+
+def _whole(text: str) -> str:
+    return "NaN" if text == "nan" else text + ".0"
+
+
+@cache
+def pyarrow_is_there() -> bool:
+    """Whether the extra `arrow` is installed; looked up once."""
+    return find_spec("pyarrow") is not None
+
+
 _WRITERS: Final[dict[type, Callable[[Sequence[Any]], Sequence[str]]]] = {
     str: lambda items: items,
     int: lambda items: list(map(str, items)),
     bool: lambda items: [_BOOLEANS[item] for item in items],
-    float: lambda items: [repr(item) if _PLAIN_FROM <= item < _PLAIN_TO else java_double(item) for item in items],
+    float: _doubles,
     NoneType: lambda items: ["null"] * len(items),
 }
-
-
-def _literal(text: str) -> str:
-    """A text that stands for itself in a %-template."""
-    return text.replace("%", "%%")

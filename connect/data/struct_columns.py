@@ -10,10 +10,10 @@ Null rows (tombstones) are no part of such columns: `GroupedValues` holds them b
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
 from connect.data.column import Constant
+from connect.data.columns_text import pyarrow_is_there, struct_texts
 from connect.data.schema import Schema
 from connect.data.values import Values
 
@@ -120,7 +120,7 @@ class StructColumns(Values):
     def arrow(self) -> StructColumns | None:
         if self._length < _WORTH_ARROW and not any(field.is_arrow for field in self.fields):
             return None
-        return self if _pyarrow_is_there() else None
+        return self if pyarrow_is_there() else None
 
     @property
     def constant(self) -> bool:
@@ -161,8 +161,6 @@ class StructColumns(Values):
         return iter(self.to_list())
 
     def texts(self) -> list[str]:
-        from connect.data.columns_text import struct_texts
-
         return struct_texts(self)
 
 
@@ -186,14 +184,3 @@ def _held(schema: Schema, column: FieldColumn | pa.Array | list[Any]) -> FieldCo
     if isinstance(column, FieldColumn):
         return column if column.schema is schema else FieldColumn(schema, column._items, column._array)
     return FieldColumn(schema, column) if isinstance(column, list) else FieldColumn(schema, array=column)
-
-
-_there: bool | None = None
-
-
-def _pyarrow_is_there() -> bool:
-    """Whether the extra `arrow` is installed; looked up once."""
-    global _there
-    if _there is None:
-        _there = find_spec("pyarrow") is not None
-    return _there
