@@ -35,12 +35,34 @@ _CONVERTERS = [
     "converters.DoubleConverter",
 ]
 
+_TRANSFORMS = "org.apache.kafka.connect.transforms"
+_TRANSFORMATIONS = [
+    *(
+        (f"{_TRANSFORMS}.{name}${part}", f"transforms.{module}:{name}{part}")
+        for name, module in [
+            ("HeaderFrom", "header_from"),
+            ("MaskField", "mask_field"),
+        ]
+        for part in ("Key", "Value")
+    ),
+    (f"{_TRANSFORMS}.DropHeaders", "transforms.headers:DropHeaders"),
+    (f"{_TRANSFORMS}.InsertHeader", "transforms.headers:InsertHeader"),
+    (f"{_TRANSFORMS}.RegexRouter", "transforms.regex_router:RegexRouter"),
+]
+
+_PREDICATES = ["HasHeaderKey", "RecordIsTombstone", "TopicNameMatches"]
+
 #: Those that Kafka Connect does not have: Debezium's under its name there, ours under the place of their module.
 _BEYOND_KAFKA_CONNECT = [
     ("io.debezium.transforms.ExtractNewRecordState", "transforms.extract_new_record_state:ExtractNewRecordState"),
 ]
 
 _OTHERS = [
+    *((PluginKind.TRANSFORMATION, name, target) for name, target in _TRANSFORMATIONS),
+    *(
+        (PluginKind.PREDICATE, f"{_TRANSFORMS}.predicates.{name}", f"transforms.predicates:{name}")
+        for name in _PREDICATES
+    ),
     *((PluginKind.TRANSFORMATION, name, target) for name, target in _BEYOND_KAFKA_CONNECT),
     # Each converter takes headers as well, as in Java.
     *(

@@ -1,0 +1,200 @@
+"""Hide the values of fields: MaskField.
+
+https://kafka.apache.org/documentation/#org.apache.kafka.connect.transforms.MaskField
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from decimal import Decimal
+from functools import partial
+from typing import Any
+
+from connect import DataError, Schema, SchemaAndValue, Type, Values, logical, settings
+from connect.data.struct_columns import FieldColumn, StructColumns
+from connect.data.text import float32
+from connect.settings import Config
+from transforms.fields import Fields, FieldsTransformation, Plan, Struct
+from transforms.paths import SYNTAX, VERSION, by_parent, parse
+from transforms.structs import DEFAULTS, WITH_DEFAULTS, copied, defaults_of, names, with_default
+
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+_EMPTY: dict[type, Any] = {
+    bool: False,
+    int: 0,
+    float: 0.0,
+    str: "",
+    Decimal: Decimal(0),
+    dt.datetime: _EPOCH,
+    dt.date: _EPOCH.date(),
+    dt.time: dt.time(),
+}
+_BITS = {Type.INT8: 8, Type.INT16: 16, Type.INT32: 32, Type.INT64: 64}
+_KINDS = {
+    **dict.fromkeys(_BITS, int),
+    Type.FLOAT32: float,
+    Type.FLOAT64: float,
+    Type.BOOLEAN: bool,
+    Type.STRING: str,
+    Type.ARRAY: list,
+    Type.MAP: dict,
+}
+_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+
+
+class MaskField(FieldsTransformation):
+    """Puts an empty value of the same type, or a replacement, in place of the values of fields.
+
+    Nulls stay null. Texts become "", numbers 0, dates 1970-01-01, lists and maps empty; a replacement is for texts and
+    numbers alone.
+    """
+
+    purpose = "masking fields"
+    settings = (
+        settings.define(
+            settings.List("fields", importance="HIGH", validator=names, doc="The names of the fields to mask."),
+            settings.String(
+                "replacement",
+                default=None,
+                importance="LOW",
+                validator=settings.non_empty,
+                doc="What stands in place of the values, which then have to be texts or numbers. Without it: 0, a text "
+                "without letters, false, 1970-01-01.",
+            ),
+        )
+        | DEFAULTS
+        | SYNTAX
+    )
+
+    def configure(self, config: Config) -> None:
+        self._with_defaults: bool = config[WITH_DEFAULTS]
+        self._masks = _Masks(config["replacement"])
+        paths = dict.fromkeys(parse(name, config[VERSION], "fields") for name in config["fields"])
+        self.changes = {parent: partial(self._masked, last) for parent, last in by_parent(paths).items()}
+
+    def convert(self, schema: Schema | None, value: Any) -> SchemaAndValue:
+        if value is None:
+            raise DataError("Null cannot be masked. Keep tombstones away by a predicate: RecordIsTombstone, negated.")
+        return super().convert(schema, value)
+
+    def convert_column(self, schema: Schema | None, items: list[Any]) -> Values:
+        if None in items:
+            self.convert(schema, None)
+        return super().convert_column(schema, items)
+
+    def _masked(self, fields: list[str], schema: Schema | None) -> Plan:
+        masks = self._masks
+        defaults = defaults_of(schema, replace_null=self._with_defaults)
+        if schema is None:
+            return Plan(None, partial(_by_type, fields, masks))
+        schemas = {field.name: field.schema for field in schema.fields if field.name in fields}
+
+        def items(structs: list[Struct]) -> list[Struct]:
+            copies = copied(structs, defaults)
+            for name, field in schemas.items():
+                # Asked for only where there is a value: not every type can be masked.
+                mask = masks.of(field) if any(copy.get(name) is not None for copy in copies) else None
+                if isinstance(mask, list | dict):
+                    for copy in copies:
+                        if copy.get(name) is not None:
+                            copy[name] = mask.copy()
+                else:
+                    for copy in copies:
+                        copy[name] = None if copy.get(name) is None else mask
+            return copies
+
+        return Plan(schema, items, partial(self._columns, schemas))
+
+    def _columns(self, masked: dict[str, Schema], column: StructColumns) -> Fields | None:
+        columns: list[Any] = [with_default(field) if self._with_defaults else field for field in column.fields]
+        for name, schema in masked.items():
+            place = column.struct.field(name)
+            assert place is not None
+            try:
+                mask = self._masks.of(schema)
+            except DataError:
+                return None  # all may be null
+            if isinstance(mask, list | dict):
+                return None
+            columns[place.index] = _mask_column(columns[place.index], mask)
+        return columns
+
+
+def _mask_column(column: FieldColumn, mask: Any) -> Any:
+    if column.is_arrow:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        array = column.array
+        # A decimal of another scale would get that of the column.
+        if not isinstance(mask, Decimal) or mask.as_tuple().exponent == -logical.scale_of(column.schema):
+            masks = pa.repeat(pa.scalar(mask, array.type), len(array))
+            return masks if array.null_count == 0 else pc.if_else(array.is_valid(), masks, pa.scalar(None, array.type))
+    items = column.items
+    return [None if item is None else mask for item in items] if None in items else [mask] * len(items)
+
+
+def _by_type(fields: list[str], masks: _Masks, structs: list[Struct]) -> list[Struct]:
+    copies = [struct.copy() for struct in structs]
+    for name in fields:
+        for copy in copies:
+            value = copy.get(name)
+            copy[name] = None if value is None else masks[type(value)]
+    return copies
+
+
+class _Masks(dict[type, Any]):
+    """What stands in place of a schemaless value, by its type; `of` says it for a field's schema."""
+
+    def __init__(self, replacement: str | None) -> None:
+        super().__init__({} if replacement is not None else _EMPTY)
+        self._replacement = replacement
+
+    def __missing__(self, kind: type) -> Any:
+        if self._replacement is None:
+            if kind is list or kind is dict:
+                return kind()  # a new one each time: somebody may change it
+            raise DataError(f"A value of type {kind.__name__} cannot be masked.")
+        mask = self[kind] = self._replaced(kind, Type.FLOAT64 if kind is float else Type.INT64)
+        return mask
+
+    def of(self, schema: Schema) -> Any:
+        """What stands in place of values of a field."""
+        kind = logical.python_type(schema) or _KINDS.get(schema.type)
+        if kind is None:
+            raise DataError(f"A {schema.type.name} cannot be masked.")
+        return self[kind] if self._replacement is None else self._replaced(kind, schema.type)
+
+    def _replaced(self, kind: type, schema_type: Type) -> Any:
+        text = self._replacement
+        assert text is not None
+        if kind is str:
+            return text
+        if kind not in (int, float, Decimal):
+            raise DataError(f"A {kind.__name__} cannot be replaced by a text. Mask it without a replacement.")
+        if not _NUMBER.fullmatch(text):
+            raise DataError(f'The replacement "{text}" is not a number, and the field to be masked holds one.')
+        if kind is float:
+            return float32(float(text)) if schema_type is Type.FLOAT32 else float(text)
+        number = Decimal(text)
+        return number if kind is Decimal else _wrapped(number, _BITS[schema_type])
+
+
+def _wrapped(number: Decimal, bits: int) -> int:
+    """The lowest bits of a number's whole part, as Java's narrowing has them."""
+    exponent = number.as_tuple().exponent
+    assert isinstance(exponent, int)
+    if exponent >= bits or number.adjusted() < 0:
+        return 0
+    return (int(number) + (1 << (bits - 1))) % (1 << bits) - (1 << (bits - 1))
+
+
+class MaskFieldKey(MaskField):
+    """MaskField for keys."""
+
+    part = "keys"
+
+
+class MaskFieldValue(MaskField):
+    """MaskField for values."""
