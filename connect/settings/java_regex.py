@@ -32,12 +32,18 @@ _HORIZONTAL: Final = r" \t\xa0\u1680\u180e\u2000-\u200a\u202f\u205f\u3000"
 _VERTICAL: Final = r"\n\x0b\f\r\x85\u2028\u2029"
 _IN_CLASSES: Final = {"h": _HORIZONTAL, "v": _VERTICAL}
 _OUTSIDE: Final = {"z": r"\Z", "Z": r"(?=\n?\Z)", "R": rf"(?>\r\n|[{_VERTICAL}])", "e": r"\x1b"}
+#: What stands for more than one character in a class.
+_SEVERAL: Final = frozenset("wWdDsShvpP")
 
 _PROPERTY = re.compile(r"\\([pP])(?:\{(\w+)\}|(\w))")
 _FLAGS = re.compile(r"\(\?([a-zA-Z]*)(-[a-zA-Z]+)?([:)])")
 _NAMED = re.compile(r"\(\?<([a-zA-Z][a-zA-Z0-9]*)>")
 _BACK_REFERENCE = re.compile(r"\\k<([a-zA-Z][a-zA-Z0-9]*)>")
 _CODE_POINT = re.compile(r"\\x\{([0-9a-fA-F]+)\}")
+_OCTAL = re.compile(r"\\0([0-3][0-7]{2}|[0-7]{1,2})")
+_CONTROL = re.compile(r"\\c([@-_a-z])")
+_CHARACTER_NAME = re.compile(r"\\N\{[^}]+\}")
+_COUNT = re.compile(r"\{\d+(?:,\d*)?\}")
 
 
 def java_regex(pattern: str) -> re.Pattern[str]:
@@ -78,6 +84,8 @@ class _Translation:
             self._class()
         elif rest == "(":
             self._open()
+        elif rest == "{":
+            self._count()
         elif rest == ")":
             self._close_flags()
             if len(self._flags) == 1:
@@ -93,6 +101,13 @@ class _Translation:
     def _take(self, length: int, written: str) -> None:
         self._at += length
         self._out.append(written)
+
+    def _count(self) -> None:
+        """A count is the only thing that Java takes a brace for; Python would read others as letters."""
+        count = _COUNT.match(self._pattern, self._at)
+        if count is None or not self._out:
+            raise re.error("a brace stands where no count can be, write \\{ for the character")
+        self._take(len(count[0]), count[0])
 
     def _close_flags(self) -> None:
         self._out.append(")" * len(self._flags[-1]))
@@ -116,7 +131,8 @@ class _Translation:
             self._take(1, "(")
 
     def _known(self, flags: str) -> str:
-        if unknown := set(flags) - set("-imsu"):
+        # Folding case beyond ASCII is Java's alone; where the pattern has nothing beyond ASCII it makes no difference.
+        if unknown := set(flags) - set("-imsu" if self._pattern.isascii() else "-ims"):
             raise re.error(f"the flag {min(unknown)} is not known here")
         return flags.replace("u", "").removesuffix("-")
 
@@ -135,6 +151,12 @@ class _Translation:
             self._take(2, f"[^{_HORIZONTAL}]")
         elif found := _CODE_POINT.match(pattern, at):
             self._take(len(found[0]), re.escape(chr(int(found[1], 16))))
+        elif found := _OCTAL.match(pattern, at):
+            self._take(len(found[0]), re.escape(chr(int(found[1], 8))))
+        elif found := _CONTROL.match(pattern, at):
+            self._take(len(found[0]), re.escape(chr(ord(found[1]) ^ 64)))
+        elif found := _CHARACTER_NAME.match(pattern, at):
+            self._take(len(found[0]), found[0])
         elif not in_class and (found := _BACK_REFERENCE.match(pattern, at)):
             self._take(len(found[0]), f"(?P={found[1]})")
         elif not in_class and following in _OUTSIDE:
@@ -160,7 +182,11 @@ class _Translation:
             if rest == "[" or self._pattern.startswith("&&", self._at):
                 raise re.error("a class within a class, or &&, is Java's alone; write one class, or (?=...)")
             if rest == "\\":
+                several = self._pattern[self._at + 1 : self._at + 2] in _SEVERAL
                 self._escape(in_class=True)
+                if several and self._pattern.startswith("-", self._at):
+                    # After several characters no range can begin.
+                    self._take(1, r"\-")
             else:
                 self._take(1, f"\\{rest}" if rest in "&~|" else rest)
         raise re.error("a class is not closed")

@@ -89,6 +89,14 @@ PATTERNS = [
     "[^a]",
     r"a\|b|c",
     "()|a",
+    r"[\w-z]+",
+    r"[\d-]+",
+    r"\0141.*",
+    r"\0141b",
+    r"a\cJ?",
+    r"a{1,}b{0,2}",
+    "a}?",
+    r"a\{?",
 ]
 WORDS = "a A b B c C ab AB aB ac cd Cd ABd aBd a.b a.bc axb aab orders ORDERS-1 orders-12 orders-eu orders-EU us US"
 TEXTS = [
@@ -115,6 +123,13 @@ TEXTS = [
 def test_patterns_mean_what_they_mean_in_java(java: Match, pattern: str) -> None:
     ours = java_regex(pattern)
     assert [bool(ours.fullmatch(text)) for text in TEXTS] == [java(pattern, text) for text in TEXTS]
+
+
+@pytest.mark.parametrize("pattern", ["{", "a{", "a{1", "a{,2}", "({1})", "a{x}"])
+def test_a_brace_that_is_no_count_is_refused_as_in_java(java: Match, pattern: str) -> None:
+    assert java(pattern, "a") in ("error", False)
+    with pytest.raises(ValueError, match="regular expression"):
+        java_regex(pattern)
 
 
 PIECES = (
