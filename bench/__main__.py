@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 from bench import machine, report
+from bench.machine import introduce, say
 from bench.measure import Bench, MeasurementFailed, Run
 from bench.topics import Topics, TopicUnreadable
 from bench.work import ALL, Work
@@ -27,17 +28,13 @@ def main() -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     works = [work for work in ALL if not args.only or any(part in work.name for part in args.only)]
     lines, rounds = (args.lines or 500_000, 1) if args.quick else (args.lines or 2_000_000, args.rounds)
-    about = machine.describe()
-    load = os.getloadavg()[0]
-    for name, value in about.items():
-        _say(f"{name}: {value}")
-    _say(f"load of the last minute before the start: {load:.2f}")
+    about, load = machine.describe(), introduce()
     classpath("kafka-connect")
     runs: list[Run] = []
     failures = 0
     with tempfile.TemporaryDirectory(prefix="connect-bench-") as name:
         folder = Path(name)
-        _say("starting the broker")
+        say("starting the broker")
         data = folder / "broker"
         try:
             running = broker.ensure_running(data, port=0)
@@ -74,12 +71,12 @@ def _parse() -> argparse.Namespace:
 
 
 def _prepare(bench: Bench, works: list[Work]) -> None:
-    _say(f"writing {bench.count:,} lines")
+    say(f"writing {bench.count:,} lines")
     with bench.lines.open("wb") as file:
         file.writelines(_line(number) for number in range(bench.count))
     for envelopes, topic in ((False, "filled-text"), (True, "filled-json")):
         if any(work.direction == "sink" and work.is_json == envelopes for work in works):
-            _say(f"filling the topic {topic}")
+            say(f"filling the topic {topic}")
             bench.topics.fill(topic, bench.lines, envelopes=envelopes)
 
 
@@ -97,10 +94,10 @@ def _one(bench: Bench, work: Work, side: str, number: int, runs: list[Run]) -> b
     try:
         run = bench.run(work, side, number)
     except (MeasurementFailed, TopicUnreadable) as error:
-        _say(f"round {number}  {work.name:16}  {side}  FAILED: {error}")
+        say(f"round {number}  {work.name:16}  {side}  FAILED: {error}")
         return False
     runs.append(run)
-    _say(
+    say(
         f"round {number}  {work.name:16}  {side}  {run.rate:>9,.0f} records/s  "
         f"{run.cpu_per_million_started:5.2f} CPU-s per million  {run.pss / 1e6:5,.0f} MB  "
         f"{run.to_first:.2f} s to the first  others {run.other_share:.0%}"
@@ -113,11 +110,7 @@ def _write(path: Path | None, results: dict[str, object]) -> None:
         RESULTS.mkdir(exist_ok=True)
         path = RESULTS / f"{time.strftime('%Y-%m-%dT%H-%M-%SZ', time.gmtime())}.json"
     path.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
-    _say(f"written: {path}")
-
-
-def _say(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
+    say(f"written: {path}")
 
 
 if __name__ == "__main__":

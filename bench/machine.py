@@ -1,8 +1,9 @@
-"""What the measurements were taken on."""
+"""What the measurements were taken on, and how they tell of themselves."""
 
 import os
 import platform
 import subprocess
+import sys
 from importlib.metadata import version
 from pathlib import Path
 
@@ -23,6 +24,20 @@ def describe() -> dict[str, str]:
         "connect-runtime": version("connect-runtime"),
         "confluent-kafka": version("confluent-kafka"),
     }
+
+
+def say(line: str) -> None:
+    """Tell whoever waits. The table alone goes to standard output."""
+    print(line, file=sys.stderr, flush=True)
+
+
+def introduce() -> float:
+    """Say what the machine is. Returns its load of the last minute."""
+    for name, value in describe().items():
+        say(f"{name}: {value}")
+    load = os.getloadavg()[0]
+    say(f"load of the last minute before the start: {load:.2f}")
+    return load
 
 
 def _processor() -> str:

@@ -8,7 +8,6 @@ change    a changed configuration, from the request until the new task has begun
 
 import argparse
 import json
-import os
 import signal
 import statistics
 import subprocess
@@ -23,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import machine, tree
+from bench.machine import introduce, say
 from bench.rest import Rest
 from bench.topics import Topics
 from bench.work import write_properties
@@ -219,7 +219,7 @@ def _create(workers: Pool, count: int) -> None:
     with ThreadPoolExecutor(AT_ONCE) as threads:
         for number, _ in enumerate(threads.map(create, range(count)), 1):
             if number % 100 == 0:
-                _say(f"  {number} of {count} connectors made, {workers.running()} tasks run")
+                say(f"  {number} of {count} connectors made, {workers.running()} tasks run")
 
 
 def _source(name: str, file: Path) -> dict[str, str]:
@@ -253,9 +253,7 @@ def main() -> int:
     sides = args.side or list(SIDES)
     if "java" in sides:
         classpath("kafka-connect")
-    for name, value in machine.describe().items():
-        _say(f"{name}: {value}")
-    _say(f"load of the last minute before the start: {os.getloadavg()[0]:.2f}")
+    introduce()
     figures: dict[str, dict[str, dict[str, float]]] = {}
     failures = 0
     with tempfile.TemporaryDirectory(prefix="connect-bench-") as name:
@@ -271,12 +269,12 @@ def main() -> int:
             }
             for what in args.what or works:
                 for side in sides:
-                    _say(f"{what}: {side}")
+                    say(f"{what}: {side}")
                     try:
                         figures.setdefault(what, {})[side] = works[what](side)
                     except TookTooLong as error:
                         failures += 1
-                        _say(f"  {error}")
+                        say(f"  {error}")
         finally:
             broker.stop(folder / "broker")
     if args.json:
@@ -288,10 +286,6 @@ def main() -> int:
             print(f"  {figure:<38}{cells}")
         print("  " + " " * 38 + "".join(f"{side:>14}" for side in of_sides))
     return 1 if failures else 0
-
-
-def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from bench import machine
+from bench.machine import introduce, say
 from bench.pool import FILE_SINK, FILE_SOURCE, Pool, TookTooLong, pool
 from bench.topics import Topics
 from bench.workers import SIDES
@@ -162,9 +163,7 @@ def main() -> int:
     sides = args.side or list(SIDES)
     if "java" in sides:
         classpath("kafka-connect")
-    for name, value in machine.describe().items():
-        _say(f"{name}: {value}")
-    _say(f"load of the last minute before the start: {os.getloadavg()[0]:.2f}")
+    introduce()
     latencies: dict[str, dict[str, Latency]] = {}
     loads: dict[str, Load] = {}
     with tempfile.TemporaryDirectory(prefix="connect-bench-") as name:
@@ -175,10 +174,10 @@ def main() -> int:
             running = broker.ensure_running(folder / "broker", port=0)
             with Topics(running.bootstrap_servers) as topics:
                 for side in sides:
-                    _say(f"measuring {side}")
+                    say(f"measuring {side}")
                     latencies[side], load = measure(side, topics, running.bootstrap_servers, folder, args)
                     loads[side] = load
-                    _say(
+                    say(
                         f"  {load.moved / load.seconds:,.0f} records/s written meanwhile, "
                         f"{load.cpu / load.seconds:.1f} cores in use by the workers"
                         + ("; the file came to its end: take more --lines or less --seconds" if load.dry else "")
@@ -208,10 +207,6 @@ def _parse() -> argparse.Namespace:
     parser.add_argument("--side", choices=SIDES, action="append", help="only this one (default: both)")
     parser.add_argument("--json", type=Path, help="where the figures go as JSON")
     return parser.parse_args()
-
-
-def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

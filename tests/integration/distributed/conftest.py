@@ -2,27 +2,22 @@
 
 import uuid
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
 
 from connect.kafka.broker import Broker
 
-from .pool import Pool
+from .committed import Committed
+from .pool import Pool, a_pool
 
 
 @pytest.fixture
 def pool_at(tmp_path: Path) -> Iterator[Callable[[str], Pool]]:
     """Makes a pool at these brokers. All of its workers end with the test."""
-    pools: list[Pool] = []
-
-    def make(bootstrap: str) -> Pool:
-        pools.append(Pool(f"connect-pool-{uuid.uuid4().hex[:8]}", tmp_path, bootstrap))
-        return pools[-1]
-
-    yield make
-    for pool in pools:
-        pool.close()
+    with ExitStack() as pools:
+        yield lambda bootstrap: pools.enter_context(a_pool(bootstrap, tmp_path))
 
 
 @pytest.fixture
@@ -34,12 +29,20 @@ def pool(broker: Broker, pool_at: Callable[[str], Pool]) -> Pool:
 @pytest.fixture(scope="session")
 def two(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pool]:
     """A pool of two workers that many tests share. Nobody ends its workers; connectors have names of their own."""
-    made = Pool(f"connect-pool-{uuid.uuid4().hex[:8]}", tmp_path_factory.mktemp("two"), broker.bootstrap_servers)
-    try:
-        made.start(2)
+    with a_pool(broker.bootstrap_servers, tmp_path_factory.mktemp("two"), 2) as made:
         yield made
-    finally:
-        made.close()
+
+
+@pytest.fixture
+def committed(pool: Pool, new_topic: Callable[..., str]) -> Iterator[Callable[[str], Committed]]:
+    """Makes a topic, and reads it."""
+    with ExitStack() as stack:
+
+        def make(topic: str) -> Committed:
+            new_topic(name=topic)
+            return stack.enter_context(closing(Committed(pool.bootstrap, topic)))
+
+        yield make
 
 
 @pytest.fixture

@@ -10,8 +10,10 @@ import socket
 import subprocess
 import sys
 import time
+import uuid
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,6 +34,22 @@ WORKER = {
     "plugin.path": f"{PLUGINS},{UNRULY}",
 }
 TOPICS = ("config", "offset", "status")
+
+
+@contextmanager
+def a_pool(bootstrap: str, folder: Path, workers: int = 0, **settings: str) -> Iterator[Pool]:
+    """A pool with a name of its own, of so many workers to begin with, each of which is ended in the end.
+
+    Args:
+        settings: of its workers, with _ for dots.
+    """
+    made = Pool(f"connect-pool-{uuid.uuid4().hex[:8]}", folder, bootstrap)
+    try:
+        if workers:
+            made.start(workers, **settings)
+        yield made
+    finally:
+        made.close()
 
 
 class Answer(NamedTuple):

@@ -11,7 +11,7 @@ import pytest
 
 from connect.kafka.broker import Broker
 
-from .pool import Pool, PoolWorker
+from .pool import Pool, PoolWorker, a_pool
 
 POLICY = {
     "restart.policy": "on",
@@ -24,13 +24,10 @@ SLOWLY = {"restart.policy.initial.delay.ms": "3000"}
 @pytest.fixture(scope="module")
 def healing(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pool]:
     """Two workers that restart what failed. Connectors have names of their own."""
-    made = Pool(f"pool-{uuid.uuid4().hex[:8]}", tmp_path_factory.mktemp("healing"), broker.bootstrap_servers)
-    made.settings |= POLICY
-    try:
+    with a_pool(broker.bootstrap_servers, tmp_path_factory.mktemp("healing")) as made:
+        made.settings |= POLICY
         made.start(2)
         yield made
-    finally:
-        made.close()
 
 
 def frail(folder: Path, tasks: int = 1, **more: str) -> dict[str, str]:

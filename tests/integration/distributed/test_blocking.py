@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import threading
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,7 @@ import pytest
 
 from tests.chaos.worker import hanging_pid, is_running, notes, unruly
 
-from .pool import Answer, Pool, PoolWorker, steady
+from .pool import Answer, Pool, PoolWorker, a_pool, steady
 
 if TYPE_CHECKING:
     from connect.kafka.broker import Broker
@@ -28,14 +27,11 @@ SOON_S = 30.0
 def shared(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pool]:
     """A pool of two workers, in which a connector of another plug-in behaves well."""
     folder = tmp_path_factory.mktemp("blocking")
-    made = Pool(f"connect-pool-{uuid.uuid4().hex[:8]}", folder, broker.bootstrap_servers)
-    try:
-        made.start(2, task_shutdown_graceful_timeout_ms=str(int(GRACEFUL_S * 1000)))
+    graceful = str(int(GRACEFUL_S * 1000))
+    with a_pool(broker.bootstrap_servers, folder, 2, task_shutdown_graceful_timeout_ms=graceful) as made:
         made.up[0].create("well", unruly(folder, "WellBehavedSource", topic=f"{made.name}-well"))
         made.until(lambda: all(worker.runs("well", 1) for worker in made.up), "it runs")
         yield made
-    finally:
-        made.close()
 
 
 @pytest.fixture

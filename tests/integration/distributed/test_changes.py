@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +10,7 @@ import pytest
 
 from tests.chaos.worker import unruly
 
-from .pool import Pool, PoolWorker, steady
+from .pool import Pool, PoolWorker, a_pool, steady
 
 if TYPE_CHECKING:
     from connect.kafka.broker import Broker
@@ -25,12 +24,8 @@ def asked(two: Pool) -> PoolWorker:
 @pytest.fixture(scope="module")
 def quiet(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pool]:
     """Two workers with nothing else to run: no task moves for the sake of balance, which starts it anew as well."""
-    made = Pool(f"connect-pool-{uuid.uuid4().hex[:8]}", tmp_path_factory.mktemp("quiet"), broker.bootstrap_servers)
-    try:
-        made.start(2)
+    with a_pool(broker.bootstrap_servers, tmp_path_factory.mktemp("quiet"), 2) as made:
         yield made
-    finally:
-        made.close()
 
 
 def lines(file: Path) -> list[str]:

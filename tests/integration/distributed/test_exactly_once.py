@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import random
-import threading
-import uuid
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,48 +12,11 @@ import psutil
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
+from .committed import Committed
 from .plugins.counting import dropped
-from .pool import SESSION_S, Pool, PoolWorker
+from .pool import SESSION_S, Pool, PoolWorker, a_pool
 
 COUNTING = "counting.CountingSource"
-
-
-class Committed:
-    """The values of a topic's only partition that are committed, in order, as they come."""
-
-    def __init__(self, bootstrap: str, topic: str) -> None:
-        self.values: list[str] = []
-        settings = {"group.id": f"g-{uuid.uuid4()}", "isolation.level": "read_committed"}
-        self._consumer = Consumer({"bootstrap.servers": bootstrap, **settings})
-        self._consumer.assign([TopicPartition(topic, 0, 0)])
-        self._ending = threading.Event()
-        self._thread = threading.Thread(target=self._read, daemon=True)
-        self._thread.start()
-
-    def _read(self) -> None:
-        while not self._ending.is_set():
-            message = self._consumer.poll(0.1)
-            if message is not None and message.error() is None:
-                self.values.append(message.value().decode())
-
-    def close(self) -> None:
-        self._ending.set()
-        self._thread.join()
-        self._consumer.close()
-
-
-@pytest.fixture
-def committed(pool: Pool, new_topic: Any) -> Iterator[Callable[[str], Committed]]:
-    """Makes a topic, and reads it."""
-    with ExitStack() as stack:
-
-        def make(topic: str) -> Committed:
-            new_topic(name=topic)
-            found = Committed(pool.bootstrap, topic)
-            stack.callback(found.close)
-            return found
-
-        yield make
 
 
 class Numbers:
@@ -330,12 +291,9 @@ def test_exactly_once_cannot_be_required_of_a_worker_that_does_not_do_it(two: Po
 @pytest.fixture(scope="module")
 def exactly(broker: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pool]:
     """A worker that delivers exactly once, which several tests share."""
-    made = Pool(f"connect-pool-{uuid.uuid4().hex[:8]}", tmp_path_factory.mktemp("exactly"), broker.bootstrap_servers)
-    try:
+    with a_pool(broker.bootstrap_servers, tmp_path_factory.mktemp("exactly")) as made:
         started(made)
         yield made
-    finally:
-        made.close()
 
 
 def test_sinks_run_as_ever(pool: Pool, tmp_path: Path) -> None:

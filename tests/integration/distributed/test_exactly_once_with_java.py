@@ -17,8 +17,8 @@ from connect import peers
 from connect.storage.config_state import ConfigReader, ConfigState
 from tests.integration.group.java_worker import JavaWorker, java_worker
 
+from .committed import Committed
 from .pool import Pool, Rest, steady
-from .test_exactly_once import Committed
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
 
@@ -78,19 +78,6 @@ def _all(bootstrap: str, topic: str) -> list[Any]:
 def both(pool: Pool, tmp_path: Path) -> Iterator[Both]:
     with ExitStack() as stack:
         yield Both(pool, tmp_path, stack)
-
-
-@pytest.fixture
-def committed(pool: Pool, new_topic: Any) -> Iterator[Callable[[str], Committed]]:
-    with ExitStack() as stack:
-
-        def make(topic: str) -> Committed:
-            new_topic(name=topic)
-            found = Committed(pool.bootstrap, topic)
-            stack.callback(found.close)
-            return found
-
-        yield make
 
 
 def test_each_goes_on_where_the_other_was(both: Both, committed: Callable[[str], Committed], tmp_path: Path) -> None:

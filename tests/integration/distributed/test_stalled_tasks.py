@@ -15,7 +15,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 
 from connect.kafka.broker import Broker
 
-from .pool import Pool, PoolWorker
+from .pool import Pool, PoolWorker, a_pool
 
 pytestmark = pytest.mark.promise("P9")
 
@@ -25,13 +25,10 @@ SOON = {"task.stalled.after.ms": "1000", "restart.policy": "on", "restart.policy
 @pytest.fixture(scope="module")
 def watching(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pool]:
     """Two workers that flag early. Connectors have names of their own."""
-    made = Pool(f"pool-{uuid.uuid4().hex[:8]}", tmp_path_factory.mktemp("watching"), broker.bootstrap_servers)
-    made.settings |= SOON
-    try:
+    with a_pool(broker.bootstrap_servers, tmp_path_factory.mktemp("watching")) as made:
+        made.settings |= SOON
         made.start(2)
         yield made
-    finally:
-        made.close()
 
 
 def sink(folder: Path, topic: str, **more: str) -> dict[str, str]:

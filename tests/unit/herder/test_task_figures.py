@@ -13,18 +13,6 @@ from connect.worker.meter import SinkMeter, SourceMeter
 LABELS = {"connector": "orders", "task": "0"}
 
 
-class Clock:
-    now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
 def test_ratios_are_of_the_whole_life(clock) -> None:
     figures = TaskFigures("source", clock=clock)
     clock.now += 10

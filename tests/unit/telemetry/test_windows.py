@@ -10,18 +10,6 @@ from connect.telemetry.metrics import Buckets, Histogram
 from connect.telemetry.windows import Growth, Span, Window
 
 
-class Clock:
-    now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
 def test_nothing_measured_is_no_rate_and_no_number(clock) -> None:
     window = Window(Span(30, 2), clock)
     assert window.rate == window.total == 0
@@ -54,7 +42,7 @@ def test_what_is_older_than_the_samples_is_forgotten(clock) -> None:
 
 @given(st.lists(st.floats(0.001, 1000), min_size=1, max_size=40))
 def test_a_distribution_told_in_parts_is_that_of_all(values: list[float]) -> None:
-    histogram, growth = Histogram((1, 10)), Growth(Span(30, 2), Clock())
+    histogram, growth = Histogram((1, 10)), Growth(Span(30, 2), lambda: 1000.0)
     for number, value in enumerate(values):
         histogram.observe(value)
         if number % 3 == 0:
