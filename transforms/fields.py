@@ -244,3 +244,13 @@ def _array(held: FieldColumn, inside: Plan) -> pa.Array | None:
     children = StructColumns(inside.schema, fields).columns
     names = [member.name for member in inside.schema.fields]
     return pa.StructArray.from_arrays(children, names, mask=structs.is_null() if structs.null_count else None)
+
+
+def unique_fields(fields: Sequence[tuple[str, Schema]]) -> dict[str, Schema]:
+    """The fields of a new struct schema. Raises `DataError` when a name comes twice."""
+    schemas = dict(fields)
+    if len(schemas) < len(fields):
+        names = [name for name, _ in fields]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise DataError(f'Two fields would have the name "{twice}".')
+    return schemas

@@ -40,14 +40,21 @@ _TRANSFORMATIONS = [
     *(
         (f"{_TRANSFORMS}.{name}${part}", f"transforms.{module}:{name}{part}")
         for name, module in [
+            ("ExtractField", "extract_field"),
+            ("Flatten", "flatten"),
             ("HeaderFrom", "header_from"),
+            ("HoistField", "hoist_field"),
             ("MaskField", "mask_field"),
+            ("ReplaceField", "replace_field"),
+            ("SetSchemaMetadata", "set_schema_metadata"),
         ]
         for part in ("Key", "Value")
     ),
     (f"{_TRANSFORMS}.DropHeaders", "transforms.headers:DropHeaders"),
+    (f"{_TRANSFORMS}.Filter", "transforms.filter:Filter"),
     (f"{_TRANSFORMS}.InsertHeader", "transforms.headers:InsertHeader"),
     (f"{_TRANSFORMS}.RegexRouter", "transforms.regex_router:RegexRouter"),
+    (f"{_TRANSFORMS}.ValueToKey", "transforms.value_to_key:ValueToKey"),
 ]
 
 _PREDICATES = ["HasHeaderKey", "RecordIsTombstone", "TopicNameMatches"]

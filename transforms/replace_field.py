@@ -1,0 +1,157 @@
+"""Drop, keep or rename fields: ReplaceField.
+
+https://kafka.apache.org/documentation/#org.apache.kafka.connect.transforms.ReplaceField (KIP-66, KIP-821)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from connect import ConfigError, Schema, settings
+from connect.data.struct_columns import StructColumns
+from transforms.fields import Fields, FieldsTransformation, Plan, Struct, unique_fields
+from transforms.paths import SYNTAX, VERSION, Path, column_at, parse
+from transforms.structs import DEFAULTS, WITH_DEFAULTS, defaults_of
+
+if TYPE_CHECKING:
+    from connect.settings import Config
+
+
+def _no_empty(name: str, value: list[str]) -> None:
+    if "" in value:
+        raise ValueError("has an empty entry. Remove the comma too many.")
+
+
+def _pairs(name: str, value: list[str]) -> None:
+    for item in value:
+        new = item.partition(":")[2]
+        if not new or ":" in new:
+            raise ValueError(f'"{item}" is no pair of an old and a new name. Write old:new.')
+
+
+class _Names(NamedTuple):
+    """What becomes of the fields of one struct. `keep` is None for all of them."""
+
+    drop: frozenset[str]
+    keep: Mapping[str, None] | None
+    renames: Mapping[str, str]
+
+    def kept(self, names: Iterable[str]) -> list[str]:
+        return [name for name in names if name not in self.drop and (self.keep is None or name in self.keep)]
+
+
+class ReplaceField(FieldsTransformation):
+    """Drops the excluded fields, keeps the included ones (all, if none is), and renames what is left.
+
+    All three speak of the names that fields have before. With paths: a new name is a name, no path, and the field stays
+    where it is; including a field inside of another keeps nothing else of that one; what is nested changes first.
+    """
+
+    settings = (
+        settings.define(
+            settings.List("exclude", default=[], doc="Fields to drop. Wins over include.", validator=_no_empty),
+            settings.List("include", default=[], doc="Fields to keep. Empty keeps all.", validator=_no_empty),
+            settings.List("renames", default=[], doc="Fields to rename: old:new, and so on.", validator=_pairs),
+        )
+        | DEFAULTS
+        | SYNTAX
+    )
+    purpose = "field replacement"
+
+    def configure(self, config: Config) -> None:
+        self._replace_null: bool = config[WITH_DEFAULTS]
+        version = config[VERSION]
+        drop: dict[Path, set[str]] = {}
+        keep: dict[Path, dict[str, None]] = {}
+        renames: dict[Path, dict[str, str]] = {}
+        for name in config["exclude"]:
+            *parent, last = parse(name, version, "exclude")
+            drop.setdefault(tuple(parent), set()).add(last)
+        included = dict.fromkeys(parse(name, version, "include") for name in config["include"])
+        for path in included:
+            if not any(path[:end] in included for end in range(1, len(path))):  # else it is kept with all around it
+                for end in range(len(path)):
+                    keep.setdefault(path[:end], {})[path[end]] = None
+        for pair in config["renames"]:
+            old, _, written = pair.partition(":")
+            *parent, last = parse(old.strip(), version, "renames")
+            new = parse(written.strip(), version, "renames")
+            if len(new) > 1:
+                raise ConfigError(
+                    "renames", f'"{written}" is a path, and a field stays where it is. Write its new name.'
+                )
+            renames.setdefault(tuple(parent), {})[last] = new[0]
+        self.changes = {
+            parent: partial(
+                self._change,
+                _Names(
+                    frozenset(drop.get(parent, ())),
+                    keep.get(parent),
+                    renames.get(parent, {}),
+                ),
+            )
+            for parent in [*{**drop, **keep, **renames}] or [()]
+        }
+
+    def _change(self, names: _Names, schema: Schema | None) -> Plan:
+        if schema is None:
+            return Plan(None, partial(_replaced, names, []))
+        kept = names.kept(field.name for field in schema.fields)
+        fields = [(names.renames.get(f.name, f.name), f.schema) for f in schema.fields if f.name in set(kept)]
+        new = schema.replace(fields=unique_fields(fields), optional=False, default=None)
+        absent = [each for each in defaults_of(schema, replace_null=self._replace_null) if each[0] in set(kept)]
+
+        def columns(column: StructColumns) -> Fields:
+            return [column_at(column, (name,), replace_null=self._replace_null) for name in kept]
+
+        return Plan(new, partial(_replaced, names, absent), columns if kept else None)
+
+
+def _replaced(names: _Names, absent: list[tuple[str, Any]], structs: list[Struct]) -> list[Struct]:
+    if names.keep is None:
+        changed = [struct.copy() for struct in structs]
+        for name in names.drop:
+            for struct in changed:
+                struct.pop(name, None)
+    else:
+        kept = names.kept(names.keep)
+        if names.renames:  # which may make two names the same: then the order counts
+            wanted = frozenset(kept)
+            changed = [{name: value for name, value in struct.items() if name in wanted} for struct in structs]
+        else:
+            changed = [{name: struct[name] for name in kept if name in struct} for struct in structs]
+    for name, default in absent:
+        for struct in changed:
+            if struct.get(name) is None:
+                struct[name] = default
+    return _renamed(changed, names) if names.renames else changed
+
+
+def _renamed(structs: list[Struct], names: _Names) -> list[Struct]:
+    """The structs, which may be changed, with other names. Where two become the same, the later one stays."""
+    renames = [(old, new) for old, new in names.renames.items() if new != old]
+    taken = {new for _, new in renames}
+    changed = []
+    for struct in structs:
+        if taken.isdisjoint(struct):
+            for old, new in renames:
+                if old in struct:
+                    struct[new] = struct.pop(old)
+            changed.append(struct)
+        else:
+            changed.append({names.renames.get(name, name): value for name, value in struct.items()})
+    return changed
+
+
+class ReplaceFieldKey(ReplaceField):
+    """ReplaceField$Key."""
+
+    part = "keys"
+
+
+class ReplaceFieldValue(ReplaceField):
+    """ReplaceField$Value."""
+
+    part = "values"
