@@ -13,7 +13,7 @@ import time
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -59,6 +59,19 @@ class Answer(NamedTuple):
     body: Any
 
 
+def exchange(
+    connection: http.client.HTTPConnection, method: str, path: str, body: Any, headers: Mapping[str, str] | None
+) -> Answer:
+    """Send one request over a connection, and close it. `body` is JSON, or bytes as they are."""
+    data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
+    sent = {**({} if data is None else {"Content-Type": "application/json"}), **(headers or {})}
+    with closing(connection):
+        connection.request(method, path, data, sent)
+        answer = connection.getresponse()
+        content = answer.read()
+        return Answer(answer.status, json.loads(content) if content else None)
+
+
 class Rest:
     """A worker's REST interface."""
 
@@ -71,18 +84,9 @@ class Rest:
         self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None, timeout: float = 100
     ) -> Answer:
         """Send one request. `body` is JSON, or bytes as they are."""
-        data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
-        sent = dict(headers or {})
-        if data is not None:
-            sent.setdefault("Content-Type", "application/json")
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
-        try:
-            connection.request(method, path, data, sent)
-            answer = connection.getresponse()
-            content = answer.read()
-            return Answer(answer.status, json.loads(content) if content else None)
-        finally:
-            connection.close()
+        return exchange(
+            http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout), method, path, body, headers
+        )
 
     def get(self, path: str) -> Any:
         """The body of a good answer; None for any other, and while there is none."""

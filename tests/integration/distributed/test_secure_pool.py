@@ -16,7 +16,7 @@ from connect import peers
 from connect.kafka.broker import Broker
 from rest.security.passwords import PasswordHash
 
-from .pool import Answer, Pool, PoolWorker, steady
+from .pool import Answer, Pool, PoolWorker, exchange, steady
 
 ROLES = """
 [[grant]]
@@ -54,16 +54,8 @@ class SecureWorker(PoolWorker):
         headers: Mapping[str, str] | None = None,
         timeout: float = 100,
     ) -> Answer:
-        data = None if body is None else json.dumps(body).encode()
-        sent = {**(headers or {}), **({} if data is None else {"Content-Type": "application/json"})}
         connection = http.client.HTTPSConnection("127.0.0.1", self.port, timeout=timeout, context=tls)
-        try:
-            connection.request(method, path, data, sent)
-            answer = connection.getresponse()
-            content = answer.read()
-            return Answer(answer.status, json.loads(content) if content else None)
-        finally:
-            connection.close()
+        return exchange(connection, method, path, body, headers)
 
 
 class SecurePool:
