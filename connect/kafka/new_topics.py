@@ -40,11 +40,17 @@ class TopicMaker:
         settings: librdkafka's for an admin client.
         plan: says for a topic's name how it is made.
         wait: called with seconds between two tries; raises to end the wait (the task stops, the lease is gone).
+        keys: what a user is told to look at when the broker refuses.
     """
 
     def __init__(
-        self, settings: Mapping[str, Any], plan: Callable[[str], NewTopic], wait: Callable[[float], None]
+        self,
+        settings: Mapping[str, Any],
+        plan: Callable[[str], NewTopic],
+        wait: Callable[[float], None],
+        keys: str = "topic.creation.*",
     ) -> None:
+        self._keys = keys
         self._settings = settings
         self._plan = plan
         self._wait = wait
@@ -114,7 +120,7 @@ class TopicMaker:
     def _refused(self, topic: str, problem: Any) -> ConnectError:
         from confluent_kafka import KafkaError
 
-        advice = " Look at the topic.creation.* keys of this connector."
+        advice = f" Look at the {self._keys} keys of this connector."
         if problem.code() in (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATION_FAILED):
             advice = (
                 f" Grant DESCRIBE and CREATE on topic {topic} to the admin client of this connector (admin.* of the"

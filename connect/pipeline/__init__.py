@@ -2,6 +2,17 @@
 
 from connect.pipeline.build import sink_chain, source_chain
 from connect.pipeline.chain import Chain, Step
-from connect.pipeline.policy import ErrorCounts, ErrorPolicy, RecordError, Stage
+from connect.pipeline.failure import Failure, Stage
+from connect.pipeline.policy import ErrorCounts, ErrorPolicy, RecordError
 
-__all__ = ["Chain", "ErrorCounts", "ErrorPolicy", "RecordError", "Stage", "Step", "sink_chain", "source_chain"]
+__all__ = [
+    "Chain",
+    "ErrorCounts",
+    "ErrorPolicy",
+    "Failure",
+    "RecordError",
+    "Stage",
+    "Step",
+    "sink_chain",
+    "source_chain",
+]

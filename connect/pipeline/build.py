@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from connect.api.converter import Converter, HeaderConverter
 from connect.api.transformation import Predicate, Transformation
+from connect.data.batch import SourceBatch
+from connect.data.record import SinkRecord, SourceRecord
 from connect.errors import ConfigError
 from connect.pipeline.chain import Chain, Step
+from connect.pipeline.dead_letters import Letter
 from connect.pipeline.policy import ErrorPolicy
 from connect.pipeline.steps import Decode, DecodeHeaders, Encode, EncodeHeaders, Transform
 from connect.plugins import PluginKind, Plugins, load
@@ -48,6 +52,38 @@ def source_chain(
         Encode(converter(plugins, worker, connector, "value.converter"), is_key=False),
     ]
     return Chain(steps, ErrorPolicy.from_config(connector, pause))
+
+
+def record_encoder(
+    plugins: Plugins, worker: Mapping[str, str], connector: Mapping[str, str]
+) -> Callable[[SinkRecord], Letter]:
+    """What makes bytes of a record that a sink task made itself, by the connector's converters. Errors as above."""
+    steps: list[Step] = [
+        EncodeHeaders(header_converter(plugins, worker, connector)),
+        Encode(converter(plugins, worker, connector, "key.converter"), is_key=True),
+        Encode(converter(plugins, worker, connector, "value.converter"), is_key=False),
+    ]
+
+    def encode(record: SinkRecord) -> Letter:
+        batch = SourceBatch.of(
+            [
+                SourceRecord(
+                    record.topic,
+                    record.value,
+                    record.value_schema,
+                    record.key,
+                    record.key_schema,
+                    headers=record.headers,
+                    timestamp=record.timestamp,
+                )
+            ]
+        )
+        for step in steps:
+            batch = step.run(batch)
+        raw: Any = batch.headers[0]  # bytes by now
+        return Letter(batch.keys[0], batch.values[0], list(raw or ()), record.timestamp)
+
+    return encode
 
 
 def converter_config(

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from operator import itemgetter
 from typing import Any, Protocol, TypeVar
 
 from connect.data.batch import Batch
-from connect.pipeline.policy import ErrorPolicy, Stage
+from connect.pipeline.failure import Failure, Stage
+from connect.pipeline.policy import ErrorPolicy
 
 B = TypeVar("B", bound=Batch[Any])
 
@@ -23,6 +25,7 @@ class Step(Protocol):
     Attributes:
         stage: for messages and metrics.
         operation: the class that does the work, for messages.
+        class_name: that class by its Java name, if it has one, for dead letters. A step may go without.
         apply_one: None when a part of the batch may be run again; else the operation on one record, which is to be
             called once for each.
     """
@@ -55,13 +58,18 @@ class Chain:
     def __init__(self, steps: Sequence[Step], policy: ErrorPolicy) -> None:
         self.steps = list(steps)
         self.policy = policy
+        self._failed: list[tuple[int, Failure]] = []  # rows of the batch in hand, with what became of them
 
     def run(self, batch: B) -> B:
         """What the steps make of a batch, without the records that were dropped or skipped.
 
+        Records that failed meet the policy at the end, in their order, whatever the steps at which they failed: as if
+        one record after another had gone through all steps.
+
         Raises:
             RecordError: a record failed and errors are not tolerated.
         """
+        self._failed = []
         for step in self.steps:
             if not len(batch):
                 break
@@ -70,6 +78,8 @@ class Chain:
             batch = self._whole(step, batch) if one is None else self._one_by_one(step, one, batch)
             if self.watch is not None:
                 self.watch(step, time.perf_counter() - began)
+        for _, failure in sorted(self._failed, key=itemgetter(0)):
+            self.policy.reject(failure)
         return batch
 
     def close(self) -> None:
@@ -95,19 +105,28 @@ class Chain:
             return type(batch).concat(kept) if kept else batch.slice(0, 0)
 
     def _alone(self, step: Step, one: B, error: Exception) -> B:
-        result: B | None = self.policy.attempt(
-            step.stage, step.operation, lambda: one.records()[0], lambda: step.run(one), error
-        )
+        result: B | None = self.policy.attempt(lambda: step.run(one), error, self._give_up(step, one))
         return one.slice(0, 0) if result is None else result
 
     def _one_by_one(self, step: Step, apply: Callable[[Any], Any], batch: B) -> B:
         changed: list[Any] = []
-        for record in batch.records():
+        for row, record in enumerate(batch.records()):
             try:
                 changed.append(apply(record))
             except Exception as error:  # plug-ins raise anything
-                changed.append(self._again(step, apply, record, error))
+                changed.append(self._again(step, apply, batch, row, error))
         return batch.with_records(changed)
 
-    def _again(self, step: Step, apply: Callable[[Any], Any], record: Any, error: Exception) -> Any:
-        return self.policy.attempt(step.stage, step.operation, lambda: record, lambda: apply(record), error)
+    def _again(self, step: Step, apply: Callable[[Any], Any], batch: B, row: int, error: Exception) -> Any:
+        record = batch.records()[row]
+        one = batch.slice(row, row + 1)
+        return self.policy.attempt(lambda: apply(record), error, self._give_up(step, one))
+
+    def _give_up(self, step: Step, one: Batch[Any]) -> Callable[[Exception], None]:
+        def note(error: Exception) -> None:
+            name = getattr(step, "class_name", step.operation)
+            failure = Failure(step.stage, step.operation, error, one.records()[0], one, name)
+            rows: Any = getattr(one, "rows", (0,))
+            self._failed.append((rows[0], failure))
+
+        return note

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import enum
 import logging
 import math
 import random
@@ -17,6 +16,7 @@ from typing import Any
 
 from connect.data.record import Record, SinkRecord
 from connect.errors import ConnectError, RetriableError
+from connect.pipeline.failure import Failure
 from connect.settings.connector_keys import ERRORS
 
 log = logging.getLogger("connect.pipeline")
@@ -24,22 +24,6 @@ log = logging.getLogger("connect.pipeline")
 _FIRST_DELAY_S = 0.3
 
 SETTINGS = ERRORS
-
-
-class Stage(enum.Enum):
-    """Where in the pipeline a record failed. The names are Kafka Connect's."""
-
-    KEY_CONVERTER = "KEY_CONVERTER"
-    VALUE_CONVERTER = "VALUE_CONVERTER"
-    HEADER_CONVERTER = "HEADER_CONVERTER"
-    TRANSFORMATION = "TRANSFORMATION"
-    TASK_PUT = "TASK_PUT"
-    KAFKA_PRODUCE = "KAFKA_PRODUCE"
-
-    @property
-    def words(self) -> str:
-        """The stage as a message says it."""
-        return self.value.lower().replace("_", " ")
 
 
 class RecordError(ConnectError):
@@ -58,6 +42,7 @@ class ErrorCounts:
         logged: errors that `errors.log.enable` logged.
         dead_letters: records sent to the dead letter topic.
         dead_letters_failed: those that it did not take.
+        parked: records that were written to a retry topic.
         last_error_ms: when a record was last given up, since the epoch; 0 for never.
     """
 
@@ -68,6 +53,7 @@ class ErrorCounts:
     logged: int = 0
     dead_letters: int = 0
     dead_letters_failed: int = 0
+    parked: int = 0
     last_error_ms: int = 0
 
 
@@ -79,6 +65,8 @@ class ErrorPolicy:
         retry_timeout_ms, retry_delay_max_ms, tolerate, log_errors, log_messages: the settings.
         pause: waits for some seconds; raises when the task is to stop, which ends all retries.
         counts: see `ErrorCounts`.
+        park: writes a record to be tried again later, if it is not too late for that; else returns False.
+        dead_letter: writes a record that is given up to the dead letter topic.
     """
 
     retry_timeout_ms: int = 0
@@ -88,6 +76,8 @@ class ErrorPolicy:
     log_messages: bool = False
     pause: Callable[[float], None] = time.sleep
     counts: ErrorCounts = field(default_factory=ErrorCounts)
+    park: Callable[[Failure], bool] | None = None
+    dead_letter: Callable[[Failure], None] | None = None
 
     @classmethod
     def from_config(cls, connector: Mapping[str, str], pause: Callable[[float], None]) -> ErrorPolicy:
@@ -102,28 +92,16 @@ class ErrorPolicy:
             pause=pause,
         )
 
-    def attempt(
-        self,
-        stage: Stage,
-        operation: str,
-        record: Callable[[], Record],
-        run: Callable[[], Any],
-        failed: Exception,
-    ) -> Any:
+    def attempt(self, run: Callable[[], Any], failed: Exception, give_up: Callable[[Exception], None]) -> Any:
         """An operation failed on one record: try it again, as often as its retries allow.
 
         Args:
-            stage: where in the pipeline.
-            operation: the class that does it, for messages.
-            record: gives the record, for messages.
             run: the operation on this record alone.
             failed: what the operation raised for this record.
+            give_up: called with the last error, when there are no retries left.
 
         Returns:
-            what the operation returns; None when the record is to be skipped.
-
-        Raises:
-            RecordError: errors are not tolerated.
+            what the operation returns; None when the record was given up.
         """
         deadline = None if self.retry_timeout_ms < 0 else time.monotonic() + self.retry_timeout_ms / 1000
         retries = 0
@@ -131,7 +109,7 @@ class ErrorPolicy:
             self.counts.failures += 1
             left = math.inf if deadline is None else deadline - time.monotonic()
             if not isinstance(failed, RetriableError) or left <= 0:
-                return self.reject(stage, operation, record(), failed)
+                return give_up(failed)
             self.pause(min(self._delay(retries), left))
             self.counts.retries += 1
             retries += 1
@@ -140,19 +118,38 @@ class ErrorPolicy:
             except Exception as error:  # plug-ins raise anything
                 failed = error
 
-    def reject(self, stage: Stage, operation: str, record: Record, error: Exception) -> None:
-        """A record is given up: skip it, or raise `RecordError` when errors are not tolerated."""
-        self.counts.errors += 1
-        self.counts.last_error_ms = int(time.time() * 1000)
-        message = f"{_place(record)}: {stage.words} {operation} failed: {type(error).__name__}: {error}"
+    def reject(self, failure: Failure) -> None:
+        """A record cannot be taken: park it, or give it up. Then it is skipped, or the task fails.
+
+        As in Kafka Connect a dead letter is written also where errors are not tolerated.
+
+        Raises:
+            RecordError: errors are not tolerated.
+        """
+        error = failure.error
+        parked = self.park is not None and self.park(failure)
+        message = f"{_place(failure.record)}: {failure.stage.words} {failure.operation} failed: {_said(error)}"
+        if parked:
+            self.counts.parked += 1
+        else:
+            self.counts.errors += 1
+            self.counts.last_error_ms = int(time.time() * 1000)
         if self.log_errors:
-            self.counts.logged += 1
-            content = f" (key {record.key!r}, value {record.value!r})" if self.log_messages else ""
-            log.error("%s%s", message, content, exc_info=error)
+            self._log(message, failure, " It is tried again later." if parked else "")
+        if parked:
+            return
+        if self.dead_letter is not None:
+            self.dead_letter(failure)
         if not self.tolerate:
             advice = 'Mend the record or the configuration, or skip such records with "errors.tolerance": "all".'
             raise RecordError(f"{message} {advice}") from error
         self.counts.skipped += 1
+
+    def _log(self, message: str, failure: Failure, then: str) -> None:
+        self.counts.logged += 1
+        record = failure.record
+        content = f" (key {record.key!r}, value {record.value!r})" if self.log_messages else ""
+        log.error("%s%s%s", message, content, then, exc_info=failure.error)
 
     def _delay(self, retries: int) -> float:
         """Seconds before the next try, after so many."""
@@ -165,3 +162,7 @@ def _place(record: Record) -> str:
     if isinstance(record, SinkRecord):
         return f"record {record.original_topic}-{record.original_partition}@{record.original_offset}"
     return f"record for topic {record.topic} from {dict(record.source_partition)} at {dict(record.source_offset)}"
+
+
+def _said(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"

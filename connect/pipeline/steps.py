@@ -11,7 +11,8 @@ from connect.data.batch import Batch
 from connect.data.column import Column, Constant, Deferred, Plain
 from connect.data.headers import NO_HEADERS, Header, Headers
 from connect.data.values import DeferredValues, Values
-from connect.pipeline.policy import Stage
+from connect.pipeline.failure import Stage
+from connect.plugins import name_of
 
 B = TypeVar("B", bound=Batch[Any])
 
@@ -25,6 +26,7 @@ class Decode:
         self.converter = converter
         self.stage = Stage.KEY_CONVERTER if is_key else Stage.VALUE_CONVERTER
         self.operation = type(converter).__name__
+        self.class_name = name_of(type(converter))
         self._column = "keys" if is_key else "values"
         self._lazy = is_key and converter.never_fails  # many a sink never looks at keys
 
@@ -55,6 +57,7 @@ class Encode:
         self.converter = converter
         self.stage = Stage.KEY_CONVERTER if is_key else Stage.VALUE_CONVERTER
         self.operation = type(converter).__name__
+        self.class_name = name_of(type(converter))
         self._column = "keys" if is_key else "values"
 
     def run(self, batch: B) -> B:
@@ -79,6 +82,7 @@ class DecodeHeaders:
     def __init__(self, converter: HeaderConverter) -> None:
         self.converter = converter
         self.operation = type(converter).__name__
+        self.class_name = name_of(type(converter))
 
     def run(self, batch: B) -> B:
         raw: Column[Any] = batch.headers  # RawHeaders or None
@@ -115,6 +119,7 @@ class EncodeHeaders:
     def __init__(self, converter: HeaderConverter) -> None:
         self.converter = converter
         self.operation = type(converter).__name__
+        self.class_name = name_of(type(converter))
 
     def run(self, batch: B) -> B:
         headers = batch.headers
@@ -147,6 +152,7 @@ class Transform:
         self.transformation = transformation
         self.predicate = predicate
         self.operation = type(transformation).__name__
+        self.class_name = name_of(type(transformation))
         self.alias = alias
         self.apply_one = None if transformation.pure else self._apply_one
         self.negate = negate

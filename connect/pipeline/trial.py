@@ -18,7 +18,7 @@ from connect.data.batch import Batch, SinkBatch, SourceBatch
 from connect.data.record import Record, SinkRecord, SourceRecord
 from connect.errors import RetriableError
 from connect.pipeline.chain import Chain, Step
-from connect.pipeline.policy import Stage
+from connect.pipeline.failure import Stage
 from connect.pipeline.seen import PARTS, Change, Part, SeenRecord, Snapshot, changes
 from connect.pipeline.steps import Transform
 from connect.telemetry.redaction import redactor

@@ -65,7 +65,7 @@ def validate(
     if kind == "source":
         _check_topic_creation(found, worker, config)
     if kind == "sink":
-        _check_sink(found, config)
+        _check_sink(found, worker, config)
     for key in _CONVERTERS:
         _check_converter(found, plugins, worker, config, key)
     for alias in dict.fromkeys(names(config.get("transforms"))):
@@ -142,21 +142,17 @@ def _check_topic_creation(found: Findings, worker: Mapping[str, str], config: Ma
         found.warn(key, message)
 
 
-def _check_sink(found: Findings, config: Mapping[str, str]) -> None:
+def _check_sink(found: Findings, worker: Mapping[str, str], config: Mapping[str, str]) -> None:
     for key, message in topics_at_fault(config):
         found.error(key, message)
     if not config.get(DEAD_LETTER_TOPIC, "").strip():
         return
-    if config.get("errors.tolerance", "").strip() == "all":
-        # The user wants these records kept; dropping them without a word would lose them.
-        found.error(
-            DEAD_LETTER_TOPIC,
-            "cannot be served: dead letter topics are not there yet, and errors.tolerance=all would lose bad records. "
-            "Remove this key to drop them, or set errors.tolerance=none to stop at them.",
-        )
-    else:
+    _check_client(found, "producer", worker, config)
+    if config.get("errors.tolerance", "").strip() != "all":
         found.warn(
-            DEAD_LETTER_TOPIC, "has no effect: dead letter topics are not there yet. A bad record fails the task."
+            DEAD_LETTER_TOPIC,
+            "gets the first bad record, and then the task fails, which may repeat that at each restart. Set"
+            " errors.tolerance=all to go on.",
         )
 
 

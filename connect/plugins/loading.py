@@ -24,6 +24,10 @@ _BASES: dict[PluginKind, type[Any]] = {
 }
 
 
+#: The full names under which classes were loaded, for `name_of`.
+_NAMES: dict[type[Any], str] = {}
+
+
 class PluginLoadError(ConnectError):
     """A plug-in was found but cannot be used: its import fails, or it is not what its kind asks for."""
 
@@ -52,7 +56,13 @@ def load(ref: PluginRef) -> type[Any]:
     for part in name.split("."):
         found = getattr(found, part, None)
     _check(ref, module_name, name, found)
+    _NAMES[found] = ref.name
     return found  # type: ignore[no-any-return]  # _check made sure that it is a class
+
+
+def name_of(plugin: type[Any]) -> str:
+    """The full name under which a plug-in's class was loaded: the Java class's, if it stands for one."""
+    return _NAMES.get(plugin) or f"{plugin.__module__}.{plugin.__qualname__}"
 
 
 def _check(ref: PluginRef, module: str, name: str, found: Any) -> None:

@@ -273,29 +273,8 @@ SOURCE: Final = COMMON | define(
 
 DEAD_LETTER_TOPIC: Final = "errors.deadletterqueue.topic.name"
 
-#: All keys of a sink connector.
-SINK: Final = COMMON | define(
-    List(
-        "topics",
-        default=[],
-        importance="HIGH",
-        group=_COMMON,
-        order=4,
-        width="LONG",
-        display_name="Topics",
-        doc="Topics to consume, separated by commas.",
-    ),
-    String(
-        "topics.regex",
-        default="",
-        importance="HIGH",
-        group=_COMMON,
-        order=4,
-        width="LONG",
-        display_name="Topics regex",
-        validator=java_pattern,
-        doc="A regular expression; topics whose whole name it matches are consumed. In place of topics.",
-    ),
+#: Where records go that are given up (KIP-298).
+DEAD_LETTER: Final = define(
     String(
         DEAD_LETTER_TOPIC,
         default="",
@@ -315,6 +294,17 @@ SINK: Final = COMMON | define(
         validator=replication_factor,
         doc="Its replicas, if it has to be created.",
     ),
+    Int(
+        "errors.deadletterqueue.topic.partitions",
+        default=1,
+        importance="LOW",
+        group=_ERRORS,
+        order=9,
+        width="MEDIUM",
+        display_name="Dead Letter Queue Topic Partitions",
+        validator=partitions,
+        doc="Its partitions, if it has to be created; -1 leaves it to the broker. Kafka Connect makes one.",
+    ),
     Boolean(
         "errors.deadletterqueue.context.headers.enable",
         default=False,
@@ -324,6 +314,35 @@ SINK: Final = COMMON | define(
         display_name="Enable Error Context Headers",
         doc="Add headers that say where a record came from and what went wrong.",
     ),
+)
+
+#: All keys of a sink connector.
+SINK: Final = (
+    COMMON
+    | define(
+        List(
+            "topics",
+            default=[],
+            importance="HIGH",
+            group=_COMMON,
+            order=4,
+            width="LONG",
+            display_name="Topics",
+            doc="Topics to consume, separated by commas.",
+        ),
+        String(
+            "topics.regex",
+            default="",
+            importance="HIGH",
+            group=_COMMON,
+            order=4,
+            width="LONG",
+            display_name="Topics regex",
+            validator=java_pattern,
+            doc="A regular expression; topics whose whole name it matches are consumed. In place of topics.",
+        ),
+    )
+    | DEAD_LETTER
 )
 
 

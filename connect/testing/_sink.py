@@ -20,8 +20,9 @@ from connect.testing._connector import ConnectorRun, decoding_chain
 from connect.testing._consumer import MemoryConsumer, MemoryTopics
 from connect.testing._control import MemoryControl
 from connect.testing._turns import Turns
-from connect.worker.contexts import PolicyReporter, SinkContext
+from connect.worker.contexts import SinkContext
 from connect.worker.control import Control
+from connect.worker.errant import PolicyReporter
 from connect.worker.progress import ProgressReport
 from connect.worker.sink_loop import SinkLoop
 

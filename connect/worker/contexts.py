@@ -11,8 +11,7 @@ from typing import Any
 from connect.api.metrics import PluginMetrics
 from connect.api.sink import ErrantRecordReporter, Offsets
 from connect.api.source import TransactionContext
-from connect.data.record import SinkRecord, TopicPartition
-from connect.pipeline import ErrorPolicy, Stage
+from connect.data.record import TopicPartition
 from connect.worker.control import Control
 from connect.worker.sink_loop import SinkLoop
 
@@ -83,15 +82,3 @@ class SinkContext:
 
     def request_commit(self) -> None:
         self.loop.commit_soon()
-
-
-class PolicyReporter:
-    """Hands records that a sink task could not write to the connector's error policy (KIP-610)."""
-
-    def __init__(self, policy: ErrorPolicy, operation: str) -> None:
-        self._policy = policy
-        self._operation = operation
-
-    def report(self, record: SinkRecord, error: Exception) -> None:
-        self._policy.counts.failures += 1
-        self._policy.reject(Stage.TASK_PUT, self._operation, record, error)

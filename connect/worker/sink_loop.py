@@ -18,9 +18,11 @@ from connect.errors import ConnectError, RetriableError
 from connect.kafka.consume import BatchConsumer, RebalanceListener
 from connect.pipeline import Chain
 from connect.worker.control import Control, Stopping
+from connect.worker.errant import Handed, PolicyReporter
 from connect.worker.messages import LeftGroup, Membership, Paused
 from connect.worker.meter import SinkMeter
 from connect.worker.progress import ProgressReport
+from connect.worker.side_topics import SideTopics
 
 log = logging.getLogger("connect.worker.sink")
 
@@ -31,6 +33,8 @@ _POLL_S = 0.2
 _EMPTY_PUT_SHARE = 0.1
 _EMPTY_PUT_S = (1.0, 5.0)
 _RETRY_S = 3.0
+#: How long a commit waits for records that went aside.
+_SETTLE_S = 2.0
 _NO_RECORDS = SinkBatch("", Values([]), offsets=[])
 
 
@@ -45,6 +49,9 @@ class SinkLoop:
         control: what the worker wants.
         report: counts for the worker.
         commit_interval: seconds between commits.
+        aside: where records go that the error policy takes, if there is such a place. Nothing is put or committed
+            behind a record that is not durable there (P1).
+        reporter: the task's, if it has one.
     """
 
     def __init__(
@@ -56,6 +63,8 @@ class SinkLoop:
         control: Control,
         report: ProgressReport,
         commit_interval: float,
+        aside: SideTopics | None = None,
+        reporter: PolicyReporter | None = None,
     ) -> None:
         self._task = task
         self._config = config
@@ -64,6 +73,10 @@ class SinkLoop:
         self._control = control
         self._report = report
         self._commit_interval = commit_interval
+        self._aside = aside
+        self._handed: Handed | None = None
+        if aside is not None and reporter is not None:
+            reporter.handed = self._handed = Handed(self.commit_soon)
         self._consumer: BatchConsumer | None = None
         self._member: str | None = None
         self._delivered: dict[TopicPartition, int] = {}
@@ -202,6 +215,8 @@ class SinkLoop:
             self._report.used(batch.topics)
             self._control.doing("The pipeline")
             batch = self._chain.run(batch)
+            if self._aside is not None:
+                self._aside.settle()
             self._control.proceed()  # retries in the chain may have outlasted the lease
             self._deliver(batch)
         elif now >= self._put_due and not self._paused_by_worker:
@@ -216,6 +231,8 @@ class SinkLoop:
         least, most = _EMPTY_PUT_S
         self._put_due = began + min(max(least, (began - self._moved_at) * _EMPTY_PUT_SHARE), most)
         self._retry_in = None
+        if self._handed is not None:
+            self._handed.take(batch)
         try:
             self._task.put(batch)
         except RetriableError as error:
@@ -266,7 +283,7 @@ class SinkLoop:
         self._commit_soon = False
         self._commit_due = time.monotonic() + self._commit_interval
         current = {p: self._delivered[p] for p in partitions if p in self._delivered}
-        if not any(self._committed.get(p) != offset for p, offset in current.items()):
+        if not any(self._committed.get(p) != offset for p, offset in current.items()) or not self._settled_aside():
             return
         self._meter.active(sum(self._uncommitted()))
         began = time.monotonic()
@@ -282,7 +299,7 @@ class SinkLoop:
             for p, offset in (durable or {}).items()
             if p in current and self._committed.get(p) != offset
         }
-        if not changed:
+        if not changed or not self._settled_aside():
             return
         if not self._control.owned():
             self._meter.commit_skipped()
@@ -298,6 +315,17 @@ class SinkLoop:
         self._meter.committed("success", time.monotonic() - began)
         self._failing = None
         self._committed.update(changed)
+        if self._handed is not None:
+            self._handed.committed({p: self._committed.get(p, 0) for p in self._delivered})
+
+    def _settled_aside(self) -> bool:
+        """Whether all that went aside is durable. If not, offsets are committed next time."""
+        if self._aside is None or self._aside.settled(_SETTLE_S):
+            return True
+        problem = "The broker has not yet acknowledged records that failed."
+        self._failing = self._failing or (time.monotonic(), problem)
+        log.warning("%s Offsets are committed next time.", problem)
+        return False
 
     # The consumer's listener.
 
@@ -341,7 +369,7 @@ class SinkLoop:
     def _finish(self) -> None:
         """Commit what is durable, give the partitions back, and stop the task, each whatever became of the others."""
         errors: list[Exception] = []
-        for step in (self._leave, self._task.stop, self._chain.close):
+        for step in (self._leave, self._task.stop, self._chain.close, self._close_aside):
             try:
                 step()
             except Exception as error:  # plug-ins raise anything
@@ -349,6 +377,10 @@ class SinkLoop:
         self._report.tell()
         for failed in errors:
             log.error("While stopping: %s: %s", type(failed).__name__, failed, exc_info=failed)
+
+    def _close_aside(self) -> None:
+        if self._aside is not None:
+            self._aside.close(_SETTLE_S)
 
     def _leave(self) -> None:
         if self._consumer is not None:

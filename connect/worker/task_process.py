@@ -32,10 +32,12 @@ from connect.settings.java_regex import java_regex
 from connect.telemetry.metrics import Registry
 from connect.telemetry.redaction import Redactor
 from connect.worker import guard, messages
+from connect.worker.aside import Aside
 from connect.worker.boundaries import Boundary, TaskBoundary
 from connect.worker.channel import Channel
-from connect.worker.contexts import PolicyReporter, SinkContext, SourceContext
+from connect.worker.contexts import SinkContext, SourceContext
 from connect.worker.control import Control
+from connect.worker.errant import PolicyReporter
 from connect.worker.error_kinds import kind_of
 from connect.worker.exactly_once import boundary_for, claim, producer_settings, store_of, transactions_of
 from connect.worker.lease import Lease
@@ -119,10 +121,11 @@ def _run(task: messages.TaskSpec, control: Control, redact: Callable[[str], str]
         if not isinstance(plugin, SinkTask):
             raise ConnectError(f"{task_class.__qualname__} is no SinkTask. A sink connector's task class extends it.")
         chain = sink_chain(plugins, task.worker_config, task.connector_config, control.sleep)
-        reporter = PolicyReporter(chain.policy, type(plugin).__name__) if chain.policy.tolerate else None
+        aside = Aside.of(task, chain.policy, control, plugins)
+        reporter = aside.reporter(type(plugin).__name__)
         context = SinkContext(task.connector, task.task, task.config, metrics, reporter)
         plugin.context = context
-        sink = _sink_loop(task, plugin, chain, control, registry, worker)
+        sink = _sink_loop(task, plugin, chain, control, registry, worker, aside, reporter)
         context.loop = sink
         _watch(task, sink, control, redact)
         sink.run(started)
@@ -197,6 +200,8 @@ def _sink_loop(
     control: Control,
     registry: Registry,
     worker: settings.Config,
+    aside: Aside,
+    reporter: PolicyReporter | None,
 ) -> SinkLoop:
     clients = task_client_settings("consumer", task.worker_config, task.connector_config)
     for warning in clients.warnings:
@@ -205,6 +210,7 @@ def _sink_loop(
     rows = clients.runtime.get("max.poll.records", ROWS_PER_BATCH)
 
     def make_consumer(listener: RebalanceListener) -> BatchConsumer:
+        aside.make_topics()
         return BatchConsumer(clients.librdkafka, topics, listener, rows)
 
     loop: SinkLoop
@@ -216,6 +222,8 @@ def _sink_loop(
         control,
         ProgressReport(control, registry, lambda report: loop.measure(report), _labels(task)),  # noqa: PLW0108 - made here
         worker["offset.flush.interval.ms"] / 1000,
+        aside.topics,
+        reporter,
     )
     return loop
 

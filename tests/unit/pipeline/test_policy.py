@@ -7,7 +7,7 @@ import pytest
 
 from connect.data.record import SinkRecord
 from connect.errors import ConfigError, DataError, RetriableError
-from connect.pipeline import ErrorPolicy, RecordError, Stage, policy
+from connect.pipeline import ErrorPolicy, Failure, RecordError, Stage, policy
 
 RECORD = SinkRecord("t", "the value", key="the key", partition=1, offset=5)
 
@@ -33,7 +33,10 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 def attempt(errors: ErrorPolicy, run: Callable[[], Any], failed: Exception | None = None) -> Any:
-    return errors.attempt(Stage.TRANSFORMATION, "Op", lambda: RECORD, run, failed or RetriableError("busy"))
+    def give_up(error: Exception) -> None:
+        errors.reject(Failure(Stage.TRANSFORMATION, "Op", error, RECORD))
+
+    return errors.attempt(run, failed or RetriableError("busy"), give_up)
 
 
 def busy() -> Any:

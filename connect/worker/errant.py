@@ -1,0 +1,87 @@
+"""The reporter that a sink task hands single records to, and the way back from these to their raw bytes (KIP-610)."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from connect.data.batch import SinkBatch
+from connect.data.record import SinkRecord, TopicPartition
+from connect.pipeline import ErrorPolicy, Failure, Stage
+
+#: What Kafka Connect calls whoever reports, whatever the task's class.
+SINK_TASK: Final = "org.apache.kafka.connect.sink.SinkTask"
+
+#: Bytes of batches that were handed over and are not committed: a commit is asked for, and the oldest are forgotten.
+_COMMIT_AT: Final = 32 * 1024 * 1024
+_FORGET_AT: Final = 64 * 1024 * 1024
+
+
+class Handed:
+    """The batches that a task was handed and that are not committed, as they were consumed. Bounded in bytes (P7).
+
+    Args:
+        commit_soon: asks for a commit.
+    """
+
+    def __init__(self, commit_soon: Callable[[], None]) -> None:
+        self._commit_soon = commit_soon
+        self._batches: deque[tuple[SinkBatch, int]] = deque()
+        self._bytes = 0
+
+    def take(self, batch: SinkBatch) -> None:
+        """A batch is about to be handed over."""
+        consumed = batch.consumed
+        if not len(batch) or (self._batches and self._batches[-1][0] is consumed):
+            return
+        size = sum(len(value) for value in consumed.values if value is not None)
+        self._batches.append((consumed, size))
+        self._bytes += size
+        if self._bytes > _COMMIT_AT:
+            self._commit_soon()
+        while self._bytes > _FORGET_AT and len(self._batches) > 1:
+            self._forget()
+
+    def committed(self, offsets: Mapping[TopicPartition, int]) -> None:
+        """Forget batches of which everything is committed, oldest first. A partition that is not named is not ours."""
+        while self._batches:
+            ends = self._batches[0][0].next_offsets()
+            if any(place in offsets and end > offsets[place] for place, end in ends.items()):
+                return
+            self._forget()
+
+    def find(self, record: SinkRecord) -> SinkBatch | None:
+        """A record as a batch of its own, that leads back to what was consumed; None when it is not known any more."""
+        place = (record.original_topic, record.original_partition, record.original_offset)
+        for batch, _ in reversed(self._batches):
+            rows = zip(batch.original_topics, batch.original_partitions, batch.offsets, strict=True)
+            for row, found in enumerate(rows):
+                if found == place:
+                    return batch.slice(row, row + 1)
+        return None
+
+    def _forget(self) -> None:
+        self._bytes -= self._batches.popleft()[1]
+
+
+class PolicyReporter:
+    """Hands records that a sink task could not write to the connector's error policy.
+
+    Args:
+        policy: see there.
+        operation: the task's class, for messages.
+    """
+
+    #: What was handed over; set before the task starts where raw bytes are wanted.
+    handed: Handed | None = None
+
+    def __init__(self, policy: ErrorPolicy, operation: str) -> None:
+        self._policy = policy
+        self._operation = operation
+
+    def report(self, record: SinkRecord, error: Exception) -> None:
+        """See `connect.api.sink.ErrantRecordReporter`."""
+        self._policy.counts.failures += 1
+        batch = None if self.handed is None else self.handed.find(record)
+        self._policy.reject(Failure(Stage.TASK_PUT, self._operation, error, record, batch, SINK_TASK))
