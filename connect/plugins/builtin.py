@@ -64,12 +64,18 @@ _BEYOND_KAFKA_CONNECT = [
     ("io.debezium.transforms.ExtractNewRecordState", "transforms.extract_new_record_state:ExtractNewRecordState"),
 ]
 
+#: Converters whose schemas are in a schema registry.
+_REGISTRY_CONVERTERS = [
+    ("io.confluent.connect.avro.AvroConverter", "connect.converters.avro:AvroConverter"),
+]
+
 _OTHERS = [
     *((PluginKind.TRANSFORMATION, name, target) for name, target in _TRANSFORMATIONS),
     *(
         (PluginKind.PREDICATE, f"{_TRANSFORMS}.predicates.{name}", f"transforms.predicates:{name}")
         for name in _PREDICATES
     ),
+    *((PluginKind.CONVERTER, name, target) for name, target in _REGISTRY_CONVERTERS),
     *((PluginKind.TRANSFORMATION, name, target) for name, target in _BEYOND_KAFKA_CONNECT),
     # Each converter takes headers as well, as in Java.
     *(
