@@ -100,6 +100,11 @@ class ConnectorHosts:
         host = self._host(ref, connector)
         try:
             return host.call(method, connector, arguments, timeout)
+        except ConnectorCallError:
+            if method != "validate" or host.given_up in {None, connector}:
+                raise
+            # It was killed for another connector's sake; whoever asks about a configuration need not know.
+            return self.call(ref, connector, method, timeout, **arguments)
         except FutureTimeoutError:
             self._give_up(host, connector)
             raise ConnectorCallError(
@@ -155,6 +160,7 @@ class ConnectorHosts:
         with self._lock:
             self._separated.add(connector)
             host.connectors.discard(connector)
+        host.given_up = connector
         host.kill()
 
     def _died(self, host: _Host, words: str) -> None:
@@ -179,6 +185,7 @@ class _Host:
         self.key = key
         self.connectors: set[str] = set()
         self.calls: list[str] = []  # the connectors of which a call is under way
+        self.given_up: str | None = None  # the connector for whose sake it was killed
         self._listener = listener
         self._died = died
         self._waiting: dict[int, Future[Any]] = {}

@@ -60,7 +60,7 @@ class Run:
     def __init__(self) -> None:
         start_server()
         self.listener = Listener()
-        self.hosts = ConnectorHosts(self.listener, [], logging.INFO)
+        self.hosts = ConnectorHosts(self.listener, [PLUGINS], logging.INFO)
         self.pids: set[int] = set()
 
     def start(self, name: str, ref: PluginRef = TRYING, timeout: float = WITHIN_S, **config: str) -> Any:
@@ -159,6 +159,21 @@ def test_a_connector_that_hangs_is_given_up_and_its_neighbours_are_told(run, how
     run.start("good")
     run.start("bad")
     assert run.pid("good") != run.pid("bad")  # it will not take its neighbour with it again
+
+
+@pytest.mark.promise("P6")
+def test_whoever_checks_a_configuration_meanwhile_gets_the_answer(run, tmp_path):
+    asked = tmp_path / "asked"
+    answers: list[Any] = []
+    config = {"name": "new", "connector.class": "trying.TryingConnector", "hangs.once": str(asked)}
+    checking = threading.Thread(target=lambda: answers.append(run.hosts.validate(TRYING, {}, config, [], WITHIN_S)))
+    checking.start()
+    until(asked.exists)
+    with pytest.raises(ConnectorCallError, match="Connector bad did not return"):
+        run.start("bad", timeout=0.3, start__do="hang")
+    checking.join(WITHIN_S)
+    assert len(answers) == 1
+    assert asked.read_text() == "asked\nasked\n"
 
 
 @pytest.mark.promise("P6")

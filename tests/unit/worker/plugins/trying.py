@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from connect import ConnectError, RetriableError, SourceConnector, SourceRecord, SourceTask
+from connect.settings import ConfigValue
 from connect.worker.lease import now
 
 log = logging.getLogger("trying")
@@ -102,6 +103,15 @@ class TryingConnector(SourceConnector):
     """Does `<method>.do` in its methods."""
 
     task = TryingTask
+
+    def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
+        if "hangs.once" in config:
+            with Path(config["hangs.once"]).open("a+") as notes:
+                notes.write("asked\n")
+                first = notes.tell() == len("asked\n")
+            if first:
+                threading.Event().wait()
+        return super().validate(config)
 
     def start(self, config: Mapping[str, str]) -> None:
         super().start(config)
