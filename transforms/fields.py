@@ -89,17 +89,19 @@ class FieldsTransformation(PartTransformation, ABC):
         return SchemaAndValue(plan.schema, plan.items([value])[0])
 
     def convert_column(self, schema: Schema | None, items: list[Any]) -> Values:
-        present = [row for row, item in enumerate(items) if item is not None] if None in items else range(len(items))
-        structs = items if len(present) == len(items) else [items[row] for row in present]
+        if set(map(type, items)) == {dict} and (schema is None or schema.type is Type.STRUCT):
+            plan = self._plan(schema)
+            return Values(plan.items(items), plan.schema)
+        present = [row for row, item in enumerate(items) if item is not None]
+        structs = [items[row] for row in present]
         if not structs:
             return Values(items, schema)
-        if set(map(type, structs)) != {dict} or (schema is not None and schema.type is not Type.STRUCT):
-            self._check(schema, structs)
+        self._check(schema, structs)
         plan = self._plan(schema)
         changed = Values(plan.items(structs), plan.schema)
-        if structs is items:
-            return changed
         nulls = [row for row, item in enumerate(items) if item is None]
+        if not nulls:
+            return changed
         return GroupedValues(len(items), [(present, changed), (nulls, Values.nulls(len(nulls), schema))])
 
     def convert_arrow(self, column: StructColumns) -> Values | None:

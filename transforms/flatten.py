@@ -5,19 +5,22 @@ https://kafka.apache.org/documentation/#org.apache.kafka.connect.transforms.Flat
 
 from __future__ import annotations
 
-from itertools import chain
-from typing import TYPE_CHECKING, Any, Final
+from functools import partial
+from itertools import chain, repeat
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from connect import DataError, Schema, Type, settings
 from connect.data.struct_columns import StructColumns
 from transforms.fields import Fields, FieldsTransformation, Plan, Struct, unique_fields
-from transforms.paths import Path, column_at, values_at
+from transforms.paths import Path, column_at
 
 if TYPE_CHECKING:
     from connect.settings import Config
 
 #: What a schemaless map may hold, besides maps.
 _PLAIN: Final = frozenset({type(None), bool, int, float, str, bytes, bytearray, memoryview, list, tuple})
+#: Stands for a struct that is null.
+_NONE: Final[Struct] = {}
 
 
 class Flatten(FieldsTransformation):
@@ -35,76 +38,104 @@ class Flatten(FieldsTransformation):
 
     def configure(self, config: Config) -> None:
         self._delimiter: str = config["delimiter"]
-        self._names: dict[str, _Names] = {}
         self.changes = {(): self._flat}
 
     def _flat(self, schema: Schema | None) -> Plan:
         if schema is None:
             return Plan(None, self._maps)
         leaves: list[tuple[str, Schema, Path]] = []
-        self._collect(schema, (), "", schema.optional, leaves)
-        new = schema.replace(
-            fields=unique_fields([(name, leaf) for name, leaf, _ in leaves]), optional=False, default=None
-        )
-
-        def items(structs: list[Struct]) -> list[Struct]:
-            return _structs(schema, structs, leaves)
+        level = self._level(schema, (), "", schema.optional, leaves)
+        fields = unique_fields([(name, leaf) for name, leaf, _ in leaves])
 
         def columns(column: StructColumns) -> Fields:
             return [column_at(column, path) for _, _, path in leaves]
 
-        return Plan(new, items, columns if leaves else None)
+        new = schema.replace(fields=fields, optional=False, default=None)
+        return Plan(new, partial(_structs, level), columns if leaves else None)
 
-    # With a schema.
-
-    def _collect(
+    def _level(
         self, schema: Schema, at: Path, prefix: str, optional: bool, leaves: list[tuple[str, Schema, Path]]
-    ) -> None:
-        """Find each field that holds no struct: its new name, its new schema and where it is."""
+    ) -> _Level:
+        """Take a schema apart, and gather each field that holds no struct: new name, new schema and where it is."""
+        level = _Level([], [])
         for field in schema.fields:
             name, path = self._name(prefix, field.name), (*at, field.name)
             within = optional or field.schema.optional
             if field.schema.type is Type.MAP:
                 raise DataError(f'Flatten cannot take apart the MAP in the field "{name}": its schema names no fields.')
             if field.schema.type is Type.STRUCT:
-                self._collect(field.schema, path, name, within, leaves)
+                level.inner.append((field.name, self._level(field.schema, path, name, within, leaves)))
             else:
+                level.leaves.append((field.name, name, field.schema.default))
                 leaves.append((name, field.schema.as_optional() if within else field.schema, path))
+        return level
+
+    # Without a schema.
 
     def _name(self, prefix: str, name: Any) -> str:
         return f"{prefix}{self._delimiter}{'null' if name is None else name}" if prefix else name
 
-    # Without one.
-
     def _maps(self, maps: list[Struct]) -> list[Struct]:
-        """Flatten many maps at once; those that are unlike the first ones, one by one."""
-        kinds = set(map(type, chain.from_iterable(map(dict.values, maps))))
-        if kinds <= _PLAIN:
+        """Flatten many maps: by columns where their nested maps have the same keys, else one by one."""
+        nested = {name: None for each in maps[:20] for name, value in each.items() if type(value) is dict}
+        if not nested and _kinds(maps) <= _PLAIN:
             return maps
-        seen = {name: None for each in maps[:20] for name, value in each.items() if type(value) is dict and name}
-        nested = [(name, self._names_below(name)) for name in seen]
-        flat: list[Struct] = []
-        unlike = set()
-        for row, each in enumerate(maps):
-            taken = each.copy()
-            expected = len(taken)
-            for name, names in nested:
-                inner = taken.pop(name, None)
-                if type(inner) is dict:
-                    expected += len(inner) - 1
-                    for key, value in inner.items():
-                        taken[names[key]] = value
-            if len(taken) != expected:  # not a map after all, or two fields of one name
-                unlike.add(row)
-            flat.append(taken)
-        if set(map(type, chain.from_iterable(map(dict.values, flat)))) <= _PLAIN:
-            for row in unlike:
-                flat[row] = self._one(maps[row], "", {})
-            return flat
-        return [
-            each if set(map(type, each.values())) <= _PLAIN and row not in unlike else self._one(maps[row], "", {})
-            for row, each in enumerate(flat)
-        ]
+        flat = self._alike(maps, list(nested)) if nested else None
+        return flat if flat is not None else [self._one(each, "", {}) for each in maps]
+
+    def _alike(self, maps: list[Struct], nested: list[str]) -> list[Struct] | None:
+        """Flatten maps that hold maps under these names alone, of the same keys each. None: they do not."""
+        flat = list(map(dict.copy, maps))
+        found = []
+        for name in nested:
+            inner: list[Any] = list(map(dict.pop, flat, repeat(name), repeat(None)))
+            above = flat
+            if set(map(type, inner)) != {dict}:
+                rows = [row for row, each in enumerate(inner) if type(each) is dict]
+                for row in set(range(len(maps))).difference(rows):
+                    if name in maps[row]:
+                        flat[row][name] = inner[row]
+                above, inner = [flat[row] for row in rows], [inner[row] for row in rows]
+            found.append((name, above, inner))
+        if not _kinds(flat) <= _PLAIN:
+            return None
+        size = sum(map(len, flat))
+        for name, above, inner in found:
+            put = self._bring_up(above, inner, name) if name else None
+            if put is None:
+                return None
+            size += put
+        return flat if sum(map(len, flat)) == size else None  # else two fields have got the same name
+
+    def _bring_up(self, above: list[Struct], maps: list[Struct], prefix: str) -> int | None:
+        """Put the fields of maps of the same keys into the structs above them.
+
+        Returns:
+            How many were put; None where the maps differ.
+        """
+        keys = maps[0]
+        if set(map(len, maps)) != {len(keys)}:
+            return None
+        plain = _kinds(maps) <= _PLAIN
+        put = 0
+        try:
+            for key in keys:
+                name = self._name(prefix, key)
+                kinds = set() if plain else {type(each[key]) for each in maps}
+                if kinds == {dict}:
+                    inner = self._bring_up(above, [each[key] for each in maps], name)
+                    if inner is None:
+                        return None
+                    put += inner
+                elif kinds <= _PLAIN:
+                    for struct, each in zip(above, maps, strict=True):
+                        struct[name] = each[key]
+                    put += len(maps)
+                else:
+                    return None
+        except KeyError:
+            return None
+        return put
 
     def _one(self, each: Struct, prefix: str, flat: Struct) -> Struct:
         for key, value in each.items():
@@ -119,42 +150,45 @@ class Flatten(FieldsTransformation):
                 )
         return flat
 
-    def _names_below(self, prefix: str) -> _Names:
-        if prefix not in self._names:
-            self._names[prefix] = _Names(self, prefix)
-        return self._names[prefix]
+
+def _kinds(maps: list[Struct]) -> set[type]:
+    return set(map(type, chain.from_iterable(map(dict.values, maps))))
 
 
-class _Names(dict[Any, str]):
-    """The new names of the fields below one field. A map's keys may be without number: not all are remembered."""
+class _Level(NamedTuple):
+    """A struct's schema, taken apart: the fields without fields of their own, by old and new name, and the structs."""
 
-    def __init__(self, flatten: Flatten, prefix: str) -> None:
-        self._flatten = flatten
-        self._prefix = prefix
-
-    def __missing__(self, key: Any) -> str:
-        if len(self) > 10_000:
-            self.clear()
-        name = self[key] = self._flatten._name(self._prefix, key)
-        return name
+    leaves: list[tuple[str, str, Any]]
+    inner: list[tuple[str, _Level]]
 
 
-def _structs(schema: Schema, structs: list[Struct], leaves: list[tuple[str, Schema, Path]]) -> list[Struct]:
+def _structs(level: _Level, structs: list[Struct]) -> list[Struct]:
     """Flatten many structs of one schema at once."""
     flat = [struct.copy() for struct in structs]
-    for field in schema.fields:
-        if field.schema.type is Type.STRUCT:
-            for struct in flat:
-                struct.pop(field.name, None)
-    for name, leaf, path in leaves:
-        if len(path) > 1:
-            for struct, value in zip(flat, values_at(schema, structs, path), strict=True):
-                struct[name] = value
-        elif leaf.default is not None:
+    found = [(inner, [struct.pop(name, None) for struct in flat]) for name, inner in level.inner]
+    for name, _, default in level.leaves:
+        if default is not None:
             for struct in flat:
                 if struct.get(name) is None:
-                    struct[name] = leaf.default
+                    struct[name] = default
+    for inner, below in found:
+        _bring_up(inner, flat, below)
     return flat
+
+
+def _bring_up(level: _Level, above: list[Struct], structs: list[Any]) -> None:
+    """Put the fields of structs, nulls among them, into the structs above them."""
+    present = [_NONE if struct is None else struct for struct in structs] if None in structs else structs
+    for name, new, default in level.leaves:
+        if default is None:
+            for struct, below in zip(above, present, strict=True):
+                struct[new] = below.get(name)
+        else:
+            for struct, below in zip(above, present, strict=True):
+                value = below.get(name)
+                struct[new] = default if value is None and below is not _NONE else value
+    for name, inner in level.inner:
+        _bring_up(inner, above, [struct.get(name) for struct in present])
 
 
 class FlattenKey(Flatten):

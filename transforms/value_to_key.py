@@ -6,7 +6,6 @@ https://kafka.apache.org/documentation/#org.apache.kafka.connect.transforms.Valu
 from __future__ import annotations
 
 from functools import lru_cache
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from connect import Batch, ConfigError, DataError, Schema, Transformation, Type, Values, settings
@@ -48,7 +47,6 @@ class ValueToKey(Transformation):
             raise ConfigError("fields", "two of the paths end in the same name, and a key cannot have it twice.")
         self._replace_null: bool = config[WITH_DEFAULTS]
         self._key_schema = lru_cache(maxsize=100)(self._look_up)
-        self._flat = all(len(path) == 1 for path in paths)
 
     def apply(self, record: Any) -> Any:
         schema = record.value_schema
@@ -72,19 +70,17 @@ class ValueToKey(Transformation):
     def _keys(self, schema: Schema | None, items: list[Any]) -> list[dict[str, Any]]:
         if set(map(type, items)) != {dict} or (schema is not None and schema.type is not Type.STRUCT):
             _check(schema, items)
-        last = list(self._paths)
-        if self._flat and len(last) > 1 and (schema is None or not self._has_default(schema)):
-            try:
-                return [dict(zip(last, found, strict=True)) for found in map(itemgetter(*last), items)]
-            except KeyError:
-                pass
         if schema is not None:
             self._key_schema(schema)
-        columns = [values_at(schema, items, path, replace_null=self._replace_null) for path in self._paths.values()]
-        return [dict(zip(last, found, strict=True)) for found in zip(*columns, strict=True)]
-
-    def _has_default(self, schema: Schema) -> bool:
-        return self._replace_null and any(f.schema.default is not None for f in self._key_schema(schema).fields)
+        keys: list[dict[str, Any]] = []
+        for name, path in self._paths.items():
+            found = values_at(schema, items, path, replace_null=self._replace_null)
+            if not keys:
+                keys = [{name: value} for value in found]
+                continue
+            for key, value in zip(keys, found, strict=True):
+                key[name] = value
+        return keys
 
     def _look_up(self, schema: Schema) -> Schema:
         found = {name: schema_at(schema, path) for name, path in self._paths.items()}

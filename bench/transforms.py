@@ -1,0 +1,247 @@
+"""`python -m bench.transforms`: what each transformation takes for a record, on batches of 10,000.
+
+Three forms of the same records: schemaless maps of eight fields; such maps with a schema; structs of that schema in
+Arrow columns. What is measured is `apply_batch`: the median of several runs, in one process, pinned to nothing.
+
+To add a transformation, add a line to `CASES`.
+"""
+
+import argparse
+import gc
+import json
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from pkgutil import resolve_name
+from typing import Any
+
+from connect import Schema, SinkBatch, Transformation, Values
+from connect.data.arrow import of_rows
+from connect.data.schema import BOOLEAN, FLOAT64, INT32, INT64, OPTIONAL_STRING, STRING
+
+RECORDS = 10_000
+ROWS_BAR_US = 0.5
+ARROW_BAR_US = 0.1
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Records to measure with.
+
+    Attributes:
+        row: makes the record of a number.
+        schema: of the records.
+    """
+
+    row: Callable[[int], dict[str, Any]]
+    schema: Schema
+
+
+def _flat_row(number: int) -> dict[str, Any]:
+    return {
+        "id": number,
+        "name": f"name {number}",
+        "city": "Lisbon",
+        "price": number * 0.25,
+        "active": number % 2 == 0,
+        "count": number % 100,
+        "seen": 1_700_000_000_000 + number,
+        "note": None if number % 3 else "seldom",
+    }
+
+
+_FLAT_FIELDS = {
+    "id": INT64,
+    "name": STRING,
+    "city": STRING,
+    "price": FLOAT64,
+    "active": BOOLEAN,
+    "count": INT32,
+    "seen": INT64,
+    "note": OPTIONAL_STRING,
+}
+
+FLAT = Shape(_flat_row, Schema.struct(_FLAT_FIELDS))
+
+_ADDRESS = Schema.struct({"street": STRING, "city": STRING, "zip": INT32})
+#: Eight fields as well, three of them in a struct.
+NESTED = Shape(
+    lambda number: {
+        "id": number,
+        "name": f"name {number}",
+        "price": number * 0.25,
+        "active": number % 2 == 0,
+        "address": {"street": f"street {number}", "city": "Lisbon", "zip": number % 10_000},
+        "note": None if number % 3 else "seldom",
+    },
+    Schema.struct(
+        {
+            "id": INT64,
+            "name": STRING,
+            "price": FLOAT64,
+            "active": BOOLEAN,
+            "address": _ADDRESS,
+            "note": OPTIONAL_STRING,
+        }
+    ),
+)
+
+FORMS = ("no schema", "schema", "Arrow")
+
+
+@dataclass(frozen=True)
+class Case:
+    """One transformation to measure.
+
+    Attributes:
+        name: what the table calls it.
+        target: its class, "module:Class".
+        config: its settings.
+        bar: what the forms of Python values may take, in microseconds a record.
+        arrow_bar: the same for Arrow.
+        shape: the records.
+        part: the column that they are in.
+        forms: those that it has; it refuses the others.
+    """
+
+    name: str
+    target: str
+    config: dict[str, str] = field(default_factory=dict)
+    bar: float = ROWS_BAR_US
+    arrow_bar: float = ARROW_BAR_US
+    shape: Shape = FLAT
+    part: str = "values"
+    forms: tuple[str, ...] = FORMS
+
+
+_V2 = {"field.syntax.version": "V2"}
+_SCHEMA_ONLY = ("schema", "Arrow")
+
+CASES = [
+    Case("ExtractField", "transforms.extract_field:ExtractFieldValue", {"field": "id"}),
+    Case("ExtractField of a struct", "transforms.extract_field:ExtractFieldValue", {"field": "address"}, shape=NESTED),
+    Case(
+        "ExtractField by path",
+        "transforms.extract_field:ExtractFieldValue",
+        {"field": "address.zip"} | _V2,
+        shape=NESTED,
+    ),
+    Case("Filter", "transforms.filter:Filter"),
+    Case("Flatten", "transforms.flatten:FlattenValue", shape=NESTED),
+    Case("Flatten of what is flat", "transforms.flatten:FlattenValue"),
+    Case("HoistField", "transforms.hoist_field:HoistFieldValue", {"field": "inner"}),
+    Case("ReplaceField, exclude", "transforms.replace_field:ReplaceFieldValue", {"exclude": "note,seen"}),
+    Case("ReplaceField, include", "transforms.replace_field:ReplaceFieldValue", {"include": "id,name,price"}),
+    Case("ReplaceField, renames", "transforms.replace_field:ReplaceFieldValue", {"renames": "id:key,city:town"}),
+    Case(
+        "ReplaceField by path",
+        "transforms.replace_field:ReplaceFieldValue",
+        {"exclude": "address.city"} | _V2,
+        shape=NESTED,
+    ),
+    Case(
+        "SetSchemaMetadata",
+        "transforms.set_schema_metadata:SetSchemaMetadataValue",
+        {"schema.name": "order", "schema.version": "2"},
+        forms=_SCHEMA_ONLY,
+    ),
+    Case("ValueToKey, one field", "transforms.value_to_key:ValueToKey", {"fields": "id"}),
+    Case("ValueToKey, two fields", "transforms.value_to_key:ValueToKey", {"fields": "id,name"}),
+]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """What one form of one case took, in microseconds a record. `least` is the quickest run."""
+
+    name: str
+    form: str
+    bar: float
+    median: float
+    least: float
+
+    @property
+    def missed(self) -> bool:
+        """Whether the median is over the bar."""
+        return self.median > self.bar
+
+
+def measure(case: Case, form: str, seconds: float) -> Figure:
+    """Run one case in one form for about that long, at least five times."""
+    made: Transformation = resolve_name(case.target)()
+    made.configure(made.settings.parse(case.config))
+    runs: list[float] = []
+    until = time.perf_counter() + seconds
+    while len(runs) < 5 or time.perf_counter() < until:
+        batch = _batch(case, form)
+        began = time.perf_counter()
+        changed = made.apply_batch(batch)
+        runs.append(time.perf_counter() - began)
+        del changed
+    made.close()
+    each = [1e6 * run / RECORDS for run in runs]
+    bar = case.arrow_bar if form == "Arrow" else case.bar
+    return Figure(case.name, form, bar, statistics.median(each), min(each))
+
+
+_ROWS: dict[int, list[dict[str, Any]]] = {}
+_ARROW: dict[int, Any] = {}
+
+
+def _batch(case: Case, form: str) -> SinkBatch:
+    """A fresh batch, so that nothing that an earlier run made is there already."""
+    shape = case.shape
+    rows = _ROWS.setdefault(id(shape), [])
+    if not rows:
+        rows.extend(map(shape.row, range(RECORDS)))
+        gc.freeze()
+    if form == "Arrow":
+        made = _ARROW.setdefault(id(shape), of_rows(shape.schema, rows))
+        assert made is not None
+        values: Values = type(made)(shape.schema, made.columns)
+    else:
+        values = Values(rows, shape.schema if form == "schema" else None)
+    # The other part is a schemaless text.
+    columns = {"keys": values, "values": Values(["x"] * RECORDS)} if case.part == "keys" else {"values": values}
+    return SinkBatch("topic", **columns, offsets=range(RECORDS))
+
+
+def _table(figures: list[Figure]) -> str:
+    lines = [
+        "| transformation | " + " | ".join(f"{form}, us (bar)" for form in FORMS) + " |",
+        "|---|" + "--:|" * len(FORMS),
+    ]
+    found = {(figure.name, figure.form): figure for figure in figures}
+    for name in dict.fromkeys(figure.name for figure in figures):
+        cells = []
+        for form in FORMS:
+            one = found.get((name, form))
+            mark = " **missed**" if one and one.missed else ""
+            cells.append(f"{one.median:.3f} ({one.bar:g}){mark}" if one else "")
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def main() -> int:
+    """Returns 0 when no bar is missed, else 1."""
+    parser = argparse.ArgumentParser(
+        prog="python -m bench.transforms", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("only", nargs="*", help="parts of names of transformations; all without one")
+    parser.add_argument("--seconds", type=float, default=0.5, help="how long each form of each is measured")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there")
+    args = parser.parse_args()
+    gc.set_threshold(100_000, 20, 100)  # as tasks have it
+    cases = [case for case in CASES if not args.only or any(part.lower() in case.name.lower() for part in args.only)]
+    figures = [measure(case, form, args.seconds) for case in cases for form in case.forms]
+    if args.json:
+        args.json.write_text(json.dumps([asdict(figure) for figure in figures], indent=1) + "\n")
+    print(_table(figures))
+    return 1 if any(figure.missed for figure in figures) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
