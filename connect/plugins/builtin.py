@@ -67,6 +67,7 @@ _BEYOND_KAFKA_CONNECT = [
 #: Converters whose schemas are in a schema registry.
 _REGISTRY_CONVERTERS = [
     ("io.confluent.connect.avro.AvroConverter", "connect.converters.avro:AvroConverter"),
+    ("io.confluent.connect.protobuf.ProtobufConverter", "connect.converters.protobuf:ProtobufConverter"),
 ]
 
 _OTHERS = [
