@@ -62,6 +62,7 @@ _PREDICATES = ["HasHeaderKey", "RecordIsTombstone", "TopicNameMatches"]
 #: Those that Kafka Connect does not have: Debezium's under its name there, ours under the place of their module.
 _BEYOND_KAFKA_CONNECT = [
     ("io.debezium.transforms.ExtractNewRecordState", "transforms.extract_new_record_state:ExtractNewRecordState"),
+    ("transforms.expression.Expression", "transforms.expression:Expression"),
 ]
 
 #: Converters whose schemas are in a schema registry.

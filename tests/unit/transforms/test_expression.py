@@ -1,0 +1,476 @@
+"""Expressions: what they mean, and that they mean the same for records, lists and columns."""
+
+import datetime as dt
+import re
+import sqlite3
+import subprocess
+import sys
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from connect import ConfigError, DataError, Header, Headers, Schema, SinkRecord, logical
+from connect.data import schema as schemas
+from connect.data.struct_columns import StructColumns
+from connect.testing.conformance import TransformationConformance
+from transforms.expression import Expression
+from transforms.expressions.functions import FUNCTIONS
+
+from .forms import configured, forms, told
+
+MOMENT = dt.datetime(2024, 1, 31, 12, 30, 15, 250000, tzinfo=dt.UTC)
+ORDER = {
+    "price": 2.5,
+    "quantity": 4,
+    "name": "ann",
+    "country": "DE",
+    "nothing": None,
+    "paid": True,
+    "address": {"city": "Ulm", "codes": [7, 8]},
+    "at": MOMENT,
+    "day": dt.date(2024, 1, 31),
+    "cost": Decimal("1.25"),
+    "text": '{"a": {"b": [1, "x", null]}, "c d": "y"}',
+    "raw": b"\x00\xff",
+}
+ORDER_SCHEMA = Schema.struct(
+    {
+        "price": schemas.FLOAT64,
+        "quantity": schemas.INT32,
+        "name": schemas.STRING,
+        "country": schemas.OPTIONAL_STRING,
+        "nothing": schemas.OPTIONAL_INT64,
+        "paid": schemas.BOOLEAN,
+        "address": Schema.struct({"city": schemas.STRING, "codes": Schema.array(schemas.INT32)}, optional=True),
+        "at": logical.TIMESTAMP,
+        "day": logical.DATE,
+        "cost": logical.decimal(2),
+        "text": schemas.STRING,
+        "raw": schemas.BYTES,
+    }
+)
+
+RESULTS: list[tuple[str, Any]] = [
+    ("price * quantity", 10.0),
+    ("quantity * 2 + 1", 9),
+    ("quantity / 8", 0.5),
+    ("quantity % 3 - 7 % -4", -2),
+    ("div(-7, 2)", -3),
+    ("-7 % 2", -1),
+    ("cost * 2", Decimal("2.50")),
+    ("cost * cost", Decimal("1.5625")),
+    ("cost + 1.5", 2.75),
+    ("cost - quantity", Decimal("-2.75")),
+    ("-cost", Decimal("-1.25")),
+    ("nothing + 1", None),
+    ("round(2.5) + round(-2.5)", 0.0),
+    ("round(price * 1.01, 1)", 2.5),
+    ("round(1250, -2)", 1300),
+    ("round(cost, 1)", Decimal("1.30")),
+    ("floor(-0.5)", -1.0),
+    ("ceil(cost)", Decimal("2.00")),
+    ("abs(-3) + sign(-2.5)", 2),
+    ("power(2, 10)", 1024.0),
+    ("greatest(1, nothing, quantity)", 4),
+    ("least(price, 3)", 2.5),
+    ("upper(name) || '-' || lower('X') || quantity", "ANN-x4"),
+    ("concat(name, nothing, 1)", "ann1"),
+    ("concat_ws('/', name, nothing, country)", "ann/DE"),
+    ("name || nothing", None),
+    ("substring(name, 2)", "nn"),
+    ("substring(name from 2 for 1)", "n"),
+    ("substr(name, 0, 2)", "a"),
+    ("left(name, 2) || right(name, 1)", "ann"),
+    ("trim('  x ') || ltrim('xxay', 'x') || rtrim('b  ')", "xayb"),
+    ("trim(both 'a' from 'banana')", "banan"[0:5]),
+    ("replace(name, 'n', 'm')", "amm"),
+    ("length(name) + octet_length('ü')", 5),
+    ("position('n' in name)", 2),
+    ("lpad('7', 3, '0') || rpad('a', 2, '-')", "007a-"),
+    ("split_part('a-b-c', '-', 2) || split_part('a-b', '-', -1)", "bb"),
+    ("initcap('hello big_world')", "Hello Big_World"),
+    ("repeat('ab', 2) || reverse('ab')", "ababba"),
+    ("starts_with(name, 'a') and ends_with(name, 'n') and contains(name, 'nn')", True),
+    ("name like 'a%' and not name like '_' and name ilike 'A__'", True),
+    ("'50%' like '50!%' escape '!'", True),
+    ("regexp_like(name, '^a') and name ~ 'n$'", True),
+    ("regexp_replace(name, 'n+', 'N')", "aN"),
+    ("regexp_extract('order-42', '(\\w+)-(\\d+)', 2)", "42"),
+    ("regexp_extract(name, 'z')", None),
+    ("md5('')", "d41d8cd98f00b204e9800998ecf8427e"),
+    ("to_hex(raw) || to_base64(raw)", "00ffAP8="),
+    ("decode(encode('ü'))", "ü"),
+    ("country in ('DE', 'FR')", True),
+    ("country not in ('US', null)", None),
+    ("quantity in (1, 4.0)", True),
+    ("nothing in (1)", None),
+    ("quantity between 1 and 4", True),
+    ("quantity not between 5 and 9", True),
+    ("nothing is null and name is not null", True),
+    ("nothing is distinct from 1", True),
+    ("nothing = 1 and false", False),
+    ("nothing = 1 or true", True),
+    ("not (nothing = 1)", None),
+    ("paid = true and paid is true", True),
+    ("coalesce(nothing, quantity)", 4),
+    ("coalesce(nothing, price, quantity)", 2.5),
+    ("nullif(quantity, 4)", None),
+    ("1 / nullif(0, 0)", None),
+    ("case when quantity > 3 then 'many' when 1 / (quantity - 4) > 0 then 'x' else 'few' end", "many"),
+    ("case country when 'FR' then 1 when 'DE' then 2 end", 2),
+    ("case when nothing > 1 then 1 end", None),
+    ("if(paid, 'yes', 'no')", "yes"),
+    ("false and 1 / quantity > 0", False),
+    ("cast('12' as int) + cast(2.5 as bigint)", 15),
+    ("cast(price as varchar) || cast(paid as text) || cast(cost as text)", "2.5true1.25"),
+    ("'7'::int + 1", 8),
+    ("try_cast(name as int)", None),
+    ("cast('1.255' as decimal(5, 2))", Decimal("1.26")),
+    ("cast(quantity as double)", 4.0),
+    ("cast(at as date) = day", True),
+    ("cast(at as varchar)", "2024-01-31T12:30:15.250Z"),
+    ("at > timestamp '2024-01-01' and day < date '2024-02-01' and at > day", True),
+    ("at + interval '1 month'", MOMENT.replace(month=2, day=29)),
+    ("day - interval '1 day'", dt.date(2024, 1, 30)),
+    ("date_trunc('month', at)", dt.datetime(2024, 1, 1, tzinfo=dt.UTC)),
+    ("date_trunc('week', day)", dt.date(2024, 1, 29)),
+    ("extract(year from at) * 100 + date_part('quarter', at)", 202401),
+    ("year(day) + month(at)", 2025),
+    ("date_diff('day', date '2024-01-01', at)", 30),
+    ("date_diff('month', at, date '2023-12-01')", -1),
+    ("epoch_ms(at)", 1706704215250),
+    ("from_epoch_ms(1706704215250) = at", True),
+    ("strftime(at, '%d.%m.%Y')", "31.01.2024"),
+    ("strptime('31.01.2024', '%d.%m.%Y')", dt.datetime(2024, 1, 31, tzinfo=dt.UTC)),
+    ("text->'a'->'b'->>1", "x"),
+    ("text->'a'->>'b'", '[1,"x",null]'),
+    ("json_value(text, '$.\"c d\"') || json_query(text, '$.a.b[1]')", 'y"x"'),
+    ("json_value(text, '$.none.x')", None),
+    ("address.city || address.codes[1]", "Ulm7"),
+    ("value.address.codes[3]", None),
+    ("cardinality(address.codes)", 2),
+    ("array_contains(address.codes, 8)", True),
+    ("to_json(address)", '{"city":"Ulm","codes":[7,8]}'),
+    ("key.id + 1", 8),
+    ("headers.trace", "abc"),
+    ("record.topic || record.offset", "orders5"),
+    ("record.timestamp", dt.datetime(2023, 11, 14, 22, 13, 20, tzinfo=dt.UTC)),
+    ('"price" + 1', 3.5),
+    ("'it''s'", "it's"),
+]
+
+
+def order(schema: Schema | None = None, **changes: Any) -> SinkRecord:
+    record = SinkRecord("orders", ORDER, schema, {"id": 7}, offset=5, timestamp=1_700_000_000_000)
+    return record.replace(headers=Headers([Header("trace", "abc")]), **changes)
+
+
+@pytest.mark.parametrize(("text", "expected"), RESULTS)
+def test_what_expressions_mean(text: str, expected: Any) -> None:
+    made = configured(Expression, fields=f"result = {text}")
+    found = made.apply(order()).value["result"]
+    assert (type(found), found) == (type(expected), expected)
+    typed = f"cast({text} as varchar)" if "headers." in text or "key." in text else text
+    changed = configured(Expression, fields=f"result = {typed}").apply(order(ORDER_SCHEMA))
+    result = changed.value_schema.field("result").schema
+    assert changed.value["result"] == (str(expected) if typed != text else expected)
+    schemas.validate(result, changed.value["result"])
+    assert result.optional
+
+
+WRONG = [
+    ("total = sum(price)", 'column 9, "sum.price.": sum looks at several records'),
+    ("total = count(*)", "count looks at several records"),
+    ("x = upper(name) over ()", "a window function"),
+    ("x = (select 1)", "no subqueries"),
+    ("x = 1 in (select 2)", "no subqueries"),
+    ("x = exists (select 1)", "no subqueries"),
+    ("x = uper(name)", "no function uper. Did you mean upper?"),
+    ("x = now()", "another result each time"),
+    ("x = current_date()", "another result each time"),
+    ("x = price +", 'column 11, "\\+": this is no expression'),
+    ("x = (price", "this is no expression"),
+    ("x = 'a", "cannot be read"),
+    ("x = upper(1)", 'column 11, "1\\)": upper takes a text, not a whole number'),
+    ("x = upper(name, name)", "upper takes 1 arguments, not 2"),
+    ("x = 1 / 0", "division by zero"),
+    ("x = 'a' + 1", "takes a whole number"),
+    ("x = 1 = 'a'", "does not go together with"),
+    ("x = case when 1 then 2 end", "a condition is a boolean"),
+    ("x = case when true then 2 else 'a' end", "do not go together: a whole number and a text"),
+    ("x = cast(a as rocket)", 'no type "rocket"'),
+    ("x = date '2024-02-30'", "cannot be cast to a date"),
+    ("x = interval '1 day'", "an interval alone"),
+    ("x = at + interval '1 fortnight'", "an interval as"),
+    ("x = 99999999999999999999", "does not fit into 64 bits"),
+    ("x = record.size", "a record has topic"),
+    ("x = a[0]", "counted from 1"),
+    ("x = a[b]", "write field\\[1\\]"),
+    ("x = *", "no value here"),
+    ("x = a b", "this is no expression|write new_name"),
+    ("x = a; y = b", "one expression"),
+    ("price", "write field = expression"),
+    ("= 1", "write field = expression"),
+    ("x = 1,", "write field = expression"),
+    ("x = 1,, y = 2", "nothing before this comma"),
+    ("upper(x) = 1", "goes to a field"),
+    ("a.b = 1", "inside of structs"),
+    ("headers = 1", "headers.name"),
+    ("record.offset = 1", "only topic, partition, timestamp"),
+    ("a = 1,\n b = uper(c)", "line 2, column 6"),
+    ("", "is empty"),
+]
+
+
+@pytest.mark.parametrize(("fields", "message"), WRONG)
+def test_what_is_wrong_is_said_with_its_place_before_the_task_runs(fields: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        configured(Expression, fields=fields)
+
+
+@pytest.mark.parametrize("text", ["1 + 1", "upper(a)", "'x'"])
+def test_a_filter_is_a_condition(text: str) -> None:
+    with pytest.raises(ConfigError, match="a condition is a boolean"):
+        configured(Expression, filter=text)
+
+
+@pytest.mark.parametrize(
+    ("fields", "value", "message"),
+    [
+        ("x = 1 / n", {"n": 0}, "value.x: division by zero"),
+        ("x = n + 9223372036854775807", {"n": 1}, "does not fit into 64 bits"),
+        ("x = upper(n)", {"n": 1}, "upper takes a text, not a whole number"),
+        ("x = n > 1", {"n": "a"}, "cannot be compared"),
+        ("x = n.a", {"n": 1}, "neither an object nor a list"),
+        ("x = cast(n as int)", {"n": "1x"}, 'a text "1x" cannot be cast'),
+        ("x = repeat(n, 1000000000)", {"n": "abc"}, "too long"),
+        ("x = 1", "text", "has no fields"),
+        ("record.topic = n", {"n": ""}, "is no topic"),
+    ],
+)
+def test_a_record_that_an_expression_cannot_take_is_a_data_error(fields: str, value: Any, message: str) -> None:
+    made = configured(Expression, fields=fields)
+    record = SinkRecord("t", value)
+    for batch in forms([record]):
+        with pytest.raises(DataError, match=message):
+            made.apply_batch(batch)
+    with pytest.raises(DataError, match=message):
+        made.apply(record)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ("x = nme", 'the value has no field "nme"'),
+        ("x = upper(price)", "upper takes a text, not a double"),
+        ("x = name[1]", "no list"),
+        ("x = headers.trace", "Cast it"),
+        ("x = parse_json(text)", "Cast it"),
+        ("x = null", "Cast it"),
+    ],
+)
+def test_types_are_checked_against_the_schema_before_any_value(fields: str, message: str) -> None:
+    made = configured(Expression, fields=fields)
+    with pytest.raises(DataError, match=message):
+        made.apply(order(ORDER_SCHEMA))
+
+
+def test_results_are_of_the_promised_type() -> None:
+    made = configured(Expression, fields="a = case when paid then quantity else price end, b = coalesce(cost, 1)")
+    changed = made.apply(order(ORDER_SCHEMA))
+    assert (changed.value["a"], type(changed.value["a"])) == (4.0, float)
+    assert changed.value_schema.field("b").schema == logical.decimal(2, optional=True)
+    whole = configured(Expression, fields="b = case when not paid then cost else 1 end").apply(order(ORDER_SCHEMA))
+    assert str(whole.value["b"]) == "1.00"
+
+
+def test_a_field_that_is_only_copied_keeps_its_schema() -> None:
+    copied = configured(Expression, fields="n = name, c = address.city").apply(order(ORDER_SCHEMA)).value_schema
+    assert (copied.field("n").schema, copied.field("c").schema) == (schemas.STRING, schemas.OPTIONAL_STRING)
+
+
+def test_other_parts_of_a_record_can_be_set() -> None:
+    made = configured(
+        Expression,
+        fields="record.topic = 'orders-' || lower(country), key.id = key.id + 1, headers.trace = upper(headers.trace), "
+        "headers.price = price, record.timestamp = at, key.city = address.city",
+    )
+    changed = made.apply(order())
+    assert (changed.topic, changed.original_topic, changed.timestamp) == ("orders-de", "orders", 1706704215250)
+    assert changed.key == {"id": 8, "city": "Ulm"}
+    assert [(header.key, header.value) for header in changed.headers] == [("trace", "ABC"), ("price", 2.5)]
+    assert changed.value is ORDER
+    whole = configured(Expression, fields="value = address, key = key.id").apply(order(ORDER_SCHEMA))
+    assert (whole.value, whole.value_schema.field("city").schema, whole.key) == (ORDER["address"], schemas.STRING, 7)
+
+
+def test_fields_see_the_record_as_it_came_and_are_dropped_last() -> None:
+    made = configured(Expression, fields="a = b, b = a", drop="c,none")
+    assert made.apply(SinkRecord("t", {"a": 1, "b": 2, "c": 3})).value == {"a": 2, "b": 1}
+
+
+def test_tombstones_pass_unless_a_filter_does_not_hold_for_them() -> None:
+    records = [SinkRecord("t", None, ORDER_SCHEMA), order(ORDER_SCHEMA)]
+    for batch in forms(records):
+        assert [r.value is None for r in configured(Expression, fields="x = price").apply_batch(batch)] == [True, False]
+        assert len(configured(Expression, filter="price > 1").apply_batch(batch)) == 1
+        assert len(configured(Expression, filter="value is null or price > 9").apply_batch(batch)) == 1
+
+
+def test_columns_that_nothing_is_asked_of_are_passed_on() -> None:
+    batch = forms([order(ORDER_SCHEMA), order(ORDER_SCHEMA, offset=6)])[1]
+    before = batch.values.struct_columns
+    after = configured(Expression, fields="price = price * 2", drop="raw").apply_batch(batch).values.struct_columns
+    assert isinstance(before, StructColumns)
+    assert isinstance(after, StructColumns)
+    assert after.field("name") is before.field("name")
+    assert after.struct.field("raw") is None
+
+
+def test_a_missing_parser_is_named() -> None:
+    code = (
+        "import sys; sys.modules['sqlglot'] = None\n"
+        "from transforms.expression import Expression\n"
+        "made = Expression()\n"
+        "try: made.configure(made.settings.parse({'filter': 'a > 1'}))\n"
+        "except Exception as error: print(error)\n"
+    )
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert "pip install 'connect-runtime[expressions]'" in said.stdout
+
+
+# Chance.
+
+NUMBERS = ["a", "b", "1", "0", "-3", "7"]
+TEXTS = ["s", "t", "'x'", "''", "'ab'"]
+
+
+def _numbers() -> st.SearchStrategy[str]:
+    return st.recursive(
+        st.sampled_from(NUMBERS),
+        lambda inner: st.one_of(
+            st.tuples(inner, st.sampled_from("+-*"), inner).map(lambda p: f"({p[0]} {p[1]} {p[2]})"),
+            inner.map(lambda n: f"abs({n})"),
+            st.tuples(inner, inner).map(lambda p: f"coalesce({p[0]}, {p[1]})"),
+            st.tuples(inner, inner).map(lambda p: f"nullif({p[0]}, {p[1]})"),
+            st.sampled_from(TEXTS).map(lambda t: f"length({t})"),
+        ),
+        max_leaves=5,
+    )
+
+
+def _texts() -> st.SearchStrategy[str]:
+    return st.recursive(
+        st.sampled_from(TEXTS),
+        lambda inner: st.one_of(
+            st.tuples(inner, inner).map(lambda p: f"({p[0]} || {p[1]})"),
+            inner.map(lambda t: f"upper({t})"),
+            inner.map(lambda t: f"replace({t}, 'x', 'yz')"),
+            st.tuples(inner, _numbers()).map(lambda p: f"substr({p[0]}, 1, abs({p[1]}))"),
+        ),
+        max_leaves=4,
+    )
+
+
+def _conditions() -> st.SearchStrategy[str]:
+    compared = st.sampled_from(["=", "<>", "<", "<=", ">", ">=", "is distinct from", "is not distinct from"])
+    leaves = st.one_of(
+        st.tuples(_numbers(), compared, _numbers()).map(" ".join),
+        st.tuples(_texts(), compared, _texts()).map(" ".join),
+        _texts().map(lambda t: f"{t} like 'x%'"),
+        _numbers().map(lambda n: f"{n} is null"),
+        _texts().map(lambda t: f"{t} is not null"),
+        st.tuples(_numbers(), _numbers(), _numbers()).map(lambda p: f"{p[0]} between {p[1]} and {p[2]}"),
+        st.tuples(_numbers(), _numbers()).map(lambda p: f"{p[0]} in (1, {p[1]}, null)"),
+        st.tuples(_texts(), _texts()).map(lambda p: f"{p[0]} not in ('x', {p[1]})"),
+    ).map(lambda c: f"({c})")
+    return st.recursive(
+        leaves,
+        lambda inner: st.one_of(
+            st.tuples(inner, st.sampled_from(["and", "or"]), inner).map(lambda p: f"({' '.join(p)})"),
+            inner.map(lambda c: f"(not {c})"),
+            st.tuples(inner, inner, inner).map(lambda p: f"(case when {p[0]} then {p[1]} else {p[2]} end)"),
+        ),
+        max_leaves=6,
+    )
+
+
+_rows = st.fixed_dictionaries(
+    {
+        "a": st.none() | st.integers(-5, 5),
+        "b": st.none() | st.integers(-5, 5),
+        "s": st.none() | st.sampled_from(["", "x", "xy", "Xy", "ab", "ü"]),
+        "t": st.none() | st.text("xyz", max_size=2),
+    }
+)
+_SCHEMA = Schema.struct(
+    {
+        "a": schemas.OPTIONAL_INT32,
+        "b": schemas.OPTIONAL_INT64,
+        "s": schemas.OPTIONAL_STRING,
+        "t": schemas.OPTIONAL_STRING,
+    }
+)
+
+
+@given(_rows, _conditions() | _numbers() | _texts())
+def test_expressions_mean_what_they_mean_in_sqlite(row: dict[str, Any], text: str) -> None:
+    connection = sqlite3.connect(":memory:")
+    connection.execute("pragma case_sensitive_like = on")
+    connection.create_function("upper", 1, lambda value: None if value is None else value.upper())
+    select = f"select {text} from (select :a as a, :b as b, :s as s, :t as t)"
+    (theirs,) = connection.execute(select, row).fetchone()
+    connection.close()
+    ours = configured(Expression, fields=f"result = {text}").apply(SinkRecord("t", row)).value["result"]
+    assert (int(ours) if isinstance(ours, bool) else ours) == theirs
+
+
+@given(
+    st.lists(st.none() | _rows, max_size=6),
+    st.none() | _conditions(),
+    st.none() | _numbers(),
+    st.none() | _texts(),
+    st.booleans(),
+    st.booleans(),
+)
+def test_records_lists_and_columns_give_the_same(
+    values: list[Any], condition: str | None, number: str | None, text: str | None, with_schema: bool, drop: bool
+) -> None:
+    fields = [f"{name} = {each}" for name, each in (("a", number), ("new", text)) if each is not None]
+    config = {"fields": ", ".join(fields), "filter": condition, "drop": "t" if drop else ""}
+    if not any(config.values()):
+        return
+    made = configured(Expression, **{key: value for key, value in config.items() if value})
+    schema = _SCHEMA if with_schema else None
+    records = [SinkRecord("t", value, schema, offset=offset) for offset, value in enumerate(values)]
+    if schema is not None and number == "nullif(1, 1)":
+        return
+    expected = [told(result) for result in map(made.apply, records) if result is not None]
+    for batch in forms(records):
+        assert list(map(told, made.apply_batch(batch))) == expected
+
+
+class TestConformance(TransformationConformance):
+    transformation = Expression
+
+    def config(self) -> dict[str, str]:
+        return {"fields": "total = price * 2, name = upper(name)", "filter": "id >= 0", "drop": "tags"}
+
+
+class TestConformanceOfOtherParts(TransformationConformance):
+    transformation = Expression
+
+    def config(self) -> dict[str, str]:
+        return {"fields": "record.topic = record.topic || '-x', headers.h = null, key = cast(key as varchar)"}
+
+
+def test_the_page_names_every_function() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "expressions.md").read_text(encoding="utf-8")
+    words = set(re.findall(r"[a-z_0-9]+", page[page.index("## Operators and functions") :]))
+    internal = {"negate"}
+    named = {name for name in FUNCTIONS if re.fullmatch(r"[a-z_0-9]+", name)}
+    assert named - internal <= words
