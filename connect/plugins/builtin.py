@@ -47,6 +47,7 @@ _TRANSFORMATIONS = [
             ("MaskField", "mask_field"),
             ("ReplaceField", "replace_field"),
             ("SetSchemaMetadata", "set_schema_metadata"),
+            ("TimestampConverter", "timestamp_converter"),
         ]
         for part in ("Key", "Value")
     ),
@@ -55,6 +56,7 @@ _TRANSFORMATIONS = [
     (f"{_TRANSFORMS}.InsertHeader", "transforms.headers:InsertHeader"),
     (f"{_TRANSFORMS}.RegexRouter", "transforms.regex_router:RegexRouter"),
     (f"{_TRANSFORMS}.ValueToKey", "transforms.value_to_key:ValueToKey"),
+    (f"{_TRANSFORMS}.TimestampRouter", "transforms.timestamp_router:TimestampRouter"),
 ]
 
 _PREDICATES = ["HasHeaderKey", "RecordIsTombstone", "TopicNameMatches"]

@@ -1,0 +1,176 @@
+"""Dates as Java's `SimpleDateFormat` writes and reads them, in UTC, with English names (KIP-66's TimestampConverter).
+
+    form = JavaDates("yyyy-MM-dd'T'HH:mm:ss.SSSXXX")
+    form.format(1700000000123)  # '2023-11-14T22:13:20.123Z'
+    form.parse("2023-11-14T23:13:20.123+01:00")  # 1700000000123
+
+Times are milliseconds since the epoch. Reading is lenient as Java's is: month 13 is the next January, and what
+follows behind the pattern's end is not looked at. Of named time zones those with short names are known: CET, PST.
+
+https://docs.oracle.com/en/java/javase/17/docs/api/java.base/java/text/SimpleDateFormat.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from transforms.java_calendar import (
+    DAY_MS,
+    date_of,
+    day_of_year,
+    week_of_month,
+    week_of_year,
+    weekday,
+)
+from transforms.java_dates_parser import Parser
+from transforms.java_dates_pattern import MONTHS, WEEKDAYS, Token, tokens
+
+_MOST_DAYS: Final = 10_000
+_RESOLUTIONS: Final = {**dict.fromkeys("aHkKh", 3_600_000), "m": 60_000, "s": 1000, "S": 1}
+_SECONDS: Final = {width: [f"{n:0{width}d}" for n in range(60)] for width in (1, 2)}
+_MILLIS: Final = [f"{n:03d}" for n in range(1000)]
+
+
+class JavaDates:
+    """One pattern, compiled.
+
+    Args:
+        pattern: as Java has it.
+
+    Attributes:
+        resolution: times that are equal but for their rest when divided by these milliseconds give the same text.
+
+    Raises:
+        ValueError: it is no such pattern; the message names the letter.
+    """
+
+    def __init__(self, pattern: str) -> None:
+        parts = tokens(pattern)
+        self._parts = parts
+        self.resolution = min((_RESOLUTIONS.get(part.letter, DAY_MS) for part in parts), default=DAY_MS)
+        self._parser: Parser | None = None
+        self._days: dict[int, str] = {}
+        moving = [part for part in parts if part.letter in _IN_DAY]
+        of_minute = [part for part in moving if part.letter in _OF_MINUTE]
+        rest = moving[len(of_minute) :]
+        self._getters = [_getter(part) for part in moving]
+        self._minutes: list[tuple[str, ...]] = []
+        #: Whether hours and minutes come before two digits of seconds and three of milliseconds, as nearly always.
+        self._plain = moving[: len(of_minute)] == of_minute and [(p.letter, p.count) for p in rest] in (
+            [("s", 2), ("S", 3)],
+            [("s", 2)],
+            [],
+        )
+        self._endings = len(rest)
+        if self._plain:
+            getters = self._getters[: len(of_minute)]
+            self._minutes = [tuple(get(60_000 * minute) for get in getters) for minute in range(1440)]
+
+    def format(self, ms: int) -> str:
+        """A time as text."""
+        day, rest = divmod(ms, DAY_MS)
+        template = self._days.get(day)
+        if template is None:
+            template = self._template(day)
+        if not self._plain:
+            return template % tuple([get(rest) for get in self._getters])
+        minute, rest = divmod(rest, 60_000)
+        if self._endings == 2:
+            return template % (*self._minutes[minute], _SECONDS[2][rest // 1000], _MILLIS[rest % 1000])
+        if self._endings == 1:
+            return template % (*self._minutes[minute], _SECONDS[2][rest // 1000])
+        return template % self._minutes[minute]
+
+    def parse(self, text: str) -> int:
+        """The time that a text says.
+
+        Raises:
+            ValueError: the text does not follow the pattern. The message does not hold the text.
+        """
+        if self._parser is None:
+            self._parser = Parser(self._parts)
+        return self._parser.parse(text)
+
+    def _template(self, day: int) -> str:
+        """The text of a day, with %s for what moves within it."""
+        if len(self._days) >= _MOST_DAYS:
+            self._days.clear()
+        texts = []
+        for part in self._parts:
+            if part.letter == "":
+                texts.append(part.text.replace("%", "%%"))
+            elif part.letter in _IN_DAY:
+                texts.append("%s")
+            else:
+                texts.append(_OF_DAY[part.letter](part, day))
+        template = self._days[day] = "".join(texts)
+        return template
+
+
+# What fields say, by letter.
+
+
+def _year(part: Token, year: int) -> str:
+    if part.count == 2:
+        return f"{year % 100:02d}"
+    return str(year).zfill(part.count)
+
+
+def _of_era(year: int) -> int:
+    return year if year > 0 else 1 - year
+
+
+def _month(part: Token, day: int) -> str:
+    month = date_of(day).month
+    if part.count < 3:
+        return str(month).zfill(part.count)
+    return MONTHS[month - 1] if part.count > 3 else MONTHS[month - 1][:3]
+
+
+def _weekday(part: Token, day: int) -> str:
+    name = WEEKDAYS[weekday(day)]
+    return name if part.count > 3 else name[:3]
+
+
+def _number(value: Callable[[int], int]) -> Callable[[Token, int], str]:
+    return lambda part, day: str(value(day)).zfill(part.count)
+
+
+_OF_DAY: Final[dict[str, Callable[[Token, int], str]]] = {
+    "G": lambda _, day: "AD" if date_of(day).year > 0 else "BC",
+    "y": lambda part, day: _year(part, _of_era(date_of(day).year)),
+    "Y": lambda part, day: _year(part, _of_era(week_of_year(day)[0])),
+    "M": _month,
+    "L": _month,
+    "w": _number(lambda day: week_of_year(day)[1]),
+    "W": _number(week_of_month),
+    "D": _number(day_of_year),
+    "d": _number(lambda day: date_of(day).day),
+    "F": _number(lambda day: (date_of(day).day - 1) // 7 + 1),
+    "E": _weekday,
+    "u": _number(lambda day: weekday(day) or 7),
+    "z": lambda part, _: "Coordinated Universal Time" if part.count > 3 else "UTC",
+    "Z": lambda *_: "+0000",
+    "X": lambda *_: "Z",
+}
+
+#: Of the milliseconds of a day.
+_OF_MINUTE: Final[dict[str, Callable[[int], Any]]] = {
+    "a": lambda ms: "AM" if ms < DAY_MS // 2 else "PM",
+    "H": lambda ms: ms // 3_600_000,
+    "k": lambda ms: ms // 3_600_000 or 24,
+    "K": lambda ms: ms // 3_600_000 % 12,
+    "h": lambda ms: ms // 3_600_000 % 12 or 12,
+    "m": lambda ms: ms // 60_000 % 60,
+}
+_IN_DAY: Final[dict[str, Callable[[int], Any]]] = {
+    **_OF_MINUTE,
+    "s": lambda ms: ms // 1000 % 60,
+    "S": lambda ms: ms % 1000,
+}
+
+
+def _getter(part: Token) -> Callable[[int], str]:
+    value, count = _IN_DAY[part.letter], part.count if part.letter != "a" else 0
+    return lambda ms: str(value(ms)).zfill(count)
