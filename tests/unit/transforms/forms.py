@@ -3,7 +3,8 @@
 from typing import Any
 
 from connect import Batch, Schema, SinkBatch, SinkRecord, Transformation, Type, Values
-from connect.data.struct_columns import StructColumns
+from connect.data.arrow import from_python
+from connect.data.struct_columns import NoArrowForm, StructColumns
 from connect.data.values import GroupedValues
 
 
@@ -18,8 +19,13 @@ def with_config(kind: type[Transformation], config: dict[str, str]) -> Transform
     return made
 
 
-def field_by_field(values: Values) -> Values:
-    """The values with structs of a schema held as columns, tombstones and others beside them."""
+def field_by_field(values: Values, *, arrow: bool = False) -> Values:
+    """The values with structs of a schema held as columns, tombstones and others beside them.
+
+    Args:
+        values: in any form.
+        arrow: whether the columns are Arrow's, where they can be, or lists.
+    """
     groups: list[Any] = []
     for members, group in values.groups():
         schema, items = group.schemas[0], group.to_list()
@@ -27,7 +33,9 @@ def field_by_field(values: Values) -> Values:
         if schema is None or schema.type is not Type.STRUCT or not schema.fields or not live:
             groups.append((members, group))
             continue
-        columns = [[items[row].get(field.name) for row in live] for field in schema.fields]
+        columns = [
+            _column(field.schema, [items[row].get(field.name) for row in live], arrow=arrow) for field in schema.fields
+        ]
         groups.append(([members[row] for row in live], StructColumns(schema, columns)))
         nulls = [row for row, item in enumerate(items) if item is None]
         if nulls:
@@ -37,11 +45,27 @@ def field_by_field(values: Values) -> Values:
     return GroupedValues(len(values), groups)
 
 
+def _column(schema: Schema, items: list[Any], *, arrow: bool) -> Any:
+    if arrow:
+        try:
+            return from_python(schema, items)
+        except NoArrowForm:
+            return items
+    return items
+
+
 def forms(records: list[SinkRecord]) -> list[Batch[Any]]:
-    """Batches of these records: objects, values and keys as lists, and field by field."""
+    """Batches of these records: values and keys as lists, field by field as lists, and field by field in Arrow."""
     batch = SinkBatch.of(records)
-    columns = batch.with_columns(values=field_by_field(batch.values), keys=field_by_field(batch.keys))
-    return [batch, columns]
+    return [
+        batch,
+        *(
+            batch.with_columns(
+                values=field_by_field(batch.values, arrow=arrow), keys=field_by_field(batch.keys, arrow=arrow)
+            )
+            for arrow in (False, True)
+        ),
+    ]
 
 
 def told(record: SinkRecord) -> tuple[Any, ...]:
