@@ -37,6 +37,8 @@ class Coordinate(Protocol):
     @property
     def classifier(self) -> str: ...
     @property
+    def extension(self) -> str: ...
+    @property
     def name(self) -> str: ...
 
 
@@ -71,7 +73,7 @@ def with_jgo(jars: Sequence[Coordinate], folder: Path, say: Callable[[str], None
 
     def bring(jar: Coordinate) -> None:
         component = maven.project(jar.group, jar.artifact).at_version(jar.version)
-        shutil.move(component.artifact(jar.classifier, "jar").resolve(), folder / jar.name)
+        shutil.move(component.artifact(jar.classifier, jar.extension).resolve(), folder / jar.name)
 
     with ThreadPoolExecutor(6) as pool:
         waiting = [pool.submit(bring, jar) for jar in jars]
@@ -94,6 +96,7 @@ def with_maven(jars: Sequence[Coordinate], folder: Path, say: Callable[[str], No
         f"<dependency><groupId>{jar.group}</groupId><artifactId>{jar.artifact}</artifactId>"
         f"<version>{jar.version}</version>"
         + (f"<classifier>{jar.classifier}</classifier>" if jar.classifier else "")
+        + f"<type>{jar.extension}</type>"
         + "<exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions></dependency>"
         for jar in jars
     )
@@ -120,7 +123,8 @@ def with_ivy(ivy: Path, jars: Sequence[Coordinate], folder: Path, say: Callable[
         f"<dependency org={quoteattr(jar.group)} name={quoteattr(jar.artifact)} rev={quoteattr(jar.version)} "
         'transitive="false" conf="default->master">'
         + (
-            f'<artifact name={quoteattr(jar.artifact)} m:classifier={quoteattr(jar.classifier)} ext="jar" type="jar"/>'
+            f"<artifact name={quoteattr(jar.artifact)} m:classifier={quoteattr(jar.classifier)} "
+            f'ext="{jar.extension}" type="jar"/>'
             if jar.classifier
             else ""
         )

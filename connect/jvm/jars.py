@@ -1,6 +1,7 @@
 """Named sets of jars: what each holds is committed with its SHA-256 sums, the jars themselves are fetched when needed.
 
-A set is a file in `sums/`: after comments, a line for each jar of the closure, `SHA-256  group:artifact:version`.
+A set is a file in `sums/`: after comments, a line for each jar of the closure, `SHA-256  group:artifact:version`, and
+where need be `:classifier` and `:extension`.
 Nothing is resolved at run time, so versions cannot drift. `python -m connect.jvm.lock` writes these files.
 """
 
@@ -31,18 +32,19 @@ class JarsUnavailable(Exception):
 
 @dataclass(frozen=True)
 class Jar:
-    """One jar of a set: Maven coordinates and the sum that its bytes must have."""
+    """One jar of a set, or one archive: Maven coordinates and the sum that its bytes must have."""
 
     group: str
     artifact: str
     version: str
     classifier: str
     sha256: str
+    extension: str = "jar"
 
     @property
     def name(self) -> str:
         """The file's name in a Maven repository, which is also its name in our cache."""
-        return "-".join(filter(None, (self.artifact, self.version, self.classifier))) + ".jar"
+        return "-".join(filter(None, (self.artifact, self.version, self.classifier))) + f".{self.extension}"
 
     def matches(self, path: Path) -> bool:
         """Whether this file holds exactly the bytes that were committed."""
@@ -163,8 +165,9 @@ def _locked(cache: Path, say: Say) -> Iterator[None]:
 
 
 def _jar(coordinate: str, sha256: str) -> Jar:
-    group, artifact, version, *classifier = coordinate.split(":")
-    return Jar(group, artifact, version, classifier[0] if classifier else "", sha256)
+    group, artifact, version, *rest = coordinate.split(":")
+    classifier, extension = (*rest, "", "")[:2]
+    return Jar(group, artifact, version, classifier, sha256, extension or "jar")
 
 
 def _to_stderr(line: str) -> None:

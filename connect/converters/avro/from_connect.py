@@ -56,7 +56,7 @@ class FromConnect:
         Raises:
             DataError: Avro has no name for it.
         """
-        made = self._union(schema) if is_union(schema, self._options) else self._type(schema)
+        made = self._union(schema) if is_union(schema) else self._type(schema)
         if not (schema.optional if optional is None else optional):
             return made
         if isinstance(made, list):
@@ -174,12 +174,13 @@ class FromConnect:
     def _enum(self, schema: Schema, key: str) -> dict[str, Any]:
         found = schema.parameters
         made: dict[str, Any] = {"type": "enum", **self._named(found[key])}
-        doc = found.get(names.OLD_ENUM_DOC if self._options.discard else f"{names.ENUM_DOC}{made['name']}")
+        own = (schema.name or "").rpartition(".")[2]
+        doc = found.get(names.OLD_ENUM_DOC if self._options.discard else f"{names.ENUM_DOC}{own}")
         if doc is not None:
             made["doc"] = doc
         symbols = [name[len(key) + 1 :] for name in found if name.startswith(f"{key}.")]
         made["symbols"] = [self._scrubbed(symbol) for symbol in symbols]
-        default = found.get(f"{names.ENUM_DEFAULT}{made['name']}")
+        default = found.get(f"{names.ENUM_DEFAULT}{own}")
         if default is not None and not self._options.discard:
             made["default"] = default
         return made
@@ -200,7 +201,7 @@ class FromConnect:
         """A value of Connect as the default in JSON."""
         if value is None:
             return None
-        if is_union(schema, self._options):
+        if is_union(schema):
             for field in schema.fields:
                 if value.get(field.name) is not None:
                     return self._default(field.schema, value[field.name])
@@ -241,13 +242,11 @@ class Number:
         self.value = value
 
 
-def is_union(schema: Schema, options: Options) -> bool:
+def is_union(schema: Schema) -> bool:
     """Whether a struct stands for a union in Avro."""
     if schema.type is not Type.STRUCT:
         return False
-    if options.generalized:
-        return names.GENERAL_UNION in schema.parameters
-    return schema.name == names.UNION
+    return schema.name == names.UNION or names.GENERAL_UNION in schema.parameters
 
 
 def _is_pairs(schema: Schema, options: Options) -> bool:

@@ -130,10 +130,11 @@ class ToConnect:
 
     def _record(self, avro: AvroType) -> dict[str, Any]:
         fields, parameters = {}, {}
-        if avro.doc is not None:
+        meta_data = self._options.meta_data
+        if avro.doc is not None and meta_data:
             parameters[names.OLD_RECORD_DOC if self._options.discard else names.RECORD_DOC] = avro.doc
         for each in avro.fields:
-            if each.doc is not None and not self._options.discard:
+            if each.doc is not None and meta_data and not self._options.discard:
                 parameters[names.FIELD_DOC + each.name] = each.doc
             fields[each.name] = self._schema(each.type, default=each.default, doc=each.doc)
         return {"type": Type.STRUCT, "fields": fields, "parameters": parameters}
@@ -151,7 +152,10 @@ class ToConnect:
         return attributes
 
     def _of_enum(self, avro: AvroType) -> dict[str, str]:
-        if self._options.discard:
+        found: dict[str, str] = {}
+        if not self._options.meta_data:
+            pass
+        elif self._options.discard:
             # The documentation is written under both names.
             found = {} if avro.doc is None else {names.OLD_ENUM_DOC: avro.doc, names.OLD_RECORD_DOC: avro.doc}
         else:
@@ -168,16 +172,15 @@ class ToConnect:
         self, attributes: dict[str, Any], avro: AvroType, default: Any, doc: str | None, version: int | None
     ) -> None:
         """Add what stands beside the type: name, version, documentation, parameters, default."""
-        props, discard = avro.props, self._options.discard
-        found = props.get(names.CONNECT_DOC)
-        if discard:
-            found = doc or avro.doc or found
-        attributes["doc"] = found
+        props, meta_data = avro.props, self._options.meta_data
+        if meta_data:
+            found = props.get(names.CONNECT_DOC)
+            attributes["doc"] = (doc or avro.doc or found) if self._options.discard else found
         own = props.get(names.CONNECT_VERSION)
         attributes["version"] = own if isinstance(own, int) else attributes.get("version", version)
         parameters = attributes.setdefault("parameters", {})
         given = props.get(names.CONNECT_PARAMETERS)
-        if isinstance(given, Mapping):
+        if isinstance(given, Mapping) and meta_data:
             parameters |= {str(key): str(value) for key, value in given.items()}
         parameters |= {key: _text(value) for key, value in props.items() if key.startswith("avro")}
         name = props.get(names.CONNECT_NAME)
@@ -188,7 +191,7 @@ class ToConnect:
 
     def _set_default(self, attributes: dict[str, Any], avro: AvroType, default: Any) -> None:
         in_type = names.CONNECT_DEFAULT in avro.props
-        if default is not NO_DEFAULT and not in_type and not self._options.discard:
+        if default is not NO_DEFAULT and not in_type and self._options.meta_data and not self._options.discard:
             attributes["parameters"][names.FIELD_DEFAULT] = "true"
         given = default
         if given is NO_DEFAULT or (given is None and in_type):

@@ -76,7 +76,7 @@ class MadeWriter:
         if self.fields is None:
             return self.columns([values], prefix)
         if not self.fields:
-            return [prefix] * len(values)
+            return self._write([()] * len(values), prefix)
         try:
             columns = [[value.get(name) for value in values] for name in self.fields]
         except AttributeError as error:
@@ -95,14 +95,14 @@ class _Maker:
 
     def make(self, avro: AvroType) -> Writer:
         code, schema = self._code, self._schema
-        by_fields = avro.kind == "record" and schema.type is Type.STRUCT and not is_union(schema, self._options)
+        by_fields = avro.kind == "record" and schema.type is Type.STRUCT and not is_union(schema)
         with code.function("def write(rows, prefix):"):
             code("out = []", "out_append = out.append")
             if by_fields:
                 pairs = self._pairs(avro, schema)
                 self.fields = [name for name, _ in pairs if name is not None]
                 named = {name: code.name("v") for name in self.fields}
-                head = f"for {', '.join(named.values())}{',' if named else ''} in rows:"
+                head = f"for {''.join(f'{each}, ' for each in named.values()) or '_'} in rows:"
             else:
                 head = "for v, in rows:"
             with code.block(head):
@@ -261,7 +261,7 @@ class _Maker:
         if null is not None and len(avro.branches) == 1:
             with code.block("else:"):
                 code("no_branch()")
-        elif is_union(schema, self._options):
+        elif is_union(schema):
             self._members(avro, schema, value)
         else:
             at = self._branch(avro, schema)
