@@ -17,7 +17,7 @@ from connect.herder.herder import Herder
 from connect.herder.listeners import advertised
 from connect.plugins import Plugins
 from connect.settings.definition import Config
-from rest import connectors, errors, internal, lag, loggers, metrics, offsets, openapi, plugins, restarts, root
+from rest import connectors, dlq, errors, internal, lag, loggers, metrics, offsets, openapi, plugins, restarts, root
 from rest.api import Api
 from rest.calls import REQUEST_TIMEOUT_S
 from rest.forwarding import Forwarding
@@ -80,7 +80,7 @@ def create_app(
     routers: list[APIRouter] = []
     if "connectors" in parts:
         routers += [root.routes(api), connectors.routes(api), offsets.routes(api), internal.routes(api)]
-        routers += [plugins.routes(api), restarts.routes(api), lag.routes(api)]
+        routers += [plugins.routes(api), restarts.routes(api), lag.routes(api), dlq.routes(api)]
     if "admin" in parts:
         routers += [loggers.routes(api)]
     if config["metrics.prometheus.enable"]:

@@ -6,12 +6,15 @@ Where Kafka Connect takes text (configurations), numbers and booleans are text a
 from __future__ import annotations
 
 import json
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn, TypeVar
 
+import msgspec
 from fastapi import Request
 
 from connect.herder.herder import OffsetEntry
 from rest.errors import ApiError
+
+T = TypeVar("T")
 
 
 class Wanted(NamedTuple):
@@ -51,6 +54,18 @@ async def offsets(request: Request) -> list[OffsetEntry]:
     if not entries:
         raise ApiError(400, "Partitions / offsets need to be provided for an alter offsets request")
     return [_offset(_object(entry, f"Offset {number}")) for number, entry in enumerate(entries, 1)]
+
+
+async def typed(request: Request, kind: type[T]) -> T:
+    """A body of this type; what is wrong is said with its place in it."""
+    data = await request.body()
+    if not data.strip():
+        raise ApiError(400, "The request has no body.")
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        said = " ".join(str(error).split())
+        raise ApiError(400, f"The request is not of the right form: {said}.") from None
 
 
 async def level(request: Request) -> str:

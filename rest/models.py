@@ -5,14 +5,18 @@ https://kafka.apache.org/documentation/#connect_rest
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 import msgspec
 
+from connect.herder.dead_letters import LetterGroups, LetterPage
 from connect.herder.herder import ConnectorInfo, ConnectorState, OffsetEntry
 from connect.herder.lag import ConnectorLag
 from connect.herder.lag_status import LagStatus
+from connect.herder.letters import Letter
+from connect.herder.replay import MOST_REPLAYED, Replayed
 from connect.plugins import PluginRef
 from connect.storage import ConnectorStatus, State, TaskStatus
 
@@ -229,6 +233,74 @@ class ConnectorLagInfo(msgspec.Struct):
             for one in lag.partitions
         ]
         return cls(lag.name, lag.group, _STATUSES[lag.status], lag.lag, lag.waiting_ms, partitions)
+
+
+class DeadLetterPage(LetterPage):
+    """GET /connectors/{connector}/dlq."""
+
+
+class DeadLetterGroups(LetterGroups):
+    """GET /connectors/{connector}/dlq/groups."""
+
+
+class DeadLetter(Letter):
+    """GET /connectors/{connector}/dlq/{partition}/{offset}."""
+
+
+class ReplayOutcome(Replayed):
+    """What became of a replay."""
+
+
+#: An offset, a partition, a moment.
+Whole = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
+
+
+class Place(msgspec.Struct, forbid_unknown_fields=True):
+    """Where a dead letter lies."""
+
+    partition: Whole
+    offset: Whole
+
+
+class NewValue(msgspec.Struct, forbid_unknown_fields=True):
+    """The value that takes the place of a dead letter's: as text or in base64; with neither null."""
+
+    partition: Whole
+    offset: Whole
+    text: str | None = None
+    base64: str | None = None
+
+    def data(self) -> bytes | None:
+        """The bytes. Raises ValueError."""
+        if self.text is not None:
+            return self.text.encode()
+        return None if self.base64 is None else b64decode(self.base64, validate=True)
+
+
+class Replay(msgspec.Struct, forbid_unknown_fields=True):
+    """POST /connectors/{connector}/dlq/replay: which dead letters, and how. Without any, all.
+
+    Which: `since`, `until` (ms), `stage`, `error` (a part of class or message), `fingerprint`, `key`, `places`; those
+    that were replayed before only with `again`; the oldest first, at most `limit`.
+    How: `to` the topic they came from or the connector, `into` another topic, with JSON fields `set` (by path) and
+    `unset`, or with other `values`.
+    """
+
+    since: Whole | None = None
+    until: Whole | None = None
+    stage: str | None = None
+    error: str | None = None
+    fingerprint: str | None = None
+    key: str | None = None
+    places: list[Place] | None = None
+    limit: Annotated[int, msgspec.Meta(ge=1, le=MOST_REPLAYED)] | None = None
+    to: Literal["topic", "connector"] = "topic"
+    into: str | None = None
+    put: dict[str, Any] = msgspec.field(default_factory=dict, name="set")
+    drop: list[str] = msgspec.field(default_factory=list, name="unset")
+    values: list[NewValue] = []
+    dry_run: bool = False
+    again: bool = False
 
 
 class CreateConnector(msgspec.Struct, forbid_unknown_fields=True):

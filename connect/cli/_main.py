@@ -38,6 +38,7 @@ COMMANDS = {
     "stop": "end the tasks of connectors",
     "restart": "restart connectors, their tasks, or only what failed",
     "offsets": "show, set or forget how far a connector is",
+    "dlq": "show and replay dead letters: the records that a connector gave up",
     "logs": "show or set what the workers log",
     "completion": "print the script that completes these commands in bash, zsh or fish",
 }

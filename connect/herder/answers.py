@@ -9,6 +9,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from connect.errors import ConnectError
 from connect.herder import checks
+from connect.herder.dead_letters import DeadLetters
 from connect.herder.overrides import load_policy
 from connect.herder.plugin_settings import plugin_settings
 from connect.herder.worker import Worker
@@ -17,6 +18,8 @@ from connect.kafka.cluster import cluster_id
 log = logging.getLogger("connect.herder")
 
 _AT_ONCE = 16
+#: Topics of dead letters that are read at one time. Each takes a consumer, and up to half a minute.
+_READING_AT_ONCE = 4
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -33,6 +36,7 @@ class Answers:
         self._worker = worker
         self._policy = load_policy(worker.plugins, worker.raw)
         self._threads = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="ask")
+        self._reading = ThreadPoolExecutor(_READING_AT_ONCE, thread_name_prefix="dead letters")
         self._cluster_id: str | None = None
 
     def submit(self, ask: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
@@ -60,6 +64,19 @@ class Answers:
         """See `Herder.plugin_settings`."""
         return self._threads.submit(plugin_settings, self._worker, name, version)
 
+    def dead_letters(self, name: str, config: Mapping[str, str], ask: Callable[[DeadLetters], T]) -> Future[T]:
+        """See `Herder.dead_letters`. `config` is the connector's, as written."""
+
+        def read() -> T:
+            letters = DeadLetters(self._worker.raw, {**self._worker.resolved(config).values, "name": name})
+            try:
+                return ask(letters)
+            finally:
+                letters.close()
+
+        return self._reading.submit(read)
+
     def close(self) -> None:
         """Take no more questions; those that wait are dropped."""
+        self._reading.shutdown(wait=False, cancel_futures=True)
         self._threads.shutdown(wait=False, cancel_futures=True)

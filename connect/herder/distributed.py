@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 
@@ -18,6 +18,7 @@ from connect.group import Delays, TaskId, Work
 from connect.herder import offsets as changes
 from connect.herder.answers import Answers
 from connect.herder.assigned import AssignedWork
+from connect.herder.dead_letters import DeadLetters
 from connect.herder.fencing import Fencing
 from connect.herder.follow_ups import FollowUps
 from connect.herder.following import Following
@@ -57,6 +58,8 @@ from connect.worker.error_kinds import ErrorKind
 from connect.worker.messages import TaskSpec
 
 _AT_ONCE = 32
+
+T = TypeVar("T")
 
 
 class DistributedHerder:
@@ -201,6 +204,11 @@ class DistributedHerder:
     def lag(self, name: str) -> Future[ConnectorLag]:
         config = self._configured(self._config.state, name)
         return self._answers.submit(lambda: self._lag.of(name, {**self.worker.resolved(config).values, "name": name}))
+
+    # Dead letters.
+
+    def dead_letters(self, name: str, ask: Callable[[DeadLetters], T]) -> Future[T]:
+        return self._answers.dead_letters(name, self._configured(self._config.state, name), ask)
 
     # Changes: the leader's.
 

@@ -9,17 +9,21 @@ Each error says by its class what the REST interface answers.
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 from connect.errors import ConnectError
 from connect.storage import ConnectorStatus, TaskStatus
 
 if TYPE_CHECKING:
+    from connect.herder.dead_letters import DeadLetters
     from connect.herder.lag import ConnectorLag
     from connect.herder.worker_metrics import WorkerMetrics
+
+
+T = TypeVar("T")
 
 
 class HerderError(ConnectError):
@@ -170,6 +174,14 @@ class Herder(Protocol):
 
     def lag(self, name: str) -> Future[ConnectorLag]:
         """How far a sink is behind its topics, asked of the brokers. NotFoundError; BadRequestError for a source."""
+
+    # Dead letters.
+
+    def dead_letters(self, name: str, ask: Callable[[DeadLetters], T]) -> Future[T]:
+        """Ask about a connector's dead letters, or replay them, on a thread of its own.
+
+        NotFoundError; BadRequestError where it keeps none; what `ask` raises.
+        """
 
     # Changes.
 

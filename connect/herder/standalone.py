@@ -20,6 +20,7 @@ from connect.errors import ConnectError
 from connect.herder import offsets as changes
 from connect.herder.answers import Answers
 from connect.herder.automatic_restarts import AutomaticRestarts
+from connect.herder.dead_letters import DeadLetters
 from connect.herder.follow_ups import FollowUps
 from connect.herder.herder import (
     AlreadyExistsError,
@@ -159,6 +160,11 @@ class StandaloneHerder:
     def lag(self, name: str) -> Future[ConnectorLag]:
         config = self._wish(name).config
         return self._answers.submit(lambda: self._lag.of(name, {**self.worker.resolved(config).values, "name": name}))
+
+    # Dead letters.
+
+    def dead_letters(self, name: str, ask: Callable[[DeadLetters], T]) -> Future[T]:
+        return self._answers.dead_letters(name, self._wish(name).config, ask)
 
     # Changes.
 

@@ -62,6 +62,9 @@ _RULES: Final[list[tuple[str, str, Role, Where]]] = [
     ),
     ("PUT", r"/connectors/([^/]+)/(?:pause|resume|stop|topics/reset)", Role.OPERATOR, "connector"),
     ("POST", r"/connectors/([^/]+)/(?:restart|tasks/[^/]+/restart)", Role.OPERATOR, "connector"),
+    # Records' payloads are not for everybody who may see how connectors are.
+    ("GET", r"/connectors/([^/]+)/dlq(?:/groups|/[^/]+/[^/]+)?", Role.OPERATOR, "connector"),
+    ("POST", r"/connectors/([^/]+)/dlq/replay", Role.EDITOR, "connector"),
     ("PUT|PATCH", r"/connectors/([^/]+)/config", Role.EDITOR, "connector"),
     ("DELETE", r"/connectors/([^/]+)", Role.EDITOR, "connector"),
     ("PATCH|DELETE", r"/connectors/([^/]+)/offsets", Role.EDITOR, "connector"),

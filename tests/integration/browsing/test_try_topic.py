@@ -9,11 +9,13 @@ from confluent_kafka.admin import AdminClient
 from connect.cli import main
 from connect.kafka.browse import Browser, NoTopicError, Span
 
+from .letters import KEPT
+
 
 @pytest.fixture
 def topic(broker, new_topic):
     """Two partitions with five records each, of which one is no JSON and one has only a key."""
-    name = new_topic(partitions=2)
+    name = new_topic(partitions=2, config=KEPT)
     producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
     for partition in (0, 1):
         for number in range(5):
@@ -106,7 +108,7 @@ def test_spans_end_where_they_should(browser, topic):
 
 @pytest.mark.parametrize(("level", "values"), [("read_uncommitted", [b"1", b"2"]), ("read_committed", [b"1"])])
 def test_reading_ends_at_marks_of_transactions_and_sees_what_the_connector_would(broker, new_topic, level, values):
-    name = new_topic()
+    name = new_topic(config=KEPT)
     producer = Producer({"bootstrap.servers": broker.bootstrap_servers, "transactional.id": name})
     producer.init_transactions(30)
     for value, end in ((b"1", producer.commit_transaction), (b"2", producer.abort_transaction)):

@@ -1,6 +1,6 @@
 """A herder that remembers, for tests of what stands in front of it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
@@ -59,6 +59,7 @@ class FakeHerder:
         self.settings = {"Known": [("name", "STRING"), ("token.lifetime", "INT"), ("pin", "PASSWORD")]}
         self.state = Health("healthy", "fine")
         self.measured = FakeMetrics()
+        self.letters: Any = None
 
     def kafka_cluster_id(self) -> str | None:
         return "a-cluster"
@@ -89,6 +90,15 @@ class FakeHerder:
         self.info(name)
         one = PartitionLag("lines", 0, None, 12, 12, 3000, LagStatus.STALLED, 10)
         return done(ConnectorLag(name, f"connect-{name}", [one]))
+
+    def dead_letters(self, name: str, ask: Callable[[Any], T]) -> Future[T]:
+        self.info(name)
+        future: Future[T] = Future()
+        try:
+            future.set_result(ask(self.letters))
+        except Exception as error:
+            future.set_exception(error)
+        return future
 
     def task_configs(self, name: str) -> list[dict[str, str]]:
         return [dict(self.info(name).config)]

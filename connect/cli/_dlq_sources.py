@@ -1,0 +1,182 @@
+"""Where `connect dlq` finds dead letters: a worker that is asked, or the topic that is read from here.
+
+Both answer with what the REST interface says, as builtins.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import msgspec
+
+from connect.cli._rest_client import AnswerError, RestClient, client_of
+from connect.errors import ConfigError, ConnectError
+
+if TYPE_CHECKING:
+    from connect.cli._pipelines import WorkerSettings
+    from connect.herder.dead_letters import DeadLetters, Wanted
+
+#: since, until, stage, error, fingerprint, key: those that are given.
+Filter = Mapping[str, Any]
+
+
+class Letters(Protocol):
+    """The dead letters of one connector, or of one topic."""
+
+    def page(self, wanted: Filter, limit: int, after: str | None) -> dict[str, Any]:
+        """Some, newest first."""
+
+    def groups(self, wanted: Filter) -> dict[str, Any]:
+        """All, by what went wrong."""
+
+    def one(self, partition: int, offset: int) -> dict[str, Any]:
+        """One, whole."""
+
+    def replay(self, order: Mapping[str, Any]) -> dict[str, Any]:
+        """Replay some. The order has the form of REST: see `rest.models.Replay`."""
+
+    def config(self) -> dict[str, str]:
+        """The connector's configuration, as far as it is known here."""
+
+    def close(self) -> None:
+        """End what was opened."""
+
+
+def letters_of(args: argparse.Namespace) -> Letters:
+    """Where the command line says that they are. Raises ConfigError."""
+    if bool(args.connector) == bool(args.topic):
+        raise ConfigError("CONNECTOR", "name a connector, or with --topic the topic of dead letters; one of the two.")
+    if args.worker_config or args.bootstrap_server:
+        return _Read(args)
+    if args.topic:
+        raise ConfigError("--topic", "this reads the topic from here: add --bootstrap-server, or --worker-config.")
+    return _Asked(client_of(args), args.connector)
+
+
+class _Asked:
+    """A worker that has the connector's pool, and its rights in Kafka."""
+
+    def __init__(self, client: RestClient, connector: str) -> None:
+        self._client = client
+        self._path = ("connectors", connector)
+
+    def page(self, wanted: Filter, limit: int, after: str | None) -> dict[str, Any]:
+        more = {"limit": limit, **({"after": after} if after else {})}
+        return self._ask("GET", (), {**wanted, **more})
+
+    def groups(self, wanted: Filter) -> dict[str, Any]:
+        return self._ask("GET", ("groups",), wanted)
+
+    def one(self, partition: int, offset: int) -> dict[str, Any]:
+        return self._ask("GET", (str(partition), str(offset)))
+
+    def replay(self, order: Mapping[str, Any]) -> dict[str, Any]:
+        return self._ask("POST", ("replay",), body=dict(order))
+
+    def config(self) -> dict[str, str]:
+        found: dict[str, str] = self._client.get(*self._path, "config")
+        return found
+
+    def close(self) -> None:
+        pass
+
+    def _ask(
+        self, method: str, path: tuple[str, ...], query: Filter | None = None, body: object = None
+    ) -> dict[str, Any]:
+        texts = {key: str(value) for key, value in (query or {}).items()}
+        try:
+            found: dict[str, Any] = self._client.request(method, (*self._path, "dlq", *path), body, texts)
+            return found
+        except AnswerError as error:
+            if error.status == 404 and error.said.startswith("HTTP 404"):
+                raise ConnectError(
+                    f"The worker at {self._client.address} does not show dead letters; it may be one of Kafka Connect's"
+                    " own. Read the topic from here: add --bootstrap-server, or --worker-config."
+                ) from error
+            raise
+
+
+class _Read:
+    """The topic itself, with the worker's client settings and the connector's."""
+
+    def __init__(self, args: argparse.Namespace) -> None:
+        from connect.cli._pipelines import WorkerSettings
+        from connect.herder.dead_letters import DeadLetters
+
+        worker = WorkerSettings.read(args.worker_config)
+        self._config = _config(args, worker)
+        self._letters: DeadLetters = DeadLetters(
+            worker.with_brokers(args.bootstrap_server), self._config, args.topic, args.timeout
+        )
+
+    def page(self, wanted: Filter, limit: int, after: str | None) -> dict[str, Any]:
+        return _plain(self._letters.page(self._wanted(wanted), limit, after))
+
+    def groups(self, wanted: Filter) -> dict[str, Any]:
+        return _plain(self._letters.groups(self._wanted(wanted)))
+
+    def one(self, partition: int, offset: int) -> dict[str, Any]:
+        return _plain(self._letters.one(partition, offset))
+
+    def replay(self, order: Mapping[str, Any]) -> dict[str, Any]:
+        from connect.herder.replay import MOST_REPLAYED, Order, replay
+
+        names = ("since", "until", "stage", "error", "fingerprint", "key")
+        wanted = self._wanted({name: order[name] for name in names if order.get(name) is not None}, order.get("places"))
+        values = {(one["partition"], one["offset"]): _data(one) for one in order.get("values", ())}
+        made = Order(
+            wanted=wanted,
+            limit=order.get("limit") or MOST_REPLAYED,
+            to=order.get("to", "topic"),
+            into=order.get("into"),
+            put=order.get("set", {}),
+            drop=order.get("unset", ()),
+            values=values,
+            dry_run=order.get("dry_run", False),
+            again=order.get("again", False),
+        )
+        return _plain(replay(self._letters, made))
+
+    def config(self) -> dict[str, str]:
+        return self._config
+
+    def close(self) -> None:
+        self._letters.close()
+
+    def _wanted(self, wanted: Filter, places: Sequence[Mapping[str, int]] | None = None) -> Wanted:
+        from connect.herder.dead_letters import Wanted
+
+        chosen = None if places is None else frozenset((one["partition"], one["offset"]) for one in places)
+        return Wanted(**wanted, places=chosen, connector=self._config.get("name"))
+
+
+def _config(args: argparse.Namespace, worker: WorkerSettings) -> dict[str, str]:
+    """The connector's keys with variables filled in; none where only a topic is known."""
+    if not args.connector:
+        return {}
+    if Path(args.connector).is_file():
+        from connect.settings.connector_files import load_connector
+        from connect.settings.properties import ConfigFileError
+
+        try:
+            return worker.resolved(load_connector(args.connector).config)
+        except ConfigFileError as error:
+            raise ConfigError("CONNECTOR", str(error)) from error
+    config: dict[str, str] = client_of(args).get("connectors", args.connector, "config")
+    return worker.resolved({**config, "name": args.connector})
+
+
+def _data(value: Mapping[str, Any]) -> bytes | None:
+    from base64 import b64decode
+
+    if value.get("text") is not None:
+        return str(value["text"]).encode()
+    return None if value.get("base64") is None else b64decode(value["base64"])
+
+
+def _plain(found: msgspec.Struct) -> dict[str, Any]:
+    plain: dict[str, Any] = msgspec.to_builtins(found)
+    return plain

@@ -1,0 +1,34 @@
+"""Points in time as people write them on a command line."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+import time
+from typing import Final
+
+from connect.errors import ConfigError
+
+_AGO: Final = re.compile(r"(\d{1,9})\s*(s|m|h|d|w)")
+_UNITS_S: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+
+
+def milliseconds(option: str, text: str | None) -> int | None:
+    """Since the epoch: 2h is two hours ago, 2026-01-02T03:04 is of UTC unless it says otherwise, digits are these.
+
+    Raises:
+        ConfigError: it is none of these.
+    """
+    if text is None:
+        return None
+    text = text.strip()
+    if found := _AGO.fullmatch(text):
+        return int(time.time() * 1000) - int(found[1]) * _UNITS_S[found[2]] * 1000
+    if text.isascii() and text.isdigit() and 5 <= len(text) <= 18:
+        return int(text)
+    try:
+        moment = dt.datetime.fromisoformat(text)
+    except ValueError:
+        raise ConfigError(option, f'"{text}" is no time. Write 2h (ago), 2026-01-02T03:04, or milliseconds.') from None
+    aware = moment if moment.tzinfo is not None else moment.replace(tzinfo=dt.UTC)
+    return (aware - dt.datetime(1970, 1, 1, tzinfo=dt.UTC)) // dt.timedelta(milliseconds=1)

@@ -1,0 +1,96 @@
+"""Changing fields of a JSON payload; everything else of it, digits of numbers too, stays as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from typing import Any, Final
+
+import msgspec
+
+from connect.errors import ConnectError
+
+# 1.50 stays 1.50, and whole numbers of any length stay whole.
+_DECODER: Final = msgspec.json.Decoder(float_hook=Decimal)
+_ENCODER: Final = msgspec.json.Encoder(decimal_format="number")
+
+
+class EditError(ConnectError):
+    """A payload cannot be changed so."""
+
+
+def edited(payload: bytes | None, put: Mapping[str, Any], drop: Iterable[str] = ()) -> bytes:
+    """The payload with some fields changed.
+
+    Args:
+        payload: JSON.
+        put: new values by path: field.field, a number for an element of a list. What leads there is made.
+        drop: paths of what goes; what is not there is no error.
+
+    Raises:
+        EditError: the payload is no JSON, or a path does not fit it.
+    """
+    if payload is None:
+        raise EditError("the value is null, and not JSON.")
+    try:
+        value = _DECODER.decode(payload)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        raise EditError("the value is not JSON.") from None
+    for path, new in put.items():
+        keys = _keys(path)
+        parent = _parent(value, keys, path, make=True)
+        _put(parent, keys[-1], new, path)
+    for path in drop:
+        keys = _keys(path)
+        parent = _parent(value, keys, path, make=False)
+        if isinstance(parent, dict):
+            parent.pop(keys[-1], None)
+        elif isinstance(parent, list) and keys[-1].isdecimal() and int(keys[-1]) < len(parent):
+            del parent[int(keys[-1])]
+    return _ENCODER.encode(value)
+
+
+def _keys(path: str) -> list[str]:
+    keys = path.split(".")
+    if not all(keys):
+        raise EditError(f'"{path}" is no path. Write field, or field.field.')
+    return keys
+
+
+def _parent(value: Any, keys: list[str], path: str, *, make: bool) -> Any:
+    for key in keys[:-1]:
+        if isinstance(value, dict):
+            if key not in value or (make and value[key] is None):
+                if not make:
+                    return None
+                value[key] = {}
+            value = value[key]
+        elif isinstance(value, list) and key.isdecimal() and int(key) < len(value):
+            value = value[int(key)]
+        elif make:
+            raise EditError(f'"{path}" leads nowhere: there is no "{key}" in a {_kind(value)}.')
+        else:
+            return None
+    return value
+
+
+def _put(parent: Any, key: str, new: Any, path: str) -> None:
+    if isinstance(parent, dict):
+        parent[key] = new
+    elif isinstance(parent, list) and key.isdecimal() and int(key) < len(parent):
+        parent[int(key)] = new
+    else:
+        raise EditError(f'"{path}" leads nowhere: there is no "{key}" in a {_kind(parent)}.')
+
+
+def _kind(value: Any) -> str:
+    match value:
+        case list():
+            return f"list of {len(value)}"
+        case dict():
+            return "object"
+        case str():
+            return "text"
+        case None:
+            return "null"
+    return "number or boolean"

@@ -1,0 +1,265 @@
+"""Replaying dead letters: into the topic they came from, or straight to their connector.
+
+A record is written as it was consumed: key, value (unless it is edited), its own headers, timestamp, and partition as
+long as that exists. The headers of its error are taken off. What was replayed is marked, so that the same question
+asked again does not replay it twice; a crash between writing and marking may.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+import msgspec
+
+from connect.errors import ConnectError
+from connect.herder.dead_letters import DeadLetters, Wanted
+from connect.herder.edits import EditError, edited
+from connect.herder.herder import BadRequestError
+from connect.kafka.browse import Lying, NoTopicError
+from connect.kafka.replay_marks import Marks
+from connect.kafka.resend import Resender
+from connect.pipeline.error_headers import ErrorContext
+
+#: The most records of one replay, unless less is asked for.
+MOST_REPLAYED: Final = 10_000
+_AT_ONCE: Final = 500
+
+Target = Literal["topic", "connector"]
+
+
+class Sent(msgspec.Struct):
+    """A dead letter that was replayed, or would be: where it lies, and where it went. `to_offset` once it is there."""
+
+    partition: int
+    offset: int
+    topic: str
+    to_partition: int | None
+    to_offset: int | None
+
+
+class Skipped(msgspec.Struct):
+    """A dead letter that was not replayed, and why."""
+
+    partition: int
+    offset: int
+    reason: str
+
+
+class Replayed(msgspec.Struct):
+    """What became of a replay.
+
+    Attributes:
+        topic: of the dead letters.
+        dry_run: nothing was written.
+        replayed: those that were written, or would be.
+        skipped: those that were wanted and not written.
+        marked_before: how many were left out because they were replayed before.
+        complete: whether all that are wanted were looked at; else ask again.
+        warning: what should be known of it; None mostly.
+    """
+
+    topic: str
+    dry_run: bool
+    replayed: list[Sent]
+    skipped: list[Skipped]
+    marked_before: int
+    complete: bool
+    warning: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """What is to be replayed, and how.
+
+    Attributes:
+        wanted: which letters.
+        limit: at most so many, the oldest first.
+        to: into the topic where each was consumed, or to the connector, through its first retry topic.
+        into: another topic instead; also for letters without headers.
+        put, drop: edits of JSON values: see `connect.herder.edits.edited`.
+        values: by partition and offset, values that take the place of those that lie there.
+        dry_run: write nothing.
+        again: also those that were replayed before.
+    """
+
+    wanted: Wanted = field(default_factory=Wanted)
+    limit: int = MOST_REPLAYED
+    to: Target = "topic"
+    into: str | None = None
+    put: Mapping[str, Any] = field(default_factory=dict)
+    drop: Sequence[str] = ()
+    values: Mapping[tuple[int, int], bytes | None] = field(default_factory=dict)
+    dry_run: bool = False
+    again: bool = False
+
+
+#: A record as it is to be written: topic, partition, key, value, headers, timestamp.
+_Written = tuple[str, int | None, bytes | None, bytes | None, Sequence[tuple[str, bytes | None]], int | None]
+
+
+def replay(letters: DeadLetters, order: Order) -> Replayed:
+    """Do it. Blocks until all is acknowledged, or the time of `letters` is over.
+
+    Raises:
+        BadRequestError: the order makes no sense.
+        ConnectError: the brokers refuse, or do not answer. What was acknowledged before is marked.
+    """
+    if not 1 <= order.limit <= MOST_REPLAYED:
+        raise BadRequestError(f"limit is between 1 and {MOST_REPLAYED}.")
+    worker, connector = letters.worker, letters.connector
+    done = Replayed(letters.topic, order.dry_run, [], [], 0, True, None)
+    marks = Marks(worker, connector, letters.topic, f"connect-dlq-replay-{connector.get('name') or letters.topic}")
+    try:
+        marks.read()
+    except ConnectError as error:
+        # Without the right to use the group, all else works.
+        done.warning = f"It is not known what was replayed before: {error}"
+    aim = _Aim(letters, connector, order)
+    writer = None if order.dry_run else Resender(worker, connector)
+    try:
+        batch = _Batch(letters, marks, writer, done)
+        for lying in letters.each(order.wanted):
+            if not order.again and marks.has(lying.partition, lying.offset):
+                done.marked_before += 1
+                continue
+            try:
+                written = aim.written(lying)
+            except (EditError, _CannotError) as error:
+                done.skipped.append(Skipped(lying.partition, lying.offset, str(error)))
+                continue
+            if len(done.replayed) + len(batch) >= order.limit:
+                done.complete = False
+                break
+            batch.add(lying, written)
+        batch.flush()
+    except TimeoutError:
+        batch.flush()
+        done.complete = False
+    finally:
+        if writer is not None:
+            writer.close()
+    return done
+
+
+class _CannotError(ConnectError):
+    """A letter cannot be replayed; the message says why."""
+
+
+class _Aim:
+    """Where letters go, and as what."""
+
+    def __init__(self, letters: DeadLetters, connector: Mapping[str, str], order: Order) -> None:
+        self._letters = letters
+        self._order = order
+        self._partitions: dict[str, list[int] | None] = {}
+        self._retry: Callable[[ErrorContext, Lying, Sequence[tuple[str, bytes | None]]], Any] | None = None
+        if order.to == "connector":
+            self._retry = _first_retry_topic(connector)
+
+    def written(self, lying: Lying) -> _Written:
+        """What to write for a letter. Raises EditError, _CannotError."""
+        own, context = ErrorContext.split(lying.headers)
+        value = self._value(lying, context)
+        topic = self._order.into or (context.topic if context is not None else None)
+        if not topic:
+            raise _CannotError("its headers do not say which topic it came from; name one.")
+        partitions = self._known(topic)
+        if partitions is None:
+            raise _CannotError(f"there is no topic {topic} any more.")
+        partition = None if self._order.into or context is None else context.partition
+        return topic, partition if partition in partitions else None, lying.key, value, own, lying.timestamp
+
+    def _value(self, lying: Lying, context: ErrorContext | None) -> bytes | None:
+        order, place = self._order, (lying.partition, lying.offset)
+        if place in order.values:
+            return order.values[place]
+        if context is not None and context.omitted:
+            raise _CannotError(f"its value is not in the dead letter: {context.omitted}")
+        return edited(lying.value, order.put, order.drop) if order.put or order.drop else lying.value
+
+    def _known(self, topic: str) -> list[int] | None:
+        if topic not in self._partitions:
+            try:
+                self._partitions[topic] = self._letters.browser.partitions(topic)
+            except NoTopicError:
+                self._partitions[topic] = None
+        return self._partitions[topic]
+
+
+class _Batch:
+    """Letters that are being written. What is acknowledged is marked, some hundreds at a time."""
+
+    def __init__(self, letters: DeadLetters, marks: Marks, writer: Resender | None, done: Replayed) -> None:
+        self._letters = letters
+        self._marks = marks
+        self._writer = writer
+        self._done = done
+        self._under_way: list[tuple[Sent, _Written]] = []
+        self._refused: dict[tuple[int, int], str] = {}
+
+    def __len__(self) -> int:
+        return len(self._under_way)
+
+    def add(self, lying: Lying, written: _Written) -> None:
+        """Write one."""
+        topic, partition, *_ = written
+        sent = Sent(lying.partition, lying.offset, topic, partition, None)
+        self._under_way.append((sent, written))
+        self._write(sent, written)
+        if len(self._under_way) >= _AT_ONCE:
+            self.flush()
+
+    def flush(self) -> None:
+        """Wait for those under way, and mark them. What a topic refuses together with others is tried alone."""
+        try:
+            if self._writer is not None and self._under_way:
+                self._writer.flush()
+                refused = [(sent, written) for sent, written in self._under_way if sent.to_offset is None]
+                for sent, written in refused if len(self._under_way) > 1 else ():
+                    self._write(sent, written)
+                    self._writer.flush()
+        finally:
+            self._take()
+
+    def _write(self, sent: Sent, written: _Written) -> None:
+        if self._writer is None:
+            return
+
+        def report(partition: int, offset: int, refused: str | None) -> None:
+            if refused is None:
+                sent.to_partition, sent.to_offset = partition, offset
+            else:
+                self._refused[sent.partition, sent.offset] = f"{sent.topic} does not take it: {refused}"
+
+        self._writer.send(*written, report)
+
+    def _take(self) -> None:
+        """Note what became of those under way."""
+        there: list[Sent] = []
+        for sent, _ in self._under_way:
+            if self._writer is None or sent.to_offset is not None:
+                there.append(sent)
+            else:
+                reason = self._refused.get((sent.partition, sent.offset), "no broker answered in time.")
+                self._done.skipped.append(Skipped(sent.partition, sent.offset, reason))
+        self._under_way = []
+        self._done.replayed += there
+        if self._writer is not None and there:
+            self._mark(there)
+
+    def _mark(self, written: Sequence[Sent]) -> None:
+        self._marks.add((sent.partition, sent.offset) for sent in written)
+        try:
+            spans = self._letters.browser.spans(self._letters.topic)
+            self._marks.store({number: span.begin for number, span in spans.items()})
+        except ConnectError as error:
+            self._done.warning = f"It is not stored what was replayed: {error}"
+
+
+def _first_retry_topic(connector: Mapping[str, str]) -> Any:
+    raise BadRequestError(
+        f"Connector {connector.get('name', '')} has no retry topics to replay through. Set errors.retry.topics, or"
+        " replay into the topic."
+    )

@@ -1,0 +1,126 @@
+"""Which records of a topic were replayed: kept as the offsets of a consumer group that nobody is a member of.
+
+The offset that the group has committed in a partition says that everything before it was replayed; its metadata says
+which ranges behind it were: "812,815-820". Brokers forget a group that nobody uses after offsets.retention.minutes,
+seven days.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from connect.errors import ConnectError
+from connect.kafka.client_log import log as client_log
+from connect.kafka.client_settings import task_client_settings
+
+_TIMEOUT_S: Final = 10.0
+#: offset.metadata.max.bytes of a broker, unless set.
+_MOST_BYTES: Final = 4096
+_RANGES: Final = re.compile(r"\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*")
+
+
+class Marks:
+    """The marks of one topic. Called from one thread.
+
+    Args:
+        worker, connector: their configurations, with secrets filled in.
+        topic: whose records were replayed.
+        group: that keeps the marks.
+    """
+
+    def __init__(self, worker: Mapping[str, str], connector: Mapping[str, str], topic: str, group: str) -> None:
+        from confluent_kafka.admin import AdminClient
+
+        settings: dict[str, Any] = {**task_client_settings("admin", worker, connector).librdkafka, "logger": client_log}
+        self._admin: Any = AdminClient(settings)
+        self._topic = topic
+        self.group = group
+        self._ranges: dict[int, list[tuple[int, int]]] = {}
+
+    def read(self) -> None:
+        """Take what is stored. Raises ConnectError."""
+        from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException
+
+        try:
+            asked = self._admin.list_consumer_group_offsets(
+                [ConsumerGroupTopicPartitions(self.group)], request_timeout=_TIMEOUT_S
+            )
+            places = asked[self.group].result().topic_partitions
+        except KafkaException as error:
+            raise ConnectError(f"Group {self.group}: {error.args[0].str()}") from error
+        self._ranges = {
+            place.partition: ([(0, place.offset)] if place.offset > 0 else []) + _parsed(place.metadata)
+            for place in places
+            if place.topic == self._topic and place.offset >= 0
+        }
+
+    def has(self, partition: int, offset: int) -> bool:
+        """Whether a record was replayed."""
+        return any(begin <= offset < end for begin, end in self._ranges.get(partition, ()))
+
+    def add(self, places: Iterable[tuple[int, int]]) -> None:
+        """Records, by partition and offset, were replayed. Counts when it is stored."""
+        for partition, offset in places:
+            self._ranges.setdefault(partition, []).append((offset, offset + 1))
+        self._ranges = {partition: _joined(ranges) for partition, ranges in self._ranges.items()}
+
+    def store(self, begins: Mapping[int, int]) -> None:
+        """Store them.
+
+        Args:
+            begins: the first offset that each partition still has.
+
+        Raises:
+            ConnectError: the broker refuses, or they are too many scattered ones.
+        """
+        from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException
+        from confluent_kafka import TopicPartition as Place
+
+        places = []
+        for partition, ranges in self._ranges.items():
+            first = begins.get(partition, 0)
+            # What the topic has no more needs no mark.
+            there = _joined([(0, first), *ranges]) if first else ranges
+            low = there[0][1] if there and there[0][0] == 0 else 0
+            text = ",".join(
+                f"{begin}" if end == begin + 1 else f"{begin}-{end - 1}" for begin, end in there if begin >= low
+            )
+            if len(text) > _MOST_BYTES:
+                raise ConnectError(
+                    f"What was replayed of {self._topic}-{partition} is too scattered to be remembered: it may be"
+                    " replayed again. Replay whole stretches, by --since and --until."
+                )
+            places.append(Place(self._topic, partition, low, metadata=text))
+        if not places:
+            return
+        try:
+            asked = self._admin.alter_consumer_group_offsets(
+                [ConsumerGroupTopicPartitions(self.group, places)], request_timeout=_TIMEOUT_S
+            )
+            answered = asked[self.group].result().topic_partitions
+        except KafkaException as error:
+            raise ConnectError(f"Group {self.group}: {error.args[0].str()}") from error
+        if errors := [place.error for place in answered if place.error is not None]:
+            raise ConnectError(f"Group {self.group}: {errors[0].str()}")
+
+
+def _parsed(text: str | None) -> list[tuple[int, int]]:
+    if not text or not _RANGES.fullmatch(text):
+        return []
+    found = []
+    for one in text.split(","):
+        begin, _, last = one.partition("-")
+        found.append((int(begin), int(last or begin) + 1))
+    return found
+
+
+def _joined(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    joined: list[tuple[int, int]] = []
+    for begin, end in sorted(ranges):
+        if joined and begin <= joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
+        else:
+            joined.append((begin, end))
+    return joined

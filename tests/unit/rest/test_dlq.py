@@ -1,0 +1,165 @@
+"""Dead letters over REST: what is asked of the herder, and what is refused before."""
+
+from typing import Any
+
+import pytest
+
+from connect.herder.dead_letters import LetterGroup, LetterGroups, LetterPage, Wanted
+from connect.herder.herder import BadRequestError, NotFoundError
+from connect.herder.letters import Bytes, Letter, LetterHeader
+from connect.herder.replay import MOST_REPLAYED, Order, Replayed, Sent
+from rest import dlq
+
+LETTER = Letter(0, 812, 1000, Bytes.of(b"k"), Bytes.of(b"\xff"), [LetterHeader("n", None)], None)
+
+
+class FakeLetters:
+    """Remembers what it is asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[Any] = []
+
+    def page(self, wanted: Wanted, limit: int, after: str | None = None) -> LetterPage:
+        self.asked.append((wanted, limit, after))
+        return LetterPage("dead", [LETTER], "0:812")
+
+    def groups(self, wanted: Wanted) -> LetterGroups:
+        self.asked.append(wanted)
+        return LetterGroups("dead", [LetterGroup("f", "S", "c", "e", "m", 1, 2, 3, 0, 5)], 1, True)
+
+    def one(self, partition: int, offset: int) -> Letter:
+        self.asked.append((partition, offset))
+        if offset == 404:
+            raise NotFoundError("There is no record 404 in partition 0 of dead.")
+        return LETTER
+
+
+@pytest.fixture
+def letters(herder) -> FakeLetters:
+    herder.configs["orders"] = {"name": "orders"}
+    herder.letters = FakeLetters()
+    return herder.letters
+
+
+@pytest.fixture
+def orders(letters, monkeypatch) -> list[Order]:
+    """What is to be replayed; nothing is."""
+    found: list[Order] = []
+
+    def replay(_: Any, order: Order) -> Replayed:
+        found.append(order)
+        return Replayed("dead", order.dry_run, [Sent(0, 1, "t", 2, 3)], [], 0, True, None)
+
+    monkeypatch.setattr(dlq, "replay", replay)
+    return found
+
+
+def test_a_page_is_asked_for_by_its_filter(client, letters) -> None:
+    answer = client.get("/connectors/orders/dlq")
+    assert answer.json() == {
+        "topic": "dead",
+        "letters": [
+            {
+                "partition": 0,
+                "offset": 812,
+                "timestamp": 1000,
+                "key": {"size": 1, "text": "k"},
+                "value": {"size": 1, "base64": "/w=="},
+                "headers": [{"key": "n", "value": None}],
+                "error": None,
+            }
+        ],
+        "next": "0:812",
+    }
+    client.get("/connectors/orders/dlq?since=1&until=2&stage=s&error=e&fingerprint=f&key=k&limit=3&after=0:4")
+    full = Wanted(since=1, until=2, stage="s", error="e", fingerprint="f", key="k", connector="orders")
+    assert letters.asked == [(Wanted(connector="orders"), 50, None), (full, 3, "0:4")]
+
+
+def test_groups_and_one(client, letters) -> None:
+    assert client.get("/connectors/orders/dlq/groups?error=e").json()["groups"][0]["fingerprint"] == "f"
+    assert client.get("/connectors/orders/dlq/3/7").json()["offset"] == 812
+    assert letters.asked == [Wanted(error="e", connector="orders"), (3, 7)]
+    missing = client.get("/connectors/orders/dlq/0/404")
+    assert (missing.status_code, missing.json()["message"]) == (404, "There is no record 404 in partition 0 of dead.")
+
+
+@pytest.mark.parametrize(
+    "path", ["?since=yesterday", "?until=-1", "?limit=a", "?limit=" + "9" * 30, "/x/1", "/0/-1", "/0/٣"]
+)
+def test_what_is_no_number_is_refused(client, letters, path: str) -> None:
+    assert client.get(f"/connectors/orders/dlq{path}").status_code == 400
+    assert letters.asked == []
+
+
+def test_an_unknown_connector_is_not_found(client, letters) -> None:
+    assert client.get("/connectors/nobody/dlq").status_code == 404
+    assert client.post("/connectors/nobody/dlq/replay", json={}).status_code == 404
+
+
+def test_what_the_herder_refuses_is_the_answer(client, letters, monkeypatch) -> None:
+    def refuse(*_: Any) -> None:
+        raise BadRequestError("Connector orders keeps no dead letters.")
+
+    monkeypatch.setattr(letters, "page", refuse)
+    answer = client.get("/connectors/orders/dlq")
+    assert (answer.status_code, answer.json()["message"]) == (400, "Connector orders keeps no dead letters.")
+
+
+def test_a_replay_is_ordered_as_the_body_says(client, orders) -> None:
+    body = {
+        "since": 1,
+        "places": [{"partition": 0, "offset": 5}],
+        "limit": 7,
+        "to": "connector",
+        "into": "t",
+        "set": {"a.b": [1]},
+        "unset": ["c"],
+        "values": [
+            {"partition": 0, "offset": 5, "text": "ä"},
+            {"partition": 0, "offset": 6, "base64": "/w=="},
+            {"partition": 0, "offset": 7},
+        ],
+        "dry_run": True,
+        "again": True,
+    }
+    answer = client.post("/connectors/orders/dlq/replay", json=body)
+    assert answer.json()["replayed"] == [{"partition": 0, "offset": 1, "topic": "t", "to_partition": 2, "to_offset": 3}]
+    assert orders == [
+        Order(
+            wanted=Wanted(since=1, places=frozenset([(0, 5)]), connector="orders"),
+            limit=7,
+            to="connector",
+            into="t",
+            put={"a.b": [1]},
+            drop=["c"],
+            values={(0, 5): "ä".encode(), (0, 6): b"\xff", (0, 7): None},
+            dry_run=True,
+            again=True,
+        )
+    ]
+    client.post("/connectors/orders/dlq/replay", json={})
+    assert orders[1] == Order(wanted=Wanted(connector="orders"), limit=MOST_REPLAYED, drop=[])
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("", "no body"),
+        ("{", "not of the right form"),
+        ('{"since": "1"}', "$.since"),
+        ('{"since": -1}', "$.since"),
+        ('{"setting": {}}', "setting"),
+        ('{"to": "nowhere"}', "$.to"),
+        ('{"places": [{"partition": 0}]}', "offset"),
+        ('{"values": [{"partition": 0, "offset": 1, "base64": "x"}]}', "values: "),
+        ('{"limit": 1.5}', "$.limit"),
+    ],
+)
+def test_a_wrong_order_is_refused(client, orders, body: str, said: str) -> None:
+    answer = client.post(
+        "/connectors/orders/dlq/replay", content=body.encode(), headers={"Content-Type": "application/json"}
+    )
+    assert answer.status_code == 400
+    assert said in answer.json()["message"]
+    assert orders == []
