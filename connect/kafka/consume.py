@@ -26,6 +26,7 @@ log = logging.getLogger("connect.kafka")
 #: More is slower: the client fills its queue in batches of about this size (measured: 2,000 beat 10,000).
 ROWS_PER_BATCH = 2000
 _REGEX_REFRESH_S = 30.0
+_COMMITTED_S = 30.0
 _TOPICS_WITHIN_S = 1.0
 #: How long to wait for the broker to let a member go that owns nothing; some milliseconds, unless it is busy otherwise.
 _LEAVE_S = 1.0
@@ -52,6 +53,7 @@ class BatchConsumer:
         topics: names, or a compiled pattern that whole names must match.
         listener: see `RebalanceListener`.
         rows: at most so many records a batch.
+        also: names of topics that are read besides.
     """
 
     def __init__(
@@ -60,11 +62,13 @@ class BatchConsumer:
         topics: Sequence[str] | re.Pattern[str],
         listener: RebalanceListener,
         rows: int = ROWS_PER_BATCH,
+        also: Sequence[str] = (),
     ) -> None:
         from confluent_kafka import Consumer
 
         self._group = str(settings["group.id"])
         self._topics = topics
+        self._also = tuple(also)
         self._may_create = settings.get("allow.auto.create.topics") is True
         self._subscribed: list[str] = []
         self._regex_due = 0.0
@@ -181,6 +185,21 @@ class BatchConsumer:
                 where = f"{answer.topic}-{answer.partition}"
                 raise ConnectError(f"The offset of {where} was not committed: {answer.error.str()}")
 
+    def committed(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+        """What the group has committed of these partitions, as far as it has.
+
+        Raises:
+            ConnectError: the broker does not say.
+        """
+        from confluent_kafka import KafkaException
+        from confluent_kafka import TopicPartition as Place
+
+        try:
+            found = self._consumer.committed([Place(*partition) for partition in partitions], timeout=_COMMITTED_S)
+        except KafkaException as error:
+            raise ConnectError(f"The group's offsets cannot be read: {error.args[0].str()}") from error
+        return {TopicPartition(str(p.topic), int(p.partition)): int(p.offset) for p in found if p.offset >= 0}
+
     def seek(self, offsets: Mapping[TopicPartition, int]) -> None:
         """Go on from these offsets, in partitions that are ours."""
         from confluent_kafka import TopicPartition as Place
@@ -197,9 +216,9 @@ class BatchConsumer:
         """Deliver these again."""
         self._switch(self._consumer.resume, self._paused.difference_update, partitions)
 
-    def lag(self) -> int:
-        """Records that wait in all our partitions, -1 while that is unknown. See `Backlog.count`."""
-        return self._backlog.count(self._assignment, self.positions())
+    def lag(self, without: Iterable[TopicPartition] = ()) -> int:
+        """Records that wait in our partitions, but for some; -1 while that is unknown. See `Backlog.count`."""
+        return self._backlog.count(self._assignment.difference(without), self.positions())
 
     def close(self) -> bool:
         """Leave the group; the listener is told of the partitions that go. Raises what it raised.
@@ -249,9 +268,9 @@ class BatchConsumer:
         if isinstance(self._topics, re.Pattern):
             self._regex_due = time.monotonic() + _REGEX_REFRESH_S
             known = self._consumer.list_topics(timeout=10).topics
-            names = sorted(name for name in known if self._topics.fullmatch(name))
+            names = sorted({name for name in known if self._topics.fullmatch(name)} | set(self._also))
         else:
-            names = list(self._topics)
+            names = [*self._topics, *self._also]
             self._await_topics(names)
         if names and names != self._subscribed:
             self._subscribed = names

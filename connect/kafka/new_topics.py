@@ -81,6 +81,18 @@ class TopicMaker:
                     log.warning("Topic %s cannot be made yet: %s. Trying again; nothing is lost.", topic, problem.str())
             self._wait(_PAUSE_S)
 
+    def partitions(self) -> dict[str, int]:
+        """How many partitions each topic has that there is. Waits for brokers as above, and raises what `wait` does."""
+        from confluent_kafka import KafkaException
+
+        while True:
+            try:
+                found = self._client().list_topics(timeout=_ANSWER_S).topics
+                return {name: len(topic.partitions) for name, topic in found.items() if topic.error is None}
+            except KafkaException as error:
+                log.warning("Topics cannot be listed yet: %s. Trying again.", error.args[0].str())
+            self._wait(_PAUSE_S)
+
     def _client(self) -> Any:
         from confluent_kafka.admin import AdminClient
 

@@ -9,10 +9,13 @@ happened last. Every value is text in UTF-8.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
+
+from connect.settings.error_keys import duration_ms
+
+__all__ = ["ErrorContext", "ParkedHeaders", "RawHeaders", "default_retry_prefix", "duration_ms", "retry_topic", "texts"]
 
 #: A record's headers as they lie in Kafka.
 RawHeaders = Sequence[tuple[str, bytes | None]]
@@ -36,9 +39,6 @@ _ERROR_NAMES: Final = (
     "value.omitted",
 )
 _RETRY_NAMES: Final = ("topic", "partition", "offset", "timestamp", "attempt", "parked", "due", "headers")
-
-_DURATION = re.compile(r"([1-9][0-9]{0,8})(ms|s|m|h|d)")
-_UNITS_MS: Final = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,18 +188,6 @@ def retry_topic(prefix: str, tier: str) -> str:
 def default_retry_prefix(connector: str) -> str:
     """What the names of a connector's retry topics begin with, unless it says otherwise."""
     return f"connect-retry-{connector}"
-
-
-def duration_ms(text: str) -> int:
-    """A tier such as ``500ms``, ``5s``, ``1m``, ``2h``, ``1d`` in milliseconds.
-
-    Raises:
-        ValueError: it is none.
-    """
-    found = _DURATION.fullmatch(text.strip())
-    if found is None:
-        raise ValueError(f'"{text}" is no duration. Write a whole number with its unit, such as 500ms, 5s, 1m, 2h, 1d.')
-    return int(found[1]) * _UNITS_MS[found[2]]
 
 
 def _last_block(items: RawHeaders, prefix: str, names: Sequence[str]) -> tuple[int, dict[str, str | None]]:

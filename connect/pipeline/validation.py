@@ -15,6 +15,7 @@ from connect.errors import ConfigError, ConnectError
 from connect.kafka.client_settings import ClientSettingError, task_client_settings
 from connect.kafka.client_settings import Kind as ClientKind
 from connect.pipeline.build import SIMPLE_HEADERS, converter_config, names
+from connect.pipeline.error_checks import check_errors, writes_aside
 from connect.pipeline.exactly_once import check_exactly_once
 from connect.pipeline.findings import Findings, Validation
 from connect.plugins import PluginKind, Plugins, load
@@ -22,7 +23,6 @@ from connect.settings import ConfigValue, Definition
 from connect.settings._checks import did_you_mean
 from connect.settings.connector_keys import (
     COMMON,
-    DEAD_LETTER_TOPIC,
     SINK,
     SOURCE,
     topic_creation,
@@ -145,15 +145,9 @@ def _check_topic_creation(found: Findings, worker: Mapping[str, str], config: Ma
 def _check_sink(found: Findings, worker: Mapping[str, str], config: Mapping[str, str]) -> None:
     for key, message in topics_at_fault(config):
         found.error(key, message)
-    if not config.get(DEAD_LETTER_TOPIC, "").strip():
-        return
-    _check_client(found, "producer", worker, config)
-    if config.get("errors.tolerance", "").strip() != "all":
-        found.warn(
-            DEAD_LETTER_TOPIC,
-            "gets the first bad record, and then the task fails, which may repeat that at each restart. Set"
-            " errors.tolerance=all to go on.",
-        )
+    if writes_aside(config):
+        _check_client(found, "producer", worker, config)
+    check_errors(found, config)
 
 
 # Converters, transformations, predicates.

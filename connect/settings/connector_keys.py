@@ -25,6 +25,7 @@ from connect.settings.definition import (
     non_empty,
     one_of,
 )
+from connect.settings.error_keys import RETRY_TOPICS
 from connect.settings.java_regex import java_regex
 from connect.settings.recovery_keys import CONNECTOR_RECOVERY
 
@@ -343,6 +344,7 @@ SINK: Final = (
         ),
     )
     | DEAD_LETTER
+    | RETRY_TOPICS
 )
 
 

@@ -245,6 +245,12 @@ OURS: Final[tuple[OwnMetric, ...]] = (
         "Commits of offsets. Outcome: success, failure, or skipped (the lease had run out).",
     ),
     OwnMetric(
+        "connect_task_parked_records_total",
+        "counter",
+        _TASK,
+        "Records that a sink wrote to a retry topic, to be tried again later or to wait behind others of their key.",
+    ),
+    OwnMetric(
         "connect_task_active_records",
         "histogram",
         _TASK,

@@ -3,66 +3,119 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 
 from connect.data.record import SinkRecord
+from connect.errors import ConnectError
 from connect.kafka.client_settings import task_client_settings
 from connect.kafka.new_topics import NewTopic, TopicMaker
 from connect.kafka.produce import BatchProducer, DeliveryError
 from connect.pipeline import ErrorPolicy
 from connect.pipeline.build import record_encoder
 from connect.pipeline.dead_letters import DeadLetterSettings, Letter
+from connect.pipeline.parked import RetrySettings
 from connect.plugins import Plugins
 from connect.worker.control import Control
 from connect.worker.dead_letter_queue import DeadLetterQueue, new_topic
 from connect.worker.errant import PolicyReporter
 from connect.worker.messages import TaskSpec
+from connect.worker.retry_topics import RetryTopics
 from connect.worker.side_topics import SideTopics
 
 log = logging.getLogger("connect.worker.sink")
 
 
 class Aside:
-    """Where records of one task go that the error policy takes.
+    """Where records of one task go that the error policy takes. The policy is given what writes there.
+
+    Args:
+        task: its specification.
+        policy: see there.
+        control: what the worker wants.
+        plugins: for the converters of records that the task made itself.
 
     Attributes:
         topics: writes them; None where there is no such place.
+        retries: the retry topics, if there are any.
+        also: what the task's consumer reads besides its own topics.
+
+    Raises:
+        ConfigError: a key is wrong.
     """
 
-    topics: SideTopics | None = None
-
-    def __init__(self, task: TaskSpec, policy: ErrorPolicy, control: Control) -> None:
+    def __init__(self, task: TaskSpec, policy: ErrorPolicy, control: Control, plugins: Plugins) -> None:
         self._task = task
         self._policy = policy
         self._control = control
-        self._dead_letters: DeadLetterSettings | None = None
+        self._plugins = plugins
         self._encode: Callable[[SinkRecord], Letter] | None = None
-
-    @classmethod
-    def of(cls, task: TaskSpec, policy: ErrorPolicy, control: Control, plugins: Plugins) -> Aside:
-        """What a task's configuration asks for; the policy is given what writes there. Raises ConfigError."""
-        aside = cls(task, policy, control)
-        aside._dead_letters = settings = DeadLetterSettings.of(task.connector_config)
-
-        def encode(record: SinkRecord) -> Letter:
-            if aside._encode is None:
-                aside._encode = record_encoder(plugins, task.worker_config, task.connector_config)
-            return aside._encode(record)
-
-        if settings is not None:
-            aside.topics = SideTopics(aside._make_producer, control.proceed, aside._count_refusal)
-            queue = DeadLetterQueue(settings, task.connector, task.task, aside.topics, policy.counts, encode)
+        self._counts: dict[str, int] = {}
+        self._dead_letters = dead = DeadLetterSettings.of(task.connector_config)
+        self._retry_settings = retry = RetrySettings.of(task.connector_config, task.connector)
+        self.topics: SideTopics | None = None
+        self.retries: RetryTopics | None = None
+        self.also: tuple[str, ...] = retry.topics if retry is not None else ()
+        if dead is not None or retry is not None:
+            self.topics = SideTopics(self._make_producer, control.proceed, self._count_refusal)
+        if retry is not None and self.topics is not None:
+            self.retries = RetryTopics(retry, task.connector, task.task, self.topics, self._counts.__getitem__)
+            policy.park = self.retries.park
+        if dead is not None and self.topics is not None:
+            queue = DeadLetterQueue(
+                dead, task.connector, task.task, self.topics, policy.counts, self._bytes_of, frozenset(self.also)
+            )
             policy.dead_letter = queue.write
-        return aside
 
     def reporter(self, operation: str) -> PolicyReporter | None:
         """The task's reporter. As in Kafka Connect there is one where somebody takes what it reports, or logs it."""
         return PolicyReporter(self._policy, operation) if self.topics is not None or self._policy.log_errors else None
 
-    def make_topics(self) -> None:
-        """Make the topics that are missing, as Kafka Connect does when a task starts. Raises ConnectError."""
+    def make_topics(self, subscription: Sequence[str] | re.Pattern[str]) -> None:
+        """Make the topics that are missing, as Kafka Connect does when a task starts.
+
+        Args:
+            subscription: what the task consumes: retry topics get as many partitions.
+
+        Raises:
+            ConnectError: a topic cannot be made.
+        """
         if (dead := self._dead_letters) is not None:
             self._maker(lambda _: new_topic(dead), "errors.deadletterqueue.topic.*")(dead.topic)
+        if (retry := self._retry_settings) is not None:
+            self._make_retry_topics(retry, subscription)
+
+    def _make_retry_topics(self, retry: RetrySettings, subscription: Sequence[str] | re.Pattern[str]) -> None:
+        partitions = -1
+
+        def plan(name: str) -> NewTopic:
+            # They hold what is acknowledged already, so nothing of it may go by its age alone.
+            return NewTopic(name, partitions, retry.replication, {"cleanup.policy": "delete", "retention.ms": "-1"})
+
+        maker = self._maker(plan, "errors.retry.topics.*")
+        found = maker.partitions()
+        if isinstance(subscription, re.Pattern):
+            sources = [name for name in found if subscription.fullmatch(name) and name not in retry.topics]
+        else:
+            sources = list(subscription)
+        partitions = retry.partitions or max((found.get(name, -1) for name in sources), default=-1)
+        for name in retry.topics:
+            maker(name)
+        while missing := [name for name in retry.topics if not self._counts.get(name)]:
+            self._counts.update(maker.partitions())
+            if any(not self._counts.get(name) for name in missing):
+                self._wait(_LOOK_AGAIN_S)
+        if retry.keep_order:
+            self._check_order(retry, sources)
+
+    def _check_order(self, retry: RetrySettings, sources: Sequence[str]) -> None:
+        counts = {name: self._counts.get(name, 0) for name in (*sources, *retry.topics)}
+        if len(set(counts.values())) > 1:
+            said = ", ".join(f"{name} has {count}" for name, count in sorted(counts.items()))
+            raise ConnectError(
+                "errors.retry.topics.keep.order=true needs all topics of the sink, and its retry topics, to have one"
+                f" number of partitions, and {said}. Add partitions, or split the connector."
+            )
 
     def _maker(self, plan: Callable[[str], NewTopic], keys: str) -> TopicMaker:
         admin = task_client_settings("admin", self._task.worker_config, self._task.connector_config)
@@ -78,5 +131,13 @@ class Aside:
             log.warning("%s", warning)
         return BatchProducer(clients.librdkafka, self._control.proceed, refused)
 
+    def _bytes_of(self, record: SinkRecord) -> Letter:
+        if self._encode is None:
+            self._encode = record_encoder(self._plugins, self._task.worker_config, self._task.connector_config)
+        return self._encode(record)
+
     def _count_refusal(self) -> None:
         self._policy.counts.dead_letters_failed += 1
+
+
+_LOOK_AGAIN_S = 0.05

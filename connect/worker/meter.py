@@ -93,6 +93,8 @@ class Meter:
         """Tell what the error policy has counted so far."""
         for name, gauge in self._errors.items():
             gauge.set(getattr(counts, name))
+        if counts.parked:
+            self.counter("connect_task_parked_records_total").reach(counts.parked)
 
 
 class SourceMeter(Meter):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from connect.api.sink import SinkTask
 from connect.data.batch import SinkBatch
@@ -22,6 +22,7 @@ from connect.worker.errant import Handed, PolicyReporter
 from connect.worker.messages import LeftGroup, Membership, Paused
 from connect.worker.meter import SinkMeter
 from connect.worker.progress import ProgressReport
+from connect.worker.retry_topics import RetryTopics
 from connect.worker.side_topics import SideTopics
 
 log = logging.getLogger("connect.worker.sink")
@@ -52,6 +53,7 @@ class SinkLoop:
         aside: where records go that the error policy takes, if there is such a place. Nothing is put or committed
             behind a record that is not durable there (P1).
         reporter: the task's, if it has one.
+        retries: its retry topics, if it has them; `aside` writes to them.
     """
 
     def __init__(
@@ -65,6 +67,7 @@ class SinkLoop:
         commit_interval: float,
         aside: SideTopics | None = None,
         reporter: PolicyReporter | None = None,
+        retries: RetryTopics | None = None,
     ) -> None:
         self._task = task
         self._config = config
@@ -74,6 +77,7 @@ class SinkLoop:
         self._report = report
         self._commit_interval = commit_interval
         self._aside = aside
+        self._retries = retries
         self._handed: Handed | None = None
         if aside is not None and reporter is not None:
             reporter.handed = self._handed = Handed(self.commit_soon)
@@ -109,6 +113,9 @@ class SinkLoop:
     def rewind(self, offsets: Mapping[TopicPartition, int]) -> None:
         """See `SinkTaskContext.rewind`."""
         self.consumer.seek(offsets)
+        if self._retries is not None:
+            self._retries.forget(list(offsets))
+            self._resume(list(offsets))
         ours = {p: o for p, o in offsets.items() if p in self.consumer.assignment}
         self._delivered.update(ours)
         self._after.update(ours)  # it may come out of the `put` that takes the batch in hand
@@ -128,15 +135,23 @@ class SinkLoop:
     def resume(self, partitions: Sequence[TopicPartition]) -> None:
         """See `SinkTaskContext.resume`."""
         self._paused_by_task.difference_update(partitions)
-        if not self._paused_by_worker and self._held is None:
-            self.consumer.resume(partitions)
+        self._resume(partitions)
+
+    def _resume(self, partitions: Iterable[TopicPartition]) -> None:
+        """Have partitions consumed again, but for those that somebody else wants paused."""
+        resting = self._retries.resting() if self._retries is not None else ()
+        self.consumer.resume([place for place in partitions if place not in resting and self._flows(place)])
+
+    def _flows(self, partition: TopicPartition) -> bool:
+        """Whether neither worker nor task wants a partition paused, and no batch is held."""
+        return not self._paused_by_worker and self._held is None and partition not in self._paused_by_task
 
     def measure(self, report: ProgressReport) -> None:
         """Fill in what is not counted as it goes."""
         report.errors = self._chain.policy.counts.errors
         self._meter.errors(self._chain.policy.counts)
         if self._consumer is not None:
-            report.lag = self._consumer.lag()
+            report.lag = self._consumer.lag(self._retries.resting() if self._retries is not None else ())
             behind = self._uncommitted()
             self._meter.progress(len(self._consumer.assignment), sum(behind), max(behind, default=0))
 
@@ -202,12 +217,18 @@ class SinkLoop:
             self._deliver_held()
             return
         due = self._commit_due if self._paused_by_worker else min(self._put_due, self._commit_due)
+        if self._retries is not None:
+            self._retries.wake(self.consumer, self._flows)
+            due = min(due, self._retries.next_due() or due)
         self._control.doing("poll")
         batch = self.consumer.poll(min(self._longest_poll, max(0.0, due - now)))
         if not self.consumer.assignment:
             self._tell_membership()
         if batch is not None:
             self._after = self.consumer.positions()
+            if self._retries is not None:
+                batch = self._retries.admit(batch, self.consumer)
+                self._after.update(self._retries.resting())
             self._report.read += len(batch)
             self._meter.consumed(batch)
             if not self._after.keys() <= self._first.keys():
@@ -261,8 +282,8 @@ class SinkLoop:
         assert batch is not None
         self._held = None
         self._deliver(batch)
-        if self._held is None and not self._paused_by_worker:
-            self.consumer.resume(self.consumer.assignment - self._paused_by_task)
+        if self._held is None:
+            self._resume(self.consumer.assignment)
 
     def _follow_pause(self) -> None:
         if self._control.paused == self._paused_by_worker:
@@ -271,8 +292,8 @@ class SinkLoop:
         if self._paused_by_worker:
             self.consumer.pause(self.consumer.assignment)
             self._commit(list(self.consumer.assignment))
-        elif self._held is None:
-            self.consumer.resume(self.consumer.assignment - self._paused_by_task)
+        else:
+            self._resume(self.consumer.assignment)
         self._report.tell()
         self._control.send(Paused(self._paused_by_worker))
 
@@ -333,12 +354,15 @@ class SinkLoop:
         """Open partitions; begin where the task's target says, if it does."""
         self._control.doing("")  # the task's own work, in the consumer's poll
         known = self._task.open(partitions)
+        begin = known
+        if self._retries is not None:
+            begin = {**self._retries.begin(partitions, self.consumer), **(known or {})}
         if known:
             self._delivered.update({p: o for p, o in known.items() if p in partitions})
         if self._paused_by_worker or self._held is not None:
             self.consumer.pause(partitions)
         self._tell_membership()
-        return known
+        return begin
 
     def revoked(self, partitions: Sequence[TopicPartition]) -> None:
         """Commit what is durable, then close."""
@@ -358,6 +382,8 @@ class SinkLoop:
             self._after.pop(partition, None)
             self._first.pop(partition, None)
             self._paused_by_task.discard(partition)
+        if self._retries is not None:
+            self._retries.forget(partitions)
         if self._held is not None:
             gone = set(partitions)
             places = zip(self._held.original_topics, self._held.original_partitions, strict=True)

@@ -121,7 +121,7 @@ def _run(task: messages.TaskSpec, control: Control, redact: Callable[[str], str]
         if not isinstance(plugin, SinkTask):
             raise ConnectError(f"{task_class.__qualname__} is no SinkTask. A sink connector's task class extends it.")
         chain = sink_chain(plugins, task.worker_config, task.connector_config, control.sleep)
-        aside = Aside.of(task, chain.policy, control, plugins)
+        aside = Aside(task, chain.policy, control, plugins)
         reporter = aside.reporter(type(plugin).__name__)
         context = SinkContext(task.connector, task.task, task.config, metrics, reporter)
         plugin.context = context
@@ -210,8 +210,8 @@ def _sink_loop(
     rows = clients.runtime.get("max.poll.records", ROWS_PER_BATCH)
 
     def make_consumer(listener: RebalanceListener) -> BatchConsumer:
-        aside.make_topics()
-        return BatchConsumer(clients.librdkafka, topics, listener, rows)
+        aside.make_topics(topics)
+        return BatchConsumer(clients.librdkafka, topics, listener, rows, aside.also)
 
     loop: SinkLoop
     loop = SinkLoop(
@@ -224,6 +224,7 @@ def _sink_loop(
         worker["offset.flush.interval.ms"] / 1000,
         aside.topics,
         reporter,
+        aside.retries,
     )
     return loop
 

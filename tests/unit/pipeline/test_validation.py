@@ -482,3 +482,17 @@ def test_topic_settings_in_topic_creation_are_no_unknown_keys() -> None:
     found = validate(Plugins.discover([]), WORKER, SOURCE | keys | {"topic.creation.default.partition": "1"})
     assert found.ok
     assert found.warnings == []
+
+
+def test_retry_topics_are_checked_with_what_stands_beside_them(check: Check) -> None:
+    retry = SINK | {"errors.retry.topics": "5s,1m", "errors.tolerance": "all"}
+    assert not at_fault(check(retry))
+    assert not check(retry).warnings
+    assert at_fault(check(retry | {"errors.retry.topics": "1m,5s"})) == {"errors.retry.topics"}
+    assert at_fault(check(retry | {"errors.retry.topics": "soon"})) == {"errors.retry.topics"}
+    assert at_fault(check(retry | {"name": "a name with blanks"})) == {"errors.retry.topics.prefix"}
+    named = {"errors.retry.topics.prefix": "x", "errors.deadletterqueue.topic.name": "x-5s"}
+    assert at_fault(check(retry | named)) == {"errors.retry.topics.prefix"}
+    assert [key for key, _ in check(retry | {"errors.tolerance": "none"}).warnings] == ["errors.retry.topics"]
+    alone = SINK | {"errors.retry.topics.prefix": "x"}
+    assert [key for key, _ in check(alone).warnings] == ["errors.retry.topics.prefix"]

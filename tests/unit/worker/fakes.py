@@ -163,7 +163,7 @@ class FakeConsumer:
     def resume(self, partitions: Iterable[TopicPartition]) -> None:
         self.paused -= set(partitions)
 
-    def lag(self) -> int:
+    def lag(self, without: Any = ()) -> int:
         return 0 if self.closed else self.waiting
 
     def close(self) -> bool:
