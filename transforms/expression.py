@@ -20,6 +20,7 @@ from transforms.expressions.kinds import ANY, Kind, Typed, of_schema, to_schema
 from transforms.expressions.moments import as_timestamp, from_epoch_ms
 from transforms.expressions.parse import Assignment, parse, parse_assignments
 from transforms.expressions.tree import ExpressionError, Node, Ref
+from transforms.rows import with_groups
 
 B = TypeVar("B", bound=Batch[Any])
 
@@ -110,23 +111,11 @@ class Expression(Transformation):
         if not len(batch):
             return batch
         key_schema = batch.keys.schemas[0] if keyed else None
-        groups: list[tuple[Sequence[int], Values]] = []
-        kept_rows: list[int] = []
-        for rows, values in batch.values.groups():
-            kept, changed = self._column(batch, key_schema, rows, values)
-            kept_rows += kept
-            if kept:
-                groups.append((kept, changed))
-        if not groups:
-            return batch.slice(0, 0)
-        if len(kept_rows) == len(batch):
-            new = groups[0][1] if len(groups) == 1 else GroupedValues(len(batch), groups)
-            return batch.with_columns(values=new)
-        kept_rows.sort()
-        place = {row: new for new, row in enumerate(kept_rows)}
-        moved = [([place[row] for row in rows], values) for rows, values in groups]
-        new = moved[0][1] if len(moved) == 1 else GroupedValues(len(kept_rows), [*moved])
-        return batch.take(kept_rows).with_columns(values=new)
+        return with_groups(
+            batch,
+            "values",
+            [self._column(batch, key_schema, rows, values) for rows, values in batch.values.groups()],
+        )
 
     def _column(
         self, batch: B, key_schema: Schema | None, rows: Sequence[int], values: Values

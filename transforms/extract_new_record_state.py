@@ -12,8 +12,8 @@ from typing import Any, NamedTuple, TypeVar
 from connect import Batch, ConfigError, DataError, Header, Headers, Schema, Transformation, Type, Values, settings
 from connect.data.schema import OPTIONAL_STRING, STRING
 from connect.data.struct_columns import FieldColumn, StructColumns
-from connect.data.values import GroupedValues
 from connect.settings import Config
+from transforms.rows import with_groups
 
 B = TypeVar("B", bound=Batch[Any])
 
@@ -180,29 +180,15 @@ class ExtractNewRecordState(Transformation):
     def apply_batch(self, batch: B) -> B:
         if self._headers or self._route is not None or self._drop_header is not None:
             return super().apply_batch(batch)
-        dropped: list[int] = []
         groups: list[tuple[Sequence[int], Values]] = []
         for rows, values in batch.values.groups():
             for part, changed in self._column(values):
-                members = rows if part is None else [rows[row] for row in part]
-                if changed is None:
-                    dropped += members
-                elif len(changed):
-                    groups.append((members, changed))
-        if not groups:
-            return batch.slice(0, 0)
-        values = groups[0][1] if len(groups) == 1 and not dropped else _gathered(len(batch), groups, dropped)
-        changed_batch = batch.with_columns(values=values)
-        if not dropped:
-            return changed_batch
-        gone = set(dropped)
-        return changed_batch.take([row for row in range(len(batch)) if row not in gone])
-
-    def close(self) -> None:
-        """Nothing is held."""
+                if changed is not None:
+                    groups.append((rows if part is None else [rows[row] for row in part], changed))
+        return with_groups(batch, "values", groups)
 
     def _column(self, values: Values) -> list[tuple[list[int] | None, Values | None]]:
-        """What becomes of values of one schema: rows (None: all of them) and their new values, or None for dropped."""
+        """What becomes of values of one schema: rows (None: all of them) and their new values; None for dropped."""
         schema = values.schemas[0]
         if values.struct_columns is not None and _is_envelope(schema):
             live = self._live(values.struct_columns)
@@ -393,9 +379,3 @@ def _extended(schema: Schema, fields: list[tuple[tuple[str, ...], str, Schema]])
         raise DataError(f'The row has a field "{twice}" already. Choose another add.fields.prefix or name.')
     added = {name: added for _, name, added in fields}
     return schema.replace(fields={**{field.name: field.schema for field in schema.fields}, **added})
-
-
-def _gathered(length: int, groups: list[tuple[Sequence[int], Values]], dropped: list[int]) -> Values:
-    if dropped:
-        groups = [*groups, (sorted(dropped), Values.nulls(len(dropped)))]
-    return GroupedValues(length, groups)

@@ -64,7 +64,13 @@ _PREDICATES = ["HasHeaderKey", "RecordIsTombstone", "TopicNameMatches"]
 #: Those that Kafka Connect does not have: Debezium's under its name there, ours under the place of their module.
 _BEYOND_KAFKA_CONNECT = [
     ("io.debezium.transforms.ExtractNewRecordState", "transforms.extract_new_record_state:ExtractNewRecordState"),
+    ("transforms.deduplicate.Deduplicate", "transforms.deduplicate:Deduplicate"),
     ("transforms.expression.Expression", "transforms.expression:Expression"),
+    *(
+        (f"transforms.{module}.{name}${part}", f"transforms.{module}:{name}{part}")
+        for module, name in [("json_to_structure", "JsonToStructure")]
+        for part in ("Key", "Value")
+    ),
 ]
 
 #: Converters whose schemas are in a schema registry.

@@ -1,0 +1,124 @@
+"""Drop records that came before: Deduplicate."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import OrderedDict
+from typing import Any, NamedTuple
+
+from connect import ConfigError, SinkRecord, Transformation, settings
+from connect.settings import Config
+
+_Place = tuple[str, int, int]
+
+
+class _Seen(NamedTuple):
+    """The record that passed: when it was made, and where it was consumed (None in a source)."""
+
+    timestamp: int | None
+    place: _Place | None
+
+
+class Deduplicate(Transformation):
+    """Lets the first record of each identity pass, and drops those that follow within a window.
+
+    What was seen is in the task's memory only: it is bounded, and empty after a restart and in another task. A consumed
+    record that is consumed once more, because a sink goes back or partitions moved away and returned, passes again; it
+    is not a duplicate of itself.
+    """
+
+    settings = settings.define(
+        settings.List(
+            "fields",
+            default=[],
+            importance="HIGH",
+            doc="Fields of the value that say which record it is. Empty, and without header: the key.",
+        ),
+        settings.String(
+            "header",
+            default=None,
+            importance="HIGH",
+            doc="A header that says which record it is, such as an event's id.",
+        ),
+        settings.Boolean(
+            "per.topic", default=True, doc="Whether equal records of two topics are two. Otherwise they are duplicates."
+        ),
+        settings.Int(
+            "window.records",
+            default=100_000,
+            validator=settings.at_least(1),
+            doc="How many identities are remembered. The oldest is forgotten first. Each takes about 350 bytes.",
+        ),
+        settings.Long(
+            "window.ms",
+            default=-1,
+            doc="For how long a record is remembered, by the timestamps of records. -1 for no limit. Records without a "
+            "timestamp know no time.",
+        ),
+    )
+
+    def configure(self, config: Config) -> None:
+        self._fields = [name for name in config["fields"] if name]
+        self._header: str | None = config["header"] or None
+        self._per_topic: bool = config["per.topic"]
+        self._most: int = config["window.records"]
+        self._window: int | None = None if config["window.ms"] < 0 else config["window.ms"]
+        if config["window.ms"] < -1:
+            raise ConfigError("window.ms", f"{config['window.ms']} is no time. Write -1 for no limit.")
+        self._seen: OrderedDict[bytes, _Seen] = OrderedDict()
+
+    def apply(self, record: Any) -> Any:
+        identity = self._identity(record)
+        if identity is None:
+            return record
+        place = _place(record)
+        known = self._seen.get(identity)
+        if known is not None and self._within(known.timestamp, record.timestamp):
+            return record if place is not None and place == known.place else None
+        self._seen[identity] = _Seen(record.timestamp, place)
+        self._seen.move_to_end(identity)
+        if len(self._seen) > self._most:
+            self._seen.popitem(last=False)
+        return record
+
+    def close(self) -> None:
+        """Forget everything."""
+        self._seen = OrderedDict()
+
+    def _within(self, seen: int | None, now: int | None) -> bool:
+        if self._window is None or seen is None or now is None:
+            return True
+        return abs(now - seen) < self._window
+
+    def _identity(self, record: Any) -> bytes | None:
+        """16 bytes that stand for a record; None for one that says nothing of which it is."""
+        parts: list[Any] = []
+        if self._header is not None:
+            header = record.headers.last(self._header)
+            parts.append(None if header is None else header.value)
+        if self._fields:
+            value = record.value if isinstance(record.value, dict) else {}
+            parts += [value.get(name) for name in self._fields]
+        if not parts:
+            parts.append(record.key)
+        if all(part is None for part in parts):
+            return None
+        written = repr([record.topic if self._per_topic else None, *map(_canonical, parts)])
+        return hashlib.blake2b(written.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def _place(record: Any) -> _Place | None:
+    if not isinstance(record, SinkRecord):
+        return None
+    return record.original_topic, record.original_partition, record.original_offset
+
+
+def _canonical(value: Any) -> Any:
+    """A value such that equal ones are written alike: the order in an object says nothing, nor does 1 or 1.0."""
+    if isinstance(value, dict):
+        return sorted((repr(_canonical(key)), _canonical(item)) for key, item in value.items() if item is not None)
+    if isinstance(value, list | tuple):
+        return [_canonical(item) for item in value]
+    if isinstance(value, bytearray | memoryview):
+        return bytes(value)
+    return int(value) if isinstance(value, float) and value == value // 1 and abs(value) < 1 << 63 else value

@@ -1,0 +1,35 @@
+"""What is left of a batch of which groups of rows were changed and others dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar
+
+from connect import Batch, Values
+from connect.data.values import GroupedValues
+
+B = TypeVar("B", bound=Batch[Any])
+
+
+def with_groups(batch: B, part: str, groups: Iterable[tuple[Sequence[int], Values]]) -> B:
+    """The rows of the batch that are in one of the groups, in their order, with the groups' values or keys.
+
+    Args:
+        batch: is not changed.
+        part: "values" or "keys".
+        groups: ascending rows of the batch and what they hold now. No row is in two of them.
+    """
+    kept = [(rows, values) for rows, values in groups if len(rows)]
+    count = sum(len(rows) for rows, _ in kept)
+    if not count:
+        return batch.slice(0, 0)
+    if count == len(batch):
+        return batch.with_columns(**{part: _joined(count, kept)})
+    rows = sorted(row for members, _ in kept for row in members)
+    place = {row: new for new, row in enumerate(rows)}
+    moved = [([place[row] for row in members], values) for members, values in kept]
+    return batch.take(rows).with_columns(**{part: _joined(count, moved)})
+
+
+def _joined(count: int, groups: Sequence[tuple[Sequence[int], Values]]) -> Values:
+    return groups[0][1] if len(groups) == 1 else GroupedValues(count, list(groups))
