@@ -63,9 +63,6 @@ class JavaDates:
             [],
         )
         self._endings = len(rest)
-        if self._plain:
-            getters = self._getters[: len(of_minute)]
-            self._minutes = [tuple(get(60_000 * minute) for get in getters) for minute in range(1440)]
 
     def format(self, ms: int) -> str:
         """A time as text."""
@@ -94,6 +91,9 @@ class JavaDates:
 
     def _template(self, day: int) -> str:
         """The text of a day, with %s for what moves within it."""
+        if self._plain and not self._minutes:
+            getters = self._getters[: len(self._getters) - self._endings]
+            self._minutes = [tuple(get(60_000 * minute) for get in getters) for minute in range(1440)]
         if len(self._days) >= _MOST_DAYS:
             self._days.clear()
         texts = []

@@ -40,6 +40,7 @@ _TRANSFORMATIONS = [
     *(
         (f"{_TRANSFORMS}.{name}${part}", f"transforms.{module}:{name}{part}")
         for name, module in [
+            ("Cast", "cast"),
             ("ExtractField", "extract_field"),
             ("Flatten", "flatten"),
             ("HeaderFrom", "header_from"),

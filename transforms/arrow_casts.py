@@ -1,0 +1,96 @@
+"""Casts of Arrow columns where Arrow gives what Java gives; where it does not, or might not, the answer is None.
+
+What tells is looked at for the whole column at once: whether all numbers are in range, whether all texts are plain
+numbers.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from connect import Schema, Type, logical
+
+_ARROW: Final = {
+    Type.INT8: pa.int8(),
+    Type.INT16: pa.int16(),
+    Type.INT32: pa.int32(),
+    Type.INT64: pa.int64(),
+    Type.FLOAT32: pa.float32(),
+    Type.FLOAT64: pa.float64(),
+    Type.BOOLEAN: pa.bool_(),
+    Type.STRING: pa.string(),
+}
+_BITS: Final = {Type.INT8: 8, Type.INT16: 16, Type.INT32: 32, Type.INT64: 64}
+_PLAIN_WHOLE: Final = "^-?[0-9]{1,18}$"
+_PLAIN_NUMBER: Final = r"^-?[0-9]{1,17}(\.[0-9]{1,17})?$"
+
+
+def cast_array(schema: Schema, array: pa.Array, target: Type) -> pa.Array | None:
+    """A column cast to a type, or None."""
+    if schema.name in (logical.DATE_NAME, logical.TIME_NAME, logical.TIMESTAMP_NAME):
+        if target is Type.STRING:
+            return None
+        return _of_int(array.view(pa.int64() if schema.type is Type.INT64 else pa.int32()), target)
+    if logical.python_type(schema) is not None:
+        return None
+    match schema.type:
+        case Type.INT8 | Type.INT16 | Type.INT32 | Type.INT64:
+            return _of_int(array, target)
+        case Type.FLOAT32 | Type.FLOAT64:
+            return _of_float(array, target)
+        case Type.BOOLEAN:
+            if target in (Type.FLOAT32, Type.FLOAT64):
+                array = array.cast(pa.int8())
+            return array.cast(_ARROW[target])
+        case Type.STRING:
+            return _of_text(array, target)
+    return None
+
+
+def _of_int(array: pa.Array, target: Type) -> pa.Array:
+    if target is Type.BOOLEAN:
+        return pc.not_equal(array, 0)
+    return array.cast(_ARROW[target], safe=False)  # drops upper bits, as Java does
+
+
+def _of_float(array: pa.Array, target: Type) -> pa.Array | None:
+    if target in (Type.FLOAT32, Type.FLOAT64):
+        return array.cast(_ARROW[target], safe=False)
+    size = pc.abs(array)
+    if target is Type.BOOLEAN:
+        return pc.greater_equal(size, 1.0)
+    if target is Type.STRING:
+        # Java writes these without an exponent, and like Arrow but for whole numbers.
+        plain = pc.or_(pc.and_(pc.greater_equal(size, 1e-3), pc.less(size, 1e7)), pc.equal(size, 0.0))
+        if not _all(plain):
+            return None
+        text = array.cast(pa.string())
+        whole = pc.equal(pc.trunc(array), array)
+        return pc.if_else(whole, pc.binary_join_element_wise(text, ".0", ""), text)
+    wide = Type.INT64 if target is Type.INT64 else Type.INT32
+    if not _all(pc.less(size, float(1 << (_BITS[wide] - 1)))):  # false for NaN too
+        return None
+    return array.cast(_ARROW[wide], safe=False).cast(_ARROW[target], safe=False)
+
+
+def _of_text(array: pa.Array, target: Type) -> pa.Array | None:
+    if target is Type.STRING:
+        return array
+    if target is Type.BOOLEAN:
+        return pc.equal(pc.ascii_lower(array), "true")
+    if target in (Type.FLOAT32, Type.FLOAT64):
+        return array.cast(_ARROW[target]) if _all(pc.match_substring_regex(array, _PLAIN_NUMBER)) else None
+    if not _all(pc.match_substring_regex(array, _PLAIN_WHOLE)):
+        return None
+    numbers = array.cast(pa.int64())
+    try:
+        return numbers.cast(_ARROW[target])
+    except pa.ArrowInvalid:
+        return None  # out of range: the error is made where there is one value
+
+
+def _all(conditions: Any) -> bool:
+    return pc.all(conditions).as_py() is not False
