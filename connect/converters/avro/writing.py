@@ -162,9 +162,7 @@ class _Maker:
         with code.block(f"if {value} is None:"):
             code("no_null()")
         if schema.type not in _TAKES.get(avro.kind, ()):
-            raise DataError(
-                f"a value of type {schema.type.name} cannot be written as {avro.name or avro.kind} in Avro."
-            )
+            raise DataError(f"a value of type {schema.type.name} cannot be written as Avro's {avro.name or avro.kind}.")
         match avro.kind:
             case "record":
                 self._record(avro, schema, value)
