@@ -20,11 +20,15 @@ from typing import Any
 
 from connect import Schema, SinkBatch, Transformation, Values
 from connect.data.arrow import of_rows
+from connect.data.column import Plain
 from connect.data.schema import BOOLEAN, FLOAT64, INT32, INT64, OPTIONAL_STRING, STRING
 
 RECORDS = 10_000
 ROWS_BAR_US = 0.5
 ARROW_BAR_US = 0.1
+TIMES_BAR_US = 1.5
+#: Headers are objects of their own for each record, which no column spares.
+_HEADERS_BAR_US = 2.5
 
 
 @dataclass(frozen=True)
@@ -65,6 +69,14 @@ _FLAT_FIELDS = {
 }
 
 FLAT = Shape(_flat_row, Schema.struct(_FLAT_FIELDS))
+
+#: The same with a time as text.
+TIMES = Shape(
+    lambda number: (
+        _flat_row(number) | {"at": f"2024-02-{number % 28 + 1:02d}T12:{number % 60:02d}:05.{number % 1000:03d}Z"}
+    ),
+    Schema.struct(_FLAT_FIELDS | {"at": STRING}),
+)
 
 _ADDRESS = Schema.struct({"street": STRING, "city": STRING, "zip": INT32})
 #: Eight fields as well, three of them in a struct.
@@ -129,10 +141,37 @@ CASES = [
         {"field": "address.zip"} | _V2,
         shape=NESTED,
     ),
+    Case("Cast, numbers", "transforms.cast:CastValue", {"spec": "count:int64,price:float32"}),
+    Case("Cast, number to text", "transforms.cast:CastValue", {"spec": "count:string"}),
+    Case("Cast, float to text", "transforms.cast:CastValue", {"spec": "price:string"}),
+    Case("Cast, float to whole number", "transforms.cast:CastValue", {"spec": "price:int32"}),
+    Case("Cast, text to boolean", "transforms.cast:CastValue", {"spec": "city:boolean"}),
     Case("Filter", "transforms.filter:Filter"),
     Case("Flatten", "transforms.flatten:FlattenValue", shape=NESTED),
     Case("Flatten of what is flat", "transforms.flatten:FlattenValue"),
+    Case(
+        "HeaderFrom",
+        "transforms.header_from:HeaderFromValue",
+        {"fields": "city", "headers": "city", "operation": "move"},
+        bar=_HEADERS_BAR_US,
+        arrow_bar=_HEADERS_BAR_US,
+    ),
     Case("HoistField", "transforms.hoist_field:HoistFieldValue", {"field": "inner"}),
+    Case(
+        "InsertField",
+        "transforms.insert_field:InsertFieldValue",
+        {"topic.field": "t", "partition.field": "p", "static.field": "s", "static.value": "x"},
+    ),
+    Case("InsertField, offset", "transforms.insert_field:InsertFieldValue", {"offset.field": "o"}),
+    Case(
+        "InsertField, timestamp",
+        "transforms.insert_field:InsertFieldValue",
+        {"timestamp.field": "at"},
+        bar=TIMES_BAR_US,
+    ),
+    Case("MaskField", "transforms.mask_field:MaskFieldValue", {"fields": "name,price"}),
+    Case("MaskField, replacement", "transforms.mask_field:MaskFieldValue", {"fields": "name", "replacement": "x"}),
+    Case("RegexRouter", "transforms.regex_router:RegexRouter", {"regex": "(.*)", "replacement": "x-$1"}),
     Case("ReplaceField, exclude", "transforms.replace_field:ReplaceFieldValue", {"exclude": "note,seen"}),
     Case("ReplaceField, include", "transforms.replace_field:ReplaceFieldValue", {"include": "id,name,price"}),
     Case("ReplaceField, renames", "transforms.replace_field:ReplaceFieldValue", {"renames": "id:key,city:town"}),
@@ -148,6 +187,28 @@ CASES = [
         {"schema.name": "order", "schema.version": "2"},
         forms=_SCHEMA_ONLY,
     ),
+    Case(
+        "TimestampConverter, text",
+        "transforms.timestamp_converter:TimestampConverterValue",
+        {"field": "seen", "target.type": "string", "format": "yyyy-MM-dd'T'HH:mm:ss.SSSXXX"},
+        bar=TIMES_BAR_US,
+        arrow_bar=TIMES_BAR_US,
+    ),
+    Case(
+        "TimestampConverter, Timestamp",
+        "transforms.timestamp_converter:TimestampConverterValue",
+        {"field": "seen", "target.type": "Timestamp"},
+        bar=TIMES_BAR_US,
+    ),
+    Case(
+        "TimestampConverter from text",
+        "transforms.timestamp_converter:TimestampConverterValue",
+        {"field": "at", "target.type": "unix", "format": "yyyy-MM-dd'T'HH:mm:ss.SSSXXX"},
+        bar=TIMES_BAR_US,
+        arrow_bar=TIMES_BAR_US,
+        shape=TIMES,
+    ),
+    Case("TimestampRouter", "transforms.timestamp_router:TimestampRouter"),
     Case("ValueToKey, one field", "transforms.value_to_key:ValueToKey", {"fields": "id"}),
     Case("ValueToKey, two fields", "transforms.value_to_key:ValueToKey", {"fields": "id,name"}),
 ]
@@ -187,6 +248,7 @@ def measure(case: Case, form: str, seconds: float) -> Figure:
     return Figure(case.name, form, bar, statistics.median(each), min(each))
 
 
+_TIMESTAMPS = Plain[int | None]([1_700_000_000_000 + 250 * number for number in range(RECORDS)])
 _ROWS: dict[int, list[dict[str, Any]]] = {}
 _ARROW: dict[int, Any] = {}
 
@@ -206,7 +268,7 @@ def _batch(case: Case, form: str) -> SinkBatch:
         values = Values(rows, shape.schema if form == "schema" else None)
     # The other part is a schemaless text.
     columns = {"keys": values, "values": Values(["x"] * RECORDS)} if case.part == "keys" else {"values": values}
-    return SinkBatch("topic", **columns, offsets=range(RECORDS))
+    return SinkBatch("topic", **columns, offsets=range(RECORDS), timestamps=_TIMESTAMPS)
 
 
 def _table(figures: list[Figure]) -> str:

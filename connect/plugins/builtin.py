@@ -45,6 +45,7 @@ _TRANSFORMATIONS = [
             ("Flatten", "flatten"),
             ("HeaderFrom", "header_from"),
             ("HoistField", "hoist_field"),
+            ("InsertField", "insert_field"),
             ("MaskField", "mask_field"),
             ("ReplaceField", "replace_field"),
             ("SetSchemaMetadata", "set_schema_metadata"),
