@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from connect.api.metrics import PluginMetrics
 from connect.api.plugin import Plugin
@@ -90,11 +90,16 @@ class SinkTask(Plugin):
 
     Attributes:
         context: see `SinkTaskContext`; set before `start`.
+        atomic: a `put` that raises has written nothing of its batch.
+        idempotent: writing a record twice is the same as writing it once. With either, `errors.put.tolerance=all` may
+            hand parts of a batch in again whose `put` raised, to find the bad record.
 
     Source: Kafka Connect's SinkTask (KIP-26, KIP-89).
     """
 
     context: SinkTaskContext
+    atomic: ClassVar[bool] = False
+    idempotent: ClassVar[bool] = False
 
     @abstractmethod
     def start(self, config: Mapping[str, str]) -> None:

@@ -25,7 +25,7 @@ from connect.settings.definition import (
     non_empty,
     one_of,
 )
-from connect.settings.error_keys import RETRY_TOPICS
+from connect.settings.error_keys import PUT_TOLERANCE, RETRY_TOPICS
 from connect.settings.java_regex import java_regex
 from connect.settings.recovery_keys import CONNECTOR_RECOVERY
 
@@ -345,6 +345,7 @@ SINK: Final = (
     )
     | DEAD_LETTER
     | RETRY_TOPICS
+    | PUT_TOLERANCE
 )
 
 

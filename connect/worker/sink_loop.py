@@ -16,12 +16,14 @@ from connect.data.record import TopicPartition
 from connect.data.values import Values
 from connect.errors import ConnectError, RetriableError
 from connect.kafka.consume import BatchConsumer, RebalanceListener
-from connect.pipeline import Chain
+from connect.pipeline import Chain, Failure, Stage
+from connect.pipeline.failure import qualified_name
 from connect.worker.control import Control, Stopping
 from connect.worker.errant import Handed, PolicyReporter
 from connect.worker.messages import LeftGroup, Membership, Paused
 from connect.worker.meter import SinkMeter
 from connect.worker.progress import ProgressReport
+from connect.worker.put_halving import put_in_parts
 from connect.worker.retry_topics import RetryTopics
 from connect.worker.side_topics import SideTopics
 
@@ -54,6 +56,7 @@ class SinkLoop:
             behind a record that is not durable there (P1).
         reporter: the task's, if it has one.
         retries: its retry topics, if it has them; `aside` writes to them.
+        halve_puts: whether a put that fails for good is halved until its bad record is alone.
     """
 
     def __init__(
@@ -68,6 +71,8 @@ class SinkLoop:
         aside: SideTopics | None = None,
         reporter: PolicyReporter | None = None,
         retries: RetryTopics | None = None,
+        *,
+        halve_puts: bool = False,
     ) -> None:
         self._task = task
         self._config = config
@@ -78,6 +83,7 @@ class SinkLoop:
         self._commit_interval = commit_interval
         self._aside = aside
         self._retries = retries
+        self._halve_puts = halve_puts
         self._handed: Handed | None = None
         if aside is not None and reporter is not None:
             reporter.handed = self._handed = Handed(self.commit_soon)
@@ -259,10 +265,29 @@ class SinkLoop:
         except RetriableError as error:
             self._hold(batch, error)
             return
+        except Exception:
+            if not self._halve_puts or not len(batch):
+                raise
+            refused = put_in_parts(self._put_part, batch, self._give_up)
+            if refused is not None:
+                self._hold(*refused)
+                return
         if len(batch):
             self._report.records += len(batch)
             self._meter.put(len(batch), time.monotonic() - began)
         self._delivered.update(self._after)
+
+    def _put_part(self, part: SinkBatch) -> None:
+        self._control.proceed()
+        self._task.put(part)
+
+    def _give_up(self, one: SinkBatch, error: Exception) -> None:
+        """`put` does not take this record."""
+        policy, task = self._chain.policy, type(self._task)
+        policy.counts.failures += 1
+        policy.reject(Failure(Stage.TASK_PUT, task.__name__, error, one.records()[0], one, qualified_name(task)))
+        if self._aside is not None:
+            self._aside.settle()
 
     def _hold(self, batch: SinkBatch, error: RetriableError) -> None:
         wait = _RETRY_S if self._retry_in is None else self._retry_in

@@ -43,6 +43,7 @@ from connect.worker.exactly_once import boundary_for, claim, producer_settings, 
 from connect.worker.lease import Lease
 from connect.worker.loading import load_class
 from connect.worker.progress import ProgressReport
+from connect.worker.put_halving import halves_puts
 from connect.worker.remote_log import send_logs
 from connect.worker.sink_loop import SinkLoop
 from connect.worker.source_loop import SourceLoop
@@ -225,6 +226,7 @@ def _sink_loop(
         aside.topics,
         reporter,
         aside.retries,
+        halve_puts=halves_puts(task.connector_config, plugin),
     )
     return loop
 

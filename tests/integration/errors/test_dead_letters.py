@@ -105,3 +105,32 @@ def test_without_tolerance_the_first_bad_record_is_a_dead_letter_and_fails_the_t
     run.await_state("sink", "FAILED")
     assert [letter.value() for letter in all_of(queue, 1)] == [b"bad 1"]
     assert committed("sink", topic) == {0: 0}
+
+
+@pytest.mark.promise("P1", "P5")
+def test_a_record_that_a_put_does_not_take_is_a_dead_letter_where_puts_are_tolerated(
+    picky, produce, all_of, lines_of, new_topic, committed
+):
+    topic, queue = new_topic(), own_topic()
+    records = [(b"k", str(number).encode() if number % 7 else b"bad %d" % number) for number in range(20)]
+    produce(topic, *records)
+    run = picky("sink", topic, errors__put__tolerance="all", **dead(queue))
+    letters = all_of(queue, 3)
+    assert [letter.value() for letter in letters] == [b"bad 0", b"bad 7", b"bad 14"]
+    contexts = [ErrorContext.split(letter.headers())[1] for letter in letters]
+    assert [(c.stage, c.class_name, c.offset) for c in contexts] == [
+        ("TASK_PUT", "picky.PickyTask", number) for number in (0, 7, 14)
+    ]
+    good = [f"{topic} k {value.decode()}" for _, value in records if not value.startswith(b"bad")]
+    run.until(lambda: lines_of() == good, lines_of)
+    run.until(lambda: committed("sink", topic) == {0: 20})
+    produce(topic, (b"k", b"after"))
+    run.until(lambda: lines_of() == [*good, f"{topic} k after"], lines_of)
+
+
+def test_without_that_a_put_that_fails_fails_the_task_as_in_kafka(picky, produce, new_topic, committed):
+    topic, queue = new_topic(), own_topic()
+    produce(topic, (b"k", b"1"), (b"k", b"bad"))
+    run = picky("sink", topic, **dead(queue))
+    assert "bad is bad" in run.await_state("sink", "FAILED")
+    assert committed("sink", topic) == {0: 0}

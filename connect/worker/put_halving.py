@@ -1,0 +1,77 @@
+"""Finds the record that a put does not take, by halving its batch: `errors.put.tolerance=all`."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from connect.api.sink import SinkTask
+from connect.data.batch import SinkBatch
+from connect.errors import ConfigError, RetriableError
+from connect.settings.error_keys import PUT_TOLERANCE
+
+_KEY = "errors.put.tolerance"
+
+
+class Refused(NamedTuple):
+    """A put that is to come again: what is left of the batch, and what the task said."""
+
+    rest: SinkBatch
+    error: RetriableError
+
+
+def halves_puts(connector: Mapping[str, str], task: SinkTask) -> bool:
+    """Whether puts are halved.
+
+    Raises:
+        ConfigError: they are to be, and the task does not say that it can bear it.
+    """
+    if PUT_TOLERANCE.parse(connector)[_KEY] != "all":
+        return False
+    if not (task.atomic or task.idempotent):
+        raise ConfigError(
+            _KEY,
+            f"cannot be all: {type(task).__qualname__} does not say that its put is atomic or idempotent, so part of"
+            " a batch might be written twice. Remove the key, or hand in single records by context.errant_records.",
+        )
+    return True
+
+
+def put_in_parts(
+    put: Callable[[SinkBatch], None],
+    batch: SinkBatch,
+    give_up: Callable[[SinkBatch, Exception], None],
+    go_on: Callable[[SinkBatch], SinkBatch] = lambda part: part,
+) -> Refused | None:
+    """Put a batch that was not taken as a whole, in halves, in order.
+
+    Args:
+        put: hands over a part.
+        batch: one record at least.
+        give_up: called with each record that is not taken alone, and the error; what it raises ends it all.
+        go_on: what is left of a part when its turn comes.
+
+    Returns:
+        None when all was taken or given up.
+    """
+    parts = deque(_halves(batch))
+    while parts:
+        part = go_on(parts.popleft())
+        if not len(part):
+            continue
+        try:
+            put(part)
+        except RetriableError as error:
+            return Refused(SinkBatch.concat([part, *parts]), error)
+        except Exception as error:  # plug-ins raise anything
+            if len(part) == 1:
+                give_up(part, error)
+            else:
+                parts.extendleft(reversed(_halves(part)))
+    return None
+
+
+def _halves(batch: SinkBatch) -> list[SinkBatch]:
+    middle = len(batch) // 2
+    return [half for half in (batch.slice(0, middle), batch.slice(middle, len(batch))) if len(half)]
