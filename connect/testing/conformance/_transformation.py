@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from hypothesis import HealthCheck, given
@@ -14,8 +15,9 @@ from connect.api.transformation import Transformation
 from connect.data.batch import Batch, SinkBatch, SourceBatch
 from connect.data.headers import Header, Headers
 from connect.data.record import Record, SinkRecord, SourceRecord
-from connect.data.schema import Type
-from connect.data.values import Text
+from connect.data.schema import Schema, Type
+from connect.data.struct_columns import NoArrowForm, StructColumns
+from connect.data.values import GroupedValues, Text, Values
 from connect.testing.conformance._plugin import PluginConformance
 from connect.testing.conformance._values import SchemaAndValue, any_values, typed
 
@@ -132,7 +134,7 @@ class TransformationConformance(PluginConformance):
 
 
 def _batches(rows: list[Any]) -> st.SearchStrategy[Batch[Any]]:
-    """Batches of these records: consumed or read, records made into columns or text kept as bytes."""
+    """Batches of these records: consumed or read; values as objects, as text in bytes, or as structs by columns."""
     sink = SinkBatch.of(
         SinkRecord(
             f"topic{other:d}", value, schema, key, key_schema, int(other), number, 1_700_000_000_000, headers=headers
@@ -145,7 +147,11 @@ def _batches(rows: list[Any]) -> st.SearchStrategy[Batch[Any]]:
         )
         for number, ((schema, value), (key_schema, key), headers, other) in enumerate(rows)
     )
-    return st.sampled_from([sink, _as_text(sink), source, _as_text(source)])
+    return st.sampled_from([form(batch) for batch in (sink, source) for form in (_as_it_is, _as_text, _as_columns)])
+
+
+def _as_it_is(batch: Any) -> Any:
+    return batch
 
 
 def _as_text(batch: Any) -> Any:
@@ -153,6 +159,36 @@ def _as_text(batch: Any) -> Any:
     if not len(batch) or not values.schemas.constant or values.schema is None or values.schema.type is not Type.STRING:
         return batch
     return batch.with_columns(values=Text([None if v is None else v.encode() for v in values], values.schema))
+
+
+def _as_columns(batch: Any) -> Any:
+    return batch.with_columns(keys=_by_columns(batch.keys), values=_by_columns(batch.values))
+
+
+def _by_columns(values: Values) -> Values:
+    """Structs of a schema held field by field, in Arrow where there is an Arrow form; the others beside them."""
+    groups: list[tuple[Sequence[int], Values]] = []
+    for rows, group in values.groups():
+        schema, items = group.schemas[0], group.to_list()
+        structs = [place for place, item in enumerate(items) if item is not None]
+        others = [place for place, item in enumerate(items) if item is None]
+        if schema is None or schema.type is not Type.STRUCT or not schema.fields:
+            others = list(range(len(items)))
+        elif structs:
+            columns = [_column(f.schema, [items[place].get(f.name) for place in structs]) for f in schema.fields]
+            groups.append(([rows[place] for place in structs], StructColumns(schema, columns)))
+        if others:
+            groups.append(([rows[place] for place in others], group.take(others)))
+    return GroupedValues(len(values), groups)
+
+
+def _column(schema: Schema, items: list[Any]) -> Any:
+    try:
+        from connect.data.arrow import from_python
+
+        return from_python(schema, items)
+    except (NoArrowForm, ImportError):
+        return items
 
 
 def _columns(record: Record) -> tuple[Any, ...]:
