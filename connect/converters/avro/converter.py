@@ -85,8 +85,7 @@ class AvroConverter(Converter):
         settings.Boolean(
             "discard.type.doc.default",
             default=False,
-            doc="Whether documentation and defaults of types are dropped, and those of fields become those of their "
-            "schemas, as before version 6.",
+            doc="Whether only documentation and defaults of fields count, as in older versions.",
             importance=Importance.LOW,
         ),
         settings.Boolean(
