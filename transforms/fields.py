@@ -27,7 +27,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from connect import DataError, Schema, SchemaAndValue, Type, Values
+from connect import DataError, Schema, SchemaAndValue, SchemaError, Type, Values
 from connect.data.struct_columns import FieldColumn, StructColumns
 from connect.data.values import GroupedValues
 from transforms.part import PartTransformation
@@ -249,10 +249,10 @@ def _array(held: FieldColumn, inside: Plan) -> pa.Array | None:
 
 
 def unique_fields(fields: Sequence[tuple[str, Schema]]) -> dict[str, Schema]:
-    """The fields of a new struct schema. Raises `DataError` when a name comes twice."""
+    """The fields of a new struct schema. Raises `SchemaError` when a name comes twice."""
     schemas = dict(fields)
     if len(schemas) < len(fields):
         names = [name for name, _ in fields]
         twice = next(name for name in names if names.count(name) > 1)
-        raise DataError(f'Two fields would have the name "{twice}".')
+        raise SchemaError(f'Two fields would have the name "{twice}".')
     return schemas

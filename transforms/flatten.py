@@ -44,7 +44,7 @@ class Flatten(FieldsTransformation):
         if schema is None:
             return Plan(None, self._maps)
         leaves: list[tuple[str, Schema, Path]] = []
-        level = self._level(schema, (), "", schema.optional, leaves)
+        level = self._level(schema, (), "", schema.optional, schema.default, leaves)
         fields = unique_fields([(name, leaf) for name, leaf, _ in leaves])
 
         def columns(column: StructColumns) -> Fields:
@@ -54,20 +54,33 @@ class Flatten(FieldsTransformation):
         return Plan(new, partial(_structs, level), columns if leaves else None)
 
     def _level(
-        self, schema: Schema, at: Path, prefix: str, optional: bool, leaves: list[tuple[str, Schema, Path]]
+        self,
+        schema: Schema,
+        at: Path,
+        prefix: str,
+        optional: bool,
+        default: Struct | None,
+        leaves: list[tuple[str, Schema, Path]],
     ) -> _Level:
-        """Take a schema apart, and gather each field that holds no struct: new name, new schema and where it is."""
+        """Take a schema apart, and gather each field that holds no struct: new name, new schema and where it is.
+
+        What a struct has as its default, its fields have as theirs, unless they have their own.
+        """
         level = _Level([], [])
         for field in schema.fields:
             name, path = self._name(prefix, field.name), (*at, field.name)
             within = optional or field.schema.optional
+            stand_in = field.schema.default
+            if stand_in is None and default is not None:
+                stand_in = default.get(field.name)
             if field.schema.type is Type.MAP:
                 raise DataError(f'Flatten cannot take apart the MAP in the field "{name}": its schema names no fields.')
             if field.schema.type is Type.STRUCT:
-                level.inner.append((field.name, self._level(field.schema, path, name, within, leaves)))
+                level.inner.append((field.name, self._level(field.schema, path, name, within, stand_in, leaves)))
             else:
                 level.leaves.append((field.name, name, field.schema.default))
-                leaves.append((name, field.schema.as_optional() if within else field.schema, path))
+                leaf = field.schema.as_optional() if within else field.schema
+                leaves.append((name, leaf if stand_in is leaf.default else leaf.replace(default=stand_in), path))
         return level
 
     # Without a schema.

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
-from connect import DataError, Schema, SchemaAndValue, Values, settings
+from connect import DataError, Schema, SchemaAndValue, SchemaError, Values, settings
 from connect.data.struct_columns import StructColumns
 from transforms.fields import Fields, FieldsTransformation, Plan, Struct, unique_fields
 from transforms.paths import SYNTAX, VERSION, parse
@@ -72,7 +72,7 @@ class HoistField(FieldsTransformation):
 
     def _wrap(self, schema: Schema) -> Schema:
         if not self._name:
-            raise DataError("A field of a struct needs a name, and the setting field is empty.")
+            raise SchemaError("A field of a struct needs a name, and the setting field is empty.")
         return Schema.struct({self._name: schema})
 
     def _inside(self, name: str, schema: Schema | None) -> Plan:

@@ -94,7 +94,8 @@ def day_from(fields: Mapping[str, int]) -> int:
     order = {letter: place for place, letter in enumerate(fields, 1)}
     if order.get("Y", 0) > order.get("y", 0):
         first = day_of(fields["Y"], 1, 1)
-        return first - weekday(first) + fields.get("E", 0) % 7 + 7 * (fields.get("w", 1) - 1)
+        of_week = fields.get("E", 0)
+        return first - weekday(first) + of_week + (not 0 <= of_week < 7) + 7 * (fields.get("w", 1) - 1)
     year = fields.get("y", 1970)
     if fields.get("G", 1) == 0:
         year = 1 - year

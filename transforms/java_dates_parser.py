@@ -50,11 +50,12 @@ class Parser:
         total = 0
         for piece in self._pieces:
             key = text[piece.start : piece.stop]
+            head = len(key)
             if piece.more is not None:
                 key += text[piece.more[0] : piece.more[1]]
             found = piece.known.get(key)
             if found is None:
-                found = piece.learn(key)
+                found = piece.learn(key, head)
                 if found is None:
                     break
             total += found
@@ -104,6 +105,11 @@ class _Reader:
             time = day_from(date) * DAY_MS + ms
         return time, match.end()
 
+    def end(self, text: str) -> int:
+        """How much of a text the pattern takes; -1 when the text does not follow it."""
+        match = self._takes.match(text)
+        return -1 if match is None else match.end()
+
 
 class _Piece:
     """A part of the text whose time adds up with that of the others, and what is known of its contents."""
@@ -113,14 +119,23 @@ class _Piece:
         self.stop = stop
         self.more: tuple[int, int | None] | None = None
         self.parts: list[_Followed] = []
+        self.parts_of_head = 0
         self.known: dict[str, int] = {}
         self._century = century
         self._reader: _Reader | None = None
+        self._head: _Reader | None = None
 
-    def learn(self, key: str) -> int | None:
-        """The time of a new content; None where it does not follow the pattern to its end."""
+    def learn(self, key: str, head: int) -> int | None:
+        """The time of a new content; None where it does not follow the pattern to its end.
+
+        Where the piece lies in two places, the first `head` characters are of the first one.
+        """
         if self._reader is None:
             self._reader = _Reader(self.parts, self._century)
+            if self.more is not None:
+                self._head = _Reader(self.parts[: self.parts_of_head], self._century)
+        if self._head is not None and self._head.end(key) != head:
+            return None
         found = self._reader.read(key)
         if found is None or found[1] != len(key):
             return None
@@ -157,6 +172,7 @@ def _pieces(parts: Sequence[_Followed], century: dt.datetime) -> list[_Piece]:
                 piece.more = (piece.more[0], stop)
         elif piece.more is None:
             piece.more = (at, stop)
+            piece.parts_of_head = len(piece.parts)
         else:
             return []
         piece.parts.append((part, following))

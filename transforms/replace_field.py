@@ -133,9 +133,10 @@ def _renamed(structs: list[Struct], names: _Names) -> list[Struct]:
     """The structs, which may be changed, with other names. Where two become the same, the later one stays."""
     renames = [(old, new) for old, new in names.renames.items() if new != old]
     taken = {new for _, new in renames}
+    one_after_another = taken.isdisjoint(names.renames)
     changed = []
     for struct in structs:
-        if taken.isdisjoint(struct):
+        if one_after_another and taken.isdisjoint(struct):
             for old, new in renames:
                 if old in struct:
                     struct[new] = struct.pop(old)

@@ -141,6 +141,8 @@ class TimestampConverter(FieldsTransformation):
         field = schema.field(name)
         defaults = defaults_of(schema, replace_null=self._with_defaults)
         if field is None:
+            if schema.default is not None:
+                schema = schema.replace(default=copied([schema.default], defaults)[0])
             return Plan(schema, lambda structs: copied(structs, defaults), self._same_columns)
         items = partial(self._items, name, field.schema, defaults)
         new = self._target_schema(field.schema)

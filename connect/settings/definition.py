@@ -320,11 +320,14 @@ Password = _declare(Kind.PASSWORD)
 
 # Parsing what users write.
 
+#: What Java trims: a no-break space, for example, is part of the value.
+_BLANKS: Final = "".join(map(chr, range(33)))
+
 
 def _boolean(name: str, raw: Any) -> bool | None:
     if raw is None or isinstance(raw, bool):
         return raw
-    word = str(raw).strip().lower()
+    word = str(raw).strip(_BLANKS).lower()
     if word not in ("true", "false"):
         raise ConfigError(name, f'"{raw}" is not a boolean. Write true or false.')
     return word == "true"
@@ -336,7 +339,7 @@ def _whole(bits: int) -> Callable[[str, Any], int | None]:
     def parse(name: str, raw: Any) -> int | None:
         if raw is None:
             return None
-        written = str(raw).strip()
+        written = str(raw).strip(_BLANKS)
         digits = written[1:] if written[:1] in ("-", "+") else written
         if isinstance(raw, bool) or not (digits.isascii() and digits.isdigit()):
             meant = _meant(written)
@@ -378,7 +381,7 @@ def _double(name: str, raw: Any) -> float | None:
 
 
 def _string(name: str, raw: Any) -> str | None:
-    return None if raw is None else str(raw).strip()
+    return None if raw is None else str(raw).strip(_BLANKS)
 
 
 def _list(name: str, raw: Any) -> list[str] | None:
@@ -386,12 +389,12 @@ def _list(name: str, raw: Any) -> list[str] | None:
         return None
     if isinstance(raw, list | tuple):
         return [str(item) for item in raw]
-    written = str(raw).strip()
-    return [item.strip() for item in written.split(",")] if written else []
+    written = str(raw).strip(_BLANKS)
+    return [item.strip(" \t\n\v\f\r") for item in written.split(",")] if written else []
 
 
 def _password(name: str, raw: Any) -> Secret | None:
-    return raw if raw is None or isinstance(raw, Secret) else Secret(str(raw).strip())
+    return raw if raw is None or isinstance(raw, Secret) else Secret(str(raw).strip(_BLANKS))
 
 
 _PARSERS: Final[Mapping[Kind, Callable[[str, Any], Any]]] = {
