@@ -6,7 +6,7 @@ import hashlib
 from collections import OrderedDict
 from typing import Any, NamedTuple
 
-from connect import ConfigError, SinkRecord, Transformation, settings
+from connect import SinkRecord, Transformation, settings
 from connect.settings import Config
 
 _Place = tuple[str, int, int]
@@ -52,6 +52,7 @@ class Deduplicate(Transformation):
         settings.Long(
             "window.ms",
             default=-1,
+            validator=settings.at_least(-1),
             doc="For how long a record is remembered, by the timestamps of records. -1 for no limit. Records without a "
             "timestamp know no time.",
         ),
@@ -63,8 +64,6 @@ class Deduplicate(Transformation):
         self._per_topic: bool = config["per.topic"]
         self._most: int = config["window.records"]
         self._window: int | None = None if config["window.ms"] < 0 else config["window.ms"]
-        if config["window.ms"] < -1:
-            raise ConfigError("window.ms", f"{config['window.ms']} is no time. Write -1 for no limit.")
         self._seen: OrderedDict[bytes, _Seen] = OrderedDict()
 
     def apply(self, record: Any) -> Any:

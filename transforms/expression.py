@@ -48,6 +48,26 @@ class _Plan(NamedTuple):
     value: Schema | None
 
 
+def _condition(key: str, text: str) -> Node:
+    """The tree of `filter`. Raises `ConfigError`, with the place of what is wrong whatever the records are."""
+    tree: Node = _at_key(key, text, parse)
+    _at_key(key, text, lambda _: compiled(tree, _unknown, condition=True))
+    return tree
+
+
+def _assigned(key: str, text: str) -> list[Assignment]:
+    """The trees of `fields`. Raises as `_condition` does."""
+    assignments: list[Assignment] = _at_key(key, text, parse_assignments)
+    for each in assignments:
+        _check_target(each.target, text)
+        _at_key(key, text, lambda _, each=each: compiled(each.node, _unknown))  # type: ignore[misc]
+    return assignments
+
+
+def _unknown(ref: Ref) -> Typed:
+    return ANY
+
+
 class Expression(Transformation):
     """Computes fields of a record from the record, and drops the records that a condition does not hold for.
 
@@ -61,6 +81,7 @@ class Expression(Transformation):
             default=None,
             importance="HIGH",
             width="LONG",
+            validator=lambda name, text: text and _condition(name, text),
             doc="A condition. Records for which it is not true (false or null) are dropped: "
             "amount > 10 and country in ('DE', 'FR').",
         ),
@@ -69,6 +90,7 @@ class Expression(Transformation):
             default=None,
             importance="HIGH",
             width="LONG",
+            validator=lambda name, text: text and _assigned(name, text),
             doc="Fields to compute, separated by commas: total = price * quantity, name = upper(name). A name alone is "
             "a field of the value; key.id, headers.trace, record.topic and record.timestamp are other parts.",
         ),
@@ -81,13 +103,10 @@ class Expression(Transformation):
         self._drop: frozenset[str] = frozenset(filter(None, config["drop"]))
         if not self._filter and not self._fields and not self._drop:
             raise ConfigError("fields", "is empty, and so are filter and drop: nothing would be done. Write one.")
-        self._condition: Node | None = _at_key("filter", self._filter, parse) if self._filter else None
-        self._assignments: list[Assignment] = _at_key("fields", self._fields, parse_assignments) if self._fields else []
-        for target, _ in self._assignments:
-            _check_target(target, self._fields)
+        self._condition = _condition("filter", self._filter) if self._filter else None
+        self._assignments = _assigned("fields", self._fields) if self._fields else []
         self._plan = lru_cache(maxsize=1000)(self._make_plan)
-        # Everything that is wrong whatever the records are shows here.
-        condition, fields = self._make(lambda _: ANY)
+        condition, fields = self._make(_unknown)
         refs = [ref for _, each in fields for ref in each.refs] + list(condition.refs if condition else ())
         self._roots = {ref.root for ref in refs}
         self._sees_key = "key" in self._roots or any(target.root == "key" for target, _ in self._assignments)

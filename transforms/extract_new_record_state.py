@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 
-from connect import Batch, ConfigError, DataError, Header, Headers, Schema, Transformation, Type, Values, settings
+from connect import Batch, DataError, Header, Headers, Schema, Transformation, Type, Values, settings
 from connect.data.schema import OPTIONAL_STRING, STRING
 from connect.data.struct_columns import FieldColumn, StructColumns
 from connect.settings import Config
@@ -84,6 +84,7 @@ class ExtractNewRecordState(Transformation):
             "add.fields",
             default=[],
             importance="LOW",
+            validator=lambda _, entries: _unique(entries),
             doc="Fields of the envelope, its source or its transaction to put into the row: op, source.ts_ms, "
             "transaction.id; op:operation gives it another name. The names are __op, __source_ts_ms, __operation.",
         ),
@@ -139,8 +140,6 @@ class ExtractNewRecordState(Transformation):
         self._route: str | None = config["route.by.field"] or None
         self._fields = _added(config["add.fields"], config["add.fields.prefix"])
         self._headers = _added(config["add.headers"], config["add.headers.prefix"])
-        if twice := next((each.name for each in self._fields if _names(self._fields).count(each.name) > 1), None):
-            raise ConfigError("add.fields", f'adds the field "{twice}" twice. Give one of them another name.')
         self._drop_header: str | None = config["drop.fields.header.name"] or None
         self._drop_from_key: bool = config["drop.fields.from.key"]
         self._drop_required: bool = not config["drop.fields.keep.schema.compatible"]
@@ -341,8 +340,10 @@ def _added(entries: list[str], prefix: str) -> list[_Added]:
     return added
 
 
-def _names(added: list[_Added]) -> list[str]:
-    return [each.name for each in added]
+def _unique(entries: list[str]) -> None:
+    names = [each.name for each in _added(entries, "")]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise ValueError(f'adds the field "{twice}" twice. Give one of them another name.')
 
 
 def _found(envelope: Schema, added: list[_Added]) -> list[tuple[tuple[str, ...], str, Schema]]:

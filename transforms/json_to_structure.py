@@ -45,6 +45,7 @@ class JsonToStructure(FieldsTransformation):
                 "schema.content",
                 default=None,
                 width="LONG",
+                validator=lambda _, content: _reader(content) and None,
                 doc="The schema of the structure, in the form it has in JsonConverter's envelope. Needed where the "
                 "field is part of a struct with a schema; else the structure has none.",
             ),
@@ -174,25 +175,34 @@ class JsonToStructureValue(JsonToStructure):
     part = "values"
 
 
+def declared_schema(content: str) -> Schema:
+    """The schema that a configuration holds, in the form of JsonConverter's envelope.
+
+    Raises:
+        ConfigError: it holds none.
+    """
+    try:
+        field = {**orjson.loads(content), "field": "x"}
+        envelope = {"schema": {"type": "struct", "optional": True, "fields": [field]}, "payload": None}
+        converter = JsonConverter()
+        converter.configure({}, is_key=False)
+        holder = converter.to_connect_data("", orjson.dumps(envelope)).schema
+        assert holder is not None
+        return holder.fields[0].schema
+    except (ValueError, TypeError, DataError) as error:
+        raise ConfigError("schema.content", f"holds no schema: {error}") from None
+
+
 def _reader(content: str | None) -> tuple[JsonConverter, Schema | None]:
     """A converter for these structures, and their schema, which takes null."""
     converter = JsonConverter()
     if not content:
         converter.configure({"schemas.enable": "false"}, is_key=False)
         return converter, None
-    try:
-        described = orjson.loads(content)
-        field = {**described, "field": "x", "optional": True}
-        envelope = {"schema": {"type": "struct", "fields": [field]}, "payload": {"x": None}}
-        converter.configure({}, is_key=False)
-        holder = converter.to_connect_data("", orjson.dumps(envelope)).schema
-        found = holder.field("x") if holder is not None else None
-        assert found is not None
-        optional = orjson.dumps({**described, "optional": True}).decode()
-        converter.configure({"schema.content": optional}, is_key=False)
-    except (ValueError, TypeError, DataError) as error:
-        raise ConfigError("schema.content", f"holds no schema: {error}") from None
-    return converter, found.schema
+    schema = declared_schema(content).as_optional()
+    optional = orjson.dumps({**orjson.loads(content), "optional": True}).decode()
+    converter.configure({"schema.content": optional}, is_key=False)
+    return converter, schema
 
 
 def _of(schema: Schema | None, name: str) -> Schema | None:

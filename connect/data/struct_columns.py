@@ -77,7 +77,9 @@ class FieldColumn:
             items = self._items
             return FieldColumn(self.schema, [items[row] for row in rows])
         assert self._array is not None
-        return FieldColumn(self.schema, array=self._array.take(list(rows)))
+        import pyarrow as pa
+
+        return FieldColumn(self.schema, array=self._array.take(pa.array(rows, pa.int64())))
 
     def between(self, start: int, stop: int) -> FieldColumn:
         """The values from row `start` up to, not including, row `stop`."""

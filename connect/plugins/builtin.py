@@ -70,7 +70,7 @@ _BEYOND_KAFKA_CONNECT = [
     ("transforms.expression.Expression", "transforms.expression:Expression"),
     *(
         (f"transforms.{module}.{name}${part}", f"transforms.{module}:{name}{part}")
-        for module, name in [("json_to_structure", "JsonToStructure")]
+        for module, name in [("json_to_structure", "JsonToStructure"), ("schema_contract", "SchemaContract")]
         for part in ("Key", "Value")
     ),
 ]
