@@ -78,6 +78,7 @@ _BEYOND_KAFKA_CONNECT = [
 #: Converters whose schemas are in a schema registry.
 _REGISTRY_CONVERTERS = [
     ("io.confluent.connect.avro.AvroConverter", "connect.converters.avro:AvroConverter"),
+    ("io.confluent.connect.json.JsonSchemaConverter", "connect.converters.jsonschema:JsonSchemaConverter"),
     ("io.confluent.connect.protobuf.ProtobufConverter", "connect.converters.protobuf:ProtobufConverter"),
 ]
 

@@ -1,8 +1,9 @@
 """Connect schemas and values that fit them, for round trips."""
 
 import datetime as dt
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from decimal import Decimal
+from itertools import count
 from typing import Any
 
 from hypothesis import strategies as st
@@ -32,19 +33,25 @@ def leaves() -> st.SearchStrategy[Schema]:
 
 def structs(keys: list[Schema], named: Callable[[int], str | None]) -> st.SearchStrategy[Schema]:
     """Structs of structs, arrays and maps; each with a name of its own."""
-    count = iter(range(10**9))
-
-    def struct(fields: dict[str, Schema]) -> Schema:
-        return Schema.struct(fields, name=named(next(count)))
 
     def inner(each: st.SearchStrategy[Schema]) -> st.SearchStrategy[Schema]:
         element = each.filter(lambda s: s.type not in (Type.ARRAY, Type.MAP))
         arrays = st.builds(lambda s, optional: Schema.array(s, optional=optional), element, st.booleans())
         maps = st.builds(Schema.map, st.sampled_from(keys), element)
-        return arrays | maps | st.dictionaries(NAMES, each, min_size=1, max_size=4).map(struct)
+        return arrays | maps | st.dictionaries(NAMES, each, min_size=1, max_size=4).map(Schema.struct)
 
     fields = st.recursive(leaves(), inner, max_leaves=8)
-    return st.dictionaries(NAMES, fields, min_size=1, max_size=6).map(struct)
+    unnamed = st.dictionaries(NAMES, fields, min_size=1, max_size=6).map(Schema.struct)
+    return unnamed.map(lambda s: _with_names(s, map(named, count())))
+
+
+def _with_names(of: Schema, names: Iterator[str | None]) -> Schema:
+    if of.value_schema is not None:
+        return of.replace(value_schema=_with_names(of.value_schema, names))
+    if of.type is not Type.STRUCT:
+        return of
+    name = next(names)
+    return of.replace(name=name, fields={field.name: _with_names(field.schema, names) for field in of.fields})
 
 
 def values(of: Schema, *, nulls: bool = True) -> st.SearchStrategy[Any]:
@@ -70,7 +77,7 @@ def _values(of: Schema) -> st.SearchStrategy[Any]:
             high = 1 << (_BITS[of.type] - 1)
             return st.integers(-high, high - 1)
         case Type.FLOAT32 | Type.FLOAT64:
-            return st.floats(width=32 if of.type is Type.FLOAT32 else 64, allow_nan=False)
+            return st.floats(width=32 if of.type is Type.FLOAT32 else 64, allow_nan=False, allow_infinity=False)
         case Type.BOOLEAN:
             return st.booleans()
         case Type.STRING:

@@ -194,7 +194,7 @@ def test_a_struct_is_registered_as_a_message(registry: MemoryRegistry) -> None:
 
 
 @pytest.mark.parametrize("option", ["optional.for.nullables", "wrapper.for.nullables"])
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_values_come_back_with_their_nulls(registry: MemoryRegistry, option: str, data: st.DataObject) -> None:
     keys = [schema.STRING, schema.INT32, schema.INT64, schema.BOOLEAN]

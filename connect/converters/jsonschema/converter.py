@@ -1,0 +1,109 @@
+"""JsonSchemaConverter: values as JSON whose JSON Schema is in a registry.
+
+magic byte and id of the schema | the JSON
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from connect.converters.json_encode import lines
+from connect.converters.jsonschema import keys
+from connect.converters.jsonschema.documents import Documents
+from connect.converters.jsonschema.keys import Options
+from connect.converters.jsonschema.reading import Reader, SchemaDecoder, exact
+from connect.converters.jsonschema.to_json_schema import text_of
+from connect.converters.jsonschema.to_schema import schema_of
+from connect.converters.jsonschema.validation import Validator
+from connect.converters.jsonschema.writing import SchemaPreparer, is_tombstone, with_defaults
+from connect.converters.registry.client import JSON, RegistrySchema, SchemaId
+from connect.converters.registry.converter import RegistryConverter
+from connect.converters.remembered import Remembered
+from connect.data.schema import Schema
+from connect.data.values import Values
+from connect.errors import DataError
+from connect.settings import Config
+
+
+class _Reading(NamedTuple):
+    """How records of one schema are read."""
+
+    reader: Reader
+    validator: Validator | None
+
+
+class JsonSchemaConverter(RegistryConverter):
+    """Converts between JSON and values with schemas. A null value is JSON's null where its schema is optional."""
+
+    settings = keys.SETTINGS
+    schema_type = JSON
+
+    def _configured(self, config: Config) -> None:
+        self._options = Options.of(config)
+        self._preparer = SchemaPreparer(self._options)
+        self._validates: bool = config["json.fail.invalid.schema"]
+        size = config["schemas.cache.config"]
+        self._readings: Remembered[tuple[str, int | str], _Reading] = Remembered(size)
+        self._texts: Remembered[Schema, RegistrySchema] = Remembered(size)
+        self._validators: Remembered[RegistrySchema, Validator] = Remembered(size)
+
+    # Reading.
+
+    def _read(self, topic: str, schema: int | str, payloads: list[bytes], rest: bytes | None) -> Values:
+        reading = self._readings.get((topic, schema))
+        if reading is None:
+            reading = self._readings[topic, schema] = self._reading(topic, schema)
+        if reading.validator is not None:
+            for payload in payloads:
+                reading.validator.check(payload)
+        return reading.reader.read(payloads)
+
+    def _reading(self, topic: str, schema: int | str) -> _Reading:
+        registered = self._registry.schema(schema)
+        if registered.type != JSON:
+            raise DataError(f"its schema is of type {registered.type}, not {JSON}.")
+        documents = self._documents(registered)
+        title = documents.root.schema.get("title") if isinstance(documents.root.schema, dict) else None
+        version = self._version_of(topic, registered, title)
+        decoder = SchemaDecoder()
+        found = schema_of(documents, self._options, lambda s, node: decoder.column(s, [_exactly(node)])[0], version)
+        return _Reading(Reader(found), Validator(documents) if self._validates else None)
+
+    def _documents(self, schema: RegistrySchema) -> Documents:
+        used = self._registry.referenced(schema)
+        return Documents(schema.text, {name: each.text for name, each in used.items()})
+
+    # Writing.
+
+    def _write(self, topic: str, schema: Schema | None, values: Values) -> tuple[SchemaId | None, bytes, list[Any]]:
+        items = with_defaults(schema, values.to_list(), self._options)
+        present = [item for item in items if not is_tombstone(schema, item)]
+        if not present:
+            return None, b"", []
+        if schema is None:
+            raise DataError("JSON Schema needs a schema, and the value has none.")
+        try:
+            text = lines(self._preparer.column(schema, present))
+        except RecursionError:
+            raise DataError("the value is nested too deeply, or holds itself.") from None
+        own = self._texts.get(schema)
+        if own is None:
+            own = self._texts[schema] = RegistrySchema(JSON, text_of(schema, self._options))
+        id_, used = self._registered(topic, own, schema.name)
+        written = text.split(b"\n")[:-1]
+        if self._validates:
+            validator = self._validator(used)
+            for each in written:
+                validator.check(each)
+        rest = iter(written)
+        return id_, b"", [None if is_tombstone(schema, item) else next(rest) for item in items]
+
+    def _validator(self, schema: RegistrySchema) -> Validator:
+        if schema not in self._validators:
+            self._validators[schema] = Validator(self._documents(schema))
+        return self._validators[schema]
+
+
+def _exactly(node: Any) -> Any:
+    """A default as the decoder takes it: parsed again with its exact digits."""
+    return exact(lines([node])[:-1])
