@@ -63,6 +63,7 @@ def test_values_come_back_as_they_were(data: st.DataObject) -> None:
     rows = data.draw(st.lists(values, min_size=1, max_size=6))
     column = of_rows(schema, rows)
     assert column is not None
+    assert column.take([]).to_list() == []
     assert column.to_list() == rows
     assert column.schema == schema
     cut = data.draw(st.integers(0, len(rows) - 1))
