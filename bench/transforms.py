@@ -208,7 +208,7 @@ CASES = [
         arrow_bar=TIMES_BAR_US,
         shape=TIMES,
     ),
-    Case("TimestampRouter", "transforms.timestamp_router:TimestampRouter"),
+    Case("TimestampRouter", "transforms.timestamp_router:TimestampRouter", arrow_bar=ROWS_BAR_US),
     Case("ValueToKey, one field", "transforms.value_to_key:ValueToKey", {"fields": "id"}),
     Case("ValueToKey, two fields", "transforms.value_to_key:ValueToKey", {"fields": "id,name"}),
 ]

@@ -68,8 +68,10 @@ def _of_float(array: pa.Array, target: Type) -> pa.Array | None:
         if not _all(plain):
             return None
         text = array.cast(pa.string())
-        whole = pc.equal(pc.trunc(array), array)
-        return pc.if_else(whole, pc.binary_join_element_wise(text, ".0", ""), text)
+        whole = pc.fill_null(pc.equal(pc.trunc(array), array), False)
+        if not pc.any(whole).as_py():
+            return text
+        return pc.replace_with_mask(text, whole, pc.binary_join_element_wise(text.filter(whole), ".0", ""))
     wide = Type.INT64 if target is Type.INT64 else Type.INT32
     if not _all(pc.less(size, float(1 << (_BITS[wide] - 1)))):  # false for NaN too
         return None

@@ -45,14 +45,22 @@ def cast_list(schema: Schema | None, target: Type, items: list[Any]) -> list[Any
     Raises:
         DataError: a value is of no type that can be cast, or says nothing of the target's type.
     """
+    present = None not in items
     if schema is None:
         casts = _by_type(target)
+        kinds = set(map(type, items)) if present else set()
+        if kinds == {float} and target is Type.STRING:
+            return _double_texts(items)
+        if len(kinds) == 1:
+            return list(map(casts[kinds.pop()], items))
         return [None if item is None else casts[type(item)](item) for item in items]
-    present = None not in items
     if not present and items.count(None) == len(items):
         return items  # whatever the type
-    if present and target is Type.FLOAT32 and schema.type in _FLOATS and set(map(type, items)) == {float}:
-        return array("f", items).tolist()
+    if present and schema.type in _FLOATS and set(map(type, items)) == {float}:
+        if target is Type.FLOAT32:
+            return array("f", items).tolist()
+        if target is Type.STRING and schema.type is Type.FLOAT64:
+            return _double_texts(items)
     cast = _cast(schema, target)
     try:
         return list(map(cast, items)) if present else [None if item is None else cast(item) for item in items]
@@ -263,6 +271,11 @@ def _single_of_text(value: str) -> float:
             if exact != rounded:
                 double = math.nextafter(double, math.inf if exact > rounded else -math.inf)
     return float32(double)
+
+
+def _double_texts(values: list[float]) -> list[str]:
+    # In this range Python writes floats as Java does.
+    return [repr(value) if 1e-3 <= value < 1e7 else java_double(value) for value in values]
 
 
 def _single_of_int(value: int) -> float:
