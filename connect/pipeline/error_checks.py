@@ -23,16 +23,21 @@ def writes_aside(config: Mapping[str, str]) -> bool:
     return any(config.get(key, "").strip() for key in (DEAD_LETTER_TOPIC, RETRY_TOPICS_KEY))
 
 
-def check_errors(found: Findings, config: Mapping[str, str]) -> None:
-    """Find what speaks against a sink's errors.* keys taken together."""
-    tolerant = config.get("errors.tolerance", "").strip() == "all"
-    dead = config.get(DEAD_LETTER_TOPIC, "").strip()
-    if dead and not tolerant:
+def check_dead_letters(found: Findings, config: Mapping[str, str]) -> None:
+    """Find what speaks against a connector's dead letter queue."""
+    if config.get(DEAD_LETTER_TOPIC, "").strip() and config.get("errors.tolerance", "").strip() != "all":
         found.warn(
             DEAD_LETTER_TOPIC,
             "gets the first bad record, and then the task fails, which may repeat that at each restart. Set"
             " errors.tolerance=all to go on.",
         )
+
+
+def check_errors(found: Findings, config: Mapping[str, str]) -> None:
+    """Find what speaks against a sink's errors.* keys taken together."""
+    check_dead_letters(found, config)
+    tolerant = config.get("errors.tolerance", "").strip() == "all"
+    dead = config.get(DEAD_LETTER_TOPIC, "").strip()
     try:
         retry = RetrySettings.of(config, config.get("name", ""))
     except ConfigError:

@@ -15,7 +15,7 @@ from connect.errors import ConfigError, ConnectError
 from connect.kafka.client_settings import ClientSettingError, task_client_settings
 from connect.kafka.client_settings import Kind as ClientKind
 from connect.pipeline.build import SIMPLE_HEADERS, converter_config, names
-from connect.pipeline.error_checks import check_errors, writes_aside
+from connect.pipeline.error_checks import check_dead_letters, check_errors, writes_aside
 from connect.pipeline.exactly_once import check_exactly_once
 from connect.pipeline.findings import Findings, Validation
 from connect.plugins import PluginKind, Plugins, load
@@ -64,6 +64,7 @@ def validate(
     found.declare(keys, keys.validate(config))
     if kind == "source":
         _check_topic_creation(found, worker, config)
+        check_dead_letters(found, config)
     if kind == "sink":
         _check_sink(found, worker, config)
     for key in _CONVERTERS:

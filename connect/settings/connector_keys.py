@@ -212,66 +212,6 @@ def _patterns(name: str, value: list[str]) -> None:
         java_pattern(name, item)
 
 
-_EXACTLY_ONCE = "Exactly Once Support"
-
-#: All keys of a source connector.
-SOURCE: Final = COMMON | define(
-    List(
-        "topic.creation.groups",
-        default=[],
-        importance="LOW",
-        group="Topic Creation",
-        order=1,
-        width="LONG",
-        display_name="Topic Creation Groups",
-        validator=unique,
-        doc="Groups of topics that are created with settings of their own, topic.creation.<group>.*.",
-    ),
-    String(
-        "exactly.once.support",
-        default="requested",
-        group=_EXACTLY_ONCE,
-        order=2,
-        width="SHORT",
-        display_name="Exactly once support",
-        validator=one_of("REQUIRED", "REQUESTED", ignore_case=True),
-        doc="required: the connector is refused unless it says that it can deliver exactly once.",
-    ),
-    String(
-        "transaction.boundary",
-        default="poll",
-        group=_EXACTLY_ONCE,
-        order=3,
-        width="SHORT",
-        display_name="Transaction Boundary",
-        validator=one_of("INTERVAL", "POLL", "CONNECTOR", ignore_case=True),
-        doc="Where transactions end: with every poll, after an interval, or where the connector says.",
-    ),
-    Long(
-        "transaction.boundary.interval.ms",
-        default=None,
-        importance="LOW",
-        group=_EXACTLY_ONCE,
-        order=4,
-        width="SHORT",
-        display_name="Transaction boundary interval",
-        validator=at_least(0),
-        doc="Milliseconds between their ends, with transaction.boundary=interval. By default the worker's "
-        "offset.flush.interval.ms.",
-    ),
-    String(
-        "offsets.storage.topic",
-        default=None,
-        importance="LOW",
-        group="offsets.topic",
-        order=1,
-        width="LONG",
-        display_name="Offsets topic",
-        validator=non_empty,
-        doc="A topic for this connector's offsets, in place of the worker's.",
-    ),
-)
-
 DEAD_LETTER_TOPIC: Final = "errors.deadletterqueue.topic.name"
 
 #: Where records go that are given up (KIP-298).
@@ -315,6 +255,70 @@ DEAD_LETTER: Final = define(
         display_name="Enable Error Context Headers",
         doc="Add headers that say where a record came from and what went wrong.",
     ),
+)
+
+_EXACTLY_ONCE = "Exactly Once Support"
+
+#: All keys of a source connector. Kafka Connect has no dead letter queue for it.
+SOURCE: Final = (
+    COMMON
+    | define(
+        List(
+            "topic.creation.groups",
+            default=[],
+            importance="LOW",
+            group="Topic Creation",
+            order=1,
+            width="LONG",
+            display_name="Topic Creation Groups",
+            validator=unique,
+            doc="Groups of topics that are created with settings of their own, topic.creation.<group>.*.",
+        ),
+        String(
+            "exactly.once.support",
+            default="requested",
+            group=_EXACTLY_ONCE,
+            order=2,
+            width="SHORT",
+            display_name="Exactly once support",
+            validator=one_of("REQUIRED", "REQUESTED", ignore_case=True),
+            doc="required: the connector is refused unless it says that it can deliver exactly once.",
+        ),
+        String(
+            "transaction.boundary",
+            default="poll",
+            group=_EXACTLY_ONCE,
+            order=3,
+            width="SHORT",
+            display_name="Transaction Boundary",
+            validator=one_of("INTERVAL", "POLL", "CONNECTOR", ignore_case=True),
+            doc="Where transactions end: with every poll, after an interval, or where the connector says.",
+        ),
+        Long(
+            "transaction.boundary.interval.ms",
+            default=None,
+            importance="LOW",
+            group=_EXACTLY_ONCE,
+            order=4,
+            width="SHORT",
+            display_name="Transaction boundary interval",
+            validator=at_least(0),
+            doc="Milliseconds between their ends, with transaction.boundary=interval. By default the worker's "
+            "offset.flush.interval.ms.",
+        ),
+        String(
+            "offsets.storage.topic",
+            default=None,
+            importance="LOW",
+            group="offsets.topic",
+            order=1,
+            width="LONG",
+            display_name="Offsets topic",
+            validator=non_empty,
+            doc="A topic for this connector's offsets, in place of the worker's.",
+        ),
+    )
+    | DEAD_LETTER
 )
 
 #: All keys of a sink connector.

@@ -1,4 +1,4 @@
-"""What a sink task has for records that fail, as its connector's errors.* keys ask for it, with clients of its own."""
+"""What a task has for records that fail, as its connector's errors.* keys ask for it, with clients of its own."""
 
 from __future__ import annotations
 
@@ -22,8 +22,11 @@ from connect.worker.errant import PolicyReporter
 from connect.worker.messages import TaskSpec
 from connect.worker.retry_topics import RetryTopics
 from connect.worker.side_topics import SideTopics
+from connect.worker.source_dead_letters import SourceDeadLetters
 
 log = logging.getLogger("connect.worker.sink")
+
+_LOOK_AGAIN_S = 0.05
 
 
 class Aside:
@@ -118,8 +121,7 @@ class Aside:
             )
 
     def _maker(self, plan: Callable[[str], NewTopic], keys: str) -> TopicMaker:
-        admin = task_client_settings("admin", self._task.worker_config, self._task.connector_config)
-        return TopicMaker(admin.librdkafka, plan, self._wait, keys)
+        return _maker(self._task, self._control, plan, keys)
 
     def _wait(self, seconds: float) -> None:
         self._control.sleep(seconds)
@@ -140,4 +142,26 @@ class Aside:
         self._policy.counts.dead_letters_failed += 1
 
 
-_LOOK_AGAIN_S = 0.05
+def source_queue(
+    task: TaskSpec, policy: ErrorPolicy, control: Control
+) -> tuple[SourceDeadLetters | None, Callable[[], None]]:
+    """The dead letter queue of a source task, given to its policy, and what makes the topic. Raises ConfigError."""
+    settings = DeadLetterSettings.of(task.connector_config)
+    if settings is None:
+        return None, lambda: None
+    letters = SourceDeadLetters(settings, task.connector, task.task, policy.counts)
+    policy.dead_letter = letters.write
+
+    def make() -> None:
+        _maker(task, control, lambda _: new_topic(settings), "errors.deadletterqueue.topic.*")(settings.topic)
+
+    return letters, make
+
+
+def _maker(task: TaskSpec, control: Control, plan: Callable[[str], NewTopic], keys: str) -> TopicMaker:
+    def wait(seconds: float) -> None:
+        control.sleep(seconds)
+        control.proceed()
+
+    admin = task_client_settings("admin", task.worker_config, task.connector_config)
+    return TopicMaker(admin.librdkafka, plan, wait, keys)

@@ -15,12 +15,14 @@ from connect.api.source import RecordMetadata, SourceTask
 from connect.data.batch import SourceBatch
 from connect.errors import ConnectError, RetriableError
 from connect.kafka.produce import BatchProducer, DeliveryError
-from connect.pipeline import Chain
+from connect.pipeline import Chain, RecordError
 from connect.worker.control import Control, Stopping
 from connect.worker.messages import Paused
 from connect.worker.meter import SourceMeter
 from connect.worker.positions import Positions, positions
 from connect.worker.progress import ProgressReport
+from connect.worker.side_topics import UnwrittenError
+from connect.worker.source_dead_letters import SourceDeadLetters
 from connect.worker.transactions import Transactions
 
 log = logging.getLogger("connect.worker.source")
@@ -53,6 +55,7 @@ class SourceLoop:
         commit_interval: seconds between stores.
         graceful: seconds that the worker waits for the end before it kills.
         open_transactions: with exactly-once, given the producer, makes what sends and stores in place of the loop.
+        dead_letters: collects what the error policy gives up, if there is a queue for it.
     """
 
     def __init__(
@@ -67,6 +70,7 @@ class SourceLoop:
         commit_interval: float,
         graceful: float,
         open_transactions: Callable[[BatchProducer], Transactions] | None = None,
+        dead_letters: SourceDeadLetters | None = None,
     ) -> None:
         self._task = task
         self._config = config
@@ -78,6 +82,9 @@ class SourceLoop:
         self._commit_interval = commit_interval
         self._graceful = graceful
         self._open_transactions = open_transactions
+        self._dead_letters = dead_letters
+        self._dead_sent = 0
+        self._dead_under_way = False
         self._transactions: Transactions | None = None
         self._producer: BatchProducer | None = None
         self._acknowledged: Positions = {}
@@ -100,7 +107,7 @@ class SourceLoop:
         self.meter.errors(self._chain.policy.counts)
         if self._producer is not None:
             outstanding = self._producer.outstanding
-            report.records = self._producer.sent - outstanding - self._refused_count
+            report.records = max(0, self._producer.sent - outstanding - self._refused_count - self._dead_sent)
             self.meter.progress(report.records, outstanding, self._producer.bytes_under_way)
 
     # For the watchdog, see `connect.worker.watchdog.Watched`.
@@ -171,12 +178,21 @@ class SourceLoop:
         self._report.read += len(batch)
         self.meter.polled(batch, time.monotonic() - began)
         self._control.doing("The pipeline")
-        encoded = self._chain.run(batch)
+        if self._dead_letters is not None:
+            self._dead_letters.polled(batch)
+        try:
+            encoded = self._chain.run(batch)
+        except RecordError:
+            if self._transactions is None:
+                self._send_dead(producer)  # the task fails, as a sink's does, and not without it
+            raise
         self._control.proceed()  # the poll, and retries in the chain, may have outlasted the lease
         self._report.used(encoded.topics)
         if self._transactions is not None:
-            self._transactions.send(batch, encoded)
-        elif not self._task.acknowledges_records:
+            self._transactions.send(batch, encoded, self._take_dead())
+            return True
+        self._send_dead(producer)  # before what moves the offset on
+        if not self._task.acknowledges_records and self._dead_letters is None:
             producer.send(encoded, positions(batch))
         else:
             self._send_each(producer, batch, encoded)
@@ -186,7 +202,8 @@ class SourceLoop:
     def _send_each(self, producer: BatchProducer, batch: SourceBatch, encoded: SourceBatch) -> None:
         """Send, and tell the task of every record: also of those that a transformation or the error policy dropped."""
         kept = set(encoded.rows)
-        for row, record in enumerate(batch.records()):
+        tells = self._task.acknowledges_records
+        for row, record in enumerate(batch.records() if tells else ()):
             if row not in kept:
                 self._task.commit_record(record, None)
         records = batch.take(encoded.rows.to_list()).records()
@@ -198,11 +215,34 @@ class SourceLoop:
                 metadata = None
                 if error is None:
                     metadata = RecordMetadata(message.topic(), message.partition(), message.offset())
-                self._task.commit_record(record, metadata)
+                elif self._dead_letters is not None:
+                    refusal = DeliveryError(message.topic(), error.name(), error.str())
+                    self._dead_letters.refused(record, refusal)
+                if tells:
+                    self._task.commit_record(record, metadata)
 
             return report
 
         producer.send(encoded, positions(batch), each)
+
+    def _take_dead(self) -> SourceBatch | None:
+        dead = None if self._dead_letters is None else self._dead_letters.take()
+        self._dead_sent += 0 if dead is None else len(dead)
+        return dead
+
+    def _send_dead(self, producer: BatchProducer) -> bool:
+        """Send dead letters that wait. Returns whether there were any."""
+        dead = self._take_dead()
+        if dead is not None:
+            producer.send(dead, {})
+        return dead is not None
+
+    def _settled_dead(self, producer: BatchProducer) -> bool:
+        """Whether every dead letter is acknowledged, also of records that Kafka refused after their batch was sent."""
+        self._dead_under_way = self._send_dead(producer) or self._dead_under_way
+        if self._dead_under_way:
+            self._dead_under_way = not producer.drain(_DRAIN_SLICE_S)
+        return not self._dead_under_way
 
     def _serve(self, producer: BatchProducer) -> None:
         if self._transactions is not None:
@@ -229,7 +269,7 @@ class SourceLoop:
 
     def _store_acknowledged(self, producer: BatchProducer) -> None:
         self._store_due = time.monotonic() + self._commit_interval
-        if not self._acknowledged:
+        if not self._acknowledged or not self._settled_dead(producer):
             return
         positions, self._acknowledged = self._acknowledged, {}
         began = time.monotonic()
@@ -253,7 +293,11 @@ class SourceLoop:
         policy.counts.failures += 1
         policy.counts.errors += 1
         policy.counts.last_error_ms = int(time.time() * 1000)
-        if not policy.tolerate:
+        if self._dead_letters is not None and error.topic == self._dead_letters.topic:
+            policy.counts.dead_letters_failed += 1
+            raise UnwrittenError(error)
+        # In a transaction there is no telling which record it was, and so no dead letter.
+        if not policy.tolerate or (self._dead_letters is not None and self._transactions is not None):
             raise error
         policy.counts.skipped += 1
         if policy.log_errors:

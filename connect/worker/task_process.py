@@ -32,7 +32,7 @@ from connect.settings.java_regex import java_regex
 from connect.telemetry.metrics import Registry
 from connect.telemetry.redaction import Redactor
 from connect.worker import guard, messages
-from connect.worker.aside import Aside
+from connect.worker.aside import Aside, source_queue
 from connect.worker.boundaries import Boundary, TaskBoundary
 from connect.worker.channel import Channel
 from connect.worker.contexts import SinkContext, SourceContext
@@ -149,8 +149,10 @@ def _source_loop(
     for warning in clients.warnings:
         log.warning("%s", warning)
     make_topic = _topic_maker(task, control, enabled=worker["topic.creation.enable"])
+    dead_letters, make_queue = source_queue(task, chain.policy, control)
 
     def make_producer(refused: Callable[[DeliveryError, Any], None]) -> BatchProducer:
+        make_queue()
         kind = BatchProducer if boundary is None else TransactionalProducer
         made = kind(clients.librdkafka, control.proceed, refused, make_topic, loop.meter.settled)
         return claim(made, control) if isinstance(made, TransactionalProducer) else made
@@ -172,6 +174,7 @@ def _source_loop(
         flush_interval,
         worker["task.shutdown.graceful.timeout.ms"] / 1000,
         open_transactions if boundary is not None else None,
+        dead_letters,
     )
     return loop
 

@@ -32,11 +32,17 @@ class _Part(NamedTuple):
         batch: as polled.
         encoded: what is sent of it.
         metadata: of each row that is sent, once it is acknowledged; empty when the task does not want it.
+        dead: dead letters of rows that were given up.
     """
 
     batch: SourceBatch
     encoded: SourceBatch
     metadata: list[RecordMetadata | None]
+    dead: SourceBatch | None = None
+
+    def sends(self) -> bool:
+        """Whether there is anything to send."""
+        return bool(len(self.encoded)) or self.dead is not None
 
 
 class Transactions:
@@ -82,12 +88,13 @@ class Transactions:
         self._torn = False  # whether a part is on its way: what is open must not be committed as it is
         self._with_offsets = False  # whether those are in the transaction, and nothing but the commit is missing
 
-    def send(self, batch: SourceBatch, encoded: SourceBatch) -> None:
+    def send(self, batch: SourceBatch, encoded: SourceBatch, dead: SourceBatch | None = None) -> None:
         """Send a batch, which may end one transaction or several.
 
         Args:
             batch: as polled, one row at least.
             encoded: what the chain made of it.
+            dead: dead letters of its rows, in the transactions of these.
 
         Raises:
             ConnectError: Kafka does not take it.
@@ -97,11 +104,12 @@ class Transactions:
         rows = encoded.rows.to_list() if cuts else []
         for stop, end in cuts:
             upto = bisect_left(rows, stop)
-            self._send(batch.slice(start, stop), encoded.slice(sent, upto))
+            now, dead = _cut(dead, batch.rows[0] + stop)
+            self._send(batch.slice(start, stop), encoded.slice(sent, upto), now)
             start, sent = stop, upto
             self._end(end)
         if start < len(batch):
-            self._send(batch.slice(start, len(batch)), encoded.slice(sent, len(encoded)))
+            self._send(batch.slice(start, len(batch)), encoded.slice(sent, len(encoded)), dead)
         self.polled()
 
     def polled(self) -> None:
@@ -148,10 +156,10 @@ class Transactions:
 
     # One part after another.
 
-    def _send(self, batch: SourceBatch, encoded: SourceBatch) -> None:
+    def _send(self, batch: SourceBatch, encoded: SourceBatch, dead: SourceBatch | None) -> None:
         self._torn = True
-        part = _Part(batch, encoded, [])
-        if len(encoded):
+        part = _Part(batch, encoded, [], dead)
+        if part.sends():
             self._begin()
             self._hand_over(part)
             self._rows += len(encoded)
@@ -179,11 +187,15 @@ class Transactions:
         self._open = True
         torn, self._torn = self._torn, True
         for part in self._parts:
-            if len(part.encoded):
+            if part.sends():
                 self._hand_over(part)
         self._torn = torn
 
     def _hand_over(self, part: _Part) -> None:
+        if part.dead is not None:
+            self._producer.send(part.dead, None)
+        if not len(part.encoded):
+            return
         if not self._task.acknowledges_records:
             self._producer.send(part.encoded, None)
             return
@@ -271,3 +283,11 @@ class Transactions:
         record: SourceRecord
         for row, record in enumerate(part.batch.records()):
             self._task.commit_record(record, sent.get(row))
+
+
+def _cut(dead: SourceBatch | None, row: int) -> tuple[SourceBatch | None, SourceBatch | None]:
+    """The dead letters of rows before this one, and the others."""
+    if dead is None:
+        return None, None
+    before = sum(1 for each in dead.rows if each < row)
+    return (dead.slice(0, before) if before else None), (dead.slice(before, len(dead)) if before < len(dead) else None)

@@ -346,3 +346,17 @@ def test_an_offset_that_cannot_be_written_fails_the_task(at: Setting) -> None:
     with pytest.raises((ConnectError, TypeError)):
         at.send_records([bad])
     assert at.broker.committed == []
+
+
+def test_dead_letters_are_in_the_transaction_of_their_rows(at: Setting) -> None:
+    from connect.data.column import Plain
+    from connect.data.values import Values
+
+    at.boundary = boundary = TaskBoundary()
+    batch = SourceBatch.of([record(value) for value in range(4)])
+    boundary.commit(batch.records()[1])
+    boundary.commit()
+    encoded = batch.take([0, 3]).with_columns(values=Values([b"0", b"3"], None))
+    dead = SourceBatch("dead", Values([b"dead 1", b"dead 2"], None)).with_columns(rows=Plain([1, 2]))
+    at.it.send(batch, encoded, dead)
+    assert at.broker.committed == [[b"dead 1", b"0", offset(1)], [b"dead 2", b"3", offset(3)]]

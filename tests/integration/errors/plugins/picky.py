@@ -4,7 +4,19 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from connect import Converter, DataError, RetriableError, SchemaAndValue, SinkBatch, SinkConnector, SinkTask
+from connect import (
+    Converter,
+    DataError,
+    Headers,
+    RetriableError,
+    SchemaAndValue,
+    SinkBatch,
+    SinkConnector,
+    SinkTask,
+    SourceConnector,
+    SourceRecord,
+    SourceTask,
+)
 
 
 class PickyTask(SinkTask):
@@ -68,4 +80,32 @@ class PickyConverter(Converter):
         return SchemaAndValue(None, text)
 
     def from_connect_data(self, topic: str, schema: Any, value: Any, headers: Any = None) -> bytes | None:
+        if str(value).startswith("bad") and not self.gate.exists():
+            raise DataError(f"{value} is bad")
         return None if value is None else str(value).encode()
+
+
+class ListTask(SourceTask):
+    """Reads the words of `values`, in polls of two."""
+
+    def start(self, config: Mapping[str, str]) -> None:
+        self.words, self.topic = config["values"].split(), config["topic"]
+        stored = self.context.offset({"list": "words"})
+        self.next = stored["next"] if stored else 0
+
+    def poll(self) -> list[SourceRecord] | None:
+        records = []
+        for number, word in list(enumerate(self.words))[self.next : self.next + 2]:
+            value = word.replace("huge", "x" * 200_000)
+            place = {"key": word, "source_partition": {"list": "words"}, "source_offset": {"next": number + 1}}
+            records.append(SourceRecord(self.topic, value, headers=Headers().add("h", word), **place))
+        self.next += len(records)
+        return records or None
+
+    def stop(self) -> None: ...
+
+
+class ListSource(SourceConnector):
+    """See `ListTask`."""
+
+    task = ListTask
