@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from connect.data.record import Record, SinkRecord
-from connect.errors import ConnectError, RetriableError
+from connect.errors import ConfigError, ConnectError, RetriableError
 from connect.pipeline.failure import Failure
 from connect.settings.connector_keys import ERRORS
 
@@ -124,11 +124,16 @@ class ErrorPolicy:
         As in Kafka Connect a dead letter is written also where errors are not tolerated.
 
         Raises:
-            RecordError: errors are not tolerated.
+            RecordError: errors are not tolerated, or it is no error of the record.
         """
         error = failure.error
-        parked = self.park is not None and self.park(failure)
         message = f"{_place(failure.record)}: {failure.stage.words} {failure.operation} failed: {_said(error)}"
+        if isinstance(error, ConfigError):
+            # A login that is refused, an address that is wrong: skipping would lose every record there is.
+            self.counts.errors += 1
+            self.counts.last_error_ms = int(time.time() * 1000)
+            raise RecordError(f"{message} Mend the configuration; no record is skipped for it.") from error
+        parked = self.park is not None and self.park(failure)
         if parked:
             self.counts.parked += 1
         else:

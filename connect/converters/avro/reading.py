@@ -46,7 +46,7 @@ def make_reader(avro: AvroType, schema: Schema, options: Options) -> Reader:
                 return careful(records, start)
         except (IndexError, struct.error):
             raise DataError("an Avro value ends too early. Was it written with the schema that it names?") from None
-        except (OverflowError, ValueError, RecursionError) as error:
+        except (OverflowError, ValueError, TypeError, RecursionError) as error:
             raise DataError(f"an Avro value cannot be read: {error}.") from None
 
     return read

@@ -118,6 +118,17 @@ def test_without_tolerance_a_record_fails_the_task(clock: Clock) -> None:
     assert errors.counts.last_error_ms == 1_000_000
 
 
+def test_no_record_is_skipped_for_what_is_wrong_with_the_configuration(clock: Clock) -> None:
+    parked: list[Failure] = []
+    letters: list[Failure] = []
+    errors = ErrorPolicy(tolerate=True, pause=clock.pause)
+    errors.park = lambda failure: bool(parked.append(failure)) or True
+    errors.dead_letter = letters.append
+    with pytest.raises(RecordError, match="refuses the login.*no record is skipped"):
+        attempt(errors, busy, ConfigError("basic.auth.user.info", "the registry refuses the login."))
+    assert (parked, letters, errors.counts.skipped, errors.counts.errors) == ([], [], 0, 1)
+
+
 @pytest.mark.parametrize("messages", [False, True])
 def test_the_log_shows_a_record_only_when_asked_to(
     clock: Clock, caplog: pytest.LogCaptureFixture, messages: bool

@@ -1,13 +1,15 @@
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from connect import HeaderConverter, Predicate, SchemaAndValue, Transformation, schema
+from connect import Converter, HeaderConverter, Predicate, SchemaAndValue, Transformation, schema
+from connect.api.converter import RawHeaders
 from connect.converters import LongConverter, StringConverter
 from connect.data.batch import SinkBatch, SourceBatch
-from connect.data.column import Plain
+from connect.data.column import Column, Plain
 from connect.data.headers import NO_HEADERS, Header, Headers
 from connect.data.values import Text, Values
 from connect.errors import DataError
@@ -54,6 +56,37 @@ def test_a_batch_of_bytes_decodes_as_its_records_do_one_by_one(data: list[bytes 
     out = Chain([Decode(LongConverter(), is_key=False)], tolerant()).run(sink_batch(data))
     assert out.offsets.to_list() == [row for row, _ in good]
     assert out.values.to_list() == [LongConverter().to_connect_data("t", item).value for _, item in good]
+
+
+class Noting(Converter):
+    """Reads the headers of a record, and writes one more."""
+
+    def to_connect_data(self, topic: str, data: bytes | None, headers: Headers | None = None) -> SchemaAndValue:
+        return SchemaAndValue(None, [(each.key, each.value) for each in headers] if headers else [])
+
+    def from_connect_data(self, topic: str, schema: Any, value: Any, headers: Headers | None = None) -> bytes | None:
+        return b"v"
+
+    def from_connect_batch_with_headers(
+        self, topics: Column[str], values: Values, headers: Column[RawHeaders]
+    ) -> tuple[Sequence[bytes | None], Column[RawHeaders]]:
+        added: list[RawHeaders] = [[*(each or ()), ("id", b"7")] for each in headers]
+        return self.from_connect_batch(topics, values), Plain(added)
+
+
+def test_a_converter_sees_headers_as_they_lie_in_kafka() -> None:
+    raw: list[Any] = [[("a", b"1"), ("a", None)], None]
+    read = Decode(Noting(), is_key=False).run(sink_batch([b"x", b"y"], headers=Plain(raw)))
+    assert read.values.to_list() == [[("a", b"1"), ("a", None)], []]
+    assert Decode(Noting(), is_key=False).run(sink_batch([b"x"])).values.to_list() == [[]]
+
+
+def test_what_a_converter_writes_into_headers_goes_along_and_changes_no_list_of_others() -> None:
+    own: list[Any] = [("a", b"1")]
+    batch = SourceBatch("t", Values([1, 2]), headers=Plain([own, None]))  # type: ignore[list-item]
+    encoded = Encode(Noting(), is_key=False).run(batch)
+    assert encoded.headers.to_list() == [[("a", b"1"), ("id", b"7")], [("id", b"7")]]
+    assert own == [("a", b"1")]
 
 
 # Headers.
