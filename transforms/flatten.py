@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 #: What a schemaless map may hold, besides maps.
 _PLAIN: Final = frozenset({type(None), bool, int, float, str, bytes, bytearray, memoryview, list, tuple})
+_PLAIN_TYPES: Final = tuple(_PLAIN)
 #: Stands for a struct that is null.
 _NONE: Final[Struct] = {}
 
@@ -121,18 +122,15 @@ class Flatten(FieldsTransformation):
         return flat if sum(map(len, flat)) == size else None  # else two fields have got the same name
 
     def _bring_up(self, above: list[Struct], maps: list[Struct], prefix: str) -> int | None:
-        """Put the fields of maps of the same keys into the structs above them.
+        """Put the fields of maps into the structs above them.
 
         Returns:
-            How many were put; None where the maps differ.
+            How many were put; None where the maps hold maps and are unlike.
         """
-        keys = maps[0]
-        if set(map(len, maps)) != {len(keys)}:
-            return None
         plain = _kinds(maps) <= _PLAIN
         put = 0
         try:
-            for key in keys:
+            for key in _keys(maps):
                 name = self._name(prefix, key)
                 kinds = set() if plain else {type(each[key]) for each in maps}
                 if kinds == {dict}:
@@ -147,21 +145,41 @@ class Flatten(FieldsTransformation):
                 else:
                     return None
         except KeyError:
-            return None
+            return self._bring_up_each(above, maps, prefix) if plain else None
         return put
 
+    def _bring_up_each(self, above: list[Struct], maps: list[Struct], prefix: str) -> int:
+        names: dict[Any, str] = {}
+        for struct, each in zip(above, maps, strict=True):
+            for key, value in each.items():
+                name = names.get(key)
+                if name is None:
+                    name = names[key] = self._name(prefix, key)
+                struct[name] = value
+        return sum(map(len, maps))
+
     def _one(self, each: Struct, prefix: str, flat: Struct) -> Struct:
+        between = f"{prefix}{self._delimiter}" if prefix else ""
         for key, value in each.items():
-            name = self._name(prefix, key)
-            if isinstance(value, dict):
+            name = f"{between}{'null' if key is None else key}" if prefix else key
+            if type(value) in _PLAIN:
+                flat[name] = value
+            elif isinstance(value, dict):
                 self._one(value, name, flat)
-            elif isinstance(value, tuple(_PLAIN)):
+            elif isinstance(value, _PLAIN_TYPES):
                 flat[name] = value
             else:
                 raise DataError(
                     f'The field "{name}" holds a {type(value).__name__}, which needs a schema to be flattened.'
                 )
         return flat
+
+
+def _keys(maps: list[Struct]) -> Struct:
+    """The keys of the first map. Raises `KeyError` where another one has more or fewer; they may still differ."""
+    if set(map(len, maps)) != {len(maps[0])}:
+        raise KeyError
+    return maps[0]
 
 
 def _kinds(maps: list[Struct]) -> set[type]:

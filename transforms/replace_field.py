@@ -111,39 +111,46 @@ class ReplaceField(FieldsTransformation):
 
 def _replaced(names: _Names, absent: list[tuple[str, Any]], structs: list[Struct]) -> list[Struct]:
     if names.keep is None:
-        changed = [struct.copy() for struct in structs]
+        changed = list(map(dict.copy, structs))
         for name in names.drop:
             for struct in changed:
                 struct.pop(name, None)
     else:
-        kept = names.kept(names.keep)
-        if names.renames:  # which may make two names the same: then the order counts
-            wanted = frozenset(kept)
-            changed = [{name: value for name, value in struct.items() if name in wanted} for struct in structs]
-        else:
-            changed = [{name: struct[name] for name in kept if name in struct} for struct in structs]
+        changed = _picked(structs, names.kept(names.keep))
     for name, default in absent:
         for struct in changed:
             if struct.get(name) is None:
                 struct[name] = default
-    return _renamed(changed, names) if names.renames else changed
+    if not names.renames or _renamed(changed, names.renames):
+        return changed
+    # Two fields get the same name, or swap theirs: the later one stays, whatever the order of the settings.
+    again = _replaced(names._replace(renames={}), absent, structs)
+    ordered = [{n: new[n] for n in old if n in new} | new for old, new in zip(structs, again, strict=True)]
+    return [{names.renames.get(name, name): value for name, value in struct.items()} for struct in ordered]
 
 
-def _renamed(structs: list[Struct], names: _Names) -> list[Struct]:
-    """The structs, which may be changed, with other names. Where two become the same, the later one stays."""
-    renames = [(old, new) for old, new in names.renames.items() if new != old]
-    taken = {new for _, new in renames}
-    one_after_another = taken.isdisjoint(names.renames)
-    changed = []
-    for struct in structs:
-        if one_after_another and taken.isdisjoint(struct):
-            for old, new in renames:
-                if old in struct:
-                    struct[new] = struct.pop(old)
-            changed.append(struct)
-        else:
-            changed.append({names.renames.get(name, name): value for name, value in struct.items()})
-    return changed
+def _picked(structs: list[Struct], kept: list[str]) -> list[Struct]:
+    """New structs with these fields, those that are there."""
+    picked: list[Struct] = [{} for _ in structs]
+    try:
+        for name in kept:
+            for new, struct in zip(picked, structs, strict=True):
+                new[name] = struct[name]
+    except KeyError:
+        return [{name: struct[name] for name in kept if name in struct} for struct in structs]
+    return picked
+
+
+def _renamed(structs: list[Struct], renames: Mapping[str, str]) -> bool:
+    """Rename in place, as long as no two fields meet. False, and the structs are useless: they do."""
+    if not renames.keys().isdisjoint(renames.values()):
+        return False
+    size = sum(map(len, structs))
+    for old, new in renames.items():
+        for struct in structs:
+            if old in struct:
+                struct[new] = struct.pop(old)
+    return sum(map(len, structs)) == size
 
 
 class ReplaceFieldKey(ReplaceField):
