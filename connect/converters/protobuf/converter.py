@@ -60,10 +60,8 @@ class ProtobufConverter(RegistryConverter):
             rows, messages = groups.setdefault(found, ([], []))
             rows.append(row)
             messages.append(payload[start:])
-        return GroupedValues(
-            len(payloads),
-            [(rows, self._reader(topic, schema, at).read(messages)) for at, (rows, messages) in groups.items()],
-        )
+        read = [(rows, self._reader(topic, schema, at).read(messages)) for at, (rows, messages) in groups.items()]
+        return read[0][1] if len(read) == 1 else GroupedValues(len(payloads), read)
 
     def _reader(self, topic: str, schema: int | str, at: tuple[int, ...]) -> Reader:
         reader = self._readers.get((topic, schema, at))

@@ -32,10 +32,12 @@ _UNSIGNED: Final = {
 
 
 class Writer:
-    """Writes values of one schema as messages of one class. Fields are found by their names.
+    """Writes values of one schema as messages of one class.
+
+    Fields are found by their names; what the message has no field for is left out.
 
     Raises:
-        DataError: the message has no field that the schema has.
+        DataError: a field of the message is of another type than that of the schema.
     """
 
     def __init__(self, schema: Schema, message: type[Message], options: Options) -> None:
@@ -136,7 +138,7 @@ class _Structs:
     def _field(self, name: str, schema: Schema, descriptor: Descriptor) -> Callable[[list[Any]], dict[str, list[Any]]]:
         argument = names.scrubbed(name) if self._options.scrub_names else name
         if argument not in descriptor.fields_by_name:
-            raise DataError(f"message {descriptor.full_name} has no field {argument}.")
+            return lambda column: {}  # the latest version, or that of a given id, may have fewer fields
         change = _field_change(descriptor.fields_by_name[argument], schema, self._options)
         return lambda column: {argument: column if change is None else _where_present(change, column)}
 

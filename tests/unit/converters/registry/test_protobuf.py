@@ -277,9 +277,10 @@ def test_without_auto_registration_the_schema_must_be_there(registry: MemoryRegi
 def test_the_latest_version_is_written_by_the_names_of_its_fields(registry: MemoryRegistry) -> None:
     latest = 'syntax = "proto3"; message X { int32 q = 1; } message A { sint64 a = 9; map<string, int32> m = 3; }'
     registry.register("t-value", latest, "PROTOBUF")
-    of = Schema.struct({"a": schema.INT32, "m": Schema.map(schema.STRING, schema.INT32)}, name="A")
+    fields = {"a": schema.INT32, "m": Schema.map(schema.STRING, schema.INT32), "old": schema.STRING}
+    of = Schema.struct(fields, name="A")
     each = converter(registry, auto_register_schemas="false", use_latest_version="true")
-    data = each.from_connect_data("t", of, {"a": -1, "m": {"k": 2}})
+    data = each.from_connect_data("t", of, {"a": -1, "m": {"k": 2}, "old": "x"})
     assert data == framed(1, b"\x1a\x05\n\x01k\x10\x02H\x01", (1,))
     assert each.to_connect_data("t", data).value == {"a": -1, "m": {"k": 2}}
 
