@@ -5,6 +5,7 @@ magic byte and id of the schema | indexes of the message | the message
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from google.protobuf.message import Message
@@ -60,7 +61,9 @@ class ProtobufConverter(RegistryConverter):
             rows, messages = groups.setdefault(found, ([], []))
             rows.append(row)
             messages.append(payload[start:])
-        read = [(rows, self._reader(topic, schema, at).read(messages)) for at, (rows, messages) in groups.items()]
+        read: list[tuple[Sequence[int], Values]] = [
+            (rows, self._reader(topic, schema, at).read(messages)) for at, (rows, messages) in groups.items()
+        ]
         return read[0][1] if len(read) == 1 else GroupedValues(len(payloads), read)
 
     def _reader(self, topic: str, schema: int | str, at: tuple[int, ...]) -> Reader:

@@ -138,7 +138,7 @@ class _Structs:
     def _field(self, name: str, schema: Schema, descriptor: Descriptor) -> Callable[[list[Any]], dict[str, list[Any]]]:
         argument = names.scrubbed(name) if self._options.scrub_names else name
         if argument not in descriptor.fields_by_name:
-            return lambda column: {}  # the latest version, or that of a given id, may have fewer fields
+            return _left_out  # the latest version, or that of a given id, may have fewer fields
         change = _field_change(descriptor.fields_by_name[argument], schema, self._options)
         return lambda column: {argument: column if change is None else _where_present(change, column)}
 
@@ -159,6 +159,10 @@ class _Structs:
             return made
 
         return step
+
+
+def _left_out(column: list[Any]) -> dict[str, list[Any]]:
+    return {}
 
 
 def _where_present(change: Change, column: list[Any]) -> list[Any]:
