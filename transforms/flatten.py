@@ -90,15 +90,20 @@ class Flatten(FieldsTransformation):
         return f"{prefix}{self._delimiter}{'null' if name is None else name}" if prefix else name
 
     def _maps(self, maps: list[Struct]) -> list[Struct]:
-        """Flatten many maps: by columns where their nested maps have the same keys, else one by one."""
-        nested = {name: None for each in maps[:20] for name, value in each.items() if type(value) is dict}
-        if not nested and _kinds(maps) <= _PLAIN:
-            return maps
-        flat = self._alike(maps, list(nested)) if nested else None
-        return flat if flat is not None else [self._one(each, "", {}) for each in maps]
+        """Flatten many maps: by columns where the same fields hold maps, else one by one."""
+        for sample in (maps[:20], maps):
+            nested = {name: None for each in sample for name, value in each.items() if type(value) is dict}
+            if not nested and _kinds(maps) <= _PLAIN:
+                return maps
+            flat = self._alike(maps, list(nested)) if nested else None
+            if flat is not None:
+                return flat
+        return [self._one(each, "", {}) for each in maps]
 
     def _alike(self, maps: list[Struct], nested: list[str]) -> list[Struct] | None:
-        """Flatten maps that hold maps under these names alone, of the same keys each. None: they do not."""
+        """Flatten maps that hold maps under these names alone. None: under others too, or the fields get in each
+        other's way.
+        """
         flat = list(map(dict.copy, maps))
         found = []
         for name in nested:
