@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 
 from connect import Batch, ConfigError, DataError, Schema, Transformation, Type, Values, settings
-from connect.data.struct_columns import FieldColumn, StructColumns
+from connect.data.struct_columns import FieldColumn, NoArrowForm, StructColumns
 from connect.data.values import GroupedValues
 from connect.settings import Config
 from transforms.expressions.compile import Compiled, compiled
@@ -143,11 +143,16 @@ class Expression(Transformation):
         plan = self._planned(key_schema, values.schemas[0])
         inputs = _Inputs(batch, rows, values)
         chosen = list(rows)
-        if plan.filter is not None:
+        mask = None if plan.filter is None else _in_arrow(plan.filter, values.struct_columns)
+        if mask is not None and values.struct_columns is not None:
+            values, kept = _filtered(values.struct_columns, mask)
+            chosen = kept if rows == range(len(rows)) else [rows[place] for place in kept]
+            inputs = _Inputs(batch, chosen, values)
+        elif plan.filter is not None:
             answers = _over(plan.filter, inputs, "filter")
             if not all(answer is True for answer in answers):
                 kept = [place for place, answer in enumerate(answers) if answer is True]
-                chosen = [rows[place] for place in kept]
+                chosen = kept if rows == range(len(rows)) else [rows[place] for place in kept]
                 values = values.take(kept)
                 inputs = _Inputs(batch, chosen, values)
         if not chosen or (not plan.fields and not self._drop):
@@ -169,8 +174,11 @@ class Expression(Transformation):
         return chosen, Values(self._rows(items, plan, inputs), plan.value)
 
     def _columns(self, columns: StructColumns, plan: _Plan, schema: Schema, inputs: _Inputs) -> Values:
-        made = {target.path[0]: _over(expression, inputs, str(target)) for target, expression in plan.fields}
-        held: list[FieldColumn | list[Any]] = [
+        made: dict[Any, Any] = {}
+        for target, expression in plan.fields:
+            column = _in_arrow(expression, columns)
+            made[target.path[0]] = _over(expression, inputs, str(target)) if column is None else column
+        held: list[Any] = [
             made[field.name] if field.name in made else columns.field(field.name) for field in schema.fields
         ]
         return StructColumns(schema, held)
@@ -395,6 +403,37 @@ def _over(expression: Compiled, inputs: _Inputs, label: str) -> list[Any]:
         return expression.over([inputs.of(ref) for ref in expression.refs], len(inputs))
     except DataError as error:
         raise DataError(f"{label}: {error}") from error
+
+
+def _in_arrow(expression: Compiled, columns: StructColumns | None) -> Any:
+    """The results as an Arrow column; None where there is none, or one of the fields is not in Arrow."""
+    if expression.vector is None or columns is None:
+        return None
+    names = {str(ref.path[0]) for ref in expression.refs}
+    if not names or not all(columns.field(name).is_arrow for name in names):
+        return None
+    import pyarrow as pa
+
+    try:
+        results = expression.vector({name: columns.column(name) for name in names})
+        return results if isinstance(results, pa.Array) else None
+    except (pa.ArrowException, NoArrowForm):
+        return None  # Python finds out what is wrong, if anything is
+
+
+def _filtered(columns: StructColumns, mask: Any) -> tuple[Values, list[int]]:
+    """The rows for which the mask is true (neither false nor null), and which they are."""
+    import pyarrow.compute as pc
+
+    chosen = pc.indices_nonzero(mask)
+    rows: list[int] = chosen.to_pylist()
+    if len(rows) == len(columns):
+        return columns, rows
+    fields = [
+        FieldColumn(each.schema, array=each.array.take(chosen)) if each.is_arrow else each.take(rows)
+        for each in columns.fields
+    ]
+    return StructColumns(columns.struct, fields), rows
 
 
 def _object(value: Any) -> dict[str, Any]:

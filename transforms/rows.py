@@ -25,10 +25,14 @@ def with_groups(batch: B, part: str, groups: Iterable[tuple[Sequence[int], Value
         return batch.slice(0, 0)
     if count == len(batch):
         return batch.with_columns(**{part: _joined(count, kept)})
+    # What is replaced is not worth taking.
+    bare = batch.with_columns(**{part: Values.nulls(len(batch))})
+    if len(kept) == 1:
+        return bare.take(kept[0][0]).with_columns(**{part: kept[0][1]})
     rows = sorted(row for members, _ in kept for row in members)
     place = {row: new for new, row in enumerate(rows)}
     moved = [([place[row] for row in members], values) for members, values in kept]
-    return batch.take(rows).with_columns(**{part: _joined(count, moved)})
+    return bare.take(rows).with_columns(**{part: _joined(count, moved)})
 
 
 def _joined(count: int, groups: Sequence[tuple[Sequence[int], Values]]) -> Values:

@@ -15,6 +15,7 @@ from transforms.expressions import casts
 from transforms.expressions.functions import FUNCTIONS, IMPURE, Function, quantized
 from transforms.expressions.kinds import Kind, Typed, common, kind_of, of_value
 from transforms.expressions.tree import Call, Case, ExpressionError, Literal, Node, Ref
+from transforms.expressions.vectors import Vector, vector
 
 _LAZY: Final = frozenset({"and", "or", "coalesce", "ifnull", "nvl", "if", "iff", "cast", "try_cast"})
 _SPANNED: Final = frozenset({Kind.NULL, Kind.ANY})
@@ -33,12 +34,14 @@ class Compiled:
         run: gives the result for one record, of its arguments one by one. Raises `DataError`.
         over: gives the results for columns of arguments, and how many rows there are.
         typed: of the result.
+        vector: gives the results for Arrow columns of fields of the value; None where there is no such form.
     """
 
     refs: tuple[Ref, ...]
     run: Callable[..., Any]
     over: Callable[[Sequence[Sequence[Any]], int], list[Any]]
     typed: Typed
+    vector: Vector | None
 
 
 def compiled(node: Node, resolve: Resolve, *, condition: bool = False) -> Compiled:
@@ -56,7 +59,8 @@ def compiled(node: Node, resolve: Resolve, *, condition: bool = False) -> Compil
     rows = f"for {names}, in zip(*columns)" if names else "for _ in range(rows)"
     source = f"def run({names}):\n    return {code}\ndef over(columns, rows):\n    return [{code} {rows}]\n"
     exec(compile(source, "<expression>", "exec"), writer.names)  # noqa: S102 - made of our own words, names and numbers
-    return Compiled(tuple(writer.refs), writer.names["run"], writer.names["over"], typed)
+    arrow = None if typed.schema is not None and not condition else vector(node, resolve)
+    return Compiled(tuple(writer.refs), writer.names["run"], writer.names["over"], typed, arrow)
 
 
 class _Writer:

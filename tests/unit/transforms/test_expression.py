@@ -180,6 +180,9 @@ def test_what_expressions_mean(text: str, expected: Any) -> None:
     assert changed.value["result"] == (str(expected) if typed != text else expected)
     schemas.validate(result, changed.value["result"])
     assert result.optional
+    for batch in forms([order(ORDER_SCHEMA), order(ORDER_SCHEMA, offset=5)]):
+        rows = configured(Expression, fields=f"result = {typed}").apply_batch(batch)
+        assert [row.value["result"] for row in rows] == [changed.value["result"]] * 2
 
 
 WRONG = [
@@ -452,6 +455,99 @@ def test_records_lists_and_columns_give_the_same(
     expected = [told(result) for result in map(made.apply, records) if result is not None]
     for batch in forms(records):
         assert list(map(told, made.apply_batch(batch))) == expected
+
+
+_extremes = st.fixed_dictionaries(
+    {
+        "a": st.none() | st.sampled_from([-(2**31), 2**31 - 1, 0, 7]),
+        "b": st.none() | st.sampled_from([-(2**63), 2**63 - 1, 2**53 + 1, 1]),
+        "s": st.none() | st.sampled_from(["", "x", "ß", "\u0131", "\U0001f600", "\uffff", "Xy"]),
+        "t": st.none() | st.text(max_size=3),
+        "x": st.none() | st.floats(width=32),
+        "y": st.none() | st.floats() | st.sampled_from([2.0**53, 0.1]),
+    }
+)
+_EXTREMES_SCHEMA = _SCHEMA.replace(
+    fields={f.name: f.schema for f in _SCHEMA.fields} | {"x": schemas.OPTIONAL_FLOAT32, "y": schemas.OPTIONAL_FLOAT64}
+)
+_of_numbers = st.sampled_from(["x * b", "x + y", "y - a", "case when y > b then x else y end", "coalesce(y, x, 0.5)"])
+_of_truth = st.sampled_from(
+    [
+        *("x < y", "b >= y", "a = b", "x in (1, 2.0)", "b in (1, 7)", "y between a and b"),
+        *("starts_with(s, 'x')", "contains(t, s)", "not (a > 0)", "upper(s) = 'X'"),
+    ]
+)
+
+
+@given(st.lists(_extremes, min_size=1, max_size=4), _of_truth | _conditions(), _of_numbers | _numbers() | _texts())
+def test_arrow_does_exactly_as_python_at_the_edges(rows: list[Any], condition: str, text: str) -> None:
+    made = configured(Expression, filter=condition, fields=f"result = {text}, truth = {condition}")
+    records = [SinkRecord("t", row, _EXTREMES_SCHEMA, offset=offset) for offset, row in enumerate(rows)]
+    try:
+        expected = [told(result) for result in map(made.apply, records) if result is not None]
+    except DataError as error:
+        for batch in forms(records):
+            with pytest.raises(type(error)):
+                made.apply_batch(batch)
+        return
+    for batch in forms(records):
+        assert list(map(told, made.apply_batch(batch))) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("b + 1", "does not fit into 64 bits"),
+        ("b * a", "does not fit into 64 bits"),
+        ("-7 - b - b", "does not fit into 64 bits"),
+        ("upper(s)", "SS"),
+        ("length(s)", 1),
+        ("case when n > 1 then 'yes' else 'no' end", "no"),
+        ("case when n > 1 then 'yes' end", None),
+        ("b in (1, 2)", False),
+        ("n in (1, 2)", None),
+        ("n = 1 or a = 2", True),
+        ("n = 1 and a = 1", False),
+        ("not (n = 1)", None),
+        ("n is null and a is not null", True),
+        ("y = m", False),
+        ("y < m", True),
+        ("a - b", 2 - (2**63 - 1)),
+        ("s || s", "ßß"),
+        ("y + a", 2.0**53 + 2),
+    ],
+)
+def test_arrow_at_its_edges(text: str, expected: Any) -> None:
+    schema = Schema.struct(
+        {
+            "a": schemas.INT32,
+            "b": schemas.INT64,
+            "m": schemas.INT64,
+            "n": schemas.OPTIONAL_INT64,
+            "s": schemas.STRING,
+            "y": schemas.FLOAT64,
+        }
+    )
+    # No double is m.
+    value = {"a": 2, "b": 2**63 - 1, "m": 2**53 + 1, "n": None, "s": "ß", "y": 2.0**53}
+    made = configured(Expression, fields=f"result = {text}")
+    for batch in forms([SinkRecord("t", value, schema, offset=n) for n in range(2)]):
+        if expected == "does not fit into 64 bits":
+            with pytest.raises(DataError, match=expected):
+                made.apply_batch(batch)
+            continue
+        results = [row.value["result"] for row in made.apply_batch(batch)]
+        assert [(type(each), each) for each in results] == [(type(expected), expected)] * 2
+
+
+def test_columns_in_arrow_stay_there() -> None:
+    rows = [{"a": 1, "b": 2, "s": "x", "t": "y"}, {"a": None, "b": 2, "s": "X", "t": None}]
+    batch = forms([SinkRecord("t", row, _SCHEMA, offset=n) for n, row in enumerate(rows)])[2]
+    made = configured(Expression, filter="b = 2 and s is not null", fields="n = a + b, u = upper(s) || t")
+    after = made.apply_batch(batch).values.struct_columns
+    assert after is not None
+    assert all(field.is_arrow for field in after.fields)
+    assert [row["n"] for row in after] == [3, None]
 
 
 class TestConformance(TransformationConformance):
