@@ -40,7 +40,8 @@ Change = Callable[[list[Any]], list[Any]]
 
 _F: Final = FieldDescriptor
 _UNSIGNED_64: Final = frozenset({_F.TYPE_UINT64, _F.TYPE_FIXED64})
-_EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+_SECONDS_OF: Final = attrgetter("seconds")
+_NANOS_OF: Final = attrgetter("nanos")
 #: The seconds of the years 1 to 9999, which is what google.protobuf.Timestamp takes.
 _SECONDS: Final = range(-62_135_596_800, 253_402_300_800)
 
@@ -220,7 +221,7 @@ def _change(field: FieldDescriptor, schema: Schema, options: Options) -> Change 
         return _enum_names(enum_of(field)) if schema.type is Type.STRING else None
     if field.type == _F.TYPE_MESSAGE:
         if schema.name in _LOGICAL:
-            return _each(_LOGICAL[schema.name])
+            return _LOGICAL[schema.name]
         if schema.type is not Type.STRUCT:
             return _wrapped(message_of(field))
         if schema.name == names.VARIANT_SCHEMA.name:
@@ -299,15 +300,25 @@ def _time(message: Any) -> dt.time:
         raise DataError(f"{text} is not a time of day.") from None
 
 
-def _timestamp(message: Any) -> dt.datetime:
-    if message.seconds not in _SECONDS or not 0 <= message.nanos < 1_000_000_000:
-        raise DataError(f"{message.seconds} s and {message.nanos} ns since 1970 is outside of the years 1 to 9999.")
-    return _EPOCH + dt.timedelta(seconds=message.seconds, milliseconds=message.nanos // 1_000_000)
+def _timestamps(messages: list[Any]) -> list[Any]:
+    seconds, nanos = list(map(_SECONDS_OF, messages)), list(map(_NANOS_OF, messages))
+    if messages and not (
+        min(seconds) in _SECONDS and max(seconds) in _SECONDS and min(nanos) >= 0 and max(nanos) < 1_000_000_000
+    ):
+        raise DataError("a google.protobuf.Timestamp outside of the years 1 to 9999, or of a second.")
+    whole = dt.datetime.fromtimestamp
+    utc = dt.UTC
+    if not any(nanos):
+        return [whole(second, utc) for second in seconds]
+    return [
+        whole(second, utc).replace(microsecond=nano // 1_000_000 * 1000)
+        for second, nano in zip(seconds, nanos, strict=True)
+    ]
 
 
-_LOGICAL: Final[dict[str | None, Callable[[Any], Any]]] = {
-    logical.DECIMAL_NAME: _decimal,
-    logical.DATE_NAME: _date,
-    logical.TIME_NAME: _time,
-    logical.TIMESTAMP_NAME: _timestamp,
+_LOGICAL: Final[dict[str | None, Change]] = {
+    logical.DECIMAL_NAME: _each(_decimal),
+    logical.DATE_NAME: _each(_date),
+    logical.TIME_NAME: _each(_time),
+    logical.TIMESTAMP_NAME: _timestamps,
 }
