@@ -7,20 +7,23 @@ asked again does not replay it twice; a crash between writing and marking may.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 import msgspec
 
-from connect.errors import ConnectError
+from connect.errors import ConfigError, ConnectError
 from connect.herder.dead_letters import DeadLetters, Wanted
 from connect.herder.edits import EditError, edited
 from connect.herder.herder import BadRequestError
 from connect.kafka.browse import Lying, NoTopicError
 from connect.kafka.replay_marks import Marks
 from connect.kafka.resend import Resender
+from connect.pipeline.dead_letters import Letter, Original
 from connect.pipeline.error_headers import ErrorContext
+from connect.pipeline.parked import RetrySettings, Tier, parked
 
 #: The most records of one replay, unless less is asked for.
 MOST_REPLAYED: Final = 10_000
@@ -116,7 +119,7 @@ def replay(letters: DeadLetters, order: Order) -> Replayed:
     except ConnectError as error:
         # Without the right to use the group, all else works.
         done.warning = f"It is not known what was replayed before: {error}"
-    aim = _Aim(letters, connector, order)
+    aim = _Aim(letters, order)
     writer = None if order.dry_run else Resender(worker, connector)
     try:
         batch = _Batch(letters, marks, writer, done)
@@ -150,26 +153,51 @@ class _CannotError(ConnectError):
 class _Aim:
     """Where letters go, and as what."""
 
-    def __init__(self, letters: DeadLetters, connector: Mapping[str, str], order: Order) -> None:
+    def __init__(self, letters: DeadLetters, order: Order) -> None:
         self._letters = letters
         self._order = order
         self._partitions: dict[str, list[int] | None] = {}
-        self._retry: Callable[[ErrorContext, Lying, Sequence[tuple[str, bytes | None]]], Any] | None = None
+        self._tier: Tier | None = None
         if order.to == "connector":
-            self._retry = _first_retry_topic(connector)
+            if order.into:
+                raise BadRequestError("A replay goes to the connector or into a topic, not both.")
+            self._tier = _first_tier(letters.connector)
 
     def written(self, lying: Lying) -> _Written:
         """What to write for a letter. Raises EditError, _CannotError."""
         own, context = ErrorContext.split(lying.headers)
         value = self._value(lying, context)
-        topic = self._order.into or (context.topic if context is not None else None)
-        if not topic:
+        if self._tier is not None:
+            return self._to_connector(self._tier, Letter(lying.key, value, own, lying.timestamp), context)
+        if self._order.into:
+            topic, partition = self._order.into, None
+        elif context is None or not context.topic:
             raise _CannotError("its headers do not say which topic it came from; name one.")
+        elif context.source_partition is not None:
+            raise _CannotError(
+                "it is a source's, and lies here as JSON whatever the connector writes; name a topic that is to have it"
+                " so."
+            )
+        else:
+            topic, partition = context.topic, context.partition
         partitions = self._known(topic)
         if partitions is None:
-            raise _CannotError(f"there is no topic {topic} any more.")
-        partition = None if self._order.into or context is None else context.partition
+            raise _CannotError(f"there is no topic {topic}.")
         return topic, partition if partition in partitions else None, lying.key, value, own, lying.timestamp
+
+    def _to_connector(self, tier: Tier, letter: Letter, context: ErrorContext | None) -> _Written:
+        """Parked in the first retry topic, due at once, as if it had not been tried yet."""
+        if context is None or context.source_partition is not None:
+            raise _CannotError("its headers do not say that a sink consumed it.")
+        if not context.topic or context.partition is None or context.offset is None:
+            raise _CannotError("its headers do not say where it came from.")
+        partitions = self._known(tier.topic)
+        if not partitions:
+            raise _CannotError(f"there is no topic {tier.topic}; the connector makes it when it starts.")
+        source = Original(context.topic, context.partition, context.offset, letter)
+        made = parked(source, context, 0, int(time.time() * 1000), failed=False)
+        partition = partitions[context.partition % len(partitions)]
+        return tier.topic, partition, made.key, made.value, made.headers, made.timestamp
 
     def _value(self, lying: Lying, context: ErrorContext | None) -> bytes | None:
         order, place = self._order, (lying.partition, lying.offset)
@@ -258,8 +286,16 @@ class _Batch:
             self._done.warning = f"It is not stored what was replayed: {error}"
 
 
-def _first_retry_topic(connector: Mapping[str, str]) -> Any:
-    raise BadRequestError(
-        f"Connector {connector.get('name', '')} has no retry topics to replay through. Set errors.retry.topics, or"
-        " replay into the topic."
-    )
+def _first_tier(connector: Mapping[str, str]) -> Tier:
+    """The first retry topic of a connector. Raises BadRequestError where it has none."""
+    name = connector.get("name", "")
+    try:
+        settings = RetrySettings.of(connector, name)
+    except ConfigError as error:
+        raise BadRequestError(f"Connector {name}: {error}") from error
+    if settings is None:
+        raise BadRequestError(
+            f"Connector {name} has no retry topics to replay through. Set errors.retry.topics, or replay into the"
+            " topic."
+        )
+    return settings.tiers[0]

@@ -141,7 +141,7 @@ def test_another_topic_takes_also_what_has_no_headers(letters, new_topic, arrive
 
 def test_a_topic_that_is_gone_is_not_made(letters, broker):
     outcome = replay(letters, Order(into="replay-nowhere", limit=10))
-    assert {one.reason for one in outcome.skipped} == {"there is no topic replay-nowhere any more."}
+    assert {one.reason for one in outcome.skipped} == {"there is no topic replay-nowhere."}
     assert "replay-nowhere" not in AdminClient({"bootstrap.servers": broker.bootstrap_servers}).list_topics().topics
 
 
@@ -182,5 +182,16 @@ def test_many_are_replayed_in_order(broker, new_topic, target, read):
 def test_a_connector_without_retry_topics_takes_nothing_back_directly(letters):
     with pytest.raises(BadRequestError, match="has no retry topics to replay through"):
         replay(letters, Order(to="connector"))
+    with pytest.raises(BadRequestError, match="not both"):
+        replay(letters, Order(to="connector", into="t"))
     with pytest.raises(BadRequestError, match="limit is between"):
         replay(letters, Order(limit=0))
+
+
+def test_a_letter_of_a_source_is_written_only_where_somebody_says(broker, new_topic, target):
+    name, other = new_topic(config=KEPT), new_topic(config=KEPT)
+    write(broker.bootstrap_servers, name, [{"value": "{}", "headers": letter(target, 0, 1, source_partition={"a": 1})}])
+    letters = DeadLetters({"bootstrap.servers": broker.bootstrap_servers}, {"name": name}, name)
+    (skipped,) = replay(letters, Order()).skipped
+    assert skipped.reason.startswith("it is a source's, and lies here as JSON")
+    assert len(replay(letters, Order(into=other)).replayed) == 1
