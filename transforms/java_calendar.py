@@ -95,7 +95,9 @@ def day_from(fields: Mapping[str, int]) -> int:
     if order.get("Y", 0) > order.get("y", 0):
         first = day_of(fields["Y"], 1, 1)
         of_week = fields.get("E", 0)
-        return first - weekday(first) + of_week + (not 0 <= of_week < 7) + 7 * (fields.get("w", 1) - 1)
+        if not 0 <= of_week < 7:  # a number of days from Monday, which Sunday begins anew
+            of_week = of_week // 7 * 7 + (of_week + 1) % 7
+        return first - weekday(first) + of_week + 7 * (fields.get("w", 1) - 1)
     year = fields.get("y", 1970)
     if fields.get("G", 1) == 0:
         year = 1 - year
@@ -118,7 +120,7 @@ def _said_last(order: Mapping[str, int]) -> str:
     if weekday_at:
         complete |= {letter: max(order[letter], weekday_at) for letter in "WFw" if letter in order}
     if complete:
-        return max(complete, key=lambda letter: (complete[letter], -"dWFDw".index(letter)))
+        return max(complete, key=lambda letter: (complete[letter], order[letter]))
     alone = {letter: order[letter] for letter in "WFw" if letter in order}
     if weekday_at:
         alone["F"] = max(alone.get("F", 0), weekday_at)

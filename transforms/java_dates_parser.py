@@ -1,8 +1,9 @@
 """Reading dates by a pattern as Java's `SimpleDateFormat` does.
 
 The pattern becomes one regular expression, which takes a text from left to right without ever going back, as Java does.
-That costs several microseconds a text, so where every field has a fixed width the text is cut into pieces whose times
-add up (a day, a minute of the day, a second, the rest), and what each piece says is remembered.
+That costs several microseconds a text, so it is cut into pieces whose times add up (a day, hour and minute, a second,
+the rest), and what each piece says is remembered: cut by position where every field has a fixed width, else by a
+regular expression.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from transforms.java_calendar import DAY_MS, day_from
 from transforms.java_dates_pattern import MONTHS, WEEKDAYS, Token
 
 _MOST_PIECES: Final = 100_000
-_KINDS: Final = tuple(map(frozenset, ("GyYMLwWDdFEu", "HkKham", "s", "SzZX")))
+_KINDS: Final = tuple(map(frozenset, ("GyYMLwWDdFEu", "HkKhm", "a", "s", "SzZX")))
 _DAY: Final = _KINDS[0]
 #: Minutes by the names of time zones. Some begin with another, and Java takes the first that fits.
 _ZONES: Final = {
@@ -44,10 +45,15 @@ class Parser:
         followed = list(zip(parts, [*parts[1:], None], strict=True))
         self._whole = _Reader(followed, start)
         self._pieces = _pieces(followed, start)
+        self._cut = None if self._pieces else _cut(followed, start)
 
     def parse(self, text: str) -> int:
         """Milliseconds since the epoch. Raises ValueError."""
         total = 0
+        if self._cut is not None:
+            found_by_cut = self._cut.read(text)
+            if found_by_cut is not None:
+                return found_by_cut
         for piece in self._pieces:
             key = text[piece.start : piece.stop]
             head = len(key)
@@ -179,6 +185,58 @@ def _pieces(parts: Sequence[_Followed], century: dt.datetime) -> list[_Piece]:
         at = stop if stop is not None else at
         last = kind
     return list(pieces.values())
+
+
+class _Cut:
+    """Cuts texts of various widths into pieces, by a regular expression with a group for each."""
+
+    def __init__(self, pieces: Sequence[_Piece]) -> None:
+        groups = 1
+        numbers = []
+        expressions = []
+        for piece in pieces:
+            numbers.append(groups)
+            groups += 1 + sum(1 for part, _ in piece.parts if part.letter)
+            expressions.append(f"({''.join(_expression(*each) for each in piece.parts)})")
+        self._takes = re.compile("".join(expressions), re.IGNORECASE)
+        self._numbers = numbers
+        self._pieces = pieces
+
+    def read(self, text: str) -> int | None:
+        """The time that a text says; None where it does not follow the pattern, or its pieces do not add up."""
+        match = self._takes.match(text)
+        if match is None:
+            return None
+        total = 0
+        for piece, key in zip(self._pieces, match.group(*self._numbers, 0), strict=False):
+            found = piece.known.get(key)
+            if found is None:
+                found = piece.learn(key, len(key))
+                if found is None:
+                    return None
+            total += found
+        return total
+
+
+def _cut(parts: Sequence[_Followed], century: dt.datetime) -> _Cut | None:
+    """The pattern in pieces of any width, each in one place; None where there is no such cut."""
+    letters = {part.letter for part, _ in parts if part.letter}
+    if not letters or (letters & set("Hk") and letters & set("Kha")):  # of those hours one kind counts
+        return None
+    pieces: dict[frozenset[str], _Piece] = {}
+    last = None
+    for part, following in parts:
+        kind = last
+        if part.letter or last is None:
+            named = part if part.letter else following
+            assert named is not None
+            kind = next(kind for kind in _KINDS if named.letter in kind)
+        assert kind is not None
+        if kind is not last and kind in pieces:
+            return None
+        pieces.setdefault(kind, _Piece(0, None, century)).parts.append((part, following))
+        last = kind
+    return _Cut(list(pieces.values()))
 
 
 def _width(part: Token) -> int | None:

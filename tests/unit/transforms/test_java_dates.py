@@ -66,6 +66,10 @@ def test_writing(pattern: str, ms: int, text: str) -> None:
         ("yyyy EEE", "2024 Fri", "2024-01-05"),
         ("yyyy-ww-u", "2024-05-3", "2024-01-31"),
         ("YYYY-'W'ww-u", "2021-W01-7", "2020-12-27"),
+        ("YYYY-'W'ww-u", "2021-W05-9", "2021-02-02"),
+        ("W D-w.E", "2 2531-33.Thu", "1970-08-13"),  # of weeks of the month and the year the later one counts
+        ("M/d/yyyy h:mm:ss a", "1/15/2024 1:02:03 PM", "2024-01-15 13:02:03"),
+        ("d MMM yyyy HH:mm", "5 Feb 2024 07:08", "2024-02-05 07:08"),
         ("YYYY-MM-dd", "2024-05-07", "2023-12-31"),  # the year of a week does not go with months
         ("yyyy-DDD", "2023-366", "2024-01-01"),
         ("yyyy-MM F E", "2024-05 -1 Fri", "2024-05-31"),
