@@ -132,6 +132,11 @@ class Case:
 _V2 = {"field.syntax.version": "V2"}
 _SCHEMA_ONLY = ("schema", "Arrow")
 
+_CONTRACT = """{"type": "struct", "fields": [
+    {"field": "id", "type": "int64"}, {"field": "name", "type": "string"}, {"field": "city", "type": "string"},
+    {"field": "price", "type": "double"}, {"field": "active", "type": "boolean"}, {"field": "count", "type": "int64"},
+    {"field": "seen", "type": "int64"}, {"field": "note", "type": "string", "optional": true}]}"""
+
 CASES = [
     Case("ExtractField", "transforms.extract_field:ExtractFieldValue", {"field": "id"}),
     Case("ExtractField of a struct", "transforms.extract_field:ExtractFieldValue", {"field": "address"}, shape=NESTED),
@@ -146,6 +151,14 @@ CASES = [
     Case("Cast, float to text", "transforms.cast:CastValue", {"spec": "price:string"}),
     Case("Cast, float to whole number", "transforms.cast:CastValue", {"spec": "price:int32"}),
     Case("Cast, text to boolean", "transforms.cast:CastValue", {"spec": "city:boolean"}),
+    Case("Deduplicate", "transforms.deduplicate:Deduplicate", {"fields": "id"}, bar=3.0, arrow_bar=4.0),
+    Case(
+        "Expression",
+        "transforms.expression:Expression",
+        {"filter": "count > 10", "fields": "total = price * count, name = upper(name)"},
+        bar=1.0,
+        arrow_bar=0.2,
+    ),
     Case("Filter", "transforms.filter:Filter"),
     Case("Flatten", "transforms.flatten:FlattenValue", shape=NESTED),
     Case("Flatten of what is flat", "transforms.flatten:FlattenValue"),
@@ -181,6 +194,7 @@ CASES = [
         {"exclude": "address.city"} | _V2,
         shape=NESTED,
     ),
+    Case("SchemaContract", "transforms.schema_contract:SchemaContractValue", {"schema.content": _CONTRACT}, bar=3.0),
     Case(
         "SetSchemaMetadata",
         "transforms.set_schema_metadata:SetSchemaMetadataValue",

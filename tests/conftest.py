@@ -7,12 +7,17 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NoReturn
 
+import hypothesis
 import pytest
 
 if TYPE_CHECKING:
     from connect.kafka.broker import Broker
 
 MISSING = "cannot have "
+
+# A property that takes longer on a busy machine holds all the same.
+hypothesis.settings.register_profile("no deadline", hypothesis.settings(deadline=None))
+hypothesis.settings.load_profile("no deadline")
 
 # A shell starts what runs in its background with these ignored, and everything started from here would inherit that:
 # programs under test could then not be interrupted.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, ClassVar, Final, Literal, NamedTuple, TypeVar
 
@@ -137,6 +137,7 @@ class SchemaContract(Transformation):
         pairs = (entry.rpartition(":") for entry in config["fields"] if entry)
         self._modes: Mapping[str, Mode] = {field.strip(): Mode(mode.strip()) for field, _, mode in pairs}
         self._rules = lru_cache(maxsize=1000)(self._make_rules)
+        self._tests = lru_cache(maxsize=1000)(_tests)
         self._said: set[str] = set()
 
     def apply(self, record: Any) -> Any:
@@ -223,20 +224,23 @@ class SchemaContract(Transformation):
             self._act(self._whole(), f"it is {type(value).__name__} where the contract says struct")
             return value
         changed: dict[str, Any] = value
+        tests, required = self._tests(contract)
         for name, item in value.items():
+            test = tests.get(name)
+            if test is not None and (item is None or test(item)):
+                continue
             field = contract.field(name)
             if field is None:
                 mode = self._mode(name, self._new)
                 if self._act(mode, f'the contract has no field "{name}"'):
                     changed = {key: each for key, each in changed.items() if key != name}
-            elif item is not None and (problem := _misfit(field.schema, item)):
+            elif problem := _misfit(field.schema, item):
                 mode = self._mode(name, self._types)
                 if self._act(mode, f'the field "{name}" {problem}'):
                     changed = {**changed, name: None}
-        for field in contract.fields:
-            if _required(field.schema) and changed.get(field.name) is None:
-                mode = self._mode_of_missing(field.name)
-                self._act(mode, f'the field "{field.name}" is required and has no value')
+        for name in required:
+            if changed.get(name) is None:
+                self._act(self._mode_of_missing(name), f'the field "{name}" is required and has no value')
         return changed
 
     def _mode(self, name: str, otherwise: Mode) -> Mode:
@@ -353,6 +357,32 @@ def _holds(mine: Schema, other: Schema) -> bool:
         return not theirs
     pairs = [(mine.value_schema, other.value_schema), (mine.key_schema, other.key_schema)]
     return all(one is None or two is None or _holds(one, two) for one, two in pairs)
+
+
+def _tests(contract: Schema) -> tuple[dict[str, Callable[[Any], bool]], list[str]]:
+    """For each field a quick test whether a value is one of its type, and the names of those that are required."""
+    tests = {field.name: _test(field.schema) for field in contract.fields}
+    return tests, [field.name for field in contract.fields if _required(field.schema)]
+
+
+_INTEGERS: Final = {Type.INT8: 8, Type.INT16: 16, Type.INT32: 32, Type.INT64: 64}
+_KINDS: Final[Mapping[Type, tuple[type, ...]]] = {
+    Type.FLOAT32: (float, int),
+    Type.FLOAT64: (float, int),
+    Type.BOOLEAN: (bool,),
+    Type.STRING: (str,),
+    Type.BYTES: (bytes,),
+}
+
+
+def _test(schema: Schema) -> Callable[[Any], bool]:
+    if logical.python_type(schema) is None and schema.type in _INTEGERS:
+        limit = 1 << (_INTEGERS[schema.type] - 1)
+        return lambda value: type(value) is int and -limit <= value < limit
+    if logical.python_type(schema) is None and schema.type in _KINDS:
+        kinds = frozenset(_KINDS[schema.type])
+        return lambda value: type(value) in kinds
+    return lambda value: _misfit(schema, value) is None
 
 
 def _misfit(schema: Schema, value: Any) -> str | None:

@@ -184,7 +184,7 @@ class _Writer:
             value = function.called()(*(arg.value for arg in node.args if isinstance(arg, Literal)))
         except DataError as error:
             raise ExpressionError(str(error), node.at) from None
-        return self._constant(value), given if value is not None else Typed(Kind.NULL)
+        return self._constant(value), given
 
     def _lazy(self, node: Call) -> tuple[str, Typed]:
         match node.name:
