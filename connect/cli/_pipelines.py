@@ -13,6 +13,7 @@ from connect.cli._secrets import remember
 from connect.errors import ConfigError, ConnectError, PluginNotFoundError
 from connect.pipeline.build import sink_chain, source_chain
 from connect.pipeline.chain import Chain
+from connect.pipeline.parked import RetrySettings
 from connect.pipeline.samples import Kind
 from connect.plugins import PluginKind, Plugins
 from connect.settings.properties import Properties, load
@@ -99,6 +100,14 @@ class Pipeline:
     def dead_letters(self) -> str | None:
         """The topic that takes what the connector gives up."""
         return self.config.get(_DEAD_LETTERS, "").strip() or None
+
+    @property
+    def retry_topic(self) -> str | None:
+        """The first topic in which records of a sink wait that failed."""
+        if self.kind == "source":
+            return None
+        settings = RetrySettings.of(self.config, self.config.get("name", ""))
+        return settings.topics[0] if settings is not None else None
 
     @property
     def topic(self) -> str:

@@ -57,12 +57,13 @@ def run(args: argparse.Namespace) -> int:
     """Read all files, then run what they hold."""
     from connect.cli._case_files import CaseFile
 
-    files, errors = [], []
+    files: list[CaseFile] = []
+    errors: list[tuple[str, str]] = []  # a file, and what is wrong with it
     for path in args.files:
         try:
             files.append(CaseFile(path, args.worker_config))
         except (ConnectError, ValueError) as error:  # all that is wrong with all files is said at once
-            errors.append(str(error))
+            errors.append((path, str(error)))
     began = time.monotonic()
     results: list[_Result] = []
     if not errors:
@@ -70,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
             try:
                 results += _run(file, args)
             except ConnectError as error:
-                errors.append(str(error))
+                errors.append((file.path, str(error)))
     if args.junit:
         from connect.cli._junit import write_junit
 
@@ -78,14 +79,16 @@ def run(args: argparse.Namespace) -> int:
             (one.case.file, one.case.name, one.case.line, one.seconds, [wrong.message for wrong in one.wrong])
             for one in results
         ]
-        write_junit(args.junit, report)
+        # A file that could not be used is a case that failed: CI shows nothing else.
+        write_junit(args.junit, report + [(path, "the file can be used", 1, 0.0, [said]) for path, said in errors])
     failed = sum(bool(result.wrong) for result in results)
+    told = [said for _, said in errors]
     if args.json:
         print_json(
-            {"passed": len(results) - failed, "failed": failed, "errors": errors, "cases": list(map(_plain, results))}
+            {"passed": len(results) - failed, "failed": failed, "errors": told, "cases": list(map(_plain, results))}
         )
     else:
-        for said in errors:
+        for said in told:
             print(f"connect: {said}", file=sys.stderr)
         _summary(len(results), failed, time.monotonic() - began, args.filter)
     if errors:

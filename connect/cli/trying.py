@@ -78,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
     pipeline = open_pipeline(config, worker, where, args.kind)
     if pipeline.note:
         print(f"warning: {pipeline.note}", file=sys.stderr)
-    trial = Trial(pipeline.chain, pipeline.dead_letters)
+    trial = Trial(pipeline.chain, pipeline.dead_letters, pipeline.retry_topic)
     failed, shown = 0, []
     try:
         number = 0

@@ -27,7 +27,7 @@ from connect.data.record import SinkRecord
 from connect.data.schema import Schema
 from connect.errors import ConnectError
 from connect.pipeline.seen import Snapshot, plain
-from connect.pipeline.trial import Failure, Outcome
+from connect.pipeline.trial import Outcome, StepFailure
 
 _ATTRIBUTES: Final = ("topic", "partition", "timestamp", "key", "key_schema", "value", "value_schema", "headers")
 _KNOWN: Final = frozenset({*_ATTRIBUTES, "dropped", "error", "match"})
@@ -256,7 +256,8 @@ def _of_error(wanted: Any, outcome: Outcome) -> list[Problem]:
         return []
     if "stage" in wanted and str(wanted["stage"]).upper() != failure.stage:
         found.append(Problem("error.stage", str(wanted["stage"]).upper(), failure.stage))
-    if "class" in wanted and wanted["class"] not in (failure.class_name, failure.class_name.rpartition(".")[2]):
+    names = [failure.class_name, failure.reported_as]
+    if "class" in wanted and wanted["class"] not in [*names, *(name.rpartition(".")[2] for name in names)]:
         found.append(Problem("error.class", str(wanted["class"]), failure.class_name))
     if "transformation" in wanted and wanted["transformation"] != last.alias:
         found.append(Problem("error.transformation", str(wanted["transformation"]), str(last.alias)))
@@ -302,7 +303,7 @@ def _told(outcome: Outcome) -> str:
     return f"a record{where} with the value {text(value)}"
 
 
-def _error(failure: Failure) -> str:
+def _error(failure: StepFailure) -> str:
     return f"{failure.class_name.rpartition('.')[2]}: {failure.message}"
 
 

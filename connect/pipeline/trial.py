@@ -15,10 +15,10 @@ import msgspec
 
 from connect.api.transformation import Predicate
 from connect.data.batch import Batch, SinkBatch, SourceBatch
-from connect.data.record import Record, SinkRecord, SourceRecord
-from connect.errors import RetriableError
+from connect.data.record import Record, SinkRecord
+from connect.errors import ConfigError, RetriableError
 from connect.pipeline.chain import Chain, Step
-from connect.pipeline.failure import Stage
+from connect.pipeline.failure import Stage, exception_name, qualified_name
 from connect.pipeline.seen import PARTS, Change, Part, SeenRecord, Snapshot, changes
 from connect.pipeline.steps import Transform
 from connect.telemetry.redaction import redactor
@@ -30,12 +30,13 @@ _PARTS: Mapping[Stage, Part] = {
 }
 
 
-class Failure(msgspec.Struct):
+class StepFailure(msgspec.Struct):
     """What a step raised.
 
     Attributes:
         stage: where, in Kafka Connect's words.
         class_name: of the error, with its module.
+        reported_as: what a dead letter calls it: by Java's name if it is one of the runtime's.
         message: of the error, on one line, without secrets.
         advice: what would become of the record, and what to do.
         trace: the traceback, without secrets.
@@ -43,6 +44,7 @@ class Failure(msgspec.Struct):
 
     stage: str
     class_name: str
+    reported_as: str
     message: str
     advice: str
     trace: str
@@ -67,7 +69,7 @@ class StepResult:
     verdict: Literal["changed", "unchanged", "passed by", "dropped", "failed"]
     after: Snapshot | None
     changes: Sequence[Change] = ()
-    failure: Failure | None = None
+    failure: StepFailure | None = None
 
     @property
     def title(self) -> str:
@@ -111,11 +113,13 @@ class Trial:
     Args:
         chain: of a connector; from now on this trial's alone.
         dead_letters: the topic that takes what is given up, for advice.
+        retry_topic: the first in which records wait that failed, likewise.
     """
 
-    def __init__(self, chain: Chain, dead_letters: str | None = None) -> None:
+    def __init__(self, chain: Chain, dead_letters: str | None = None, retry_topic: str | None = None) -> None:
         self._chain = chain
         self._dead_letters = dead_letters
+        self._retry_topic = retry_topic
         self._answers: dict[int, _Answered] = {}
         for number, step in enumerate(chain.steps):
             if isinstance(step, Transform) and step.predicate is not None:
@@ -165,23 +169,32 @@ class Trial:
             return result("passed by", after), batch
         return result("changed" if changed else "unchanged", after, changes=changed), batch
 
-    def _failure(self, step: Step, error: BaseException) -> Failure:
-        kind = type(error)
-        name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
-        trace = "".join(traceback.format_exception(error))
-        message = " ".join(str(error).split()) or kind.__name__
-        return Failure(step.stage.value, name, redactor.redact(message), self._advice(error), redactor.redact(trace))
+    def _failure(self, step: Step, error: BaseException) -> StepFailure:
+        return StepFailure(
+            step.stage.value,
+            qualified_name(type(error)),
+            exception_name(error),
+            redactor.redact(" ".join(str(error).split()) or type(error).__name__),
+            self._advice(error),
+            redactor.redact("".join(traceback.format_exception(error))),
+        )
 
     def _advice(self, error: BaseException) -> str:
+        if isinstance(error, ConfigError):
+            return "The task would fail, whatever errors.tolerance says: every record would meet this."
         again = ""
         if isinstance(error, RetriableError):
             again = "A task would try it again, as long as errors.retry.timeout allows. "
-        if not self._chain.policy.tolerate:
-            return (
-                f'{again}The task would fail: mend the record or the configuration, or set "errors.tolerance": "all".'
+        if self._retry_topic:
+            again += (
+                f"The record would wait in topic {self._retry_topic} and be tried again. After the last such topic: "
             )
-        where = f"sent to topic {self._dead_letters}" if self._dead_letters else "skipped"
-        return f"{again}The record would be {where}, and the task would go on (errors.tolerance=all)."
+        letter = f"sent to topic {self._dead_letters}" if self._dead_letters else None
+        if not self._chain.policy.tolerate:
+            first = f"The record would be {letter}, and the" if letter else "The"
+            advice = 'mend the record or the configuration, or set "errors.tolerance": "all".'
+            return f"{again}{first} task would fail: {advice}"
+        return f"{again}The record would be {letter or 'skipped'}, and the task would go on (errors.tolerance=all)."
 
 
 class _Answered(Predicate):
@@ -215,6 +228,3 @@ def _plain(step: StepResult) -> dict[str, Any]:
     if step.failure is not None:
         found["error"] = msgspec.to_builtins(step.failure)
     return found
-
-
-__all__ = ["Failure", "Outcome", "SinkRecord", "SourceRecord", "StepResult", "Trial"]

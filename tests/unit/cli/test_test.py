@@ -259,6 +259,9 @@ def test_all_wrong_files_are_told_and_nothing_runs(folder, capsys):
         "nowhere.yaml: no such file or directory.",
     ]
     assert "ok" not in shown.out
+    assert main(["test", "a.yaml", "--junit", "report.xml"]) == 2
+    (suite,) = ElementTree.parse(folder / "report.xml").getroot()
+    assert (suite.get("name"), suite.get("failures")) == ("a.yaml", "1")
 
 
 def test_where_pyyaml_is_not_installed_it_is_said(folder):

@@ -209,7 +209,8 @@ def test_a_record_that_fails():
     ]
     data_error = outcome(value="{")
     assert said({"error": {"class": "DataError"}}, data_error) == []
-    assert said({"error": {"class": "connect.errors.DataError"}}, data_error) == []
+    for name in ("connect.errors.DataError", "DataException", "org.apache.kafka.connect.errors.DataException"):
+        assert said({"error": {"class": name}}, data_error) == []
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from connect import Predicate, RetriableError, Transformation
+from connect import ConfigError, Predicate, RetriableError, Transformation
 from connect.data import Header, Headers, Schema, Type, logical
 from connect.data.schema import INT32, INT64, OPTIONAL_STRING, STRING
 from connect.pipeline import sink_chain, source_chain
@@ -107,9 +107,10 @@ def test_a_transformation_that_remembers_sees_the_records_in_turn():
 @pytest.mark.parametrize(
     ("raised", "advice"),
     [
-        (ValueError("no\nnumber"), "The task would fail"),
+        (ValueError("no\nnumber"), "The record would be sent to topic dead, and the task would fail"),
         (RetriableError("away"), "A task would try it again"),
-        (SystemExit(3), "The task would fail"),
+        (SystemExit(3), "The record would be sent to topic dead, and the task would fail"),
+        (ConfigError("url", "refused"), "The task would fail, whatever errors.tolerance says"),
     ],
 )
 def test_what_a_step_raises_is_told_with_its_stage_and_nothing_is_tried_again(raised, advice):
@@ -122,7 +123,7 @@ def test_what_a_step_raises_is_told_with_its_stage_and_nothing_is_tried_again(ra
     assert (outcome.verdict, failure.stage, failure.class_name) == (
         "failed",
         "TRANSFORMATION",
-        "connect.errors.RetriableError" if isinstance(raised, RetriableError) else type(raised).__name__,
+        type(raised).__name__ if type(raised).__module__ == "builtins" else f"connect.errors.{type(raised).__name__}",
     )
     assert "\n" not in failure.message
     assert failure.advice.startswith(advice)
@@ -133,7 +134,14 @@ def test_what_a_step_raises_is_told_with_its_stage_and_nothing_is_tried_again(ra
 def test_a_record_that_would_be_tolerated_is_told_so():
     outcome = run(trial(errors_tolerance="all"), value="{")
     assert outcome.steps[-1].failure.stage == "VALUE_CONVERTER"
-    assert "sent to topic dead" in outcome.steps[-1].failure.advice
+    assert "sent to topic dead, and the task would go on" in outcome.steps[-1].failure.advice
+    assert outcome.steps[-1].failure.reported_as == "org.apache.kafka.connect.errors.DataException"
+
+
+def test_a_record_that_would_wait_is_told_so():
+    chain = sink_chain(Plugins(), PLAIN, {}, fail)
+    outcome = run(Trial(chain, retry_topic="later-5s"), value="{")
+    assert outcome.steps[-1].failure.advice.startswith("The record would wait in topic later-5s and be tried again.")
 
 
 def test_a_source_ends_in_bytes():

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from connect.errors import ConfigError
+from connect.herder.replay import Replayed, Sent
+from rest import dlq
 from rest.security.audit import AuditFile, AuditLine
 
 from .conftest import Guarded, basic, bearer
@@ -56,6 +58,18 @@ def test_no_value_is_written_whatever_is_asked(guarded: Guarded) -> None:
     assert lines[0]["changed"] == {"added": ["connector.class", "name", "pin", "x"]}
     assert lines[1]["changed"] == {"changed": ["pin"], "removed": ["url"]}
     assert lines[5]["changed"] == {"offsets": 1}
+
+
+def test_a_replay_says_how_much_and_of_what_nothing(guarded: Guarded, monkeypatch) -> None:
+    done = Replayed("dead", False, [Sent(0, 1, "t", 2, 3)], [], 0, True, None)
+    monkeypatch.setattr(dlq, "replay", lambda *_: done)
+    client = guarded.serve()
+    order = {"key": "sekret-1", "set": {"sekret-2": "sekret-3"}}
+    client.post("/connectors/a1/dlq/replay", headers=basic("edna"), json=order)
+    client.get("/connectors/a1/dlq", headers=basic("edna"))
+    (line,) = guarded.lines()
+    assert (line["connector"], line["changed"]) == ("a1", {"replayed": 1, "edited": True})
+    assert "sekret" not in guarded.log.read_text()
 
 
 CHANGES: list[tuple[str, str, Any]] = [
