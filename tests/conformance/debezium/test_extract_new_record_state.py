@@ -210,3 +210,20 @@ def test_whole_structs_may_be_added_which_debezium_cannot_do(original: Original)
     made = ExtractNewRecordState()
     made.configure(made.settings.parse(config))
     assert made.apply(EVENTS[0]).value["__source"] == ORIGIN
+
+
+OLD_CONFIGS = [
+    {"drop.tombstones": "false"},
+    {"drop.tombstones": "true"},
+    *({"delete.handling.mode": mode} for mode in ("drop", "none", "rewrite")),
+    *(
+        {"delete.handling.mode": mode, "drop.tombstones": "false", "add.headers": "op", "add.fields": "op"}
+        for mode in ("drop", "none", "rewrite")
+    ),
+    {"delete.handling.mode": "rewrite", "replace.null.with.default": "true"},
+]
+
+
+def test_the_keys_of_debezium_2_mean_what_they_meant_there(original_2: Original) -> None:
+    cases = [(config, record) for config in OLD_CONFIGS for record in EVENTS if not without_source(config, record)]
+    agrees(original_2, cases)
