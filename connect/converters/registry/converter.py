@@ -21,7 +21,7 @@ from connect.data.column import Column, Constant, Plain
 from connect.data.headers import Headers
 from connect.data.schema import Schema
 from connect.data.values import GroupedValues, Values
-from connect.errors import DataError
+from connect.errors import ConfigError, DataError
 from connect.settings import Config
 
 T = TypeVar("T")
@@ -142,6 +142,11 @@ class RegistryConverter(Converter):
     def from_connect_data(
         self, topic: str, schema: Schema | None, value: Any, headers: Headers | None = None
     ) -> bytes | None:
+        if self._wire.in_header and value is not None:
+            raise ConfigError(
+                f"{self._side}.schema.id.serializer",
+                "writes into headers, which cannot be done here: only from_connect_batch_with_headers hands some out.",
+            )
         return self.from_connect_batch(Constant(topic, 1), Values([value], schema))[0]
 
     def from_connect_batch(self, topics: Column[str], values: Values) -> Sequence[bytes | None]:

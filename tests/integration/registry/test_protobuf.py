@@ -4,6 +4,7 @@ import datetime as dt
 import importlib.util
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
 from types import ModuleType
@@ -12,7 +13,7 @@ from typing import Any
 import grpc_tools
 import pytest
 from confluent_kafka.schema_registry import Schema as TheirSchema
-from confluent_kafka.schema_registry import SchemaRegistryClient
+from confluent_kafka.schema_registry import SchemaReference, SchemaRegistryClient, header_schema_id_serializer
 from confluent_kafka.schema_registry.protobuf import ProtobufDeserializer, ProtobufSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 from grpc_tools import protoc
@@ -22,10 +23,10 @@ from connect.api.converter import SchemaAndValue
 from connect.converters.protobuf import ProtobufConverter
 from connect.data import Schema, logical
 from connect.data import schema as s
-from connect.data.column import Constant
+from connect.data.column import Constant, Plain
 from connect.data.struct_columns import StructColumns
 from connect.data.values import Values
-from connect.errors import DataError
+from connect.errors import ConfigError, DataError
 from connect.testing.conformance import ConverterConformance
 
 from .front import Front, running
@@ -73,12 +74,18 @@ def generated(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
     return module
 
 
+@contextmanager
+def opened(url: str) -> Iterator[SchemaRegistryClient]:
+    """Confluent's own client."""
+    made = SchemaRegistryClient({"url": url})
+    yield made
+    made.close()
+
+
 @pytest.fixture
 def client(registry: str) -> Iterator[SchemaRegistryClient]:
-    """Confluent's own client."""
-    opened = SchemaRegistryClient({"url": registry})
-    yield opened
-    opened.close()
+    with opened(registry) as made:
+        yield made
 
 
 def order(generated: ModuleType, number: int) -> Any:
@@ -215,11 +222,40 @@ def test_a_schema_is_registered_once_and_comes_back_with_its_version(registry: s
         assert len(front.seen) == 3  # the schema, and its version
 
 
+def test_ids_and_indexes_in_headers_are_written_and_read_as_confluents_serializer_does(
+    registry: str, topic: str, generated: ModuleType
+) -> None:
+    with running(Front(registry, guids=True)) as front, opened(front.url) as client:
+        serialize = ProtobufSerializer(
+            generated.Order,
+            client,
+            {"use.deprecated.format": False, "schema.id.serializer": header_schema_id_serializer},
+        )
+        context = SerializationContext(topic, MessageField.VALUE, headers=[])
+        data = serialize(order(generated, 1), context)
+        converter = converter_of(
+            front.url,
+            value_schema_id_serializer="HeaderSchemaIdSerializer",
+            auto_register_schemas="false",
+            use_latest_version="true",
+            enhanced_protobuf_schema_support="true",
+        )
+        found = converter.to_connect_batch_with_headers(Constant(topic, 1), [data], Plain([context.headers]))
+        assert found.to_list() == [as_value(1)]
+        of = Schema.struct({"id": s.INT64}, name="shop.Order")
+        values = Values([{"id": 5}, None], of)
+        own: list[tuple[str, bytes | None]] = [("mine", b"1")]
+        written, headers = converter.from_connect_batch_with_headers(Constant(topic, 2), values, Plain([own, None]))
+        assert written == [b"\x08\x05", None]
+        assert headers.to_list() == [[("mine", b"1"), context.headers[0]], []]
+        assert own == [("mine", b"1")]
+        with pytest.raises(ConfigError, match="writes into headers"):
+            converter.from_connect_data(topic, of, {"id": 5})
+
+
 def test_imports_are_references_of_the_registry(registry: str, topic: str, client: SchemaRegistryClient) -> None:
     text = 'syntax = "proto3"; package common; message Money { int64 cents = 1; }'
     client.register_schema(f"{topic}-money", TheirSchema(text, "PROTOBUF"))
-    from confluent_kafka.schema_registry import SchemaReference
-
     user = 'syntax = "proto3"; import "common/money.proto"; message Price { common.Money money = 1; }'
     references = [SchemaReference("common/money.proto", f"{topic}-money", 1)]
     number = client.register_schema(f"{topic}-value", TheirSchema(user, "PROTOBUF", references))

@@ -193,6 +193,22 @@ def test_a_struct_is_registered_as_a_message(registry: MemoryRegistry) -> None:
     assert back.value == {**value, "note": ""}  # what is not set has no null in Protobuf, unless an option says so
 
 
+def test_a_decimal_is_rounded_to_its_precision(registry: MemoryRegistry) -> None:
+    text = 'syntax = "proto3"; import "confluent/type/decimal.proto"; message M { confluent.type.Decimal d = 1; }'
+    number = registry.register("t-value", text, "PROTOBUF")
+    for precision, expected in ((0, "123.55"), (4, "123.6"), (2, "1.2E+2")):
+        data = message(text, d={"value": (12355).to_bytes(2, "big"), "precision": precision, "scale": 2})
+        assert str(converter(registry).to_connect_data("t", framed(number, data)).value["d"]) == expected
+
+
+def test_a_message_and_a_field_of_one_name_do_not_clash(registry: MemoryRegistry) -> None:
+    of = Schema.struct({"Line": Schema.struct({"a": schema.INT32}, name="shop.Line")}, name="Order")
+    each = converter(registry)
+    data = each.from_connect_data("t", of, {"Line": {"a": 1}})
+    assert "LineMessage Line = 1;" in registry.text(1)
+    assert each.to_connect_data("t", data).value == {"Line": {"a": 1}}
+
+
 @pytest.mark.parametrize("option", ["optional.for.nullables", "wrapper.for.nullables"])
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
