@@ -13,7 +13,7 @@ from bench import machine, report
 from bench.machine import introduce, say
 from bench.measure import Bench, MeasurementFailed, Run
 from bench.topics import Topics, TopicUnreadable
-from bench.work import ALL, Work
+from bench.work import ALL, FILLED, Work
 from bench.workers import SIDES
 from connect.jvm.jars import classpath
 from connect.kafka import broker
@@ -74,10 +74,10 @@ def _prepare(bench: Bench, works: list[Work]) -> None:
     say(f"writing {bench.count:,} lines")
     with bench.lines.open("wb") as file:
         file.writelines(_line(number) for number in range(bench.count))
-    for envelopes, topic in ((False, "filled-text"), (True, "filled-json")):
-        if any(work.direction == "sink" and work.is_json == envelopes for work in works):
+    for topic, form in FILLED.items():
+        if any(work.direction == "sink" and work.topic == topic for work in works):
             say(f"filling the topic {topic}")
-            bench.topics.fill(topic, bench.lines, envelopes=envelopes)
+            bench.topics.fill(topic, bench.lines, form)
 
 
 def _line(number: int) -> bytes:

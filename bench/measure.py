@@ -134,12 +134,12 @@ class Bench:
         return run
 
     def _sink(self, work: Work, side: str, number: int, folder: Path) -> Run:
-        topic = "filled-json" if work.is_json else "filled-text"
+        topic = work.topic
         output = folder / "output"
         size = self.lines.stat().st_size // self.count
         if work.transforms:
             with self.lines.open("rb") as file:
-                size = len(transformed(next(file), declared=work.variant == "declared")) + 1
+                size = len(transformed(next(file), schema=work.variant != "schemaless")) + 1
 
         def lines_out() -> int:
             # All lines are equally long; that they are the right ones is looked at in the end.
@@ -156,10 +156,10 @@ class Bench:
 
     def _are_transformed(self, work: Work, output: Path) -> bool:
         """Whether each line is what the transformations make of the one that went in."""
-        declared = work.variant == "declared"
+        schema = work.variant != "schemaless"
         with self.lines.open("rb") as lines, output.open("rb") as changed:
             return all(
-                _same(transformed(line, declared=declared), made.rstrip(b"\n"), in_order=declared)
+                _same(transformed(line, schema=schema), made.rstrip(b"\n"), in_order=schema)
                 for line, made in zip(lines, changed, strict=True)
             )
 

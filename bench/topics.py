@@ -1,8 +1,7 @@
 """The broker's side of a measurement: fresh topics, topics filled beforehand, and what has really arrived."""
 
-import json
 import time
-from collections.abc import Iterable
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -45,13 +44,13 @@ class Topics:
         """Give its room back."""
         self._admin.delete_topics([topic])[topic].result(WITHIN)
 
-    def fill(self, topic: str, lines: Path, *, envelopes: bool) -> int:
+    def fill(self, topic: str, lines: Path, form: Callable[[bytes], bytes]) -> int:
         """Make a topic that holds each line of a file, in order. Returns how many.
 
         The batches are of 16 KiB, as a Java producer makes them, whoever reads them.
 
         Args:
-            envelopes: whether each is wrapped as JsonConverter does with schemas.enable=true.
+            form: makes a record's value of a line.
         """
         self.create(topic)
         producer = Producer(
@@ -59,7 +58,7 @@ class Topics:
         )
         count = 0
         with lines.open("rb") as file:
-            for value in _enveloped(file) if envelopes else (line[:-1] for line in file):
+            for value in (form(line[:-1]) for line in file):
                 while True:
                     try:
                         producer.produce(topic, value)
@@ -95,9 +94,3 @@ class Topics:
         if value is None:
             raise TopicUnreadable(f"record {offset} of {topic} cannot be read: {message and message.error()}")
         return bytes(value)
-
-
-def _enveloped(lines: Iterable[bytes]) -> Iterable[bytes]:
-    for line in lines:
-        text = json.dumps(line[:-1].decode(), ensure_ascii=False)
-        yield b'{"schema":{"type":"string","optional":false},"payload":%b}' % text.encode()

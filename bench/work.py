@@ -1,7 +1,7 @@
 """What is measured, as properties of a worker: a file to a topic, the topic to a file, and JSON transformed between."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,14 +40,34 @@ DECLARED = json.dumps(
         "fields": [{"field": name, "type": kind, "optional": False} for name, kind in _FIELDS.items()],
     }
 )
+_DECLARED = DECLARED.encode()
 
 
-def transformed(line: bytes, *, declared: bool) -> bytes:
+def text_envelope(line: bytes) -> bytes:
+    """A line as JsonConverter writes a string with schemas.enable=true."""
+    text = json.dumps(line.decode(), ensure_ascii=False)
+    return b'{"schema":{"type":"string","optional":false},"payload":%b}' % text.encode()
+
+
+def object_envelope(line: bytes) -> bytes:
+    """A line, which is a JSON object, as JsonConverter writes it with schemas.enable=true."""
+    return b'{"schema":%b,"payload":%b}' % (_DECLARED, line)
+
+
+#: What the topics that sinks read hold of each line.
+FILLED: Mapping[str, Callable[[bytes], bytes]] = {
+    "filled-text": bytes,
+    "filled-json": text_envelope,
+    "filled-objects": object_envelope,
+}
+
+
+def transformed(line: bytes, *, schema: bool) -> bytes:
     """What the three make of a line, as a file sink writes it. Without a schema the order of fields is anybody's."""
     row = json.loads(line)
     fields = {"id": row["id"], "customer": row["name"], "amount": row["amount"], "note": row["note"], "origin": "bench"}
     texts = [f"{name}={value}" for name, value in fields.items()]
-    return ("Struct{" + ",".join(texts) + "}" if declared else "{" + ", ".join(texts) + "}").encode()
+    return ("Struct{" + ",".join(texts) + "}" if schema else "{" + ", ".join(texts) + "}").encode()
 
 
 @dataclass(frozen=True)
@@ -56,8 +76,8 @@ class Work:
 
     Attributes:
         direction: `source` (a file to a topic) or `sink` (the topic to a file).
-        variant: `string`, `json` or `unchanged`; for a sink also `schemaless` and `declared`: JSON objects through
-            three transformations.
+        variant: `string`, `json` or `unchanged`; for a sink also `schemaless`, `declared` (by schema.content) and
+            `enveloped`: JSON objects through three transformations.
     """
 
     direction: str
@@ -78,6 +98,7 @@ class Work:
             "unchanged": "StringConverter, one transformation that changes nothing",
             "schemaless": "schemaless JSON through ReplaceField, InsertField and Cast",
             "declared": "JSON of a declared schema through ReplaceField, InsertField and Cast",
+            "enveloped": "JSON with its schema in each record through ReplaceField, InsertField and Cast",
         }
         return f"{way}, {how[self.variant]}"
 
@@ -89,7 +110,12 @@ class Work:
     @property
     def transforms(self) -> bool:
         """Whether the lines are objects that come out changed."""
-        return self.variant in {"schemaless", "declared"}
+        return self.variant in {"schemaless", "declared", "enveloped"}
+
+    @property
+    def topic(self) -> str:
+        """The topic that a sink reads."""
+        return {"json": "filled-json", "enveloped": "filled-objects"}.get(self.variant, "filled-text")
 
     def worker_properties(self, bootstrap: str, folder: Path, port: int) -> dict[str, str]:
         """The worker's properties. Whatever is not here has Kafka Connect's default."""
@@ -122,7 +148,7 @@ class Work:
 
 ALL = [
     *(Work(direction, variant) for direction in ("source", "sink") for variant in ("string", "json", "unchanged")),
-    *(Work("sink", variant) for variant in ("schemaless", "declared")),
+    *(Work("sink", variant) for variant in ("schemaless", "declared", "enveloped")),
 ]
 
 
