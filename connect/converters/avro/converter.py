@@ -30,7 +30,7 @@ from connect.converters.registry import (
     registry_settings,
 )
 from connect.converters.registry.client import AVRO
-from connect.converters.registry.wire import PREFIX_LENGTH, Named
+from connect.converters.registry.wire import PREFIX_LENGTH, Named, is_number
 from connect.converters.remembered import Remembered
 from connect.data.column import Column, Constant, Plain
 from connect.data.headers import Headers
@@ -167,13 +167,13 @@ class AvroConverter(Converter):
         if not data:
             return Values([])
         first = data[0]
-        without = headers.constant and not headers[0]
-        if without and topics.constant and first is not None and len(first) >= PREFIX_LENGTH:
+        in_headers = self._wire.is_in_headers(headers)
+        if not in_headers and topics.constant and first is not None and is_number(first):
             prefix = first[:PREFIX_LENGTH]
             if None not in data and all([item.startswith(prefix) for item in data]):  # type: ignore[union-attr]  # noqa: C419 - a list is faster here
                 named = self._wire.id_of(first)
                 return self._read(topics[0], named, data)  # type: ignore[arg-type]
-        return self._read_mixed(topics, data, headers)
+        return self._read_mixed(topics, data, headers if in_headers else Constant(None, len(data)))
 
     def _read_mixed(self, topics: Column[str], data: Sequence[bytes | None], headers: Column[RawHeaders]) -> Values:
         """Records of several schemas, or tombstones among them."""

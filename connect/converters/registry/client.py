@@ -7,7 +7,7 @@ Karapace and Redpanda speak it too.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote
@@ -15,7 +15,7 @@ from urllib.parse import quote
 from connect.converters.registry.errors import RegistryNotFound, RegistryRefused, RegistryUnavailable
 from connect.converters.registry.http import RegistryHttp
 from connect.converters.remembered import Remembered
-from connect.errors import DataError
+from connect.errors import ConfigError, DataError
 
 __all__ = [
     "AVRO",
@@ -203,8 +203,21 @@ def _body(schema: RegistrySchema) -> dict[str, Any]:
 
 
 def _schema(answer: Any) -> RegistrySchema:
+    _refuse_rules(answer.get("ruleSet") or {})
     references = tuple(Reference(r["name"], r["subject"], int(r["version"])) for r in answer.get("references") or ())
     return RegistrySchema(answer.get("schemaType") or AVRO, answer["schema"], references)
+
+
+def _refuse_rules(rules: Mapping[str, Any]) -> None:
+    """Rules such as encryption must not be passed over: values would be written in clear, or read encrypted."""
+    for kind in ("domainRules", "encodingRules"):
+        for rule in rules.get(kind) or ():
+            if not rule.get("disabled"):
+                raise ConfigError(
+                    "rule.executors",
+                    f'a schema in the registry has the rule "{rule.get("name")}" of type {rule.get("type")}, which '
+                    "cannot be executed here. Use a schema without rules, or disable the rule.",
+                )
 
 
 def _id(answer: Any) -> SchemaId:

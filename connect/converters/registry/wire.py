@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 from connect.api.converter import RawHeaders
 from connect.converters.registry.client import SchemaId
+from connect.data.column import Column
 from connect.errors import ConfigError, DataError
 
 _PACKAGE: Final = "io.confluent.kafka.serializers.schema.id."
@@ -80,6 +81,13 @@ class Wire:
                     return Named(found, 0, (content or b"")[length:])
         return Named(*_id_at(data, "it"))
 
+    def is_in_headers(self, headers: Column[RawHeaders]) -> bool:
+        """Whether any of these records names its schema in a header."""
+        if not self._looks_at_headers or (headers.constant and not headers[0]):
+            return False
+        own = self.header
+        return any([name == own for raw in headers if raw for name, _ in raw])  # noqa: C419 - a list is faster here
+
     def prefix(self, schema: SchemaId) -> bytes:
         """What stands before a value."""
         return b"" if self.in_header else _PREFIX.pack(_BY_NUMBER, schema.number)
@@ -96,6 +104,11 @@ class Wire:
                 "the schema registry knows no GUIDs, which is what headers hold. Use PrefixSchemaIdSerializer.",
             )
         return self.header, bytes([_BY_GUID]) + uuid.UUID(schema.guid).bytes + rest
+
+
+def is_number(data: bytes) -> bool:
+    """Whether the first bytes hold the number of a schema: records that share them share the schema."""
+    return len(data) >= PREFIX_LENGTH and data[0] == _BY_NUMBER
 
 
 def _id_at(data: bytes, where: str) -> tuple[int | str, int]:

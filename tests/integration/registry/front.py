@@ -9,7 +9,7 @@ import threading
 import urllib.error
 import urllib.request
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -22,6 +22,7 @@ class Front:
         registry: where it asks itself.
         authorization: the header that it wants, if any.
         guids: whether it knows schemas by GUIDs, as registries from Confluent Platform 8 on.
+        guid: which one a schema has.
         failures: how many requests it still answers with 503.
         seen: method and path of each request that it let through.
     """
@@ -32,11 +33,7 @@ class Front:
     failures: int = 0
     seen: list[str] = field(default_factory=list)
     url: str = ""
-
-
-def guid_of(number: int) -> str:
-    """The GUID of a schema."""
-    return str(uuid.uuid5(uuid.NAMESPACE_OID, str(number)))
+    guid: Callable[[int], str] = lambda number: str(uuid.uuid5(uuid.NAMESPACE_OID, str(number)))
 
 
 @contextmanager
@@ -80,7 +77,7 @@ def _handler(front: Front) -> type[http.server.BaseHTTPRequestHandler]:
         def _ask(self, path: str, body: bytes | None) -> tuple[int, bytes]:
             if front.guids and path.startswith("/schemas/guids/"):
                 wanted = path.rpartition("/")[2]
-                number = next((each for each in range(1, 500) if guid_of(each) == wanted), 0)
+                number = next((each for each in range(1, 500) if front.guid(each) == wanted), 0)
                 path = f"/schemas/ids/{number}"
             request = urllib.request.Request(front.registry + path, data=body, method=self.command)
             request.add_header("Content-Type", "application/vnd.schemaregistry.v1+json")
@@ -93,7 +90,7 @@ def _handler(front: Front) -> type[http.server.BaseHTTPRequestHandler]:
             if front.guids:
                 found = json.loads(content)
                 if isinstance(found, dict) and "id" in found:
-                    content = json.dumps({**found, "guid": guid_of(found["id"])}).encode()
+                    content = json.dumps({**found, "guid": front.guid(found["id"])}).encode()
             return status, content
 
         def _send(self, status: int, content: bytes) -> None:

@@ -25,7 +25,7 @@ from connect.errors import ConfigError, DataError, RetriableError
 from tests.integration.group.secure_broker import PASSWORD
 
 from .apicurio import free_port
-from .front import Front, guid_of, running
+from .front import Front, running
 
 ServerTls = Callable[[bool], ssl.SSLContext]
 
@@ -234,10 +234,10 @@ def test_a_proxy_is_asked_for_the_registry(registry: str, topic: str) -> None:
 def test_schemas_are_found_by_guid(registry: str, topic: str) -> None:
     with running(Front(registry, guids=True)) as front:
         found = client_of(front.url).register(topic, INNER)
-        assert found.guid == guid_of(found.number)
-        assert client_of(front.url).schema_by_guid(guid_of(found.number)) == INNER
+        assert found.guid == front.guid(found.number)
+        assert client_of(front.url).schema_by_guid(front.guid(found.number)) == INNER
     with pytest.raises(RegistryNotFound, match="knows no schema by a GUID"):
-        client_of(registry).schema_by_guid(guid_of(1))
+        client_of(registry).schema_by_guid(front.guid(1))
 
 
 def once_it_answers(ask: Callable[[], Any]) -> Any:

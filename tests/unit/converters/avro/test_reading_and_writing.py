@@ -81,19 +81,22 @@ VALUE = {
 }
 
 
-def encoded() -> bytes:
+def encoded(avro: Any = WIDE) -> bytes:
     out = io.BytesIO()
-    fastavro.schemaless_writer(out, fastavro.parse_schema(json.loads(json.dumps(WIDE))), VALUE)
+    fastavro.schemaless_writer(out, fastavro.parse_schema(json.loads(json.dumps(avro))), VALUE)
     return out.getvalue()
 
 
-def test_every_cut_is_an_error_and_takes_nothing_of_the_next_record() -> None:
-    data = encoded()
+@pytest.mark.parametrize("last", [each["name"] for each in WIDE["fields"]])
+def test_every_cut_is_an_error_and_takes_nothing_of_the_next_record(last: str) -> None:
+    avro = {**WIDE, "fields": sorted(WIDE["fields"], key=lambda each: each["name"] == last)}
+    data = encoded(avro)
+    assert len(read(avro, data, data)) == 2
     for end in range(len(data)):
         with pytest.raises(DataError):
-            read(WIDE, data[:end], data)
+            read(avro, data[:end], data)
         with pytest.raises(DataError):
-            read(WIDE, data, data[:end])
+            read(avro, data, data[:end])
 
 
 def test_what_follows_a_value_is_not_looked_at_as_in_java() -> None:
