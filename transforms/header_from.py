@@ -113,9 +113,7 @@ class HeaderFrom(FieldsTransformation):
         return found
 
     def _without(self, fields: list[str], schema: Schema | None) -> Plan:
-        defaults = [
-            (name, value) for name, value in defaults_of(schema, replace_null=self._with_defaults) if name not in fields
-        ]
+        defaults = defaults_of(schema, replace_null=self._with_defaults)
 
         def items(structs: list[Struct]) -> list[Struct]:
             copies = copied(structs, defaults)

@@ -56,6 +56,8 @@ def _cast(schema: Schema | None, value: Any, spec: str, **config: str) -> SinkRe
         (FLOAT64, _NAN, {"int8": 0, "int64": 0, "boolean": False, "string": "NaN"}),
         (FLOAT64, -_INF, {"int8": 0, "int16": 0, "int32": -(2**31), "int64": -(2**63), "float32": -_INF}),
         (FLOAT64, 3e9, {"int8": -1, "int32": 2147483647, "int64": 3000000000, "string": "3.0E9"}),
+        (FLOAT64, 12345678.5, {"string": "1.23456785E7"}),
+        (FLOAT64, 0.0001, {"string": "1.0E-4"}),
         (FLOAT64, 1e300, {"int64": _LONG, "float32": _INF, "string": "1.0E300"}),
         (FLOAT64, -129.5, {"int8": 127, "int16": -129, "boolean": True}),
         (FLOAT64, 0.5, {"int32": 0, "boolean": False}),

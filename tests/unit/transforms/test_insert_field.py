@@ -108,7 +108,7 @@ def test_fields_inside_of_others_are_named_by_their_path() -> None:
     assert changed.value_schema is not None
     inner = changed.value_schema.fields[0].schema
     assert [field.name for field in inner] == ["k", "at", "topic"]
-    assert inner.name == "m"
+    assert (inner.name, inner.default) == ("m", {"k": 9, "at": {}})  # nothing of one record is in a default
     assert _inserted(Schema.struct({"a": INT32}), {"a": 1}, **config).value == {"a": 1, "meta": made}
 
 

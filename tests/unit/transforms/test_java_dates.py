@@ -70,6 +70,8 @@ def test_writing(pattern: str, ms: int, text: str) -> None:
         ("W D-w.E", "2 2531-33.Thu", "1970-08-13"),  # of weeks of the month and the year the later one counts
         ("M/d/yyyy h:mm:ss a", "1/15/2024 1:02:03 PM", "2024-01-15 13:02:03"),
         ("d MMM yyyy HH:mm", "5 Feb 2024 07:08", "2024-02-05 07:08"),
+        ("yyyy-MM", "1500-2000", "1666-08-11 00:00:00"),  # a year before 1582 stays Julian
+        ("MM HH dd", "111 1 1  2", "1979-03-01 01:00:00"),  # fits the positions of the pattern by chance
         ("YYYY-MM-dd", "2024-05-07", "2023-12-31"),  # the year of a week does not go with months
         ("yyyy-DDD", "2023-366", "2024-01-01"),
         ("yyyy-MM F E", "2024-05 -1 Fri", "2024-05-31"),

@@ -67,6 +67,7 @@ def test_a_field_that_a_schemaless_value_lacks_is_null() -> None:
     [
         (STRING, "xy", "xy"),
         (INT32, "99999999999999999999", 1661992959),
+        (INT32, "1e999999999", 0),
         (INT8, "300", 44),
         (INT8, "-3.7", -3),
         (FLOAT32, "3.7", 3.700000047683716),

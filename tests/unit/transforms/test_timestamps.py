@@ -85,6 +85,13 @@ def test_unix_times_count_what_is_said(precision: str, value: Any, target: str, 
     assert _converted(schema, {"f": value}, target, field="f", unix_precision=precision).value == {"f": expected}
 
 
+def test_times_before_1970_count_down() -> None:
+    schema = Schema.struct({"f": logical.TIMESTAMP})
+    value = {"f": dt.datetime(1969, 12, 31, 23, 59, 59, 999000, tzinfo=dt.UTC)}
+    for target, expected in (("Date", dt.date(1969, 12, 31)), ("Time", dt.time(23, 59, 59, 999000)), ("unix", -1)):
+        assert _converted(schema, value, target, field="f").value == {"f": expected}
+
+
 def test_nulls_stay_null() -> None:
     assert _converted(None, None, "unix").value is None
     assert _converted(None, None, "unix", field="f").value is None
