@@ -10,8 +10,9 @@ from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 
 from connect import Batch, DataError, Header, Headers, Schema, Transformation, Type, Values, settings
+from connect.data.column import Plain
 from connect.data.schema import OPTIONAL_STRING, STRING
-from connect.data.struct_columns import FieldColumn, StructColumns
+from connect.data.struct_columns import StructColumns
 from connect.settings import Config
 from transforms.rows import with_groups
 
@@ -151,10 +152,8 @@ class ExtractNewRecordState(Transformation):
         if record.value is None:
             if not self._keep_tombstones:
                 return None
-            named = [header for header in self._headers if header.field == "op"]
-            if not named:
-                return record
-            return record.replace(headers=Headers([*record.headers, *(Header(h.name, "d", STRING) for h in named)]))
+            headers = self._of_tombstone(record.headers)
+            return record if headers is record.headers else record.replace(headers=headers)
         if not _is_envelope(record.value_schema):
             return record
         plan = self._plan_of(record.value_schema)
@@ -177,14 +176,44 @@ class ExtractNewRecordState(Transformation):
         return record.replace(**changes)
 
     def apply_batch(self, batch: B) -> B:
-        if self._headers or self._route is not None or self._drop_header is not None:
+        if self._route is not None or self._drop_header is not None:
             return super().apply_batch(batch)
         groups: list[tuple[Sequence[int], Values]] = []
         for rows, values in batch.values.groups():
             for part, changed in self._column(values):
                 if changed is not None:
                     groups.append((rows if part is None else [rows[row] for row in part], changed))
+        if self._headers:
+            batch = batch.with_columns(headers=Plain(self._with_headers(batch)))
         return with_groups(batch, "values", groups)
+
+    def _with_headers(self, batch: Batch[Any]) -> list[Headers]:
+        """The headers of all rows, those that will be dropped among them."""
+        headers = list(batch.headers)
+        for rows, values in batch.values.groups():
+            schema = values.schemas[0]
+            if schema is not None and _is_envelope(schema):
+                added = self._plan_of(schema).headers
+                columns = values.struct_columns
+                items = values.to_list() if columns is None else None
+                if items is not None:
+                    found = [[_at(item, path) for item in items] for path, _, _ in added]
+                else:
+                    assert columns is not None
+                    found = [_column_at(columns, path) for path, _, _ in added]
+            else:
+                added, items, found = [], values.to_list(), []
+            for place, row in enumerate(rows):
+                if items is not None and items[place] is None:
+                    headers[row] = self._of_tombstone(headers[row])
+                elif added:
+                    more = (Header(name, f[place], kind) for (_, name, kind), f in zip(added, found, strict=True))
+                    headers[row] = Headers([*headers[row], *more])
+        return headers
+
+    def _of_tombstone(self, headers: Headers) -> Headers:
+        named = [Header(header.name, "d", STRING) for header in self._headers if header.field == "op"]
+        return Headers([*headers, *named]) if named else headers
 
     def _column(self, values: Values) -> list[tuple[list[int] | None, Values | None]]:
         """What becomes of values of one schema: rows (None: all of them) and their new values; None for dropped."""
@@ -233,17 +262,20 @@ class ExtractNewRecordState(Transformation):
             return None
         if not self._rewrite and not plan.fields:
             return Values(rows, plan.row)
-        held: list[FieldColumn | list[Any]] = []
-        for field in plan.row.fields:
-            column = [row.get(field.name) for row in rows]
-            default = field.schema.default if self._rewrite and self._defaults else None
-            held.append(column if default is None else [default if item is None else item for item in column])
+        changed = list(map(dict, rows))
+        if self._rewrite and self._defaults:
+            for field in plan.row.fields:
+                if field.schema.default is not None:
+                    for row in changed:
+                        if row.get(field.name) is None:
+                            row[field.name] = field.schema.default
         if self._rewrite:
-            held.append(["false"] * len(rows))
-        for path, _, _ in plan.fields:
-            outer = columns.field(path[0])
-            held.append(outer if len(path) == 1 else [_at(item, path[1:]) for item in outer.items])
-        return StructColumns(self._final(plan.row, columns.struct), held)
+            for row in changed:
+                row[_DELETED] = "false"
+        for path, name, _ in plan.fields:
+            for row, item in zip(changed, _column_at(columns, path), strict=True):
+                row[name] = item
+        return Values(changed, self._final(plan.row, columns.struct))
 
     def _value(
         self, schema: Schema, plan: _Plan, envelope: Mapping[str, Any], drop: Sequence[str] | None
@@ -367,6 +399,11 @@ def _at(envelope: Any, path: tuple[str, ...]) -> Any:
     for name in path:
         envelope = None if envelope is None else envelope.get(name)
     return envelope
+
+
+def _column_at(columns: StructColumns, path: tuple[str, ...]) -> list[Any]:
+    items = columns.field(path[0]).items
+    return items if len(path) == 1 else [_at(item, path[1:]) for item in items]
 
 
 def _filled(schema: Schema, value: Any, defaults: bool) -> Any:
