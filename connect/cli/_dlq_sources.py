@@ -14,6 +14,7 @@ import msgspec
 
 from connect.cli._rest_client import AnswerError, RestClient, client_of
 from connect.errors import ConfigError, ConnectError
+from connect.telemetry.redaction import MASK
 
 if TYPE_CHECKING:
     from connect.cli._pipelines import WorkerSettings
@@ -166,6 +167,10 @@ def _config(args: argparse.Namespace, worker: WorkerSettings) -> dict[str, str]:
         except ConfigFileError as error:
             raise ConfigError("CONNECTOR", str(error)) from error
     config: dict[str, str] = client_of(args).get("connectors", args.connector, "config")
+    for key, value in config.items():
+        if MASK in value and ".override." in key:
+            message = "the cluster does not show it. Name the connector's file in the place of its name."
+            raise ConfigError(key, message)
     return worker.resolved({**config, "name": args.connector})
 
 

@@ -13,6 +13,7 @@ from connect.cli._connectors import print_json
 from connect.cli._exit import FAILED, OK
 from connect.cli._rest_client import add_options, client_of
 from connect.errors import ConfigError
+from connect.telemetry.redaction import MASK
 
 if TYPE_CHECKING:
     from connect.cli._pipelines import Pipeline, WorkerSettings
@@ -38,6 +39,8 @@ a line of samples.jsonl, of which all but "value" may be left out:
   {"topic": "orders", "key": "k1", "value": {"id": 5}, "headers": {"trace": "abc"}, "timestamp": 1700000000000}"""
 
 _LIMIT = 10
+#: What of a connector's keys is used here.
+_IN_USE = ("key.converter", "value.converter", "header.converter", "transforms.", "predicates.", "consumer.override.")
 _READ_S = 30.0
 
 
@@ -116,6 +119,9 @@ def _config(args: argparse.Namespace) -> tuple[dict[str, str], Callable[[str], s
     """The connector's configuration, and what says where a key of it stands."""
     if args.url:
         config: dict[str, str] = client_of(args).get("connectors", args.config, "config")
+        if hidden := sorted(key for key, value in config.items() if MASK in value and key.startswith(_IN_USE)):
+            names = ", ".join(hidden)
+            print(f"warning: the cluster hides {names}; try the connector's file if that matters.", file=sys.stderr)
         return config, lambda _: f"connector {args.config}"
     from connect.cli._pipelines import WrongConfigError
     from connect.settings.connector_files import load_connector

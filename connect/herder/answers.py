@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, ParamSpec, TypeVar
@@ -36,7 +37,7 @@ class Answers:
         self._worker = worker
         self._policy = load_policy(worker.plugins, worker.raw)
         self._threads = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="ask")
-        self._reading = ThreadPoolExecutor(_READING_AT_ONCE, thread_name_prefix="dead letters")
+        self._reading = threading.Semaphore(_READING_AT_ONCE)
         self._cluster_id: str | None = None
 
     def submit(self, ask: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
@@ -74,9 +75,21 @@ class Answers:
             finally:
                 letters.close()
 
-        return self._reading.submit(read)
+        answer: Future[T] = Future()
+
+        def run() -> None:
+            with self._reading:
+                if not answer.set_running_or_notify_cancel():
+                    return
+                try:
+                    answer.set_result(read())
+                except BaseException as error:
+                    answer.set_exception(error)
+
+        # Not of a pool: its threads are waited for when the worker ends, and reading may take half a minute (P11).
+        threading.Thread(target=run, name="dead letters", daemon=True).start()
+        return answer
 
     def close(self) -> None:
         """Take no more questions; those that wait are dropped."""
-        self._reading.shutdown(wait=False, cancel_futures=True)
         self._threads.shutdown(wait=False, cancel_futures=True)

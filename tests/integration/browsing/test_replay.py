@@ -6,9 +6,11 @@ import pytest
 from confluent_kafka.admin import AdminClient
 from kafka.partitioner.default import murmur2
 
+from connect.errors import ConnectError
 from connect.herder.dead_letters import DeadLetters, Wanted
 from connect.herder.herder import BadRequestError
 from connect.herder.replay import Order, replay
+from connect.kafka.replay_marks import Marks
 
 from .letters import KEPT, OWN, letter, write
 
@@ -164,6 +166,30 @@ def test_a_record_that_the_topic_does_not_take_is_told_and_not_marked(letters, b
     assert (skipped.offset, f"{small} does not take it: " in skipped.reason) == (0, True)
     assert "MSG_SIZE_TOO_LARGE" in skipped.reason
     assert replay(letters, Order(wanted=order.wanted)).marked_before == 1
+
+
+def test_marks_are_kept_as_ranges_and_too_many_of_them_are_refused(broker, new_topic):
+    worker, topic = {"bootstrap.servers": broker.bootstrap_servers}, new_topic(partitions=2)
+
+    def marks():
+        found = Marks(worker, {}, topic, f"marks-{topic}")
+        found.read()
+        return found
+
+    first = marks()
+    first.add([(0, 0), (0, 1), (0, 5), *((1, offset) for offset in range(7, 4000))])
+    first.store({})
+    second = marks()
+    assert [offset for offset in range(8) if second.has(0, offset)] == [0, 1, 5]
+    assert (second.has(1, 6), second.has(1, 7), second.has(1, 3999), second.has(1, 4000)) == (False, True, True, False)
+    second.add([(0, 2), (0, 3)])
+    second.store({1: 3000})
+    third = marks()
+    assert [offset for offset in range(8) if third.has(0, offset)] == [0, 1, 2, 3, 5]
+    assert third.has(1, 3999)
+    third.add((0, offset) for offset in range(100, 4000, 2))
+    with pytest.raises(ConnectError, match="too scattered to be remembered"):
+        third.store({})
 
 
 def test_many_are_replayed_in_order(broker, new_topic, target, read):

@@ -285,6 +285,13 @@ def test_a_wrong_command_line_is_explained(worker, capsys, words, said):
     assert said in capsys.readouterr().err
 
 
+def test_client_settings_that_the_cluster_hides_are_not_guessed(server, capsys):
+    config = {"errors.deadletterqueue.topic.name": "dead", "consumer.override.sasl.jaas.config": "[hidden]"}
+    server.answers["GET /connectors/orders/config"] = (200, config)
+    assert main(["dlq", "list", "orders", "--bootstrap-server", "127.0.0.1:1"]) == 2
+    assert "Name the connector's file in the place of its name" in capsys.readouterr().err
+
+
 def test_times(monkeypatch):
     monkeypatch.setattr(time, "time", lambda: 1_000_000.0)
     assert milliseconds("--since", "2h") == (1_000_000 - 7200) * 1000

@@ -162,6 +162,14 @@ def test_a_connector_of_a_cluster_is_tried_by_its_name(folder, server, capsys):
     assert [(asked.method, asked.path) for asked in server.asked] == [("GET", "/connectors/orders/config")]
 
 
+def test_what_the_cluster_hides_is_said(folder, server, capsys):
+    config = {"name": "orders", **CONFIG, "db.password": "[hidden]", "key.converter.registry.password": "[hidden]"}
+    server.answers["GET /connectors/orders/config"] = (200, config)
+    words = ["try", "orders", "--url", server.url, "--worker-config", "worker.properties", "--value", "{}"]
+    main(words)
+    assert capsys.readouterr().err.startswith("warning: the cluster hides key.converter.registry.password; try the")
+
+
 @pytest.mark.parametrize(
     ("config", "said"),
     [
