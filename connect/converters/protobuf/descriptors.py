@@ -15,10 +15,13 @@ from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
+import google.type
+import grpc_tools
 from google.protobuf import descriptor_pb2, message_factory
 from google.protobuf.descriptor import Descriptor
 from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.message import DecodeError, Message
+from grpc_tools import _protoc_compiler, protoc
 
 from connect.converters.protobuf.well_known import META, TEXTS
 from connect.errors import DataError
@@ -126,10 +129,6 @@ def parse(text: str, references: Mapping[str, str] | None = None) -> ProtoFile:
 
 def _compile(folder: Path, name: str) -> list[Any]:
     """The descriptors of a file and of all it imports, those first."""
-    import google.type
-    import grpc_tools
-    from grpc_tools import _protoc_compiler, protoc
-
     google_types = Path(next(iter(google.type.__path__))).parents[1]
     paths = [folder / "given", folder / "known", Path(grpc_tools.__file__).parent / "_proto", google_types]
     paths = [path for path in paths if path.is_dir()]

@@ -131,10 +131,10 @@ class RegistryConverter(Converter):
             raise DataError(f"The {self._side} of a record of topic {topic}{named} cannot be read: {error}") from error
 
     def _version_of(self, topic: str, schema: RegistrySchema, record: str | None) -> int | None:
-        """The version of a schema under its subject; None where it is not registered there."""
+        """The version of a schema under its subject; None where it is not registered there, or has no subject."""
         try:
             return self._registry.lookup(self._subjects.of(topic, record), schema, deleted=True).version
-        except RegistryRefused:
+        except DataError:
             return None  # of a topic that was renamed on its way, for example
 
     # Writing.

@@ -144,6 +144,12 @@ def test_each_kind_of_schema_has_its_type(
     assert rows == [value]
 
 
+def test_what_has_no_subject_is_read_without_a_version(registry: MemoryRegistry) -> None:
+    for name in ("RecordNameStrategy", "TopicRecordNameStrategy"):
+        found, rows = read(registry, {"type": "integer"}, "5", value_subject_name_strategy=name)
+        assert (found, rows) == (schema.INT64, [5])
+
+
 def test_a_union_is_a_struct_of_which_the_fitting_field_is_set(registry: MemoryRegistry) -> None:
     described = {
         "oneOf": [

@@ -1,4 +1,6 @@
 import datetime as dt
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -191,6 +193,19 @@ def test_a_struct_is_registered_as_a_message(registry: MemoryRegistry) -> None:
     )
     back = converter(registry).to_connect_data("orders", data)
     assert back.value == {**value, "note": ""}  # what is not set has no null in Protobuf, unless an option says so
+
+
+@pytest.mark.parametrize("missing", ["google.protobuf", "google.type", "grpc_tools"])
+def test_without_the_extra_its_error_says_what_to_install(missing: str) -> None:
+    program = (
+        f"import sys; sys.modules[{missing!r}] = None\n"
+        "from connect.plugins.builtin import BUILT_IN\n"
+        "from connect.plugins.loading import load\n"
+        "load(next(ref for ref in BUILT_IN if ref.name.endswith('ProtobufConverter')))\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert "PluginLoadError" in ended.stderr
+    assert "pip install 'connect-runtime[protobuf]'" in ended.stderr.splitlines()[-1]
 
 
 def test_a_decimal_is_rounded_to_its_precision(registry: MemoryRegistry) -> None:
