@@ -15,7 +15,7 @@ from typing import Any
 
 from connect.data.batch import SinkBatch
 from connect.data.column import Plain
-from connect.errors import ConfigError, ConnectError
+from connect.errors import ConnectError
 from connect.pipeline.dead_letters import Letter, Original
 from connect.pipeline.error_headers import ErrorContext, ParkedHeaders, default_retry_prefix, retry_topic
 from connect.settings.error_keys import RETRY_TOPICS, RETRY_TOPICS_KEY, duration_ms
@@ -53,8 +53,6 @@ class RetrySettings:
         tiers = tuple(Tier(retry_topic(prefix, text), duration_ms(text)) for text in config[RETRY_TOPICS_KEY])
         if not tiers:
             return None
-        if config["errors.retry.topics.keep.order"]:
-            raise ConfigError("errors.retry.topics.keep.order", "is not served yet.")
         return cls(
             tiers,
             config["errors.retry.topics.partitions"],

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
-from connect.data.record import SinkRecord
+from connect.data.record import SinkRecord, TopicPartition
 from connect.errors import ConnectError
 from connect.kafka.client_settings import task_client_settings
 from connect.kafka.new_topics import NewTopic, TopicMaker
 from connect.kafka.produce import BatchProducer, DeliveryError
+from connect.kafka.read_range import RawRecord, read_to_end
 from connect.pipeline import ErrorPolicy
 from connect.pipeline.build import record_encoder
 from connect.pipeline.dead_letters import DeadLetterSettings, Letter
@@ -62,13 +64,27 @@ class Aside:
         if dead is not None or retry is not None:
             self.topics = SideTopics(self._make_producer, control.proceed, self._count_refusal)
         if retry is not None and self.topics is not None:
-            self.retries = RetryTopics(retry, task.connector, task.task, self.topics, self._counts.__getitem__)
+            self.retries = RetryTopics(
+                retry,
+                task.connector,
+                task.task,
+                self.topics,
+                self._counts.__getitem__,
+                policy.counts,
+                self._read,
+            )
             policy.park = self.retries.park
         if dead is not None and self.topics is not None:
             queue = DeadLetterQueue(
                 dead, task.connector, task.task, self.topics, policy.counts, self._bytes_of, frozenset(self.also)
             )
             policy.dead_letter = queue.write
+
+    def consumer_settings(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Librdkafka's settings of the task's consumer, as they have to be."""
+        if self._retry_settings is None or not self._retry_settings.keep_order:
+            return dict(settings)
+        return {**settings, "partition.assignment.strategy": "range"}
 
     def reporter(self, operation: str) -> PolicyReporter | None:
         """The task's reporter. As in Kafka Connect there is one where somebody takes what it reports, or logs it."""
@@ -119,6 +135,10 @@ class Aside:
                 "errors.retry.topics.keep.order=true needs all topics of the sink, and its retry topics, to have one"
                 f" number of partitions, and {said}. Add partitions, or split the connector."
             )
+
+    def _read(self, begin: Mapping[TopicPartition, int]) -> Iterable[RawRecord]:
+        clients = task_client_settings("consumer", self._task.worker_config, self._task.connector_config)
+        return read_to_end(clients.librdkafka, begin, self._control.check)
 
     def _maker(self, plan: Callable[[str], NewTopic], keys: str) -> TopicMaker:
         return _maker(self._task, self._control, plan, keys)

@@ -120,7 +120,7 @@ class SinkLoop:
         """See `SinkTaskContext.rewind`."""
         self.consumer.seek(offsets)
         if self._retries is not None:
-            self._retries.forget(list(offsets))
+            self._retries.rewound({p: o for p, o in offsets.items() if p in self.consumer.assignment})
             self._resume(list(offsets))
         ours = {p: o for p, o in offsets.items() if p in self.consumer.assignment}
         self._delivered.update(ours)
@@ -242,6 +242,8 @@ class SinkLoop:
             self._report.used(batch.topics)
             self._control.doing("The pipeline")
             batch = self._chain.run(batch)
+            if self._retries is not None:
+                batch = self._retries.hold_back(batch)
             if self._aside is not None:
                 self._aside.settle()
             self._control.proceed()  # retries in the chain may have outlasted the lease
@@ -268,13 +270,16 @@ class SinkLoop:
         except Exception:
             if not self._halve_puts or not len(batch):
                 raise
-            refused = put_in_parts(self._put_part, batch, self._give_up)
+            go_on = self._retries.hold_back if self._retries is not None else _whole
+            refused = put_in_parts(self._put_part, batch, self._give_up, go_on)
             if refused is not None:
                 self._hold(*refused)
                 return
         if len(batch):
             self._report.records += len(batch)
             self._meter.put(len(batch), time.monotonic() - began)
+        if self._retries is not None:
+            self._retries.taken()
         self._delivered.update(self._after)
 
     def _put_part(self, part: SinkBatch) -> None:
@@ -334,15 +339,17 @@ class SinkLoop:
         self._meter.active(sum(self._uncommitted()))
         began = time.monotonic()
         try:
-            durable = self._task.pre_commit(current)
+            durable = self._task.pre_commit(current) or {}
         except RetriableError as error:
             self._failing = self._failing or (time.monotonic(), str(error))
             log.warning("%s Offsets are committed next time.", error)
             return
         self._meter.pre_committed(time.monotonic() - began)
+        if self._retries is not None:
+            durable = self._retries.in_order(current, durable, self._committed)
         changed = {
             p: min(offset, current[p])
-            for p, offset in (durable or {}).items()
+            for p, offset in durable.items()
             if p in current and self._committed.get(p) != offset
         }
         if not changed or not self._settled_aside():
@@ -381,7 +388,7 @@ class SinkLoop:
         known = self._task.open(partitions)
         begin = known
         if self._retries is not None:
-            begin = {**self._retries.begin(partitions, self.consumer), **(known or {})}
+            begin = self._retries.begin(partitions, known or {}, self.consumer)
         if known:
             self._delivered.update({p: o for p, o in known.items() if p in partitions})
         if self._paused_by_worker or self._held is not None:
@@ -445,3 +452,7 @@ class SinkLoop:
         if member is not None and member != self._member:
             self._member = member
             self._control.send(Membership(self.consumer.group, member))
+
+
+def _whole(part: SinkBatch) -> SinkBatch:
+    return part

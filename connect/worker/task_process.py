@@ -215,7 +215,8 @@ def _sink_loop(
 
     def make_consumer(listener: RebalanceListener) -> BatchConsumer:
         aside.make_topics(topics)
-        return BatchConsumer(clients.librdkafka, topics, listener, rows, aside.also)
+        settings = aside.consumer_settings(clients.librdkafka)
+        return BatchConsumer(settings, topics, listener, rows, aside.also)
 
     loop: SinkLoop
     loop = SinkLoop(

@@ -27,7 +27,9 @@ def picky(herd: Callable[..., Herd], tmp_path: Path) -> Callable[..., Herd]:
     """Runs a `PickySink` called `name`: its lines go to the file out, the file gate lets everything through."""
 
     def start(name: str, topics: str, run: Herd | None = None, **config: str) -> Herd:
-        run = run or herd(plugin__path=PLUGINS, task__shutdown__graceful__timeout__ms="5000")
+        run = run or herd(
+            plugin__path=PLUGINS, task__shutdown__graceful__timeout__ms="5000", task__stalled__after__ms="8000"
+        )
         where = {"file": str(tmp_path / "out"), "gate": str(tmp_path / "gate")}
         run.run(name, connector__class="picky.PickySink", topics=topics, **where, **config)
         run.await_state(name, "RUNNING")

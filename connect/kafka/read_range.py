@@ -1,0 +1,69 @@
+"""Reads partitions from an offset to where they end at that moment, without a group."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+from connect.data.record import TopicPartition
+from connect.errors import ConnectError
+from connect.kafka.client_log import log as client_log
+
+_ANSWER_S: Final = 10.0
+_WAIT_S: Final = 0.2
+_ROWS: Final = 1000
+
+
+class RawRecord(NamedTuple):
+    """A record as it lies in Kafka, without its value."""
+
+    place: TopicPartition
+    offset: int
+    key: bytes | None
+    headers: list[tuple[str, bytes | None]]
+
+
+def read_to_end(
+    settings: Mapping[str, Any], begin: Mapping[TopicPartition, int], keep_going: Callable[[], None]
+) -> Iterator[RawRecord]:
+    """The records of partitions, each from its offset on (-2: from its first), up to the present end.
+
+    Args:
+        settings: librdkafka's, of a consumer.
+        begin: partitions and offsets.
+        keep_going: called while waiting; raises to end it.
+
+    Raises:
+        ConnectError: the brokers refuse.
+    """
+    from confluent_kafka import Consumer, KafkaException
+    from confluent_kafka import TopicPartition as Place
+
+    left: dict[TopicPartition, int] = {}
+    own = {"enable.partition.eof": True, "enable.auto.commit": False, "auto.offset.reset": "earliest"}
+    consumer = Consumer({**settings, **own, "logger": client_log})
+    try:
+        for partition, offset in begin.items():
+            low, high = consumer.get_watermark_offsets(Place(*partition), timeout=_ANSWER_S)
+            if max(low, offset) < high:
+                left[partition] = high
+        consumer.assign([Place(*partition, begin[partition]) for partition in left])
+        while left:
+            keep_going()
+            message: Any
+            for message in consumer.consume(_ROWS, _WAIT_S):
+                place = TopicPartition(message.topic(), message.partition())
+                if (error := message.error()) is not None:
+                    if error.name() == "_PARTITION_EOF":
+                        left.pop(place, None)
+                    elif not error.retriable():
+                        raise ConnectError(f"{place} cannot be read: {error.str()}")
+                    continue
+                if message.offset() < left.get(place, 0):
+                    yield RawRecord(place, message.offset(), message.key(), list(message.headers() or ()))
+                if message.offset() + 1 >= left.get(place, 0):
+                    left.pop(place, None)
+    except KafkaException as error:
+        raise ConnectError(f"Retry topics cannot be read: {error.args[0].str()}") from error
+    finally:
+        consumer.close()
