@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from connect import Schema, SchemaAndValue, Type, Values, settings
+from connect import Schema, SchemaAndValue, Type, Values, logical, settings
 from connect.data.struct_columns import FieldColumn, StructColumns
 from connect.data.values import GroupedValues
 from connect.settings import Config
@@ -153,10 +153,11 @@ def _field_schema(schema: Schema, target: Type) -> Schema:
 
 
 def _whole_schema(schema: Schema | None, target: Type) -> Schema | None:
-    """A value's schema after the cast: only its type changes."""
+    """A value's schema after the cast: only its type changes, and what says of it that it is a date or a decimal."""
     if schema is None:
         return None
-    return schema.replace(type=target, default=_default(schema, target))
+    new = schema.replace(type=target, default=_default(schema, target))
+    return new if logical.python_type(schema) is None else new.replace(name=None, version=None, parameters=None)
 
 
 def _default(schema: Schema, target: Type) -> Any:

@@ -249,8 +249,10 @@ def _array(held: FieldColumn, inside: Plan) -> pa.Array | None:
 
 
 def unique_fields(fields: Sequence[tuple[str, Schema]]) -> dict[str, Schema]:
-    """The fields of a new struct schema. Raises `SchemaError` when a name comes twice."""
+    """The fields of a new struct schema. Raises `SchemaError` when a name comes twice or is empty."""
     schemas = dict(fields)
+    if "" in schemas:
+        raise SchemaError("A field of a struct needs a name, and one would have none.")
     if len(schemas) < len(fields):
         names = [name for name, _ in fields]
         twice = next(name for name in names if names.count(name) > 1)

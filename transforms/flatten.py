@@ -49,7 +49,7 @@ class Flatten(FieldsTransformation):
         fields = unique_fields([(name, leaf) for name, leaf, _ in leaves])
 
         def columns(column: StructColumns) -> Fields:
-            return [column_at(column, path) for _, _, path in leaves]
+            return [column_at(column, path, struct_defaults=False) for _, _, path in leaves]
 
         new = schema.replace(fields=fields, optional=False, default=None)
         return Plan(new, partial(_structs, level), columns if leaves else None)

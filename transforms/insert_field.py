@@ -85,6 +85,7 @@ class InsertField(FieldsTransformation):
             parent: partial(self._insert, [each for each in self._insertions if each.path[:-1] == parent])
             for parent in by_parent(each.path for each in self._insertions)
         }
+        self._names = {each.path for each in self._insertions}  # fewer where one is inserted over another
         #: What is inserted into the rows at hand, by what it is; empty where nothing is at hand.
         self._inserted: dict[str, Column[Any]] = {}
 
@@ -152,7 +153,7 @@ class InsertField(FieldsTransformation):
         varying = []
         for each in insertions:
             column = self._inserted[each.what]
-            if not isinstance(column, Constant):
+            if not isinstance(column, Constant) or len(self._names) < len(self._insertions):
                 varying.append((each.path[-1], column))
             elif column.value is not None:
                 constants[each.path[-1]] = column.value

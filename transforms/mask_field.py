@@ -175,9 +175,10 @@ class _Masks(dict[type, Any]):
             raise DataError(f"A {kind.__name__} cannot be replaced by a text. Mask it without a replacement.")
         if not _NUMBER.fullmatch(text):
             raise DataError(f'The replacement "{text}" is not a number, and the field to be masked holds one.')
-        if kind is float:
-            return float32(float(text)) if schema_type is Type.FLOAT32 else float(text)
         number = Decimal(text)
+        if kind is float:
+            found = 0.0 if number.is_zero() else float(text)  # a decimal has no negative zero
+            return float32(found) if schema_type is Type.FLOAT32 else found
         return number if kind is Decimal else _wrapped(number, _BITS[schema_type])
 
 

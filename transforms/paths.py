@@ -133,21 +133,29 @@ def schema_at(schema: Schema, path: Path) -> Schema | None:
     return found
 
 
-def values_at(schema: Schema | None, items: list[Any], path: Path, *, replace_null: bool = True) -> list[Any]:
+def values_at(
+    schema: Schema | None, items: list[Any], path: Path, *, replace_null: bool = True, struct_defaults: bool = True
+) -> list[Any]:
     """What each of the values has at a path; None where it, or what leads to it, is missing or null.
 
     Args:
         schema: of the values; None for schemaless ones.
         items: dicts and nulls.
         path: with a schema one for which `schema_at` finds a field.
-        replace_null: give the default of the field's schema in place of null (`replace.null.with.default`). A default
-            does not stand in where a struct on the way is null, as in Java.
+        replace_null: give the default of the field's schema in place of null (`replace.null.with.default`).
+        struct_defaults: whether a struct on the way that is null is its own default, as it is in Java's ExtractField
+            whatever `replace_null` says.
 
     Raises:
         DataError: something on the way is no struct or map.
     """
+    above = schema if struct_defaults else None
     for name in path[:-1]:
         items = _step(items, name, path)
+        field = above.field(name) if above is not None else None
+        above = field.schema if field is not None else None
+        if above is not None and above.default is not None and None in items:
+            items = [above.default if item is None else item for item in items]
     field = schema_at(schema, path) if schema is not None and replace_null else None
     if field is None or field.default is None:
         return _step(items, path[-1], path)
@@ -174,13 +182,16 @@ def _get(item: Any, name: str, path: Path) -> Any:
     raise DataError(f'The path {written(path)} looks for "{name}" in a value of type {type(item).__name__}, not a map.')
 
 
-def column_at(column: StructColumns, path: Path, *, replace_null: bool = True) -> FieldColumn:
+def column_at(
+    column: StructColumns, path: Path, *, replace_null: bool = True, struct_defaults: bool = True
+) -> FieldColumn:
     """The same for structs held field by field, in Arrow where the field at the top is.
 
     Args:
         column: structs.
         path: from them; one for which `schema_at` finds a field.
         replace_null: as in `values_at`.
+        struct_defaults: as in `values_at`.
 
     Raises:
         NoArrowForm: a default has none.
@@ -192,11 +203,19 @@ def column_at(column: StructColumns, path: Path, *, replace_null: bool = True) -
 
     schema = schema_at(column.struct, path)
     assert schema is not None
+    above = top.schema
+    for name in path[1:]:
+        if struct_defaults and above.default is not None:
+            # Rare enough to be done one by one.
+            rows = values_at(column.struct, column.to_list(), path, replace_null=replace_null)
+            return FieldColumn(schema, rows)
+        above = _member(above, name)
     if top.is_arrow:
         return FieldColumn(schema, array=_array_at(top, path, schema.default if replace_null else None))
     if len(path) == 1:
         return FieldColumn(schema, [schema.default if item is None else item for item in top.items])
-    return FieldColumn(schema, values_at(top.schema, top.items, path[1:], replace_null=replace_null))
+    below = values_at(top.schema, top.items, path[1:], replace_null=replace_null, struct_defaults=struct_defaults)
+    return FieldColumn(schema, below)
 
 
 def _array_at(top: FieldColumn, path: Path, default: Any) -> pa.Array:

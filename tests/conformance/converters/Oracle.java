@@ -34,11 +34,12 @@ import org.apache.kafka.connect.storage.HeaderConverter;
  * One question a line on standard input, one answer a line on standard output, both JSON. A value is null, true, false
  * or a pair of its kind and its content: ["i64", "5"], ["f64", "4614253070214989087"] (the bits), ["str", "x"],
  * ["bytes", base64], ["list", [...]], ["map", [[key, value], ...]], ["struct", schema, [[name, value], ...]],
- * ["decimal", unscaled, scale], ["date", milliseconds].
+ * ["decimal", unscaled, scale], ["date", milliseconds]; the default of a struct's schema is ["fields", [[name, value], ...]].
  */
 public class Oracle {
     static final ObjectMapper JSON = new ObjectMapper();
     static final Map<String, Object> CONVERTERS = new HashMap<>();
+    static final Map<JsonNode, Schema> SCHEMAS = new HashMap<>();
 
     public static void main(String[] args) throws Exception {
         JSON.getFactory().configure(JsonGenerator.Feature.ESCAPE_NON_ASCII, true);
@@ -124,12 +125,21 @@ public class Oracle {
         answer.set("value", describeValue(result.value()));
     }
 
-    // Schemas.
+    // Schemas. The same description gives the same object: Java takes two structs with a default for different schemas.
 
     static Schema schema(JsonNode node) {
         if (node == null || node.isNull()) {
             return null;
         }
+        Schema made = SCHEMAS.get(node);
+        if (made == null) {
+            made = make(node);
+            SCHEMAS.put(node, made);
+        }
+        return made;
+    }
+
+    static Schema make(JsonNode node) {
         Schema.Type type = Schema.Type.valueOf(node.get("type").textValue());
         SchemaBuilder builder;
         switch (type) {
@@ -163,7 +173,8 @@ public class Oracle {
             node.get("parameters").fields().forEachRemaining(e -> builder.parameter(e.getKey(), e.getValue().textValue()));
         }
         if (node.hasNonNull("default")) {
-            builder.defaultValue(value(node.get("default")));
+            JsonNode standIn = node.get("default");
+            builder.defaultValue(type == Schema.Type.STRUCT ? struct(builder, standIn.get(1)) : value(standIn));
         }
         return builder.build();
     }
@@ -182,7 +193,9 @@ public class Oracle {
         if (schema.parameters() != null) {
             schema.parameters().forEach(parameters::put);
         }
-        node.set("default", describeValue(schema.defaultValue()));
+        node.set("default", schema.type() == Schema.Type.STRUCT && schema.defaultValue() != null
+            ? JSON.createArrayNode().add("fields").add(fields((Struct) schema.defaultValue()))
+            : describeValue(schema.defaultValue()));
         switch (schema.type()) {
             case MAP:
                 node.set("keys", describe(schema.keySchema()));
@@ -245,14 +258,30 @@ public class Oracle {
                 content.forEach(pair -> map.put(value(pair.get(0)), value(pair.get(1))));
                 return map;
             }
-            case "struct": {
-                Struct struct = new Struct(schema(content));
-                node.get(2).forEach(pair -> struct.put(pair.get(0).textValue(), value(pair.get(1))));
-                return struct;
-            }
+            case "struct":
+                return struct(schema(content), node.get(2));
             default:
                 throw new IllegalArgumentException(node.toString());
         }
+    }
+
+    static Struct struct(Schema schema, JsonNode pairs) {
+        Struct struct = new Struct(schema);
+        for (JsonNode pair : pairs) {
+            // Java lets a null of a required field with a default be left out, not be put.
+            if (!pair.get(1).isNull()) {
+                struct.put(pair.get(0).textValue(), value(pair.get(1)));
+            }
+        }
+        return struct;
+    }
+
+    static ArrayNode fields(Struct struct) {
+        ArrayNode pairs = JSON.createArrayNode();
+        for (Field field : struct.schema().fields()) {
+            pairs.addArray().add(field.name()).add(describeValue(struct.getWithoutDefault(field.name())));
+        }
+        return pairs;
     }
 
     static JsonNode describeValue(Object value) {
@@ -300,10 +329,7 @@ public class Oracle {
             Struct struct = (Struct) value;
             node.add("struct");
             node.add(describe(struct.schema()));
-            ArrayNode pairs = node.addArray();
-            for (Field field : struct.schema().fields()) {
-                pairs.addArray().add(field.name()).add(describeValue(struct.getWithoutDefault(field.name())));
-            }
+            node.add(fields(struct));
         } else {
             node.add("other").add(value.getClass().getName());
         }

@@ -19,6 +19,9 @@ STRING = "org.apache.kafka.connect.storage.StringConverter"
 SIMPLE = "org.apache.kafka.connect.storage.SimpleHeaderConverter"
 BYTES = "org.apache.kafka.connect.converters.ByteArrayConverter"
 
+#: Java writes the names of months and days in the machine's language, and counts weeks as its country does.
+_MACHINE = ("-Duser.timezone=UTC", "-Duser.language=en", "-Duser.country=US")
+
 Answer = dict[str, Any]
 
 
@@ -28,10 +31,11 @@ class Oracle:
     Args:
         java: the `java` program.
         classpath: the compiled `Oracle.java` and the jars of Kafka Connect's runtime.
+        program: the class whose `main` answers.
     """
 
-    def __init__(self, java: Path, classpath: str) -> None:
-        command = [str(java), "-XX:TieredStopAtLevel=1", "-Duser.timezone=UTC", "-cp", classpath, "Oracle"]
+    def __init__(self, java: Path, classpath: str, program: str = "Oracle") -> None:
+        command = [str(java), "-XX:TieredStopAtLevel=1", *_MACHINE, "-cp", classpath, program]
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
         )
@@ -104,7 +108,7 @@ def describe(schema: Schema | None) -> Answer | None:
         "version": schema.version,
         "doc": schema.doc,
         "parameters": dict(schema.parameters),
-        "default": tagged(schema, schema.default),
+        "default": _default(schema),
     }
     if schema.type is Type.MAP:
         described["keys"] = describe(schema.key_schema)
@@ -113,6 +117,12 @@ def describe(schema: Schema | None) -> Answer | None:
     if schema.type is Type.STRUCT:
         described["fields"] = [[field.name, describe(field.schema)] for field in schema.fields]
     return described
+
+
+def _default(schema: Schema) -> Any:
+    if schema.type is not Type.STRUCT or schema.default is None:
+        return tagged(schema, schema.default)
+    return ["fields", [[f.name, tagged(f.schema, schema.default.get(f.name))] for f in schema.fields]]
 
 
 _INTEGERS = {Type.INT8: "i8", Type.INT16: "i16", Type.INT32: "i32", Type.INT64: "i64"}

@@ -90,7 +90,7 @@ def test_values_become_what_java_makes_of_them(schema: Schema, value: Any, expec
     for name, cast in expected.items():
         whole = _cast(schema, value, name)
         assert repr(whole.value) == repr(cast), name
-        assert whole.value_schema == schema.replace(type=TARGETS[name.upper()])
+        assert whole.value_schema == Schema(TARGETS[name.upper()])  # a date's or decimal's name is gone, else no change
         field = _cast(struct, {"f": value, "n": 1}, f"f:{name}")
         assert repr(field.value) == repr({"f": cast, "n": 1})
         assert field.value_schema == struct.replace(
