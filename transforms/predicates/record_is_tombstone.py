@@ -14,6 +14,6 @@ class RecordIsTombstone(Predicate):
         return record.value is None
 
     def test_batch(self, batch: Batch[Any]) -> list[bool]:
-        if batch.values.arrow is not None:  # no row of such a column is null
+        if batch.values.struct_columns is not None:  # no row of such columns is null
             return [False] * len(batch)
         return [value is None for value in batch.values]

@@ -4,14 +4,25 @@ from typing import Any
 
 import pytest
 
-from connect import Batch, ConfigError, Header, Headers, Predicate, SinkBatch, SinkRecord, Transformation, Values
+from connect import (
+    Batch,
+    ConfigError,
+    Header,
+    Headers,
+    Predicate,
+    Schema,
+    SinkBatch,
+    SinkRecord,
+    Transformation,
+    Values,
+)
 from connect.data.column import Constant, Dictionary
 from connect.data.schema import INT16, STRING
 from transforms.headers import DropHeaders, InsertHeader
 from transforms.predicates import HasHeaderKey, RecordIsTombstone, TopicNameMatches
 from transforms.regex_router import RegexRouter
 
-from .forms import configured
+from .forms import configured, forms
 
 
 def _topics(topics: Any) -> SinkBatch:
@@ -123,6 +134,10 @@ def test_records_are_chosen_by_topic() -> None:
 
 def test_tombstones_are_chosen() -> None:
     assert _test(RecordIsTombstone, SinkBatch("t", Values([None, 0, ""]), offsets=[0, 1, 2])) == [True, False, False]
+    struct = Schema.struct({"a": STRING})
+    for batch in forms([SinkRecord("t", value, struct) for value in ({"a": "x"}, None)]):
+        assert _test(RecordIsTombstone, batch) == [False, True]
+        assert _test(RecordIsTombstone, batch.take([0])) == [False]
 
 
 @pytest.mark.parametrize(
