@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from connect.api.converter import NULL, Converter, RawHeaders, SchemaAndValue
 from connect.converters.kind import with_type
 from connect.converters.registry.client import RegistryClient, RegistrySchema, SchemaId
-from connect.converters.registry.errors import RegistryRefused, RegistryUnavailable
+from connect.converters.registry.errors import RegistryNotFound, RegistryRefused, RegistryUnavailable
 from connect.converters.registry.keys import registry_client
 from connect.converters.registry.subjects import Subjects
 from connect.converters.registry.wire import PREFIX_LENGTH, Wire
@@ -206,7 +206,15 @@ class RegistryConverter(Converter):
         if self._use_latest:
             latest = self._registry.latest(subject)
             return latest.id, latest.schema
-        return self._registry.lookup(subject, schema, normalize=self._normalize).id, schema
+        try:
+            return self._registry.lookup(subject, schema, normalize=self._normalize).id, schema
+        except RegistryNotFound as error:
+            raise RegistryNotFound(
+                f"the schema is not registered under {subject}: {error} Register it, or set "
+                "auto.register.schemas=true or use.latest.version=true.",
+                error.status,
+                error.code,
+            ) from error
 
 
 def _by_topic(topics: Column[str], rows: Sequence[int]) -> list[tuple[str, list[int]]]:

@@ -299,7 +299,7 @@ def test_nothing_is_registered_for_tombstones_nor_for_what_is_no_schema(registry
 def test_without_auto_registration_the_schema_must_be_there(registry: MemoryRegistry) -> None:
     of, value = Schema.struct({"a": schema.INT32}, name="A"), {"a": 1}
     each = converter(registry, auto_register_schemas="false")
-    with pytest.raises(RegistryNotFound):
+    with pytest.raises(RegistryNotFound, match=r"not registered under t-value.*auto\.register\.schemas=true"):
         each.from_connect_data("t", of, value)
     registered = converter(registry).from_connect_data("t", of, value)
     assert each.from_connect_data("t", of, value) == registered
@@ -314,6 +314,23 @@ def test_the_latest_version_is_written_by_the_names_of_its_fields(registry: Memo
     data = each.from_connect_data("t", of, {"a": -1, "m": {"k": 2}, "old": "x"})
     assert data == framed(1, b"\x1a\x05\n\x01k\x10\x02H\x01", (1,))
     assert each.to_connect_data("t", data).value == {"a": -1, "m": {"k": 2}}
+
+
+def test_a_given_id_is_written_whatever_the_subject(registry: MemoryRegistry) -> None:
+    number = registry.register("elsewhere", 'syntax = "proto3"; message X {} message A { int32 a = 7; }', "PROTOBUF")
+    each = converter(registry, auto_register_schemas="false", use_schema_id=str(number))
+    of = Schema.struct({"a": schema.INT32}, name="A")
+    assert each.from_connect_data("t", of, {"a": 1}) == framed(number, b"\x38\x01", (1,))
+    with pytest.raises(DataError, match="schema 1 has no message B"):
+        each.from_connect_data("t", of.replace(name="B"), {"a": 1})
+
+
+def test_the_latest_version_is_asked_for_again_when_it_is_old(registry: MemoryRegistry) -> None:
+    of = Schema.struct({"a": schema.INT32}, name="A")
+    each = converter(registry, auto_register_schemas="false", use_latest_version="true", latest_cache_ttl_sec="0")
+    for number, field in ((1, 1), (2, 5)):
+        registry.register("t-value", f'syntax = "proto3"; message A {{ int32 a = {field}; }}', "PROTOBUF")
+        assert each.from_connect_data("t", of, {"a": 1}) == framed(number, bytes([field << 3, 1]))
 
 
 def test_schemas_are_compiled_once_and_print_nothing(
