@@ -13,9 +13,10 @@ _Place = tuple[str, int, int]
 
 
 class _Seen(NamedTuple):
-    """The record that passed: when it was made, and where it was consumed (None in a source)."""
+    """The record that passed: when it was made, where it goes, and where it was consumed (None in a source)."""
 
     timestamp: int | None
+    topic: str
     place: _Place | None
 
 
@@ -23,8 +24,8 @@ class Deduplicate(Transformation):
     """Lets the first record of each identity pass, and drops those that follow within a window.
 
     What was seen is in the task's memory only: it is bounded, and empty after a restart and in another task. A consumed
-    record that is consumed once more, because a sink goes back or partitions moved away and returned, passes again; it
-    is not a duplicate of itself.
+    record that is consumed once more, because a sink goes back, partitions moved away and returned, or it waited in a
+    retry topic, passes again; it is not a duplicate of itself.
     """
 
     settings = settings.define(
@@ -73,8 +74,8 @@ class Deduplicate(Transformation):
         place = _place(record)
         known = self._seen.get(identity)
         if known is not None and self._within(known.timestamp, record.timestamp):
-            return record if place is not None and place == known.place else None
-        self._seen[identity] = _Seen(record.timestamp, place)
+            return record if _is_itself(known, record, place) else None
+        self._seen[identity] = _Seen(record.timestamp, record.topic, place)
         self._seen.move_to_end(identity)
         if len(self._seen) > self._most:
             self._seen.popitem(last=False)
@@ -108,6 +109,18 @@ class Deduplicate(Transformation):
         # With the length of each, two lists of parts never read the same.
         joined = "".join([f"{len(part)}:{part}" for part in written])
         return hashlib.blake2b(joined.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def _is_itself(known: _Seen, record: Any, place: _Place | None) -> bool:
+    """Whether this is the very record that passed, consumed once more.
+
+    One that comes from a retry topic has its first topic and timestamp, and another place. Where two topics were made
+    one, two records may look so as well; then a duplicate passes, which is better than a record that is lost.
+    """
+    if place is None or known.place is None:
+        return False
+    moved = place[0] != known.place[0] and (record.topic, record.timestamp) == (known.topic, known.timestamp)
+    return place == known.place or moved
 
 
 def _place(record: Any) -> _Place | None:

@@ -96,6 +96,16 @@ def test_a_record_that_is_consumed_once_more_is_no_duplicate_of_itself() -> None
     assert passed(made, first, again, first, again, first.replace(topic="elsewhere")) == [0, 2, 4]
 
 
+def test_a_record_that_waited_in_a_retry_topic_is_no_duplicate_of_itself() -> None:
+    made = with_config(Deduplicate, {})
+    first = keyed("a", 5, 1000, topic="orders")
+    # As it comes back: with its topic and timestamp, and where it waited as its place.
+    retried = keyed("a", 0, 1000, topic="retry-5s").replace(topic="orders")
+    assert (retried.topic, retried.original_topic) == ("orders", "retry-5s")
+    again = keyed("a", 6, 1000, topic="orders"), keyed("a", 1, 2000, topic="retry-5s").replace(topic="orders")
+    assert passed(made, first, retried, first, *again) == [0, 1, 2]
+
+
 def test_a_source_has_no_places() -> None:
     records = [SourceRecord("t", "v", None, "a", source_offset={"row": n}) for n in (1, 1, 2)]
     assert passed(with_config(Deduplicate, {}), *records) == [0]
