@@ -152,8 +152,8 @@ def values_at(
     above = schema if struct_defaults else None
     for name in path[:-1]:
         items = _step(items, name, path)
-        field = above.field(name) if above is not None else None
-        above = field.schema if field is not None else None
+        member = above.field(name) if above is not None else None
+        above = member.schema if member is not None else None
         if above is not None and above.default is not None and None in items:
             items = [above.default if item is None else item for item in items]
     field = schema_at(schema, path) if schema is not None and replace_null else None
