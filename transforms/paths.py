@@ -156,10 +156,10 @@ def values_at(
         above = member.schema if member is not None else None
         if above is not None and above.default is not None and None in items:
             items = [above.default if item is None else item for item in items]
-    field = schema_at(schema, path) if schema is not None and replace_null else None
-    if field is None or field.default is None:
+    last = schema_at(schema, path) if schema is not None and replace_null else None
+    if last is None or last.default is None:
         return _step(items, path[-1], path)
-    name, default = path[-1], field.default
+    name, default = path[-1], last.default
     found = []
     for item in items:
         value = item if item is None else item.get(name)
