@@ -6,16 +6,17 @@ https://docs.confluent.io/platform/current/schema-registry/sr-client-configs.htm
 from __future__ import annotations
 
 import ssl
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from connect import settings
 from connect.converters.registry.client import RegistryClient
 from connect.converters.registry.http import RegistryHttp, basic, split
-from connect.converters.registry.subjects import TOPIC
-from connect.converters.registry.wire import DUAL_READER, PREFIX_WRITER
+from connect.converters.registry.subjects import STRATEGIES, TOPIC
+from connect.converters.registry.wire import DUAL_READER, HEADER_WRITER, PREFIX_READER, PREFIX_WRITER
 from connect.errors import ConfigError
 from connect.settings import Config, Definition, Importance, Secret, Setting
+from connect.settings.definition import Validator
 
 _NAMESPACE: Final = "schema.registry."
 _TLS: Final = _NAMESPACE + "ssl."
@@ -57,11 +58,6 @@ def _login(config: Config) -> dict[str, str]:
     """The headers that say who asks."""
     bearer, source = _text(config, "bearer.auth.token"), config["bearer.auth.credentials.source"]
     if bearer or source:
-        if source not in (None, "", "STATIC_TOKEN"):
-            raise ConfigError(
-                "bearer.auth.credentials.source",
-                f"{source} cannot be done here. Use STATIC_TOKEN and bearer.auth.token.",
-            )
         if not bearer:
             raise ConfigError("bearer.auth.token", "is missing. bearer.auth.credentials.source asks for it.")
         named = {
@@ -79,11 +75,7 @@ def _login(config: Config) -> dict[str, str]:
         from connect.kafka.client_login import client_login
 
         return {"Authorization": basic(":".join(client_login(_raw(config))))}
-    if source != "URL":
-        raise ConfigError(
-            "basic.auth.credentials.source", f'"{source}" is not known here; there are URL, USER_INFO, SASL_INHERIT.'
-        )
-    return {}
+    return {}  # what stands in the address
 
 
 def _text(config: Config, key: str) -> str:
@@ -122,6 +114,16 @@ def _addresses(name: str, value: Any) -> None:
     for url in value:
         if url:
             split(url)
+
+
+def _known(names: Sequence[str]) -> Validator:
+    """One of these Java classes, with their package or without."""
+
+    def check(name: str, value: Any) -> None:
+        if value not in names and value not in [known.rpartition(".")[2] for known in names]:
+            raise ValueError(f"{value} is not known here; there are {', '.join(names)}.")
+
+    return check
 
 
 _COMMON: Final = (
@@ -185,47 +187,60 @@ _COMMON: Final = (
         importance=Importance.LOW,
     ),
     settings.String(
-        "key.subject.name.strategy", default=TOPIC, doc="By what subjects of keys are named.", importance=Importance.LOW
+        "key.subject.name.strategy",
+        default=TOPIC,
+        validator=_known(STRATEGIES),
+        doc="By what subjects of keys are named.",
+        importance=Importance.LOW,
     ),
     settings.String(
         "value.subject.name.strategy",
         default=TOPIC,
+        validator=_known(STRATEGIES),
         doc="By what subjects of values are named.",
         importance=Importance.LOW,
     ),
     settings.String(
         "key.schema.id.serializer",
         default=PREFIX_WRITER,
+        validator=_known((PREFIX_WRITER, HEADER_WRITER)),
         doc="Whether a key's schema is named in its first bytes or in a header.",
         importance=Importance.LOW,
     ),
     settings.String(
         "value.schema.id.serializer",
         default=PREFIX_WRITER,
+        validator=_known((PREFIX_WRITER, HEADER_WRITER)),
         doc="Whether a value's schema is named in its first bytes or in a header.",
         importance=Importance.LOW,
     ),
     settings.String(
         "key.schema.id.deserializer",
         default=DUAL_READER,
+        validator=_known((DUAL_READER, PREFIX_READER)),
         doc="Where a key's schema is looked for: in a header and the first bytes, or only there.",
         importance=Importance.LOW,
     ),
     settings.String(
         "value.schema.id.deserializer",
         default=DUAL_READER,
+        validator=_known((DUAL_READER, PREFIX_READER)),
         doc="Where a value's schema is looked for: in a header and the first bytes, or only there.",
         importance=Importance.LOW,
     ),
     settings.String(
         "basic.auth.credentials.source",
         default="URL",
+        validator=settings.one_of("URL", "USER_INFO", "SASL_INHERIT", ignore_case=True),
         doc="Where user and password are: URL, USER_INFO (basic.auth.user.info) or SASL_INHERIT (sasl.jaas.config).",
     ),
     settings.Password("basic.auth.user.info", default="", doc="<user>:<password>, with USER_INFO."),
     settings.Password(_NAMESPACE + "basic.auth.user.info", default="", doc="The same as basic.auth.user.info."),
     settings.String(
-        "bearer.auth.credentials.source", default=None, doc="STATIC_TOKEN: the token in bearer.auth.token."
+        "bearer.auth.credentials.source",
+        default=None,
+        validator=settings.one_of("STATIC_TOKEN"),
+        doc="STATIC_TOKEN: the token in bearer.auth.token.",
     ),
     settings.Password("bearer.auth.token", default="", doc="The token to show."),
     settings.String("bearer.auth.logical.cluster", default=None, doc="Confluent Cloud's name for the registry."),
