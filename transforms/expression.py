@@ -316,6 +316,8 @@ def _at_key(key: str, text: str, make: Callable[[str], Any]) -> Any:
         return make(text)
     except ExpressionError as error:
         raise ConfigError(key, error.within(text)) from None
+    except RecursionError:
+        raise ConfigError(key, "is nested too deeply. Write it in several steps.") from None
 
 
 def _check_target(target: Ref, text: str) -> None:

@@ -73,6 +73,17 @@ class _Writer:
         self.names: dict[str, Any] = {"_test": _test, "_unknown": _unknown}
 
     def write(self, node: Node) -> tuple[str, Typed]:
+        """The code of a node, and the type of its result."""
+        code, typed = self._written(node)
+        return (self._outlined(code) if _nesting(code) > _DEEP else code), typed
+
+    def _outlined(self, code: str) -> str:
+        """The code in a function of its own: Python's grammar ends at two hundred brackets within each other."""
+        name, arguments = f"_o{len(self.names)}", ", ".join(self.refs.values())
+        exec(compile(f"def {name}({arguments}):\n    return {code}\n", "<expression>", "exec"), self.names)  # noqa: S102
+        return f"{name}({arguments})"
+
+    def _written(self, node: Node) -> tuple[str, Typed]:
         match node:
             case Literal():
                 return self._constant(node.value), of_value(node.value)
@@ -111,10 +122,8 @@ class _Writer:
         results = [self.write(result) for _, result in whens]
         last, last_type = self.write(default)
         typed = self._joined([*(each for _, each in results), last_type], at)
-        code = last
-        for test, (result, _) in zip(reversed(tests), reversed(results), strict=True):
-            code = f"({result} if {test} is True else {code})"
-        return code, typed
+        chosen = [f"{result} if {test} is True else " for test, (result, _) in zip(tests, results, strict=True)]
+        return f"({''.join(chosen)}{last})", typed
 
     def condition(self, node: Node) -> str:
         """The code of a condition, with a check of each result where its type is not known."""
@@ -235,6 +244,22 @@ class _Writer:
             except DataError as error:
                 raise ExpressionError(str(error), node.at) from None
         return f"{self._named('c', convert)}({code})", target.typed
+
+
+#: How many brackets within each other are left to Python.
+_DEEP: Final = 60
+
+
+def _nesting(code: str) -> int:
+    """The most brackets within each other."""
+    depth = most = 0
+    for character in code:
+        if character == "(":
+            depth += 1
+            most = max(most, depth)
+        elif character == ")":
+            depth -= 1
+    return most
 
 
 def _no_such_function(name: str) -> str:

@@ -43,6 +43,7 @@ _BINARY: Final = {
     "RegexpILike": "regexp_ilike",
     "Pow": "power",
 }
+_ASSOCIATIVE: Final = frozenset({"And", "Or", "DPipe"})
 _NEVER: Final = {
     "Window": "a window function looks at other records. Expressions work row by row",
     "Subquery": "there are no subqueries: an expression sees one record",
@@ -190,6 +191,8 @@ class _Reader:
         kind, at = type(node).__name__, self._at(node)
         if kind in _NEVER:
             raise ExpressionError(f"{_NEVER[kind]}.", at)
+        if kind in _ASSOCIATIVE:
+            return self._chain(node, kind, at)
         if kind in _BINARY:
             return Call(at, _BINARY[kind], (self._node(node.this), self._node(node.expression)))
         read = getattr(self, f"_read_{kind.lower()}", None)
@@ -200,6 +203,18 @@ class _Reader:
 
     def _call(self, at: int, name: str, *args: Any) -> Call:
         return Call(at, name, tuple(self._node(each) for each in args if each is not None))
+
+    def _chain(self, node: Any, kind: str, at: int) -> Node:
+        """`a or b or c ...` as a tree that is no deeper than it must be: people write hundreds of them."""
+        operands = []
+        while type(node).__name__ == kind:
+            operands.append(node.expression)
+            node = node.this
+        nodes = [self._node(each) for each in (node, *reversed(operands))]
+        while len(nodes) > 1:
+            pairs = [nodes[i : i + 2] for i in range(0, len(nodes), 2)]
+            nodes = [Call(at, _BINARY[kind], tuple(pair)) if len(pair) == 2 else pair[0] for pair in pairs]
+        return nodes[0]
 
     # Constants and names.
 

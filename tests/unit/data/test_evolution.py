@@ -22,6 +22,7 @@ from connect.data.evolution import (
     WidenField,
 )
 from connect.data.struct_columns import StructColumns
+from connect.data.text import float32
 
 TARGET = Schema.struct({"id": schemas.INT64, "n": schemas.OPTIONAL_INT32, "name": schemas.OPTIONAL_STRING})
 
@@ -336,6 +337,53 @@ def test_a_target_that_was_changed_as_planned_takes_the_same_batch_without_more(
         now = first.target.field(field.name)
         assert now is not None
         assert widening.holds(now.schema, field.schema)
+
+
+_NUMBERS = [schemas.INT8, schemas.INT16, schemas.INT32, schemas.INT64, schemas.FLOAT32, schemas.FLOAT64]
+_COLUMNS = st.dictionaries(
+    st.sampled_from("abc"), st.sampled_from([*_NUMBERS, *(n.as_optional() for n in _NUMBERS), schemas.OPTIONAL_STRING])
+).map(Schema.struct)
+_EDGES = [0, 127, 128, -129, 2**15, 2**24 + 1, 2**31, 2**53, 2**53 + 1, 2**63 - 1]
+
+
+def _value_of(schema: Schema) -> st.SearchStrategy[Any]:
+    if schema.type is Type.STRING:
+        return st.none() | st.just("x")
+    if schema.type in (Type.FLOAT32, Type.FLOAT64):
+        numbers: st.SearchStrategy[Any] = st.floats(width=32 if schema.type is Type.FLOAT32 else 64)
+    else:
+        bits = int(schema.type.value.removeprefix("int")) - 1
+        numbers = st.sampled_from([n for n in _EDGES if -(1 << bits) <= n < 1 << bits])
+    return (st.none() | numbers) if schema.optional else numbers
+
+
+_RECORDS = _COLUMNS.flatmap(
+    lambda schema: st.tuples(
+        st.just(schema), st.fixed_dictionaries({f.name: _value_of(f.schema) for f in schema.fields})
+    )
+)
+
+
+@given(_COLUMNS, st.lists(_RECORDS, max_size=4), st.sets(st.sampled_from(["add", "widen", "nullable"])), st.booleans())
+def test_what_fits_can_be_stored_without_loss(
+    target: Schema, records: list[tuple[Schema, Any]], allowed: set[str], ignore: bool
+) -> None:
+    values = Values([value for _, value in records], _column([schema for schema, _ in records]))
+    verdict = Evolution(EvolutionPolicy(frozenset(allowed), ignore), target).judge(values)
+    unfit = {mismatch.row for mismatch in verdict.mismatches}
+    for row, (_, value) in enumerate(records):
+        if row in unfit:
+            continue
+        written = {name: item for name, item in value.items() if (name,) not in verdict.ignored}
+        for field in verdict.target.fields:
+            item = written.get(field.name)
+            # A float is no whole number, and a whole number is a float only where none of its digits is lost.
+            if field.schema.type in (Type.FLOAT32, Type.FLOAT64) and isinstance(item, int):
+                item = float(item) if field.schema.type is Type.FLOAT64 else float32(float(item))
+                assert item == written[field.name]
+            if field.schema.type is Type.FLOAT32 and item is not None and item == item:
+                assert float32(item) == item
+        schemas.validate(verdict.target, written)
 
 
 @given(st.sampled_from(PRIMITIVES), st.sampled_from(PRIMITIVES))

@@ -334,6 +334,20 @@ def test_columns_that_nothing_is_asked_of_are_passed_on() -> None:
     assert after.struct.field("raw") is None
 
 
+@pytest.mark.parametrize("schema", [None, ORDER_SCHEMA])
+def test_long_expressions_are_expressions(schema: Schema | None) -> None:
+    chain = " || ".join(["name"] * 1000)
+    choice = " or ".join(f"quantity = {number}" for number in range(1000))
+    cases = "case " + " ".join(f"when quantity = {number} then {number}" for number in range(300)) + " end"
+    made = configured(
+        Expression, fields=f"a = {chain}, b = {choice}, c = {cases}, d = {'(' * 20}quantity{')' * 20} + 1"
+    )
+    value = made.apply(order(schema)).value
+    assert (value["a"], value["b"], value["c"], value["d"]) == ("ann" * 1000, True, 4, 5)
+    with pytest.raises(ConfigError, match="nested too deeply"):
+        configured(Expression, filter=f"{'(' * 3000}a{')' * 3000}")
+
+
 def test_a_missing_parser_is_named() -> None:
     code = (
         "import sys; sys.modules['sqlglot'] = None\n"
