@@ -225,7 +225,7 @@ class SinkLoop:
         due = self._commit_due if self._paused_by_worker else min(self._put_due, self._commit_due)
         if self._retries is not None:
             self._retries.wake(self.consumer, self._flows)
-            due = min(due, self._retries.next_due() or due)
+            due = min(due, self._retries.next_due(self._flows) or due)
         self._control.doing("poll")
         batch = self.consumer.poll(min(self._longest_poll, max(0.0, due - now)))
         if not self.consumer.assignment:
@@ -234,7 +234,7 @@ class SinkLoop:
             self._after = self.consumer.positions()
             if self._retries is not None:
                 batch = self._retries.admit(batch, self.consumer)
-                self._after.update(self._retries.resting())
+                self._after.update(self._retries.positions())
             self._report.read += len(batch)
             self._meter.consumed(batch)
             if not self._after.keys() <= self._first.keys():

@@ -52,8 +52,8 @@ def test_one_that_is_given_up_frees_its_key(order: KeyOrder) -> None:
 
 def test_after_a_crash_only_what_was_parked_last_counts(order: KeyOrder) -> None:
     order.begin(T, 5)
-    order.learn(b"k" * 100, place(3, parked=1))
     order.learn(b"k" * 100, place(3, parked=2))
+    order.learn(b"k" * 100, place(3, parked=1))
     assert len(order) == 1
     assert order.due(place(3, parked=1), b"k" * 100) is Turn.DROP
     assert order.due(place(3, parked=2), b"k" * 100) is Turn.GO
