@@ -150,13 +150,16 @@ class Findings:
 
     def result(self, connector_class: str, kind: Literal["source", "sink"] | None) -> Validation:
         """All of it, without a secret."""
-        redactor = Redactor()
+        redactor, patterns = Redactor(), Redactor()
         redactor.remember(self._config[key] for key in self._secret_keys & self._config.keys())
         for key, entry in self._entries.items():
             entry.value.errors = [redactor.redact(message) for message in entry.value.errors]
             if key in self._secret_keys:
                 entry.value.value = None if entry.value.value is None else Secret.MASK
                 entry.value.recommended_values = []
+            elif entry.value.value is not None:
+                # A password inside a URL. Secrets of other keys are no reason to tear holes into a value.
+                entry.value.value = patterns.redact(entry.value.value)
 
         def redacted(remarks: Iterable[Remark]) -> list[Remark]:
             return [(key, redactor.redact(message)) for key, message in remarks]

@@ -496,3 +496,15 @@ def test_retry_topics_are_checked_with_what_stands_beside_them(check: Check) -> 
     assert [key for key, _ in check(retry | {"errors.tolerance": "none"}).warnings] == ["errors.retry.topics"]
     alone = SINK | {"errors.retry.topics.prefix": "x"}
     assert [key for key, _ in check(alone).warnings] == ["errors.retry.topics.prefix"]
+
+
+def test_a_password_inside_of_an_address_is_not_shown(check: Check) -> None:
+    converter = {
+        "value.converter": "io.confluent.connect.avro.AvroConverter",
+        "value.converter.schema.registry.url": "http://alice:wonderland@registry:8081,http://other:8081",
+    }
+    found = check(SINK | converter)
+    assert found.ok
+    shown = entry(found, "value.converter.schema.registry.url").value.value
+    assert shown == "http://alice:[hidden]@registry:8081,http://other:8081"
+    assert "wonderland" not in repr(found)
