@@ -155,6 +155,8 @@ def _present(name: str, get: Callable[[Any], Any], change: Change | None) -> Cha
         if change is None:
             return [get(message) if message.HasField(name) else None for message in messages]
         present = [message.HasField(name) for message in messages]
+        if all(present):
+            return change(list(map(get, messages)))
         values = iter(change([get(message) for message, there in zip(messages, present, strict=True) if there]))
         return [next(values) if there else None for there in present]
 
