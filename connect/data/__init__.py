@@ -6,6 +6,7 @@ from connect.data.column import Column, Constant, Deferred, Dictionary, Plain
 from connect.data.headers import NO_HEADERS, Header, Headers
 from connect.data.record import Origin, Record, SinkRecord, SourceRecord, TopicPartition
 from connect.data.schema import Field, Schema, Type
+from connect.data.struct_columns import StructColumns
 from connect.data.text import java_text
 from connect.data.values import Text, Values
 
@@ -27,6 +28,7 @@ __all__ = [
     "SinkRecord",
     "SourceBatch",
     "SourceRecord",
+    "StructColumns",
     "Text",
     "TopicPartition",
     "Type",

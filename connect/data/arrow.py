@@ -62,10 +62,6 @@ def arrow_type(schema: Schema) -> pa.DataType | None:
     return _PLAIN.get(schema.type)
 
 
-#: An older name.
-ArrowValues = StructColumns
-
-
 def of_rows(schema: Schema, items: Sequence[Mapping[str, Any]]) -> StructColumns | None:
     """Arrow columns of structs as Python values; None where the schema or a value has no Arrow form."""
     if schema.type is not Type.STRUCT or arrow_type(schema) is None:

@@ -9,7 +9,7 @@ Null rows (tombstones) are no part of such columns: `GroupedValues` holds them b
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from connect.data.column import Constant
@@ -106,13 +106,6 @@ class StructColumns(Values):
         self._length = len(self.fields[0])
         self._made: list[Any] | None = None
         self.schemas = Constant(schema, self._length)
-
-    @classmethod
-    def of(cls, schema: Schema, items: Sequence[Mapping[str, Any]]) -> StructColumns | None:
-        """Arrow columns of structs as Python values; None where the schema or a value has no Arrow form."""
-        from connect.data.arrow import of_rows
-
-        return of_rows(schema, items)
 
     @property
     def struct_columns(self) -> StructColumns:
