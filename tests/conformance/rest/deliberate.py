@@ -78,6 +78,12 @@ COMMON = [
         r"body\.(source .*Mirror\w+Connector|transformation .*|predicate .*)",
         lambda ours, theirs: ours is MISSING,
     ),
+    Difference(
+        "Plug-ins come with the runtime that Kafka Connect has not: converters with a schema registry, for example",
+        "validate .*|.*plugins|connectorsOnly is no boolean",
+        r"body\.(converter|transformation) .*|.*\.recommended_values\.[\w.$]+",
+        lambda ours, theirs: theirs is MISSING,
+    ),
     Difference("Documentation is ours", "(settings|validate) .*", r".*\.documentation"),
     Difference(
         "Our file connectors have more settings, in groups; forms show them",

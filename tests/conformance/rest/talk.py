@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import re
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -105,12 +106,17 @@ def _parsed(text: str) -> Any:
         return text
 
 
+_CLASS = re.compile(r"[a-z_]\w*(\.[\w$]+)+")
+
+
 def by_name(said: Any) -> Any:
     """What a worker said, with maps in the place of lists of keys and plug-ins, because their order says nothing."""
     if isinstance(said, Answer):
         return Answer(said.status, said.location, by_name(said.body))
     if isinstance(said, dict):
         return {key: by_name(value) for key, value in said.items()}
+    if isinstance(said, list) and said and all(isinstance(item, str) and _CLASS.fullmatch(item) for item in said):
+        return {item: item for item in said}
     if not isinstance(said, list) or not said or not all(isinstance(item, dict) for item in said):
         return said
     if all("class" in item and "type" in item for item in said):
