@@ -23,6 +23,11 @@ def writes_aside(config: Mapping[str, str]) -> bool:
     return any(config.get(key, "").strip() for key in (DEAD_LETTER_TOPIC, RETRY_TOPICS_KEY))
 
 
+def takes_reports(config: Mapping[str, str]) -> bool:
+    """Whether a sink's tasks have a reporter: where somebody takes or logs records, as in Kafka Connect."""
+    return writes_aside(config) or config.get("errors.log.enable", "").strip().lower() == "true"
+
+
 def check_dead_letters(found: Findings, config: Mapping[str, str]) -> None:
     """Find what speaks against a connector's dead letter queue."""
     if config.get(DEAD_LETTER_TOPIC, "").strip() and config.get("errors.tolerance", "").strip() != "all":

@@ -13,6 +13,7 @@ from connect.data.record import SinkRecord, TopicPartition
 from connect.data.schema import OPTIONAL_BYTES, Schema
 from connect.errors import ConnectError, RetriableError
 from connect.kafka.consume import BatchConsumer, RebalanceListener
+from connect.pipeline.error_checks import takes_reports
 from connect.storage.memory_offsets import MemoryOffsetStore
 from connect.telemetry.metrics import Registry
 from connect.testing._broker import Message
@@ -70,7 +71,8 @@ class SinkRun:
         named = [name.strip() for name in self._run.config.get("topics", "").split(",") if name.strip()]
         self._topic = named[0] if named else "test"
         self._places = [TopicPartition(name, number) for name in named for number in range(partitions)]
-        #: Records that a task handed to the error policy, each with its error. Needs `errors.tolerance=all`.
+        #: Records that a task handed to the error policy, each with its error. Needs what a worker needs for it:
+        #: a dead letter topic, retry topics or `errors.log.enable=true`.
         self.errant: list[tuple[SinkRecord, Exception]] = []
         #: How often a task refused a batch with `RetriableError`.
         self.retries = 0
@@ -294,7 +296,7 @@ class _Task:
         self.control = MemoryControl(run.name, MemoryOffsetStore(), self.turns.pause)
         control = cast("Control", self.control)
         self.chain = decoding_chain(run.config, self.control.sleep)
-        reporter = _Reporter(self.chain.policy, plugin, seen.errant) if self.chain.policy.tolerate else None
+        reporter = _Reporter(self.chain.policy, plugin, seen.errant) if takes_reports(run.config) else None
         context = _Context(run.name, number, config, registry.labelled(connector=run.name, task=str(number)), reporter)
         plugin.context = context
         self.task = _Watched(plugin, self.control, seen)

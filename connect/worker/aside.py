@@ -16,6 +16,7 @@ from connect.kafka.read_range import RawRecord, read_to_end
 from connect.pipeline import ErrorPolicy
 from connect.pipeline.build import record_encoder
 from connect.pipeline.dead_letters import DeadLetterSettings, Letter
+from connect.pipeline.error_checks import takes_reports
 from connect.pipeline.parked import RetrySettings
 from connect.plugins import Plugins
 from connect.worker.control import Control
@@ -87,8 +88,8 @@ class Aside:
         return {**settings, "partition.assignment.strategy": "range"}
 
     def reporter(self, operation: str) -> PolicyReporter | None:
-        """The task's reporter. As in Kafka Connect there is one where somebody takes what it reports, or logs it."""
-        return PolicyReporter(self._policy, operation) if self.topics is not None or self._policy.log_errors else None
+        """The task's reporter, if it has one."""
+        return PolicyReporter(self._policy, operation) if takes_reports(self._task.connector_config) else None
 
     def make_topics(self, subscription: Sequence[str] | re.Pattern[str]) -> None:
         """Make the topics that are missing, as Kafka Connect does when a task starts.

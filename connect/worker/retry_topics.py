@@ -82,8 +82,6 @@ class RetryTopics:
         self._partitions = partitions
         self._waits = {tier.topic: tier.wait_ms / 1000 for tier in settings.tiers}
         self._resting: dict[TopicPartition, _Rest] = {}
-        #: Partitions that were sent back and of which nothing has come yet; the client's position says too much.
-        self._sought: dict[TopicPartition, int] = {}
         self._counts = counts
         self._read = read
         self._order = KeyOrder() if settings.keep_order else None
@@ -204,7 +202,6 @@ class RetryTopics:
             partition = TopicPartition(topic, batch.original_partitions[row])
             if partition in self._resting:
                 continue  # came before the pause took hold; it is read again
-            self._sought.pop(partition, None)
             if topic not in self._waits:
                 if full:
                     self._rest(partition, batch.offsets[row], _REST_S, consumer)
@@ -277,8 +274,8 @@ class RetryTopics:
         return self._resting
 
     def positions(self) -> dict[TopicPartition, int]:
-        """From which offset on partitions are read again that wait, or have waited."""
-        return self._sought | {partition: rest.offset for partition, rest in self._resting.items()}
+        """From which offset on partitions are read again that wait; the client's position is behind that."""
+        return {partition: rest.offset for partition, rest in self._resting.items()}
 
     def next_due(self, flows: Callable[[TopicPartition], bool]) -> float | None:
         """When the next partition is to be read again, on the monotonic clock. `flows` as for `wake`."""
@@ -295,7 +292,6 @@ class RetryTopics:
         for partition, rest in list(self._resting.items()):
             if rest.until <= now and flows(partition):
                 del self._resting[partition]
-                self._sought[partition] = rest.offset
                 consumer.resume([partition])
                 consumer.seek({partition: rest.offset})
 
@@ -303,7 +299,6 @@ class RetryTopics:
         """These are read from elsewhere."""
         for partition in partitions:
             self._resting.pop(partition, None)
-            self._sought.pop(partition, None)
 
     def forget(self, partitions: Sequence[TopicPartition]) -> None:
         """These are not ours any more."""
