@@ -12,6 +12,7 @@ from connect.errors import ConnectError
 from connect.kafka.client_settings import task_client_settings
 from connect.kafka.new_topics import NewTopic, TopicMaker
 from connect.kafka.produce import BatchProducer, DeliveryError
+from connect.kafka.purge import Purge
 from connect.kafka.read_range import RawRecord, read_to_end
 from connect.pipeline import ErrorPolicy
 from connect.pipeline.build import record_encoder
@@ -73,6 +74,7 @@ class Aside:
                 self._counts.__getitem__,
                 policy.counts,
                 self._read,
+                Purge(task_client_settings("admin", task.worker_config, task.connector_config).librdkafka).before,
             )
             policy.park = self.retries.park
         if dead is not None and self.topics is not None:

@@ -63,6 +63,7 @@ class RetryTopics:
         partitions: how many a topic has.
         counts: counts what is parked without having failed.
         read: the records of retry partitions from offsets on, to the present end; for keys in order.
+        purge: deletes records of retry partitions before offsets, some time.
     """
 
     def __init__(
@@ -74,6 +75,7 @@ class RetryTopics:
         partitions: Callable[[str], int],
         counts: ErrorCounts,
         read: Callable[[Mapping[TopicPartition, int]], Iterable[RawRecord]],
+        purge: Callable[[Mapping[TopicPartition, int]], None],
     ) -> None:
         self._settings = settings
         self._connector = connector
@@ -84,6 +86,7 @@ class RetryTopics:
         self._resting: dict[TopicPartition, _Rest] = {}
         self._counts = counts
         self._read = read
+        self._purge = purge
         self._order = KeyOrder() if settings.keep_order else None
 
     @property
@@ -264,6 +267,10 @@ class RetryTopics:
             if partition.topic in self._waits and durable.get(partition, committed.get(partition, -1)) < offset
         }
         return {partition: offset for partition, offset in durable.items() if partition.partition not in late}
+
+    def committed(self, offsets: Mapping[TopicPartition, int]) -> None:
+        """These offsets are committed: what is before them in retry topics is done with."""
+        self._purge({partition: offset for partition, offset in offsets.items() if partition.topic in self._waits})
 
     def _rest(self, partition: TopicPartition, offset: int, seconds: float, consumer: Consumer) -> None:
         self._resting[partition] = _Rest(offset, time.monotonic() + seconds)

@@ -368,6 +368,8 @@ class SinkLoop:
         self._meter.committed("success", time.monotonic() - began)
         self._failing = None
         self._committed.update(changed)
+        if self._retries is not None:
+            self._retries.committed(changed)
         if self._handed is not None:
             self._handed.committed({p: self._committed.get(p, 0) for p in self._delivered})
 

@@ -32,17 +32,18 @@ SINK = {
     "errors.deadletterqueue.topic.replication.factor": "1",
     "errors.deadletterqueue.context.headers.enable": "true",
 }
+HOUR_AGO = int(time.time() * 1000) - 3_600_000  # the broker deletes what is older than its topic keeps records
 GOOD = (b"\x00\x00\x00\x01", b'{"a":1}')
 #: Key, value, headers, timestamp of records; the ones that are bad, at some stage, are dead letters.
 RECORDS: list[tuple[bytes | None, bytes | None, list[tuple[str, bytes | None]], int]] = [
-    (*GOOD, [], 1_600_000_000_000),
-    (GOOD[0], b'{"a":', [("x", b"1"), ("x", None), ("y", b"{}")], 1_600_000_000_001),
-    (b"\x00", GOOD[1], [], 1_600_000_000_002),
-    (None, GOOD[1], [("broken", b"{")], 1_600_000_000_003),
-    (b"\x00\x01", b"{", [("broken", b"{")], 1_600_000_000_004),
-    (None, b"", [], 1_600_000_000_005),
-    (GOOD[0], "ä".encode("utf-16"), [("", b"\xff")], 1_600_000_000_006),
-    (*GOOD, [], 1_600_000_000_007),
+    (*GOOD, [], HOUR_AGO + 0),
+    (GOOD[0], b'{"a":', [("x", b"1"), ("x", None), ("y", b"{}")], HOUR_AGO + 1),
+    (b"\x00", GOOD[1], [], HOUR_AGO + 2),
+    (None, GOOD[1], [("broken", b"{")], HOUR_AGO + 3),
+    (b"\x00\x01", b"{", [("broken", b"{")], HOUR_AGO + 4),
+    (None, b"", [], HOUR_AGO + 5),
+    (GOOD[0], "ä".encode("utf-16"), [("", b"\xff")], HOUR_AGO + 6),
+    (*GOOD, [], HOUR_AGO + 7),
 ]
 #: What stands in headers that are each side's own words.
 WORDS = {"__connect.errors.exception.message", "__connect.errors.exception.stacktrace"}

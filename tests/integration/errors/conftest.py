@@ -16,6 +16,8 @@ __all__ = ["PLUGINS", "Herd"]
 
 PLUGINS = str(Path(__file__).with_name("plugins"))
 PATIENCE_S = 60.0
+#: An hour ago: the broker deletes what is older than its topic keeps records.
+A_WHILE_AGO_MS = int(time.time() * 1000) - 3_600_000
 
 herd = _herd
 

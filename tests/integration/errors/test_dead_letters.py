@@ -7,7 +7,7 @@ from confluent_kafka.admin import AdminClient
 
 from connect.pipeline.error_headers import ErrorContext
 
-from .conftest import PLUGINS
+from .conftest import A_WHILE_AGO_MS, PLUGINS
 
 JSON = "org.apache.kafka.connect.json.JsonConverter"
 
@@ -32,14 +32,14 @@ def test_a_record_that_the_converter_does_not_take_is_a_dead_letter_and_costs_no
 ):
     topic, queue = new_topic(), own_topic()
     produce(
-        topic, (b"k", b"1"), (b"k", b"bad\xc3\xa4"), headers=[("h", b"\xff"), ("h", None)], timestamp=1_600_000_000_000
+        topic, (b"k", b"1"), (b"k", b"bad\xc3\xa4"), headers=[("h", b"\xff"), ("h", None)], timestamp=A_WHILE_AGO_MS
     )
     produce(topic, (None, None), (b"k", b"2"))
     partitions = {"errors__deadletterqueue__topic__partitions": "3"}
     run = picky("sink", topic, value__converter="picky.PickyConverter", **dead(queue, **partitions))
     (letter,) = all_of(queue, 1)
     assert (letter.key(), letter.value()) == (b"k", b"bad\xc3\xa4")
-    assert letter.timestamp()[1] == 1_600_000_000_000
+    assert letter.timestamp()[1] == A_WHILE_AGO_MS
     own, context = ErrorContext.split(letter.headers())
     assert own == [("h", b"\xff"), ("h", None)]
     assert (context.topic, context.partition, context.offset) == (topic, 0, 1)

@@ -53,7 +53,11 @@ class Setting:
         self.consumer = Consumer()
         self.counts = ErrorCounts()
         settings = RetrySettings((Tier("retry-5s", 5000), Tier("retry-1m", 60_000)), None, -1, keep_order)
-        self.it = RetryTopics(settings, "sink", 0, self, lambda _: 2, self.counts, lambda begin: [])  # type: ignore[arg-type]
+        self.purged: list[Any] = []
+        writes: Any = self
+        self.it = RetryTopics(
+            settings, "sink", 0, writes, lambda _: 2, self.counts, lambda begin: [], self.purged.append
+        )
 
     def send(self, topic: str, letter: Letter, partition: int | None = None) -> None:
         self.written.append((topic, letter, partition))
@@ -154,3 +158,8 @@ def test_followers_in_the_batch_wait_and_commits_stay_in_order(monkeypatch: pyte
     assert at.it.in_order({T0: 3, R0: 2}, {T0: 3, R0: 1}, {}) == {}
     assert at.it.in_order({T0: 3, R0: 2}, {T0: 1, R0: 2}, {}) == {T0: 1, R0: 2}
     assert at.it.in_order({T0: 3, R0: 2}, {T0: 1}, {R0: 2}) == {T0: 1}
+
+
+def test_only_what_is_done_in_retry_topics_is_deleted(at: Setting) -> None:
+    at.it.committed({T0: 5, R0: 2})
+    assert at.purged == [{R0: 2}]
