@@ -96,10 +96,14 @@ def _of_text(array: pa.Array, target: Type) -> pa.Array | None:
 def _plain(size: pa.Array) -> bool:
     """Whether Java writes floats of this size without an exponent, and like Arrow but for whole numbers."""
     bounds = pc.min_max(size)
-    if bounds["min"].is_valid and bounds["min"].as_py() >= _PLAIN_FROM and bounds["max"].as_py() < _PLAIN_TO:
-        return not pc.any(pc.is_nan(size)).as_py()  # NaN is no bound
-    inside = pc.and_(pc.greater_equal(size, _PLAIN_FROM), pc.less(size, _PLAIN_TO))
-    return _all(pc.or_(inside, pc.equal(size, 0.0)))
+    if not bounds["max"].is_valid:
+        return True
+    if bounds["max"].as_py() >= _PLAIN_TO or pc.any(pc.is_nan(size)).as_py():  # NaN is no bound
+        return False
+    if bounds["min"].as_py() >= _PLAIN_FROM:
+        return True
+    zeros, small = pc.sum(pc.equal(size, 0.0)), pc.sum(pc.less(size, _PLAIN_FROM))
+    return bool(zeros.as_py() == small.as_py())
 
 
 def _all(conditions: Any) -> bool:
