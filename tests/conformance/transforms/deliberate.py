@@ -74,11 +74,13 @@ def _empty_container(case: Case, record: Record | None, ours: Any, theirs: Any) 
 
 
 def _renamed_onto(case: Case, record: Record | None, ours: Any, theirs: Any) -> bool:
-    """A new name is another field's name already."""
+    """A new name is another field's name already, or that of two renames."""
     renames = dict(pair.split(":") for pair in (case.config.get("renames") or "").split(",") if pair.count(":") == 1)
     schema, _ = part_of(case, record)
-    taken = schema is not None and any(new != old and schema.field(new) for old, new in renames.items())
-    return taken and not isinstance(ours, Raised)
+    if schema is None or isinstance(ours, Raised):
+        return False
+    twice = len(set(renames.values())) < len(renames)
+    return twice or any(new != old and schema.field(new) is not None for old, new in renames.items())
 
 
 def _was_logical(case: Case, record: Record | None, ours: Any, theirs: Any) -> bool:

@@ -28,6 +28,7 @@ EXAMPLES: list[Case] = [
     case("TimestampConverter$Value", {"target.type": "unix", "format": "y:Y"}, "-1970:1970"),
     case("TimestampConverter$Value", {"target.type": "string", "format": "F"}, moment(-12_219_292_800_000)),
     case("ReplaceField$Value", {"renames": "x:a"}, {"a": 1}, _PLAIN),
+    case("ReplaceField$Value", {"renames": "a:x,b:x"}, {"a": 1}, _PLAIN),
     case("predicates.HasHeaderKey", {"name": None}),
     case("InsertHeader", {"header": "h", "value.literal": "{}"}),
     case("Cast$Value", {"spec": "string"}, Decimal("1.50"), logical.decimal(2)),
