@@ -91,9 +91,9 @@ def insert_field(chance: random.Random, names: Sequence[str]) -> Config:
     config: Config = {}
     for key in ("topic.field", "partition.field", "timestamp.field", "offset.field"):
         suffix = chance.choice(["", "", "?", "!"])
-        maybe(chance, config, key, f"{chance.choice(['new', 'added', 'a', 'größe'])}{suffix}", likely=0.35)
+        maybe(chance, config, key, f"{chance.choice(['new', 'new', 'added', 'a', 'größe'])}{suffix}", likely=0.35)
     if chance.random() < 0.5:
-        config["static.field"] = chance.choice(["new", "static", "a", "b?", "b!", "!", "?", "x??"])
+        config["static.field"] = chance.choice(["new", "new", "new?", "static", "a", "b?", "b!", "!", "?", "x??"])
         maybe(chance, config, "static.value", "x", "", "5", "größe", likely=0.9)
     return _with_replace(chance, config)
 

@@ -120,3 +120,10 @@ def test_defaults_on_the_way_to_a_field_stand_in_alike(java: Oracle) -> None:
                     held(java, "ExtractField$Value", config | {"field": "p"}, records)
                     held(java, "ValueToKey", config | {"fields": "p"}, records)
                 held(java, "Flatten$Value", {}, records)
+
+
+def test_what_is_inserted_last_stays(java: Oracle) -> None:
+    records: list[Record] = [SinkRecord(f"t{n}", {"a": n}, partition=n, offset=n, timestamp=n) for n in range(3)]
+    for first in ("topic.field", "partition.field", "offset.field", "timestamp.field"):
+        held(java, "InsertField$Value", {first: "new", "static.field": "new", "static.value": "x"}, records)
+        held(java, "InsertField$Value", {first: "a"}, records)
