@@ -116,6 +116,19 @@ def test_what_follows_a_parked_record_of_its_key_waits_behind_it(
     run.until(lambda: lines_of()[5:] == [f"{topic} a 5"], lines_of)
 
 
+def test_a_record_that_a_put_does_not_take_is_parked_and_its_followers_in_the_batch_behind_it(
+    picky, produce, lines_of, new_topic, name, tmp_path
+):
+    topic = new_topic()
+    order = {"errors__retry__topics__keep__order": "true", "errors__put__tolerance": "all"}
+    produce(topic, (b"a", b"0"), (b"a", b"bad 1"), (b"b", b"2"), (b"a", b"3"), (b"a", b"4"))
+    run = picky(name, topic, **retries("500ms,1s,2s,4s,8s"), **order)
+    run.until(lambda: lines_of() == [f"{topic} a 0", f"{topic} b 2"], lines_of)
+    (tmp_path / "gate").touch()
+    run.until(lambda: len(lines_of()) >= 5, lines_of)
+    assert lines_of()[2:] == [f"{topic} a bad 1", f"{topic} a 3", f"{topic} a 4"]
+
+
 def test_a_record_that_is_given_up_lets_those_behind_it_go(picky, produce, lines_of, new_topic, name, tmp_path):
     topic = new_topic()
     run = picky(name, topic, **ordered("200ms", tmp_path))
