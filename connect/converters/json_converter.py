@@ -13,13 +13,13 @@ from types import NoneType
 from typing import Any, Final
 
 import msgspec
-from msgspec.structs import astuple
 
 from connect import settings
 from connect.api.converter import Converter, HeaderConverter, SchemaAndValue, collect
 from connect.converters import json_schema
 from connect.converters.json_decode import Decoder, Inexact, schemaless
 from connect.converters.json_encode import Preparer, lines
+from connect.converters.json_rows import Rows
 from connect.converters.json_text import exact_number, read, read_at
 from connect.converters.kind import CONVERTER_TYPE, with_type
 from connect.converters.remembered import Remembered
@@ -91,7 +91,7 @@ class JsonConverter(Converter, HeaderConverter):
         self._by_start: Remembered[bytes, Schema | None] = Remembered(size)
         self._by_node: Remembered[str, Schema | None] = Remembered(size)
         self._starts: Remembered[Schema | None, bytes] = Remembered(size)
-        self._rows: Remembered[Schema, Callable[[bytes], Any]] = Remembered(size)
+        self._rows: Remembered[Schema, Rows] = Remembered(size)
         self._declared: Schema | None = None
         if self._envelope and config["schema.content"]:
             try:
@@ -155,13 +155,11 @@ class JsonConverter(Converter, HeaderConverter):
         """Structs field by field, without a dict for each; None where only the way of `_values_of` will tell."""
         if schema is None or schema.type is not Type.STRUCT or not schema.fields or not payloads:
             return None
-        decode = self._rows.get(schema)
-        if decode is None:
-            decode = self._rows[schema] = _row_decoder(schema)
+        rows = self._rows.get(schema)
+        if rows is None:
+            rows = self._rows[schema] = Rows(schema)
         try:
-            columns = list(zip(*map(astuple, map(decode, payloads)), strict=True))
-            _check_utf8(payloads)
-            values = self._decoder.fields(schema, columns)
+            values = rows.columns(payloads, self._decoder)
         except (*_REFUSED, Inexact):
             return None
         return StructColumns(schema, [each if type(each) is list else list(each) for each in values])
@@ -326,20 +324,6 @@ def _fit_into_int64(values: Sequence[Any]) -> bool:
         return False
     inner = [value if type(value) is list else value.values() for value in values if type(value) in (list, dict)]
     return not inner or _fit_into_int64(list(chain.from_iterable(inner)))
-
-
-def _row_decoder(schema: Schema) -> Callable[[bytes], Any]:
-    """Parses a JSON object to a tuple-like row of these fields: null where one is missing, others passed over."""
-    names = {f"field{field.index}": field.name for field in schema.fields}
-    kind = msgspec.defstruct("Row", [(name, Any, None) for name in names], rename=names, gc=False)
-    return msgspec.json.Decoder(kind).decode
-
-
-def _check_utf8(payloads: list[bytes]) -> None:
-    """The parser looks at no text in fields that it passes over; Java refuses malformed text there as well."""
-    joined = b"".join(payloads)
-    if not joined.isascii():
-        joined.decode()
 
 
 def _start_of(item: bytes) -> bytes:

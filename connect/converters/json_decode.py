@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from connect.converters.json_text import MISSING
 from connect.data import logical
-from connect.data.schema import Schema, Type
+from connect.data.schema import Field, Schema, Type
 from connect.data.text import float32
 from connect.errors import DataError, SchemaError
 
@@ -161,10 +161,11 @@ class Decoder:
 
     def fields(self, schema: Schema, columns: Sequence[Column]) -> list[Column]:
         """The values of a struct's fields: a column of parsed JSON for each, missing ones null. Errors as `column`."""
-        return [
-            self._inner(field.name, field.schema, column, True)
-            for field, column in zip(schema.fields, columns, strict=True)
-        ]
+        return [self.field(field, column) for field, column in zip(schema.fields, columns, strict=True)]
+
+    def field(self, field: Field, column: Column) -> Column:
+        """The values of one field of structs. Errors as `column`."""
+        return self._inner(field.name, field.schema, column, True)
 
     def _inner(self, name: str, schema: Schema, nodes: Column, in_struct: bool) -> Column:
         try:

@@ -19,6 +19,7 @@ _WHOLE: Final = frozenset({Type.INT8, Type.INT16, Type.INT32, Type.INT64})
 
 #: Between these Java writes a double without an exponent, as Python and Arrow do.
 _PLAIN_FROM, _PLAIN_TO = 1e-3, 1e7
+_BEHIND: Final = 64  # no number is so long: what replaces nothing there is appended
 #: From so many doubles on it pays to have them written by Arrow.
 _WORTH_ARROW: Final = 100
 
@@ -101,16 +102,25 @@ def _schemaless_texts(items: Sequence[Any]) -> Sequence[str]:
 
 def _doubles(items: Sequence[Any]) -> list[str]:
     if len(items) >= _WORTH_ARROW and _PLAIN_FROM <= min(items) <= max(items) < _PLAIN_TO and pyarrow_is_there():
-        import pyarrow as pa
-
-        # NaN may pass for a bound: Arrow writes it in another way than Java.
-        texts: list[str] = pa.array(items, pa.float64()).cast(pa.string()).to_pylist()
-        return [text if "." in text else _whole(text) for text in texts]
+        by_arrow = _arrow_texts(items)
+        if by_arrow is not None:
+            return by_arrow
     return [repr(item) if _PLAIN_FROM <= item < _PLAIN_TO else java_double(item) for item in items]
 
 
-def _whole(text: str) -> str:
-    return "NaN" if text == "nan" else text + ".0"
+def _arrow_texts(items: Sequence[Any]) -> list[str] | None:
+    """Doubles that Java writes without an exponent, as Arrow writes them; None where NaN is among them."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    array = pa.array(items, pa.float64())
+    if pc.any(pc.is_nan(array)).as_py():  # it passes for a bound
+        return None
+    texts, whole = array.cast(pa.string()), pc.equal(pc.trunc(array), array)
+    if pc.any(whole).as_py():
+        texts = pc.if_else(whole, pc.binary_replace_slice(texts, _BEHIND, _BEHIND, ".0"), texts)
+    written: list[str] = texts.to_pylist()
+    return written
 
 
 @cache

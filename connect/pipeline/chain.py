@@ -97,12 +97,14 @@ class Chain:
         try:
             return step.run(batch)
         except Exception as error:  # plug-ins raise anything; the record alone will raise it again
-            if len(batch) == 1:
-                return self._alone(step, batch, error)
-            middle = len(batch) // 2
-            halves = [self._whole(step, batch.slice(0, middle)), self._whole(step, batch.slice(middle, len(batch)))]
-            kept = [half for half in halves if len(half)]
-            return type(batch).concat(kept) if kept else batch.slice(0, 0)
+            failed = error
+        # Out of the handler: an error of a half is no consequence of this one, and its trace does not tell of it.
+        if len(batch) == 1:
+            return self._alone(step, batch, failed)
+        middle = len(batch) // 2
+        halves = [self._whole(step, batch.slice(0, middle)), self._whole(step, batch.slice(middle, len(batch)))]
+        kept = [half for half in halves if len(half)]
+        return type(batch).concat(kept) if kept else batch.slice(0, 0)
 
     def _alone(self, step: Step, one: B, error: Exception) -> B:
         result: B | None = self.policy.attempt(lambda: step.run(one), error, self._give_up(step, one))
