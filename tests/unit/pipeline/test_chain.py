@@ -219,3 +219,13 @@ def test_what_a_record_by_record_step_moves_keeps_its_origin() -> None:
     (record,) = out.records()
     assert (record.topic, record.partition, record.offset) == ("other", 0, 100)
     assert (record.original_topic, record.original_partition, record.original_offset) == ("t", 3, 100)
+
+
+def test_the_trace_of_a_bad_record_tells_of_no_halving() -> None:
+    chain = Chain([Doubling()], ErrorPolicy())
+    with pytest.raises(RecordError, match="'bad' is no number") as raised:
+        chain.run(SinkBatch("t", Values([*range(50), "bad", *range(50)]), offsets=list(range(101))))
+    cause = raised.value.__cause__
+    assert isinstance(cause, DataError)
+    assert cause.__context__ is None
+    assert cause.__cause__ is None
