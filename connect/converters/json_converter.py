@@ -20,7 +20,7 @@ from connect.converters import json_schema
 from connect.converters.json_decode import Decoder, Inexact, schemaless
 from connect.converters.json_encode import Preparer, lines
 from connect.converters.json_rows import Rows
-from connect.converters.json_text import exact_number, read, read_at
+from connect.converters.json_text import exact_number, has_huge_exponent, read, read_at
 from connect.converters.kind import CONVERTER_TYPE, with_type
 from connect.converters.remembered import Remembered
 from connect.data.column import Column
@@ -170,6 +170,8 @@ class JsonConverter(Converter, HeaderConverter):
         if schema is None:
             return [schemaless(node) for node in map(_exact, payloads)]
         try:
+            if has_huge_exponent(b"".join(payloads)):
+                raise Inexact
             values = self._decoder.column(schema, parse(payloads))
         except Inexact:
             values = self._decoder.column(schema, list(map(_exact, payloads)))
@@ -310,9 +312,13 @@ def _schemaless_values(data: list[bytes], nodes: list[Any] | None = None) -> lis
             nodes = list(map(_FAST.decode, data))
         except _REFUSED:
             return [schemaless(_exact(item)) for item in data]
-    # What the fast parser reads in another way than Java: whole numbers beyond 64 bits, and minus zero.
+    # What the fast parser reads in another way than Java: whole numbers beyond 64 bits, minus zero, and 0e9999999999.
     joined = b"\n".join(data)
-    if _MINUS_ZERO.search(joined) or (b"0" * 19 in joined.translate(_ZEROS) and not _fit_into_int64(nodes)):
+    if (
+        _MINUS_ZERO.search(joined)
+        or has_huge_exponent(joined)
+        or (b"0" * 19 in joined.translate(_ZEROS) and not _fit_into_int64(nodes))
+    ):
         return [schemaless(_exact(item)) for item in data]
     return nodes
 

@@ -15,6 +15,7 @@ import msgspec
 from msgspec.structs import astuple
 
 from connect.converters.json_decode import Column, Decoder, Inexact
+from connect.converters.json_text import has_huge_exponent
 from connect.data.schema import Schema, Type
 
 #: What the parser makes of a field by itself. It is strict: 1.0 is no int, and a number no string.
@@ -55,7 +56,11 @@ class Rows:
             msgspec.DecodeError, UnicodeDecodeError, RecursionError, DataError, Inexact: another way will tell.
         """
         parsed: list[Column] = list(zip(*map(astuple, map(self._parse, objects)), strict=True))
-        _check_utf8(objects)
+        joined = b"".join(objects)
+        if not joined.isascii():
+            joined.decode()  # the parser looks at no text in fields that it passes over; Java refuses that as well
+        if has_huge_exponent(joined):
+            raise Inexact
         return [
             column if plain and _fits(field.schema, column) else decoder.field(field, column)
             for field, column, plain in zip(self._schema.fields, parsed, self._parsed, strict=True)
@@ -72,10 +77,3 @@ def _fits(schema: Schema, column: Sequence[Any]) -> bool:
     if schema.type is Type.FLOAT64 and 0.0 in column and any(not each and copysign(1, each) < 0 for each in column):
         raise Inexact  # Java reads -0.0 as 0.0, but -1E-400 as -0.0
     return True
-
-
-def _check_utf8(objects: list[bytes]) -> None:
-    """The parser looks at no text in fields that it passes over; Java refuses malformed text there as well."""
-    joined = b"".join(objects)
-    if not joined.isascii():
-        joined.decode()

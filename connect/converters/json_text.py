@@ -23,6 +23,7 @@ _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _WORD: Final = re.compile(r"\w+")
 _WORDS: Final = {"true": True, "false": False, "null": None}
 _LONGEST_NUMBER: Final = 1000
+_HUGE_EXPONENT: Final = re.compile(rb"0[eE][-+]?[0-9]{10}")
 _LONGEST_EXPONENT: Final = 9
 _INT32: Final = 1 << 31
 _DEEPEST: Final = 1000
@@ -131,6 +132,11 @@ def exact_number(text: str) -> Decimal:
     if len(exponent) > _LONGEST_EXPONENT and not -_INT32 <= int(exponent) < _INT32:
         raise DataError(f"This is no JSON: the exponent {exponent} is too large.")
     return Decimal(text)
+
+
+def has_huge_exponent(data: bytes) -> bool:
+    """Whether there may be a zero with an exponent that `exact_number` refuses: other parsers take it for zero."""
+    return (b"0e" in data or b"0E" in data) and _HUGE_EXPONENT.search(data) is not None
 
 
 def _skip(text: str, at: int) -> int:

@@ -200,3 +200,16 @@ def test_malformed_text_in_a_field_that_the_schema_lacks_is_found() -> None:
     assert list(values) == [{"id": 1}, {"id": 1}]
     with pytest.raises(DataError):
         converter.to_connect_batch(Constant("t", 2), [good, b'{"id":1,"more":"\xff"}'])
+
+
+@pytest.mark.parametrize("exponent", ["010262789313986506", "2147483648", "-2147483649"])
+@pytest.mark.parametrize(
+    "fields", [None, '[{"field":"a","type":"double"}]', '[{"field":"b","type":"string","optional":true}]']
+)
+def test_a_zero_with_an_exponent_that_is_too_large_is_no_number(exponent: str, fields: str | None) -> None:
+    settings = (
+        {"schemas_enable": "false"} if fields is None else {"schema_content": f'{{"type":"struct","fields":{fields}}}'}
+    )
+    converter = json_converter(**settings)
+    with pytest.raises(DataError, match="exponent"):
+        converter.to_connect_batch(Constant("t", 2), [b'{"a":0.0}', b'{"a":0.0e%b}' % exponent.encode()])
