@@ -1,4 +1,4 @@
-"""Reads partitions from an offset to where they end at that moment, without a group."""
+"""Reads partitions from an offset to where they end, without a group."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from connect.data.record import TopicPartition
 from connect.errors import ConnectError
 from connect.kafka.client_log import log as client_log
 
-_ANSWER_S: Final = 10.0
 _WAIT_S: Final = 0.2
 _ROWS: Final = 1000
 
@@ -26,7 +25,7 @@ class RawRecord(NamedTuple):
 def read_to_end(
     settings: Mapping[str, Any], begin: Mapping[TopicPartition, int], keep_going: Callable[[], None]
 ) -> Iterator[RawRecord]:
-    """The records of partitions, each from its offset on (-2: from its first), up to the present end.
+    """The records of partitions, each from its offset on (-2: from its first), up to where the broker has no more.
 
     Args:
         settings: librdkafka's, of a consumer.
@@ -39,15 +38,11 @@ def read_to_end(
     from confluent_kafka import Consumer, KafkaException
     from confluent_kafka import TopicPartition as Place
 
-    left: dict[TopicPartition, int] = {}
     own = {"enable.partition.eof": True, "enable.auto.commit": False, "auto.offset.reset": "earliest"}
     consumer = Consumer({**settings, **own, "logger": client_log})
+    left = set(begin)
     try:
-        for partition, offset in begin.items():
-            low, high = consumer.get_watermark_offsets(Place(*partition), timeout=_ANSWER_S)
-            if max(low, offset) < high:
-                left[partition] = high
-        consumer.assign([Place(*partition, begin[partition]) for partition in left])
+        consumer.assign([Place(*partition, offset) for partition, offset in begin.items()])
         while left:
             keep_going()
             message: Any
@@ -55,14 +50,11 @@ def read_to_end(
                 place = TopicPartition(message.topic(), message.partition())
                 if (error := message.error()) is not None:
                     if error.name() == "_PARTITION_EOF":
-                        left.pop(place, None)
+                        left.discard(place)
                     elif not error.retriable():
                         raise ConnectError(f"{place} cannot be read: {error.str()}")
-                    continue
-                if message.offset() < left.get(place, 0):
+                elif place in left:
                     yield RawRecord(place, message.offset(), message.key(), list(message.headers() or ()))
-                if message.offset() + 1 >= left.get(place, 0):
-                    left.pop(place, None)
     except KafkaException as error:
         raise ConnectError(f"Retry topics cannot be read: {error.args[0].str()}") from error
     finally:

@@ -79,7 +79,7 @@ _opened: list[SchemaRegistryClient] = []
 
 def theirs(registry: str) -> SchemaRegistryClient:
     """Confluent's own client."""
-    _opened.append(SchemaRegistryClient({"url": registry}))
+    _opened.append(SchemaRegistryClient({"url": registry, "timeout": 30}))
     return _opened[-1]
 
 

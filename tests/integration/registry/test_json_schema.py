@@ -51,7 +51,7 @@ def converter_of(url: str, **settings: str) -> JsonSchemaConverter:
 @pytest.fixture
 def client(registry: str) -> Iterator[SchemaRegistryClient]:
     """Confluent's own client."""
-    opened = SchemaRegistryClient({"url": registry})
+    opened = SchemaRegistryClient({"url": registry, "timeout": 30})
     yield opened
     opened.close()
 

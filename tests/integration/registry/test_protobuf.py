@@ -77,7 +77,7 @@ def generated(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
 @contextmanager
 def opened(url: str) -> Iterator[SchemaRegistryClient]:
     """Confluent's own client."""
-    made = SchemaRegistryClient({"url": url})
+    made = SchemaRegistryClient({"url": url, "timeout": 30})
     yield made
     made.close()
 

@@ -36,7 +36,7 @@ def test_lines_go_through_a_topic_as_avro(standalone: Standalone, registry: str,
     out = standalone.folder / "out.txt"
     worker.until(lambda: out.exists() and out.read_text() == "one\ntwo\nthree\n")
     assert worker.stop() == 0
-    client = SchemaRegistryClient({"url": registry})
+    client = SchemaRegistryClient({"url": registry, "timeout": 30})
     deserializer = AvroDeserializer(client)
     context = SerializationContext(topic, MessageField.VALUE)
     values = consumed(broker, topic, 3)
