@@ -17,9 +17,6 @@ from transforms.java_casts import TARGETS, cast_list
 from transforms.paths import SYNTAX, VERSION, Path, parse
 from transforms.structs import DEFAULTS, WITH_DEFAULTS, copied, defaults_of, schema_around, with_default
 
-#: What Arrow writes so much faster than Python that it pays to bring a list there first.
-_WRITTEN_BY_ARROW = frozenset({Type.INT8, Type.INT16, Type.INT32, Type.INT64, Type.FLOAT64})
-
 
 def _spec(name: str, value: list[str]) -> None:
     """Validates the list of casts."""
@@ -141,7 +138,7 @@ def _items(
 
 
 def _cast_column(column: FieldColumn, target: Type) -> Any:
-    if column.is_arrow or (target is Type.STRING and column.schema.type in _WRITTEN_BY_ARROW):
+    if column.is_arrow:
         from transforms.arrow_casts import cast_array
 
         made = cast_array(column.schema, column.array, target)

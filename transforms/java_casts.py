@@ -17,6 +17,7 @@ from decimal import Decimal
 from typing import Any, Final
 
 from connect import DataError, Schema, Type, logical
+from connect.data.columns_text import double_texts, whole_texts
 from connect.data.text import float32, java_decimal, java_double, java_float32
 from transforms.java_dates import JavaDates
 
@@ -49,8 +50,8 @@ def cast_list(schema: Schema | None, target: Type, items: list[Any]) -> list[Any
     if schema is None:
         casts = _by_type(target)
         kinds = set(map(type, items)) if present else set()
-        if kinds == {float} and target is Type.STRING:
-            return _double_texts(items)
+        if target is Type.STRING and kinds in ({float}, {int}):
+            return double_texts(items) if kinds == {float} else whole_texts(items)
         if len(kinds) == 1:
             return list(map(casts[kinds.pop()], items))
         return [None if item is None else casts[type(item)](item) for item in items]
@@ -60,7 +61,9 @@ def cast_list(schema: Schema | None, target: Type, items: list[Any]) -> list[Any
         if target is Type.FLOAT32:
             return array("f", items).tolist()
         if target is Type.STRING and schema.type is Type.FLOAT64:
-            return _double_texts(items)
+            return double_texts(items)
+    if present and schema.type in _BITS and target is Type.STRING and set(map(type, items)) == {int}:
+        return whole_texts(items)
     cast = _cast(schema, target)
     try:
         return list(map(cast, items)) if present else [None if item is None else cast(item) for item in items]
@@ -271,11 +274,6 @@ def _single_of_text(value: str) -> float:
             if exact != rounded:
                 double = math.nextafter(double, math.inf if exact > rounded else -math.inf)
     return float32(double)
-
-
-def _double_texts(values: list[float]) -> list[str]:
-    # In this range Python writes floats as Java does.
-    return [repr(value) if 1e-3 <= value < 1e7 else java_double(value) for value in values]
 
 
 def _single_of_int(value: int) -> float:

@@ -42,12 +42,18 @@ class Rows:
         self._schema = schema
         names = {f"field{field.index}": field.name for field in schema.fields}
         kinds = [None if field.schema.name else _PARSED.get(field.schema.type) for field in schema.fields]
-        fields: list[tuple[str, Any, Any]] = [
-            (name, Any if kind is None else kind | None, None) for name, kind in zip(names, kinds, strict=True)
-        ]
-        row = msgspec.defstruct("Row", fields, rename=names, gc=False)
+        fields: list[tuple[str, Any] | tuple[str, Any, Any]] = []
+        for name, field, kind in zip(names, schema.fields, kinds, strict=True):
+            if kind is None:
+                fields.append((name, Any, None))
+            elif field.schema.optional or field.schema.default is not None:
+                fields.append((name, kind | None, None))
+            else:
+                fields.append((name, kind))  # it must be there, and is not null
+        row = msgspec.defstruct("Row", fields, rename=names, gc=False, kw_only=True)
         self._parse = msgspec.json.Decoder(row).decode
         self._parsed = [kind is not None for kind in kinds]
+        self._required = [len(field) == 2 for field in fields]
 
     def columns(self, objects: list[bytes], decoder: Decoder) -> list[Column]:
         """The values of each field. At least one object.
@@ -62,14 +68,16 @@ class Rows:
         if has_huge_exponent(joined):
             raise Inexact
         return [
-            column if plain and _fits(field.schema, column) else decoder.field(field, column)
-            for field, column, plain in zip(self._schema.fields, parsed, self._parsed, strict=True)
+            column if plain and _fits(field.schema, column, required) else decoder.field(field, column)
+            for field, column, plain, required in zip(
+                self._schema.fields, parsed, self._parsed, self._required, strict=True
+            )
         ]
 
 
-def _fits(schema: Schema, column: Sequence[Any]) -> bool:
+def _fits(schema: Schema, column: Sequence[Any], required: bool) -> bool:
     """Whether a parsed column is as its schema wants it."""
-    if None in column:
+    if not required and None in column:
         return False
     if schema.type in _HIGHEST:
         high = _HIGHEST[schema.type]

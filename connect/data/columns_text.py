@@ -8,20 +8,19 @@ from importlib.util import find_spec
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Final
 
+import orjson
+
 from connect.data.schema import Schema, Type
 from connect.data.text import java_double, java_text
 
 if TYPE_CHECKING:
     from connect.data.struct_columns import StructColumns
 
-_BOOLEANS: Final = {True: "true", False: "false"}
+_LEAST, _MOST = -(1 << 63), (1 << 63) - 1
 _WHOLE: Final = frozenset({Type.INT8, Type.INT16, Type.INT32, Type.INT64})
 
-#: Between these Java writes a double without an exponent, as Python and Arrow do.
+#: Between these Java writes a double without an exponent, as Python and JSON do.
 _PLAIN_FROM, _PLAIN_TO = 1e-3, 1e7
-_BEHIND: Final = 64  # no number is so long: what replaces nothing there is appended
-#: From so many doubles on it pays to have them written by Arrow.
-_WORTH_ARROW: Final = 100
 
 
 def struct_texts(columns: StructColumns) -> list[str]:
@@ -79,11 +78,11 @@ def _field_texts(schema: Schema, items: Sequence[Any]) -> Sequence[str]:
         if schema.type is Type.STRING:
             return items
         if schema.type in _WHOLE:
-            return list(map(str, items))
+            return whole_texts(items)
         if schema.type is Type.BOOLEAN:
-            return [_BOOLEANS[item] for item in items]
+            return _as_json(items)
         if schema.type is Type.FLOAT64:
-            return _doubles(items)
+            return double_texts(items)
     return [java_text(schema, item) for item in items]
 
 
@@ -100,27 +99,28 @@ def _schemaless_texts(items: Sequence[Any]) -> Sequence[str]:
     return [java_text(None, item) for item in items]
 
 
-def _doubles(items: Sequence[Any]) -> list[str]:
-    if len(items) >= _WORTH_ARROW and _PLAIN_FROM <= min(items) <= max(items) < _PLAIN_TO and pyarrow_is_there():
-        by_arrow = _arrow_texts(items)
-        if by_arrow is not None:
-            return by_arrow
+def double_texts(items: Sequence[float]) -> list[str]:
+    """Each double as `java_double` writes it."""
+    if items and _PLAIN_FROM <= min(items) <= max(items) < _PLAIN_TO:
+        written = _as_json(items)
+        if "null" not in written:  # NaN, which passes for a bound
+            return written
     return [repr(item) if _PLAIN_FROM <= item < _PLAIN_TO else java_double(item) for item in items]
 
 
-def _arrow_texts(items: Sequence[Any]) -> list[str] | None:
-    """Doubles that Java writes without an exponent, as Arrow writes them; None where NaN is among them."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
+def _as_json(items: Sequence[Any]) -> list[str]:
+    """Numbers of at most 64 bits or booleans as JSON writes them: all in one go, which takes a quarter of the time.
 
-    array = pa.array(items, pa.float64())
-    if pc.any(pc.is_nan(array)).as_py():  # it passes for a bound
-        return None
-    texts, whole = array.cast(pa.string()), pc.equal(pc.trunc(array), array)
-    if pc.any(whole).as_py():
-        texts = pc.if_else(whole, pc.binary_replace_slice(texts, _BEHIND, _BEHIND, ".0"), texts)
-    written: list[str] = texts.to_pylist()
-    return written
+    Doubles have the fewest digits that tell them apart, as in Python and Java; NaN and the infinities become "null".
+    """
+    if not items:
+        return []
+    return orjson.dumps(items if isinstance(items, list) else list(items)).decode()[1:-1].split(",")
+
+
+def whole_texts(items: Sequence[int]) -> list[str]:
+    """Each whole number in digits."""
+    return _as_json(items) if items and _LEAST <= min(items) <= max(items) <= _MOST else list(map(str, items))
 
 
 @cache
@@ -131,8 +131,8 @@ def pyarrow_is_there() -> bool:
 
 _WRITERS: Final[dict[type, Callable[[Sequence[Any]], Sequence[str]]]] = {
     str: lambda items: items,
-    int: lambda items: list(map(str, items)),
-    bool: lambda items: [_BOOLEANS[item] for item in items],
-    float: _doubles,
+    int: whole_texts,
+    bool: _as_json,
+    float: double_texts,
     NoneType: lambda items: ["null"] * len(items),
 }

@@ -27,7 +27,7 @@ _KINDS: dict[Schema, st.SearchStrategy[Any]] = {
 _NAMES = st.sampled_from(["a", "b%s", "c=", "d,", "é"])
 
 
-@pytest.mark.parametrize("times", [1, 60], ids=["few rows", "many rows, so by Arrow"])
+@pytest.mark.parametrize("times", [1, 60])
 @given(data=st.data())
 def test_structs(times: int, data: st.DataObject) -> None:
     chosen = data.draw(st.dictionaries(_NAMES, st.sampled_from(list(_KINDS)), min_size=1))
@@ -44,7 +44,7 @@ def test_structs(times: int, data: st.DataObject) -> None:
 
 
 @given(st.lists(st.fixed_dictionaries({"f": _FLOATS}), min_size=100, max_size=100))
-def test_doubles_by_arrow(rows: list[dict[str, float]]) -> None:
+def test_many_doubles(rows: list[dict[str, float]]) -> None:
     schema = Schema.struct({"f": FLOAT64})
     assert StructColumns(schema, [[row["f"] for row in rows]]).texts() == [java_text(schema, row) for row in rows]
 
