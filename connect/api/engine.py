@@ -1,0 +1,156 @@
+"""Engines: what runs a connector's tasks elsewhere than in the worker's own loops, such as Spark.
+
+`engine` of a connector, or `engine.default` of the worker, chooses one by its name. An engine has one task for each
+connector. It consumes, converts, transforms and writes by itself, and the worker supervises it as it does any task:
+leases, states, pausing, restarts, offsets and metrics are those of any other connector.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+from connect.api.metrics import PluginMetrics
+from connect.api.plugin import Plugin
+from connect.settings import Definition
+
+#: The engine that needs no other: the worker's loops.
+WORKER = "worker"
+
+
+@dataclass(frozen=True, slots=True)
+class EngineProgress:
+    """How far an engine's task is.
+
+    Attributes:
+        read, written: records, since `start`.
+        lag: records that wait; -1 unknown.
+        errors: records given up, since `start`.
+        topics: that were read or written.
+        busy: whether something is being written at this moment; a paused task says that it paused when nothing is.
+        failing: why nothing moves although the engine tries, one line; empty when all is well.
+    """
+
+    read: int = 0
+    written: int = 0
+    lag: int = -1
+    errors: int = 0
+    topics: frozenset[str] = frozenset()
+    busy: bool = False
+    failing: str = ""
+
+
+class EngineTaskContext(Protocol):
+    """What the runtime offers an engine's task. All methods are safe from any thread."""
+
+    @property
+    def connector(self) -> str:
+        """The connector's name."""
+
+    @property
+    def kind(self) -> str:
+        """ "source" or "sink"."""
+
+    @property
+    def configs(self) -> Mapping[str, str]:
+        """The task's configuration as the connector cut it, with secrets filled in."""
+
+    @property
+    def connector_config(self) -> Mapping[str, str]:
+        """The connector's configuration, with secrets filled in: converters, transformations, client overrides."""
+
+    @property
+    def worker_config(self) -> Mapping[str, str]:
+        """The worker's, likewise."""
+
+    @property
+    def plugin_path(self) -> Sequence[str]:
+        """Folders in which plug-ins are looked up."""
+
+    @property
+    def task_target(self) -> tuple[str, str | None]:
+        """The connector's own task class: "module:Class", and its plug-in's folder, None where it is installed."""
+
+    @property
+    def metrics(self) -> PluginMetrics:
+        """See `PluginMetrics`."""
+
+    def lease_until(self) -> float:
+        """Up to when work may begin (P3), on `time.clock_gettime(time.CLOCK_BOOTTIME)`; it moves on while all is well."""
+
+    def stopping(self) -> bool:
+        """Whether the task is to end: what waits for long should look."""
+
+    def redact(self, text: str) -> str:
+        """The text without secrets (P8): for what a foreign process says."""
+
+    def offsets(self, partitions: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any] | None]:
+        """Sources: the stored offsets of source partitions."""
+
+    def store_offsets(self, entries: Sequence[tuple[dict[str, Any], dict[str, Any] | None]]) -> None:
+        """Sources: make offsets durable; returns when they are. Raises ConnectError."""
+
+
+class EngineTask(Plugin):
+    """Runs one connector by an engine of its own.
+
+    One instance lives in one process of its own and is called from one thread, in this order:
+
+        start -> (watch | pause | resume)* -> stop
+
+    Nothing may be begun while the lease is over (P3), nor while paused. What the engine leaves running elsewhere must
+    end by itself when this process is killed.
+
+    Attributes:
+        context: see `EngineTaskContext`; set before `start`.
+    """
+
+    context: EngineTaskContext
+
+    @abstractmethod
+    def start(self, *, paused: bool) -> None:
+        """Bring the engine up and begin where the last one ended. Raising fails the task."""
+
+    @abstractmethod
+    def watch(self, seconds: float) -> EngineProgress:
+        """Wait at most so long, and say how far it is. Raises what ended the engine's work; that fails the task."""
+
+    @abstractmethod
+    def pause(self) -> None:
+        """Begin nothing new; returns at once."""
+
+    @abstractmethod
+    def resume(self) -> None:
+        """Go on."""
+
+    def stop(self) -> None:
+        """End within the time that the worker gives, a few seconds. Called once, also after an error."""
+
+
+class Engine(Plugin):
+    """One way to run connectors. Made anew in each process that asks it something.
+
+    Attributes:
+        name: the value of `engine` that chooses it.
+        settings: the keys that a connector has besides its own when it runs on this engine.
+    """
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def task(self, connector: type[Any]) -> EngineTask:
+        """The task that runs a connector of this class. Raises ConfigError when the engine cannot run it."""
+
+    def check(self, connector: type[Any], config: Mapping[str, str]) -> list[tuple[str, str]]:
+        """What is wrong with a connector's configuration on this engine: key and message."""
+        return []
+
+    def known_keys(self) -> Callable[[str], bool]:
+        """Which keys belong to the engine, beyond `settings`: they are not warned about."""
+        return lambda key: False
+
+
+#: What no engine adds.
+NO_SETTINGS = Definition()
