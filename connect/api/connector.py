@@ -6,6 +6,7 @@ import enum
 from collections.abc import Mapping
 from typing import Any, ClassVar, Protocol
 
+from connect.api.engine import WORKER
 from connect.api.metrics import PluginMetrics
 from connect.api.plugin import Plugin
 from connect.api.sink import SinkTask
@@ -48,12 +49,14 @@ class Connector(Plugin):
 
     Attributes:
         task: the class of the tasks. Set it, or override `task_class`.
+        engines: on which engines it runs, see `connect.api.engine`; the first unless somebody chooses.
         context: see `ConnectorContext`; set before `start`.
 
     Source: Kafka Connect's Connector (KIP-26).
     """
 
     task: ClassVar[type[Any] | None] = None
+    engines: ClassVar[tuple[str, ...]] = (WORKER,)
     context: ConnectorContext
 
     def start(self, config: Mapping[str, str]) -> None:
@@ -121,6 +124,7 @@ class SinkConnector(Connector):
     """Writes from topics into a system."""
 
     task: ClassVar[type[SinkTask] | None] = None
+    engines: ClassVar[tuple[str, ...]] = (WORKER, "spark")
 
     def alter_offsets(self, config: Mapping[str, str], offsets: Mapping[TopicPartition, int | None]) -> bool:
         """A user changes consumed offsets while the connector is stopped (KIP-875).

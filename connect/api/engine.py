@@ -8,13 +8,12 @@ leases, states, pausing, restarts, offsets and metrics are those of any other co
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 from connect.api.metrics import PluginMetrics
 from connect.api.plugin import Plugin
-from connect.settings import Definition
 
 #: The engine that needs no other: the worker's loops.
 WORKER = "worker"
@@ -51,7 +50,7 @@ class EngineTaskContext(Protocol):
 
     @property
     def kind(self) -> str:
-        """ "source" or "sink"."""
+        """What the connector is: "source" or "sink"."""
 
     @property
     def configs(self) -> Mapping[str, str]:
@@ -77,8 +76,16 @@ class EngineTaskContext(Protocol):
     def metrics(self) -> PluginMetrics:
         """See `PluginMetrics`."""
 
+    @property
+    def transactional_id(self) -> str | None:
+        """Sources: under which id the task writes exactly once; further producers append to it. None: at least once."""
+
+    @property
+    def offsets_topic(self) -> str | None:
+        """Sources: where offsets are kept that tasks write themselves; None leaves all of them to `store_offsets`."""
+
     def lease_until(self) -> float:
-        """Up to when work may begin (P3), on `time.clock_gettime(time.CLOCK_BOOTTIME)`; it moves on while all is well."""
+        """Up to when work may begin (P3), on the clock CLOCK_BOOTTIME; it moves on while all is well."""
 
     def stopping(self) -> bool:
         """Whether the task is to end: what waits for long should look."""
@@ -147,10 +154,6 @@ class Engine(Plugin):
         """What is wrong with a connector's configuration on this engine: key and message."""
         return []
 
-    def known_keys(self) -> Callable[[str], bool]:
-        """Which keys belong to the engine, beyond `settings`: they are not warned about."""
-        return lambda key: False
-
-
-#: What no engine adds.
-NO_SETTINGS = Definition()
+    def knows(self, key: str) -> bool:
+        """Whether a key beyond `settings` is the engine's, so that nobody is warned about it."""
+        return False

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
+from connect.api.engine import WORKER
 from connect.errors import ConnectError
 from connect.herder.measures import Startups
 from connect.herder.views import tasks_max
@@ -34,6 +35,7 @@ class StartedConnector:
         version: of the plug-in.
         config: with secrets filled in.
         secrets: the texts that no log may show.
+        engine: what runs its tasks.
     """
 
     ref: PluginRef
@@ -41,12 +43,16 @@ class StartedConnector:
     version: str | None
     config: Mapping[str, str]
     secrets: tuple[str, ...]
+    engine: str
 
 
 class Connectors:
     """All connectors of this worker. Calls block until the connector answers; raise `ConnectorCallError`."""
 
-    def __init__(self, hosts: ConnectorHosts, startups: Startups, timeout: float = CALL_TIMEOUT_S) -> None:
+    def __init__(
+        self, hosts: ConnectorHosts, startups: Startups, engine_default: str, timeout: float = CALL_TIMEOUT_S
+    ) -> None:
+        self._engine_default = engine_default
         self._hosts = hosts
         self._startups = startups
         self._timeout = timeout
@@ -74,30 +80,33 @@ class Connectors:
                 folder=ref.folder,
                 config=dict(config),
                 secrets=list(secrets),
+                engine_default=self._engine_default,
             )
         except BaseException:
             self._startups.failed()
             raise
         self._startups.succeeded()
         version = answer["version"] or ref.version
-        started = StartedConnector(ref, answer["task_class"], version, config, secrets)
+        started = StartedConnector(ref, answer["task_class"], version, config, secrets, answer["engine"])
         self._started[name] = started
         return started
 
     def cut(self, name: str) -> list[dict[str, str]]:
         """Have a connector cut its work into task configurations.
 
+        An engine of its own spreads the work itself: then there is one task.
+
         Raises:
             ConnectError: into more than tasks.max allows, and that is enforced (KIP-1004).
         """
         started = self._started[name]
-        limit = tasks_max(started.config)
+        limit = tasks_max(started.config) if started.engine == WORKER else 1
         configs: list[dict[str, str]] = self._hosts.call(
             started.ref, name, "task_configs", self._timeout, max_tasks=limit
         )
         if len(configs) > limit and (started.config.get("tasks.max.enforce") or "true").lower() != "false":
             raise ConnectError(
-                f'Connector "{name}" cut its work into {len(configs)} tasks, though "tasks.max" is {limit}.'
+                f'Connector "{name}" cut its work into {len(configs)} tasks, though {_allows(limit, started.engine)}.'
                 ' The connector is at fault; "tasks.max.enforce": "false" lets it.'
             )
         return configs
@@ -123,3 +132,7 @@ class Connectors:
     def lost(self, name: str) -> None:
         """The connector's process is gone."""
         self._started.pop(name, None)
+
+
+def _allows(limit: int, engine: str) -> str:
+    return f'"tasks.max" is {limit}' if engine == WORKER else f'on the engine "{engine}" there is one'

@@ -78,7 +78,7 @@ class Worker:
         self.supervisor = Supervisor(entitled_until=entitled_until)
         level = logging.getLogger("connect").getEffectiveLevel()
         self.hosts = ConnectorHosts(listener, self.plugin_path, level)
-        self.connectors = Connectors(self.hosts, self.measures.connectors)
+        self.connectors = Connectors(self.hosts, self.measures.connectors, config["engine.default"])
         self.tasks = Tasks(
             self.supervisor,
             self.stores,

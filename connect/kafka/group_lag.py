@@ -8,21 +8,18 @@ from __future__ import annotations
 
 import logging
 import re
-import threading
 import time
 import uuid
-from collections.abc import Iterable, Mapping
-from typing import Any, Final, NamedTuple
-from weakref import WeakValueDictionary
+from collections.abc import Mapping
+from typing import NamedTuple
 
 from connect.data.record import TopicPartition
 from connect.errors import ConnectError
 from connect.kafka.client_log import log as client_log
 from connect.kafka.client_settings import task_client_settings
+from connect.kafka.topic_ends import TIMEOUT_S, TopicEnds
 
 log = logging.getLogger("connect.kafka")
-
-_TIMEOUT_S: Final = 10.0
 
 
 class Reach(NamedTuple):
@@ -39,30 +36,6 @@ class Reach(NamedTuple):
     end: int
 
 
-class _Client:
-    """An admin client that several share. It ends with the last one that holds it."""
-
-    def __init__(self, settings: Mapping[str, Any]) -> None:
-        from confluent_kafka.admin import AdminClient
-
-        own: dict[str, Any] = {**settings, "client.id": "connect-lag", "logger": client_log}
-        self.admin: Any = AdminClient(own)
-
-
-_clients: WeakValueDictionary[frozenset[tuple[str, Any]], _Client] = WeakValueDictionary()
-_making = threading.Lock()
-
-
-def _shared_client(settings: Mapping[str, Any]) -> _Client:
-    """One for all connectors with the same settings: an idle client costs too, and there may be hundreds of sinks."""
-    key = frozenset((name, value) for name, value in settings.items() if name != "client.id")
-    with _making:
-        found = _clients.get(key)
-        if found is None:
-            found = _clients[key] = _Client(settings)
-        return found
-
-
 class GroupLag:
     """Asks about one sink connector. Called from one thread at a time; hold it, making it connects to the brokers.
 
@@ -77,10 +50,8 @@ class GroupLag:
     def __init__(
         self, worker: Mapping[str, str], connector: Mapping[str, str], topics: list[str] | re.Pattern[str]
     ) -> None:
-        self._topics = topics
         self._consumer = task_client_settings("consumer", worker, connector).librdkafka
-        self._client = _shared_client(task_client_settings("admin", worker, connector).librdkafka)
-        self._admin = self._client.admin
+        self._ends = TopicEnds(worker, connector, topics)
         self.group = str(self._consumer["group.id"])
 
     def read(self) -> dict[TopicPartition, Reach]:
@@ -132,57 +103,20 @@ class GroupLag:
 
     def _read(self) -> dict[TopicPartition, Reach]:
         from confluent_kafka import ConsumerGroupTopicPartitions
-        from confluent_kafka.admin import OffsetSpec
 
-        places = self._places()
+        places = self._ends.places()
         if not places:
             return {}
-        asked = self._admin.list_consumer_group_offsets(
-            [ConsumerGroupTopicPartitions(self.group)], request_timeout=_TIMEOUT_S
+        asked = self._ends.admin.list_consumer_group_offsets(
+            [ConsumerGroupTopicPartitions(self.group)], request_timeout=TIMEOUT_S
         )
-        ends = self._offsets(places, OffsetSpec.latest())
+        ends = self._ends.ends(places)
         answer = asked[self.group].result().topic_partitions
         committed = {TopicPartition(p.topic, p.partition): p.offset for p in answer if p.offset >= 0}
         fresh = [place for place in ends if place not in committed]
         from_end = str(self._consumer.get("auto.offset.reset", "latest")) in {"latest", "end", "largest"}
-        begins = ends if from_end else self._offsets(fresh, OffsetSpec.earliest())
+        begins = ends if from_end else self._ends.begins(fresh)
         return {
             place: Reach(committed.get(place), committed.get(place, begins.get(place, end)), end)
             for place, end in ends.items()
-        }
-
-    def _places(self) -> list[TopicPartition]:
-        from confluent_kafka import KafkaException, TopicCollection
-
-        if isinstance(self._topics, re.Pattern):
-            known = self._admin.list_topics(timeout=_TIMEOUT_S).topics
-            return [
-                TopicPartition(name, number)
-                for name, topic in known.items()
-                if self._topics.fullmatch(name)
-                for number in topic.partitions
-            ]
-        found = []
-        # Not by a list of one topic, which would have the broker make it.
-        answers = self._admin.describe_topics(TopicCollection(self._topics), request_timeout=_TIMEOUT_S)
-        for name, answer in answers.items():
-            try:
-                found += [TopicPartition(name, partition.id) for partition in answer.result().partitions]
-            except KafkaException as error:
-                if error.args[0].name() not in {"UNKNOWN_TOPIC_OR_PART", "UNKNOWN_TOPIC_OR_PARTITION"}:
-                    raise
-        return found
-
-    def _offsets(self, places: Iterable[TopicPartition], which: Any) -> dict[TopicPartition, int]:
-        from confluent_kafka import IsolationLevel
-        from confluent_kafka import TopicPartition as Place
-
-        committed_only = self._consumer.get("isolation.level", "read_committed") == "read_committed"
-        level = IsolationLevel.READ_COMMITTED if committed_only else IsolationLevel.READ_UNCOMMITTED
-        asked = {Place(*place): which for place in places}
-        if not asked:
-            return {}
-        answers = self._admin.list_offsets(asked, isolation_level=level, request_timeout=_TIMEOUT_S)
-        return {
-            TopicPartition(place.topic, place.partition): answer.result().offset for place, answer in answers.items()
         }

@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeVar
 
 from connect import settings
 from connect.api import Connector
+from connect.api.engine import WORKER
 from connect.errors import ConfigError, ConnectError
 from connect.kafka.client_settings import ClientSettingError, task_client_settings
 from connect.kafka.client_settings import Kind as ClientKind
@@ -19,6 +20,7 @@ from connect.pipeline.error_checks import check_dead_letters, check_errors, writ
 from connect.pipeline.exactly_once import check_exactly_once
 from connect.pipeline.findings import Findings, Validation
 from connect.plugins import PluginKind, Plugins, load
+from connect.plugins.engines import chosen_engine, load_engine
 from connect.settings import ConfigValue, Definition
 from connect.settings._checks import did_you_mean
 from connect.settings.connector_keys import (
@@ -75,6 +77,7 @@ def validate(
         _check_aliased(found, plugins, config, "predicates", alias, PluginKind.PREDICATE, _PREDICATE)
     if connector is not None:
         _check_connector(found, connector, config)
+        _check_engine(found, connector, worker, config)
     if kind == "source" and connector is not None:
         check_exactly_once(found, connector, worker, config)
     if kind is not None:
@@ -117,6 +120,27 @@ def _check_connector(found: Findings, connector: type[Connector], config: Mappin
                 f"{connector.__name__} could not check the configuration: {type(error).__name__}: {_one_line(error)}",
             )
     found.declare(declared, values)
+
+
+def _check_engine(
+    found: Findings, connector: type[Connector], worker: Mapping[str, str], config: Mapping[str, str]
+) -> None:
+    try:
+        name = chosen_engine(connector, config, worker)
+    except ConfigError as error:
+        found.error(error.key, error.message)
+        return
+    if name == WORKER:
+        return
+    try:
+        engine = load_engine(name)
+    except ImportError as error:
+        found.error("engine", f"{name} is not installed: {_one_line(error)}.")
+        return
+    found.declare(engine.settings, engine.settings.validate(config))
+    found.known.update(key for key in config if engine.knows(key))
+    for key, message in engine.check(connector, config):
+        found.error(key, message)
 
 
 def _checked(values: Any) -> list[ConfigValue]:

@@ -196,6 +196,17 @@ COMMON: Final = (
             validator=one_of("none", "restart"),
             doc="What to do when a config provider says that a value has expired: restart, or nothing.",
         ),
+        String(
+            "engine",
+            default=None,
+            importance="LOW",
+            group=_COMMON,
+            order=15,
+            width="SHORT",
+            display_name="Engine",
+            doc="What runs the connector: worker (one process a task), or spark (one Spark query, on this machine or a "
+            "cluster). By default the worker's engine.default, or what the connector is made for.",
+        ),
     )
     | ERRORS
     | CONNECTOR_RECOVERY

@@ -113,6 +113,14 @@ COMMON: Final = (
             importance="LOW",
             doc="Whether the REST API may forget them.",
         ),
+        String(
+            "engine.default",
+            default="worker",
+            importance="LOW",
+            validator=one_of("worker", "spark"),
+            doc="What runs connectors that name no engine and can run on several: worker or spark. Only here, not in "
+            "Kafka.",
+        ),
         # Plug-ins.
         List(
             "plugin.path",

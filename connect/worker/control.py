@@ -84,6 +84,10 @@ class Control:
         """Whether the lease is valid at this moment."""
         return self._lease.valid()
 
+    def lease_until(self) -> float:
+        """Up to which moment of the boot-time clock the lease is valid, as far as is known now."""
+        return self._lease.until
+
     def wait(self, seconds: float) -> None:
         """Wait so long, or until the worker wants something else.
 

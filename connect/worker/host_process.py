@@ -21,6 +21,7 @@ from typing import Any
 import msgspec
 
 from connect.api.connector import Connector
+from connect.api.engine import WORKER
 from connect.api.metrics import PluginMetrics
 from connect.errors import ConnectError
 from connect.plugins import Plugins
@@ -90,8 +91,15 @@ class Host:
         return msgspec.to_builtins(validate(self._plugins, worker, config, secret_keys=secret_keys))
 
     def _start(
-        self, connector: str, target: str, folder: str | None, config: dict[str, str], secrets: list[str]
+        self,
+        connector: str,
+        target: str,
+        folder: str | None,
+        config: dict[str, str],
+        secrets: list[str],
+        engine_default: str = WORKER,
     ) -> dict[str, Any]:
+        from connect.plugins.engines import chosen_engine
         from connect.worker.loading import load_class
 
         self._redactor.remember(secrets)
@@ -100,7 +108,8 @@ class Host:
         made.start(config)
         self._connectors[connector] = made
         task = made.task_class()
-        return {"task_class": f"{task.__module__}:{task.__qualname__}", "version": made.version}
+        engine = chosen_engine(type(made), config, {"engine.default": engine_default})
+        return {"task_class": f"{task.__module__}:{task.__qualname__}", "version": made.version, "engine": engine}
 
     def _task_configs(self, connector: str, max_tasks: int) -> list[dict[str, str]]:
         configs = self._connectors[connector].task_configs(max_tasks)

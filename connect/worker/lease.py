@@ -31,6 +31,11 @@ class Lease:
             self._until = max(self._until, until)
             self._renewed.notify_all()
 
+    @property
+    def until(self) -> float:
+        """Up to which moment of `now()` work may start."""
+        return self._until
+
     def valid(self) -> bool:
         """Whether work may start."""
         return now() < self._until

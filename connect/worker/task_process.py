@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from connect import settings
+from connect.api.engine import WORKER
 from connect.api.sink import SinkTask
 from connect.api.source import SourceTask
 from connect.errors import ConfigError, ConnectError
@@ -28,6 +29,7 @@ from connect.kafka.produce import BatchProducer, DeliveryError
 from connect.kafka.transactional import TransactionalProducer
 from connect.pipeline import Chain, sink_chain, source_chain
 from connect.plugins import Plugins
+from connect.plugins.engines import chosen_engine, load_engine
 from connect.settings.java_regex import java_regex
 from connect.telemetry.metrics import Registry
 from connect.telemetry.redaction import Redactor
@@ -37,6 +39,7 @@ from connect.worker.boundaries import Boundary, TaskBoundary
 from connect.worker.channel import Channel
 from connect.worker.contexts import SinkContext, SourceContext
 from connect.worker.control import Control
+from connect.worker.engine_loop import EngineContext, EngineLoop
 from connect.worker.errant import PolicyReporter
 from connect.worker.error_kinds import kind_of
 from connect.worker.exactly_once import boundary_for, claim, producer_settings, store_of, transactions_of
@@ -98,14 +101,21 @@ def _run(task: messages.TaskSpec, control: Control, redact: Callable[[str], str]
     plugins = Plugins.discover([Path(folder) for folder in task.plugin_path])
     registry = Registry()
     metrics = registry.labelled(**_labels(task))
-    task_class = load_class(task.connector_class, task.folder)().task_class()
-    plugin = task_class()
+    connector = load_class(task.connector_class, task.folder)
 
     def started() -> None:
         gc.collect()
         gc.freeze()  # what lives now lives as long as the task: the collector need not look at it again
         control.send(messages.Running(control.paused))
 
+    engine = chosen_engine(connector, task.connector_config, task.worker_config)
+    if engine != WORKER:
+        loop = _engine_loop(task, connector, engine, control, registry, redact)
+        _watch(task, loop, control, redact)
+        loop.run(started)
+        return
+    task_class = connector().task_class()
+    plugin = task_class()
     if task.kind == "source":
         if not isinstance(plugin, SourceTask):
             raise ConnectError(
@@ -134,6 +144,28 @@ def _run(task: messages.TaskSpec, control: Control, redact: Callable[[str], str]
 
 def _watch(task: messages.TaskSpec, loop: Watched, control: Control, redact: Callable[[str], str]) -> None:
     control.renewed = Watchdog(loop, control, task.stalled_after or math.inf, redact).look
+
+
+def _engine_loop(
+    task: messages.TaskSpec,
+    connector: type[Any],
+    name: str,
+    control: Control,
+    registry: Registry,
+    redact: Callable[[str], str],
+) -> EngineLoop:
+    runner = load_engine(name).task(connector)
+    task_class = connector().task_class()
+    target = f"{task_class.__module__}:{task_class.__qualname__}"
+    metrics = registry.labelled(**_labels(task))
+    runner.context = EngineContext(task, (target, task.folder), metrics, control, redact)
+    loop: EngineLoop
+    loop = EngineLoop(
+        runner,
+        control,
+        ProgressReport(control, registry, lambda report: loop.measure(report), _labels(task)),  # noqa: PLW0108 - made here
+    )
+    return loop
 
 
 def _source_loop(

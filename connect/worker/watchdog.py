@@ -18,7 +18,10 @@ from typing import Protocol
 from connect.worker.control import Control
 from connect.worker.messages import Alive, Stalled
 
-_LOOPS = {str(Path(__file__).with_name(name)) for name in ("source_loop.py", "sink_loop.py", "transactions.py")}
+_LOOPS = {
+    str(Path(__file__).with_name(name))
+    for name in ("source_loop.py", "sink_loop.py", "transactions.py", "engine_loop.py")
+}
 #: How often the worker hears that this process lives, at least.
 _ALIVE_S = 60.0
 

@@ -1,0 +1,41 @@
+"""Which engine runs a connector, by its own wish, its worker's default, and what its class is made for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any, Final
+
+from connect.api.engine import WORKER, Engine
+from connect.errors import ConfigError
+
+#: "module:Class" of each engine beside the worker's loops. A table: nothing is imported before one is asked for.
+_ENGINES: Final = {"spark": "spark_sink.engine:SparkEngine"}
+
+
+def chosen_engine(connector: type[Any], config: Mapping[str, str], worker: Mapping[str, str]) -> str:
+    """The name of the engine.
+
+    Args:
+        connector: the connector's class.
+        config, worker: configurations, variables filled in.
+
+    Raises:
+        ConfigError: the connector cannot run on the engine that it asks for.
+    """
+    offered: tuple[str, ...] = connector.engines
+    wish = (config.get("engine") or "").strip()
+    if wish and wish not in offered:
+        known = "." if wish in {WORKER, *_ENGINES} else f', and there is no engine "{wish}".'
+        raise ConfigError("engine", f"{connector.__name__} runs on {' or '.join(offered)}{known} Write {offered[0]}.")
+    default = (worker.get("engine.default") or WORKER).strip()
+    if wish:
+        return wish
+    return default if offered[0] == WORKER and default in offered else offered[0]
+
+
+def load_engine(name: str) -> Engine:
+    """The engine of that name, which is not the worker's own."""
+    module, _, attribute = _ENGINES[name].partition(":")
+    made: Engine = getattr(import_module(module), attribute)()
+    return made
