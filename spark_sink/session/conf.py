@@ -1,0 +1,125 @@
+"""What Spark is told: the user's `spark.*` keys, and what stands in for those that the user leaves out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from spark_sink.session.masters import MASTER, REMOTE, Kind, Master
+from spark_sink.session.settings import OWN
+
+EXTENSIONS: Final = "spark.sql.extensions"
+CATALOG: Final = "spark.sql.catalog.spark_catalog"
+JARS: Final = "spark.jars"
+PACKAGES: Final = "spark.jars.packages"
+JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
+
+_DELTA = {
+    EXTENSIONS: "io.delta.sql.DeltaSparkSessionExtension",
+    CATALOG: "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+}
+_MOST_PARTITIONS = 8  # of a local shuffle: more only costs, a micro-batch is small
+
+#: What a session itself may be told, also one of a Spark Connect server.
+_SESSION = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    # An idle query asks its source for news so often. Spark's 10 ms keep a core busy with a source in Python.
+    "spark.sql.streaming.pollingDelay": "100ms",
+}
+
+
+def spark_conf(config: Mapping[str, str], name: str, master: Master) -> dict[str, str]:
+    """What the session is made with, without jars and places on this machine.
+
+    Args:
+        config: the connector's; only its `spark.*` keys matter, without those that are ours.
+        name: of the application, where the user says none.
+        master: what `config` names.
+    """
+    conf = {**defaults(name, master), **users(config)}
+    if master.kind is Kind.CONNECT:
+        for key in (MASTER, JARS, PACKAGES):
+            conf.pop(key, None)
+        conf[REMOTE] = master.url
+    else:
+        conf.pop(REMOTE, None)
+        conf[MASTER] = master.url
+    return conf
+
+
+def users(config: Mapping[str, str]) -> dict[str, str]:
+    """The keys that a user wrote for Spark."""
+    return {
+        key: value
+        for key, value in config.items()
+        if key.startswith("spark.") and key not in OWN and value is not None  # a key with null is not set
+    }
+
+
+def defaults(name: str, master: Master) -> dict[str, str]:
+    """What a user need not write."""
+    conf = {"spark.app.name": name, **_SESSION}
+    if master.kind is Kind.CONNECT:
+        return conf
+    conf |= {
+        **_DELTA,
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.memory": "1g",
+        # How a task that is being killed is told from one that failed: the trace of a fault in C.
+        "spark.python.worker.faulthandler.enabled": "true",
+    }
+    if master.is_local:
+        partitions = str(max(2, min(master.cores, _MOST_PARTITIONS)))
+        conf |= {
+            "spark.driver.bindAddress": "127.0.0.1",
+            "spark.driver.host": "127.0.0.1",
+            "spark.sql.shuffle.partitions": partitions,
+            # Delta reads a table's log by so many tasks; its 50 cost a second where there are two cores.
+            "spark.databricks.delta.snapshotPartitions": partitions,
+        }
+    return conf
+
+
+def with_jars(conf: Mapping[str, str], jars: Sequence[Path]) -> dict[str, str]:
+    """The same with further jars before the user's own."""
+    given = [each.strip() for each in conf.get(JARS, "").split(",") if each.strip()]
+    return {**conf, JARS: ",".join([*map(str, jars), *given])}
+
+
+def brings_delta(conf: Mapping[str, str]) -> bool:
+    """Whether the user chose a Delta of their own, beside which ours would clash."""
+    return "delta-spark" in conf.get(JARS, "") or "io.delta:delta-spark" in conf.get(PACKAGES, "")
+
+
+def uses_delta(conf: Mapping[str, str]) -> bool:
+    """Whether the session has Delta's extensions: a user may set others in their place."""
+    return any(".delta." in conf.get(key, "") for key in _DELTA)
+
+
+def with_java_options(conf: Mapping[str, str], options: Sequence[str]) -> dict[str, str]:
+    """The same with options of the driver's JVM before the user's, which win."""
+    return {**conf, JAVA_OPTIONS: " ".join([*options, conf.get(JAVA_OPTIONS, "")]).strip()}
+
+
+def properties(conf: Mapping[str, str]) -> str:
+    """The text of a property file of Java that says this, for `spark-submit --properties-file`."""
+    return "".join(f"{_escaped(key, ' :=#!')}={_escaped(value.strip(), '')}\n" for key, value in sorted(conf.items()))
+
+
+def _escaped(text: str, special: str) -> str:
+    named = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\f": "\\f"}
+    written = []
+    for character in text:
+        if character in named:
+            written.append(named[character])
+        elif character in special:
+            written.append("\\" + character)
+        elif " " <= character <= "~":
+            written.append(character)
+        else:
+            encoded = character.encode("utf-16-be")
+            written += [f"\\u{encoded[i]:02x}{encoded[i + 1]:02x}" for i in range(0, len(encoded), 2)]
+    return "".join(written)

@@ -1,0 +1,246 @@
+"""The JVM of a session: started with `spark-submit`, watched while it comes up, ended by its process id.
+
+It dies with this process: the kernel kills it, and the end of its standard input ends it as well. Its configuration,
+which may hold secrets, is given in a file for this user only and never as arguments, which everybody can list.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import importlib.util
+import os
+import shutil
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import IO, Self
+
+from connect.errors import ConnectError, RetriableError
+from connect.jvm.java import Java, JavaNotFound, find_java
+from connect.jvm.truststore import jvm_options
+from spark_sink.session import conf as confs
+from spark_sink.session.jvm_log import JvmLog, write_configuration
+from spark_sink.session.processes import Process, descendants, dying_with_parent, end, process
+
+#: Where a driver's JVM writes the port and the secret of its gateway: `gateway` in its folder.
+GATEWAY = "_PYSPARK_DRIVER_CONN_INFO_PATH"
+
+_SWEPT = "connect-spark-"
+_LOCK = "alive.lock"
+_ENDS_WITHIN = 3.0  # seconds, of a JVM that was asked to
+_WORKERS_END_WITHIN = 1.5  # of Python workers without their JVM
+
+
+class SparkNotInstalled(ConnectError):
+    """PySpark, Delta or a Java is missing. The message says what to install."""
+
+
+class Stopped(ConnectError):
+    """The task is to end; whoever waits for Spark gives up."""
+
+
+class Jvm:
+    """A JVM of ours.
+
+    Attributes:
+        process: its process id with its start.
+        folder: its temporary files; gone after `close`.
+        log: what it said.
+    """
+
+    def __init__(self, popen: subprocess.Popen[bytes], folder: Path, lock: IO[bytes], log: JvmLog) -> None:
+        started = process(popen.pid)
+        assert started is not None  # it was not waited for
+        self.process: Process = started
+        self.folder = folder
+        self.log = log
+        self._popen = popen
+        self._lock = lock
+        self._workers: list[Process] = []
+
+    def ended(self) -> int | None:
+        """The exit code of a JVM that ended, -9 for one that was killed by signal 9; None while it runs."""
+        return self._popen.poll()
+
+    def end_input(self) -> None:
+        """Ask it to end: what it waits for on its standard input is the end of that."""
+        self._workers = descendants(self.process.pid)
+        if self._popen.stdin is not None:
+            try:
+                self._popen.stdin.close()
+            except OSError:
+                pass  # it is gone
+
+    def kill(self) -> None:
+        """End it at once, with its Python workers."""
+        self._workers = [*self._workers, *descendants(self.process.pid)]
+        self.process.kill()
+
+    def close(self, within: float = _ENDS_WITHIN) -> None:
+        """End it in order, killing what does not end in time. Bounded by `within` and two seconds."""
+        self.end_input()
+        try:
+            self._popen.wait(within)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            self._popen.wait(within)
+        end(self._workers, _WORKERS_END_WITHIN)
+        self.log.wait(1.0)
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self._lock.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def spark_home() -> Path:
+    """The folder of PySpark, or SPARK_HOME.
+
+    Raises:
+        SparkNotInstalled: there is no PySpark here.
+    """
+    found = importlib.util.find_spec("pyspark")
+    if found is None or found.origin is None:
+        raise SparkNotInstalled(
+            "Spark is not installed in this worker's Python. Install it: pip install 'connect-runtime[spark]'"
+        )
+    return Path(os.environ.get("SPARK_HOME") or Path(found.origin).parent)
+
+
+def java_for_spark() -> Java:
+    """A Java that Spark runs on.
+
+    Raises:
+        SparkNotInstalled: there is none; the message says what was looked at.
+    """
+    try:
+        return find_java(17)
+    except JavaNotFound as error:
+        raise SparkNotInstalled(f"Spark cannot start: {error}") from error
+
+
+def launch(
+    main: str,
+    arguments: list[str],
+    conf: Mapping[str, str],
+    *,
+    redact: Callable[[str], str],
+    environment: Mapping[str, str] | None = None,
+) -> Jvm:
+    """Start `spark-submit` of a main class, or of "" for a driver in Python. Returns at once.
+
+    Raises:
+        SparkNotInstalled: no PySpark or no Java.
+        ConnectError: it cannot be started.
+    """
+    home = spark_home()
+    java = java_for_spark()
+    folder, lock = _folder()
+    log4j = write_configuration(folder)
+    options = [
+        f"-Dlog4j2.configurationFile=file:{log4j}",
+        f"-Djava.io.tmpdir={folder}",
+        "-XX:+ExitOnOutOfMemoryError",
+        *jvm_options(),
+    ]
+    whole = confs.with_java_options({"spark.local.dir": str(folder), **conf}, options)
+    file = folder / "spark.properties"
+    file.touch(mode=0o600)
+    file.write_text(confs.properties(whole), encoding="ascii")
+    command = [str(home / "bin" / "spark-submit"), "--properties-file", str(file), "--load-spark-defaults"]
+    if main:
+        command += ["--class", main]
+    command += arguments
+    try:
+        popen = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env=_environment(java, home, {GATEWAY: str(folder / "gateway"), **(environment or {})}),
+            # The signal is bound to the thread that starts it; only the main thread is certain to stay.
+            preexec_fn=dying_with_parent if threading.current_thread() is threading.main_thread() else None,  # noqa: PLW1509
+        )
+    except OSError as error:
+        raise ConnectError(f"Spark cannot start: {home}/bin/spark-submit: {error.strerror}") from error
+    assert popen.stdout is not None
+    return Jvm(popen, folder, lock, JvmLog(popen.stdout, redact))
+
+
+def await_ready(
+    jvm: Jvm, ready: Callable[[], bool], deadline: float, stopping: Callable[[], bool], what: str = "Spark"
+) -> None:
+    """Wait until it is ready; raises ConnectError when it ends before, RetriableError at the deadline."""
+    while not ready():
+        if jvm.ended() is not None:
+            raise died(jvm, what)
+        if stopping():
+            raise Stopped(f"{what} was not waited for: the task is stopping.")
+        if time.monotonic() > deadline:
+            raise RetriableError(
+                f"{what} did not come up in time. A machine with much to do needs more: raise spark.start.timeout.ms. "
+                f"Its last words: {last_words(jvm)}"
+            )
+        time.sleep(0.02)
+
+
+def died(jvm: Jvm, what: str = "Spark") -> ConnectError:
+    """Why a JVM ended by itself, from what it said."""
+    jvm.log.wait(2.0)
+    code = jvm.ended()
+    said = " ".join(jvm.log.said())
+    if "OutOfMemoryError" in said:
+        return ConnectError(f"{what}'s JVM ran out of memory and ended. Raise spark.driver.memory.")
+    if "reserve enough space" in said or "insufficient memory" in said or code == -9:
+        return ConnectError(
+            f"{what}'s JVM was ended by the system ({last_words(jvm)}). "
+            "This machine has too little memory for it: lower spark.driver.memory, or give the machine more."
+        )
+    return ConnectError(f"{what}'s JVM ended with exit code {code}: {last_words(jvm)}")
+
+
+def last_words(jvm: Jvm) -> str:
+    """The line of what it said that names an error, else the last one, else that it said nothing."""
+    lines = jvm.log.said()
+    wrong = [line for line in lines if "Exception" in line or "rror" in line]
+    return (wrong[-1:] or lines[-1:] or ["it said nothing"])[0][:500]
+
+
+def _environment(java: Java, home: Path, more: Mapping[str, str]) -> dict[str, str]:
+    unwanted = ("SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED", "SPARK_LOCAL_REMOTE", "PYSPARK_SUBMIT_ARGS", "MASTER")
+    environment = {key: value for key, value in os.environ.items() if key not in unwanted}
+    # bin/java of the home, not a link to it in /usr/bin.
+    environment["JAVA_HOME"] = str(java.path.resolve().parent.parent)
+    environment["SPARK_HOME"] = str(home)
+    environment["SPARK_CONNECT_MODE"] = "0"
+    # Its scripts need a shell and a few programs, also where our own PATH has none.
+    environment["PATH"] = ":".join(filter(None, [environment.get("PATH", ""), "/usr/bin", "/bin"]))
+    return environment | dict(more)
+
+
+def _folder() -> tuple[Path, IO[bytes]]:
+    """A temporary folder for one JVM, locked as long as we live. Those of processes that were killed are removed."""
+    base = Path(tempfile.gettempdir())
+    for old in base.glob(f"{_SWEPT}*"):
+        _sweep(old)
+    folder = Path(tempfile.mkdtemp(prefix=_SWEPT))
+    lock = (folder / _LOCK).open("wb")
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    return folder, lock
+
+
+def _sweep(folder: Path) -> None:
+    try:
+        if folder.stat().st_uid != os.getuid():
+            return
+        with (folder / _LOCK).open("rb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(folder, ignore_errors=True)
+    except OSError:
+        pass  # in use, or being made or removed at this moment

@@ -1,0 +1,95 @@
+"""Processes of this machine: dying with a parent, finding descendants, ending them by their ids."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+_PR_SET_PDEATHSIG = 1
+_libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
+
+
+@dataclass(frozen=True)
+class Process:
+    """A process of this machine, told from a later one with the same id by its start."""
+
+    pid: int
+    started: str
+
+    def is_alive(self) -> bool:
+        """Whether it still runs; one that ended and was not waited for does not."""
+        stat = _stat(self.pid)
+        return stat is not None and stat[19] == self.started and stat[0] not in "ZX"
+
+    def kill(self) -> None:
+        """End it at once, if it is still the one."""
+        if self.is_alive():
+            try:
+                os.kill(self.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass  # it was quicker
+
+
+def process(pid: int) -> Process | None:
+    """The process that has this id now."""
+    stat = _stat(pid)
+    return Process(pid, stat[19]) if stat else None
+
+
+def descendants(pid: int) -> list[Process]:
+    """Children, their children and so on."""
+    found = []
+    waiting = [pid]
+    while waiting:
+        parent = waiting.pop()
+        try:
+            threads = list(Path(f"/proc/{parent}/task").iterdir())
+            children = [int(each) for thread in threads for each in (thread / "children").read_text().split()]
+        except OSError:
+            continue  # it ended meanwhile
+        waiting += children
+        found += [each for child in children if (each := process(child))]
+    return found
+
+
+def end(processes: Iterable[Process], within: float) -> None:
+    """Wait so many seconds for processes that are ending, then kill what is left."""
+    left = list(processes)
+    eventually(lambda: not any(each.is_alive() for each in left), within)
+    for each in left:
+        each.kill()
+
+
+def eventually(holds: Callable[[], bool], within: float) -> bool:
+    """Whether a condition comes to hold within so many seconds."""
+    deadline = time.monotonic() + within
+    while not holds():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def dying_with_parent() -> None:
+    """For `preexec_fn`: the new program is killed when the thread ends that starts it, and nothing else is touched.
+
+    It holds across exec. Elsewhere than on Linux programs notice by the end of their standard input.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is for us; the program is ended in order
+    if _libc is not None:
+        _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+def _stat(pid: int) -> list[str] | None:
+    """What /proc/PID/stat says from the state on: [0] the state, [19] when it started."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return None
+    return text.rpartition(") ")[2].split()

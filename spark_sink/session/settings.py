@@ -1,0 +1,65 @@
+"""The keys of a session that are ours. Every other `spark.*` key goes to Spark as it is written."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from connect import settings
+from spark_sink.session.masters import EVERYWHERE, MASTER, REMOTE
+
+SHARED: Final = "spark.shared.session"
+SHIP_CODE: Final = "spark.ship.code"
+START_TIMEOUT: Final = "spark.start.timeout.ms"
+
+SETTINGS = settings.define(
+    settings.String(
+        MASTER,
+        default=EVERYWHERE,
+        importance="HIGH",
+        group="Spark",
+        width="MEDIUM",
+        doc="Where Spark runs: local[*] (this machine, all its cores), local[2], spark://host:7077, "
+        "k8s://https://host:6443, yarn, or sc://host:15002 (Spark Connect).",
+    ),
+    settings.String(
+        REMOTE,
+        default=None,
+        importance="MEDIUM",
+        group="Spark",
+        width="MEDIUM",
+        doc="A Spark Connect server, sc://host:15002, in place of spark.master. Options follow as /;key=value: "
+        "sc://host:15002/;token=...;use_ssl=true.",
+    ),
+    settings.String(
+        SHARED,
+        default=None,
+        importance="MEDIUM",
+        group="Spark",
+        width="SHORT",
+        doc="A name: all connectors of this machine and user that say the same name share one local Spark, which the "
+        "first one starts and which ends when the last one is gone. Its settings are the first one's.",
+    ),
+    settings.String(
+        SHIP_CODE,
+        default="auto",
+        validator=settings.one_of("auto", "always", "never"),
+        importance="LOW",
+        group="Spark",
+        width="SHORT",
+        doc="Whether executors are sent this runtime's and the plug-ins' Python code: auto sends it unless Spark is "
+        "local; never is for executors that have the same version installed. Compiled packages, such as "
+        "confluent-kafka and pyarrow, have to be installed there in any case.",
+    ),
+    settings.Int(
+        START_TIMEOUT,
+        default=120_000,
+        validator=settings.at_least(1_000),
+        importance="LOW",
+        group="Spark",
+        width="SHORT",
+        doc="How long Spark may take to come up, in milliseconds, before the task fails.",
+    ),
+)
+
+#: Read here and not by Spark.
+OWN: Final = frozenset({SHARED, SHIP_CODE, START_TIMEOUT})

@@ -1,0 +1,64 @@
+"""One real Spark for all tests of a pytest worker: local[2], 1 GB, with Delta."""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any, NoReturn
+
+import pytest
+
+from spark_sink.session.jvm import SparkNotInstalled
+from spark_sink.session.session import Session, open_session
+
+SPARK = {"spark.master": "local[2]", "spark.driver.memory": "1g"}
+
+
+class SharedSpark:
+    """The session that tests share. One that has to have a JVM of its own, or none, suspends it."""
+
+    def __init__(self) -> None:
+        self._session: Session | None = None
+
+    def get(self) -> Session:
+        """The session, opened when it is not."""
+        if self._session is None or self._session.ended() is not None:
+            self.close()
+            self._session = open_session(SPARK, "tests")
+        return self._session
+
+    def close(self) -> None:
+        """End it; the next test that asks gets a new one."""
+        session, self._session = self._session, None
+        if session is not None:
+            session.close()
+
+
+@pytest.fixture(scope="session")
+def shared_spark(cannot_have: Callable[[str, object], NoReturn]) -> Iterator[SharedSpark]:
+    """See `SharedSpark`."""
+    shared = SharedSpark()
+    try:
+        shared.get()
+    except SparkNotInstalled as error:
+        cannot_have("Spark", error)
+    with contextlib.closing(shared):
+        yield shared
+
+
+@pytest.fixture
+def session(shared_spark: SharedSpark) -> Session:
+    """The `Session` that all tests share. What a test makes in it (views, configurations, queries) it removes."""
+    return shared_spark.get()
+
+
+@pytest.fixture
+def spark(session: Session) -> Any:
+    """Its SparkSession. Streams that a test left running are stopped."""
+    yield session.spark
+    for query in session.spark.streams.active:
+        query.stop()
+
+
+@pytest.fixture
+def no_shared_spark(shared_spark: SharedSpark) -> None:
+    """For a test that opens a session of its own: a process has one at a time."""
+    shared_spark.close()
