@@ -23,6 +23,26 @@ _CONNECTORS = [
     ),
 ]
 
+#: Connectors that no Java class is the model of: what they are, where, and what they are called beside that.
+_OUR_CONNECTORS = [
+    (
+        PluginKind.SINK,
+        "spark_sink.sink.connector:SparkSinkConnector",
+        (
+            "DeltaSinkConnector",
+            "DeltaSink",
+            "DeltaLakeSinkConnector",
+            "DeltaLakeSink",
+            "SparkDeltaSinkConnector",
+            "SparkDeltaSink",
+            # Others' sinks for the same tables; their keys are understood where they mean the same.
+            "io.confluent.connect.databricks.deltalake.DatabricksDeltaLakeSinkConnector",
+            "DatabricksDeltaLakeSinkConnector",
+            "DatabricksDeltaLakeSink",
+        ),
+    ),
+]
+
 _CONVERTERS = [
     "storage.StringConverter",
     "json.JsonConverter",
@@ -133,11 +153,13 @@ _OTHERS = [
 ]
 
 
-def _ref(kind: PluginKind, name: str, target: str, task: str | None = None) -> PluginRef:
-    return PluginRef(name=name, kind=kind, target=target, aliases=aliases(name, kind), version=__version__, task=task)
+def _ref(kind: PluginKind, name: str, target: str, task: str | None = None, more: tuple[str, ...] = ()) -> PluginRef:
+    names = (*more, *aliases(name, kind))
+    return PluginRef(name=name, kind=kind, target=target, aliases=names, version=__version__, task=task)
 
 
 BUILT_IN: tuple[PluginRef, ...] = tuple(
     [_ref(kind, name, target, task) for kind, name, target, task in _CONNECTORS]
+    + [_ref(kind, target.replace(":", "."), target, more=more) for kind, target, more in _OUR_CONNECTORS]
     + [_ref(kind, name, target) for kind, name, target in _OTHERS]
 )

@@ -1,0 +1,1 @@
+"""Topics into tables: the Spark sink connector and its keys."""

@@ -1,0 +1,68 @@
+"""SparkSinkConnector: topics into tables, by Spark or, for Delta, by the worker itself.
+
+Only the configuration is looked at here. The table is written by `spark_sink.tables` in a Spark query, or by
+`spark_sink.delta` in a task of the worker; neither Spark nor deltalake is imported before one of them runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any, ClassVar
+
+from connect import SinkConnector, TopicPartition, __version__
+from connect.settings import ConfigValue
+from spark_sink.sink.checks import problems
+from spark_sink.sink.settings import ALIASES, SETTINGS, canonical
+
+
+class SparkSinkConnector(SinkConnector):
+    """Writes the records of topics as rows of tables.
+
+    Attributes:
+        engines: that can run it; the first is the default.
+    """
+
+    settings = SETTINGS
+    version = __version__
+    engines: ClassVar[tuple[str, ...]] = ("spark", "worker")
+
+    def task_class(self) -> type[Any]:
+        """The task for engine=worker."""
+        task: type[Any] = import_module("spark_sink.delta").DeltaSinkTask
+        return task
+
+    def start(self, config: Mapping[str, str]) -> None:
+        super().start(canonical(config))
+
+    def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
+        return [dict(self.config) for _ in range(max_tasks)]
+
+    def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
+        known = canonical(config)
+        values = self.settings.validate(known)
+        _name_aliases(values, config)
+        if any(value.errors for value in values):
+            return values
+        found = {value.name: value for value in values}
+        for key, message in problems(self.settings.parse(known), engine_of(config)):
+            found[key].errors.append(message)
+        return values
+
+    def alter_offsets(self, config: Mapping[str, str], offsets: Mapping[TopicPartition, int | None]) -> bool:
+        if engine_of(config) != "worker":
+            return True  # the engine keeps them in its checkpoints, and begins a new one
+        return bool(import_module("spark_sink.delta").alter_offsets(canonical(config), offsets))
+
+
+def engine_of(config: Mapping[str, str]) -> str:
+    """The engine that a configuration chooses: "spark" where it says nothing."""
+    return str(config.get("engine") or SparkSinkConnector.engines[0]).strip()
+
+
+def _name_aliases(values: list[ConfigValue], config: Mapping[str, str]) -> None:
+    """Say in an error which key the user wrote, where it was another project's."""
+    written = {key: alias for alias, (key, _) in ALIASES.items() if alias in config and key not in config}
+    for value in values:
+        if value.name in written:
+            value.errors = [f"({written[value.name]}) {message}" for message in value.errors]

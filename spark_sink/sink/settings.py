@@ -1,0 +1,361 @@
+"""The keys of the Spark sink connector: which table, how it is written, looked after and changed.
+
+What other projects' connectors call the same is understood as well, see `canonical`. Nothing here imports Spark.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from connect import settings
+from connect.data import evolution_policy
+
+DELTA: Final = "delta"
+PARQUET: Final = "parquet"
+ICEBERG: Final = "iceberg"
+JSON: Final = "json"
+CONSOLE: Final = "console"
+FORMATS: Final = (DELTA, PARQUET, ICEBERG, JSON, CONSOLE)
+
+APPEND: Final = "append"
+UPSERT: Final = "upsert"
+OVERWRITE: Final = "overwrite"
+
+#: What `table` may contain, to be replaced for each record.
+TOPIC: Final = "${topic}"
+FIELD: Final = "${field}"
+
+#: What `metadata.columns` may name, with the columns that hold it by default and their types in Spark's SQL.
+METADATA: Final[Mapping[str, tuple[str, str]]] = {
+    "topic": ("_topic", "string"),
+    "partition": ("_partition", "int"),
+    "offset": ("_offset", "bigint"),
+    "timestamp": ("_timestamp", "timestamp"),
+    "key": ("_key", "the key's"),
+}
+
+#: Prefixes of keys that are handed on without them: properties of the table, options of the storage (engine=worker).
+TABLE_PROPERTY: Final = "table.property."
+STORAGE: Final = "storage."
+
+_TABLE, _WRITING, _COLUMNS, _RUNNING, _CARE = "Table", "Writing", "Columns", "Running", "Maintenance"
+_VARIABLE: Final = re.compile(r"\$\{([^}]*)\}")
+
+
+def _table(name: str, value: str) -> None:
+    if wrong := [found for found in _VARIABLE.findall(value) if found not in ("topic", "field")]:
+        raise ValueError(f'"${{{wrong[0]}}}" means nothing here. Write ${{topic}}, or ${{field}} with table.field.')
+    if (value and not value.strip("/")) or "`" in value or "\n" in value:
+        raise ValueError(f'"{value}" is no table. Write a path such as /lake/orders, or a name such as shop.orders.')
+
+
+def _metadata(name: str, value: list[str]) -> None:
+    columns = []
+    for item in value:
+        what, _, column = item.partition(":")
+        if what not in METADATA:
+            raise ValueError(f'"{what}" is not one of {", ".join(METADATA)}. Write offset, or offset:its_column.')
+        columns.append(column or METADATA[what][0])
+    if len({column.lower() for column in columns}) < len(columns):
+        raise ValueError("names a column twice.")
+
+
+def _distinct(name: str, value: list[str]) -> None:
+    if "" in value:
+        raise ValueError("has an empty name between its commas.")
+    if len({column.lower() for column in value}) < len(value):
+        raise ValueError("names a column twice.")
+
+
+_TRUE_ADDS: Final = {"true": "add", "false": "none"}
+
+#: What others call a key, with the words of its values where they differ. Ours wins where both are written.
+ALIASES: Final[Mapping[str, tuple[str, Mapping[str, str] | None]]] = {
+    # The JDBC sinks.
+    "insert.mode": ("mode", {"insert": APPEND, "upsert": UPSERT}),
+    "table.name.format": ("table", None),
+    "auto.evolve": ("schema.evolution", _TRUE_ADDS),
+    # kafka-delta-ingest.
+    "table_location": ("table", None),
+    "dlq_table_location": ("errors.deadletter.table", None),
+    # Databricks' Delta Lake sink of Confluent.
+    "delta.lake.table.auto.create": ("auto.create", None),
+    "flush.interval.ms": ("trigger.interval.ms", None),
+    # Iceberg's sink.
+    "iceberg.tables": ("table", None),
+    "iceberg.tables.auto-create-enabled": ("auto.create", None),
+    "iceberg.tables.default-id-columns": ("pk.fields", None),
+    "iceberg.tables.default-partition-by": ("partition.by", None),
+    "iceberg.tables.evolve-schema-enabled": ("schema.evolution", {"true": "full", "false": "none"}),
+    "iceberg.control.commit.interval-ms": ("trigger.interval.ms", None),
+    # Options of Spark's own writers.
+    "path": ("table", None),
+    "outputMode": ("mode", {"append": APPEND, "update": UPSERT}),
+    "partitionBy": ("partition.by", None),
+    "clusterBy": ("cluster.by", None),
+    "merge.schema": ("schema.evolution", _TRUE_ADDS),
+    "mergeSchema": ("schema.evolution", _TRUE_ADDS),
+    "replaceWhere": ("replace.where", None),
+    "checkpointLocation": ("checkpoint.location", None),
+}
+
+
+SETTINGS: Final = (
+    settings.define(
+        settings.String(
+            "format",
+            default=DELTA,
+            importance="HIGH",
+            group=_TABLE,
+            validator=settings.one_of(*FORMATS),
+            doc="What is written: delta (tables of Delta Lake), parquet or json (files in a folder), iceberg (needs "
+            "its jar and a catalog), console (rows are printed).",
+        ),
+        settings.String(
+            "table",
+            default=None,
+            importance="HIGH",
+            group=_TABLE,
+            width="LONG",
+            validator=_table,
+            doc="Where rows go: a path or URI such as /lake/orders or s3a://lake/orders, or the name of a table in a "
+            "catalog such as shop.orders. What has a slash is a path. ${topic} is replaced by the record's topic, "
+            "${field} by what the field table.field holds.",
+        ),
+        settings.String(
+            "table.field",
+            default=None,
+            importance="LOW",
+            group=_TABLE,
+            width="MEDIUM",
+            doc="A field of the value that says which table a record goes to, where ${field} stands in table: letters, "
+            "digits, dots, dashes and underscores. A dot leads into a struct.",
+        ),
+        settings.Boolean(
+            "auto.create",
+            default=True,
+            group=_TABLE,
+            doc="Whether a table that is missing is created, with the columns of the first records.",
+        ),
+        settings.List(
+            "partition.by",
+            default=[],
+            group=_TABLE,
+            width="LONG",
+            validator=_distinct,
+            doc="Columns that the table is partitioned by, when it is created. Few values each; for others cluster.by.",
+        ),
+        settings.List(
+            "cluster.by",
+            default=[],
+            group=_TABLE,
+            width="LONG",
+            validator=_distinct,
+            doc="Columns that the table is clustered by (liquid clustering), when it is created: at most four. Takes "
+            "effect where rows are compacted, see compaction.interval.ms.",
+        ),
+        settings.String(
+            "column.mapping",
+            default="none",
+            importance="LOW",
+            group=_TABLE,
+            validator=settings.one_of("none", "name", "id"),
+            doc="delta.columnMapping.mode of a table that is created: name allows any character in names, and columns "
+            "to be renamed and dropped. Readers have to know it.",
+        ),
+        settings.String(
+            "mode",
+            default=APPEND,
+            importance="HIGH",
+            group=_WRITING,
+            validator=settings.one_of(APPEND, UPSERT, OVERWRITE),
+            doc="append (each record is a row), upsert (the newest record of a key is its row), overwrite (the records "
+            "of a batch replace the partitions that they belong to, or what replace.where says).",
+        ),
+        settings.String(
+            "pk.mode",
+            default="record_key",
+            group=_WRITING,
+            validator=settings.one_of("record_key", "record_value"),
+            doc="For upsert: whether the key is the record's key or made of fields of its value.",
+        ),
+        settings.List(
+            "pk.fields",
+            default=[],
+            group=_WRITING,
+            width="LONG",
+            validator=_distinct,
+            doc="For upsert: the columns that make the key. With record_key and a struct as key, some of its fields, "
+            "all when empty; with any other key, the one column that holds it.",
+        ),
+        settings.Boolean(
+            "delete.enabled",
+            default=True,
+            group=_WRITING,
+            doc="For upsert: whether a tombstone (a record without a value) deletes the row of its key. If not, and in "
+            "other modes, it is left out. With pk.mode=record_value a tombstone names no key and is left out.",
+        ),
+        settings.String(
+            "replace.where",
+            default=None,
+            importance="LOW",
+            group=_WRITING,
+            width="LONG",
+            doc="For overwrite: a condition in SQL. Each batch replaces the rows that it is true for, and all records "
+            "must make it true. Without, each batch replaces the partitions that it has records of.",
+        ),
+        settings.List(
+            "metadata.columns",
+            default=[],
+            group=_COLUMNS,
+            width="LONG",
+            validator=_metadata,
+            doc="What becomes a column beside the value's fields: topic, partition, offset, timestamp (of the record, "
+            "where it was consumed), key. As _topic and so on, or under a name: offset:kafka_offset.",
+        ),
+    )
+    | evolution_policy.SETTINGS.replaced(
+        "schema.evolution",
+        default=[evolution_policy.ADD, evolution_policy.NULLABLE],
+        doc="How the table may be changed so that records fit: add (new columns), widen (a type that holds more, int "
+        "to bigint; it needs a newer version of Delta in every reader), nullable (NOT NULL is taken away). Several "
+        "with commas; full for all, none for none.",
+    ).replaced(
+        "schema.evolution.on.mismatch",
+        validator=settings.one_of("fail", "quarantine"),
+        doc="What happens to a record that does not fit the table: fail (the task fails), quarantine (it becomes a row "
+        "of errors.deadletter.table, the others are written).",
+    )
+    | settings.define(
+        settings.String(
+            "trigger",
+            default="interval",
+            group=_RUNNING,
+            validator=settings.one_of("interval", "available_now", "once", "real_time"),
+            doc="When batches are made: interval (every trigger.interval.ms), available_now (what is there now, then "
+            "the connector rests until it is restarted; once is the same), real_time (not for tables).",
+        ),
+        settings.Long(
+            "trigger.interval.ms",
+            default=5000,
+            group=_RUNNING,
+            validator=settings.at_least(0),
+            doc="The time from the start of one batch to that of the next, in milliseconds; 0 for as soon as there is "
+            "something. Each batch is a commit and some files: seconds, not milliseconds.",
+        ),
+        settings.String(
+            "checkpoint.location",
+            default=None,
+            group=_RUNNING,
+            width="LONG",
+            doc="The folder that holds how far the connector is. By default beside the table: "
+            "_checkpoints/<connector> in the folder that the table's path is in. Needed where table is a name.",
+        ),
+        settings.Long(
+            "compaction.interval.ms",
+            default=0,
+            group=_CARE,
+            validator=settings.at_least(0),
+            doc="How often small files are joined into larger ones (OPTIMIZE), in milliseconds, after a batch; 0 "
+            "never. An hour, 3600000, suits a table that nobody else looks after.",
+        ),
+        settings.Long(
+            "vacuum.interval.ms",
+            default=0,
+            group=_CARE,
+            validator=settings.at_least(0),
+            doc="How often files that the table no longer needs are deleted (VACUUM), in milliseconds, after a batch; "
+            "0 never. A day is 86400000.",
+        ),
+        settings.Int(
+            "vacuum.retention.hours",
+            default=168,
+            importance="LOW",
+            group=_CARE,
+            validator=settings.at_least(0),
+            doc="How long VACUUM keeps files that older versions of the table need, and queries that are running.",
+        ),
+        settings.String(
+            "errors.deadletter.table",
+            default=None,
+            group="Error Handling",
+            order=20,
+            width="LONG",
+            validator=_table,
+            doc="A Delta table, by path or name, that gets a row for each record that cannot be converted, transformed "
+            "or written, with errors.tolerance=all. Created when it is missing.",
+        ),
+        settings.Int(
+            "console.rows",
+            default=20,
+            importance="LOW",
+            group=_TABLE,
+            validator=settings.at_least(1),
+            doc="For format=console: how many rows of a batch are printed at most.",
+        ),
+        *(
+            settings.String(alias, default=None, internal=True, doc=f"What others call {key}.")
+            for alias, (key, _) in ALIASES.items()
+        ),
+    )
+)
+
+
+def canonical(config: Mapping[str, str]) -> dict[str, str]:
+    """The configuration with what other projects call our keys under our names as well.
+
+    A value that has no meaning here is passed on as it is: our key's check says what may be written.
+    """
+    known = dict(config)
+    for alias, (key, words) in ALIASES.items():
+        if (written := config.get(alias)) is None or config.get(key) is not None or key in known.keys() - config.keys():
+            continue
+        known[key] = written if words is None else words.get(str(written).strip().lower(), written)
+    return known
+
+
+def parse(config: Mapping[str, str]) -> settings.Config:
+    """The typed configuration, other projects' names included.
+
+    Raises:
+        ConfigError: a value is wrong by itself.
+    """
+    return SETTINGS.parse(canonical(config))
+
+
+def metadata_columns(parsed: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """What becomes a column and the column's name, in order."""
+    pairs = (item.partition(":") for item in parsed["metadata.columns"])
+    return tuple((what, column or METADATA[what][0]) for what, _, column in pairs)
+
+
+def is_path(table: str) -> bool:
+    """Whether a table is given by its path or URI, rather than by its name in a catalog."""
+    return "/" in table or ":" in table
+
+
+def checkpoint_location(config: Mapping[str, str]) -> str | None:
+    """The folder of a connector's checkpoints: as written, or beside the table.
+
+    None where it cannot be told and has to be written: the table is a name, or a bucket as a whole. None for the
+    console too, which has no place to keep anything.
+    """
+    known = canonical(config)
+    if written := (known.get("checkpoint.location") or "").strip():
+        return written
+    table = (known.get("table") or "").strip().rstrip("/")
+    if not is_path(table) or known.get("format") == CONSOLE:
+        return None
+    scheme, double_slash, rest = table.partition("://")
+    root, path = (scheme + double_slash, rest) if double_slash else ("", table)
+    folder, slash, _ = path.partition("${")[0].rpartition("/")
+    if not slash or (root and scheme != "file" and not folder):
+        return None
+    return f"{root}{folder}/_checkpoints/{known.get('name', '')}"
+
+
+def storage_options(raw: Mapping[str, str]) -> dict[str, str]:
+    """What engine=worker hands to the table's storage: keys that start with `storage.`, without it."""
+    return {key.removeprefix(STORAGE): value for key, value in raw.items() if key.startswith(STORAGE)}

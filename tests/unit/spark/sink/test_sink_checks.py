@@ -1,0 +1,162 @@
+"""Which configurations of the Spark sink are refused, with which words, and what others call the same."""
+
+import subprocess
+import sys
+
+import pytest
+
+from connect.plugins import PluginKind, Plugins
+from spark_sink.sink.connector import SparkSinkConnector
+from spark_sink.sink.settings import canonical, checkpoint_location, metadata_columns, parse
+
+GOOD = {"name": "orders", "topics": "orders", "table": "/lake/orders"}
+
+
+def errors(changes: dict[str, str]) -> dict[str, list[str]]:
+    values = SparkSinkConnector().validate({**GOOD, **changes})
+    return {value.name: value.errors for value in values if value.errors}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"mode": "upsert"},
+        {"mode": "upsert", "pk.mode": "record_value", "pk.fields": "id,line"},
+        {"mode": "overwrite", "partition.by": "day"},
+        {"mode": "overwrite", "replace.where": "day = '2026-01-01'"},
+        {"cluster.by": "customer", "compaction.interval.ms": "3600000"},
+        {"table": "shop.orders", "checkpoint.location": "/lake/_checkpoints"},
+        {"table": "/lake/${field}", "table.field": "country"},
+        {"format": "console", "table": ""},
+        {"format": "json"},
+        {"errors.deadletter.table": "/lake/dead", "errors.tolerance": "all"},
+        {"vacuum.interval.ms": "1", "vacuum.retention.hours": "168"},
+        {
+            "vacuum.interval.ms": "1",
+            "vacuum.retention.hours": "0",
+            "spark.databricks.delta.retentionDurationCheck.enabled": "false",
+        },
+        {"engine": "worker"},
+        {
+            "format": "iceberg",
+            "table": "lake.shop.orders",
+            "checkpoint.location": "/lake/_checkpoints",
+            "spark.jars": "/jars/iceberg-spark-runtime.jar",
+        },
+    ],
+)
+def test_a_configuration_that_makes_sense_is_taken(changes: dict[str, str]) -> None:
+    assert errors(changes) == {}
+
+
+@pytest.mark.parametrize(
+    ("changes", "key", "words"),
+    [
+        ({"table": ""}, "table", "is required"),
+        ({"table": "/lake/${day}"}, "table", '"${day}" means nothing'),
+        ({"table": "/"}, "table", "is no table"),
+        ({"table": "/lake/${field}"}, "table", "table.field names no field"),
+        ({"table.field": "country"}, "table.field", "has no effect"),
+        ({"table": "orders"}, "checkpoint.location", "is a name"),
+        ({"table": "s3a://lake"}, "checkpoint.location", "is a bucket"),
+        ({"format": "csv"}, "format", '"csv" is not one of'),
+        ({"format": "parquet", "table": "orders"}, "table", "./orders"),
+        ({"format": "parquet", "mode": "upsert"}, "mode", "files are only added"),
+        ({"format": "iceberg"}, "table", "catalog.schema.table"),
+        ({"format": "iceberg", "table": "l.s.o", "checkpoint.location": "/c"}, "format", "spark.jars.packages="),
+        ({"format": "iceberg", "mode": "upsert"}, "mode", "upsert"),
+        ({"format": "json", "table.property.delta.appendOnly": "true"}, "format", "no table properties"),
+        ({"mode": "upsert", "pk.mode": "record_value"}, "pk.fields", "is required"),
+        (
+            {"mode": "upsert", "pk.mode": "record_value", "pk.fields": "id", "delete.enabled": "true"},
+            "delete.enabled",
+            "needs pk.mode=record_key",
+        ),
+        ({"delete.enabled": "true"}, "delete.enabled", "needs mode=upsert"),
+        ({"mode": "overwrite"}, "mode", "needs partition.by"),
+        ({"replace.where": "true"}, "replace.where", "needs mode=overwrite"),
+        ({"cluster.by": "a", "partition.by": "b"}, "cluster.by", "excludes partition.by"),
+        ({"cluster.by": "a,b,c,d,e"}, "cluster.by", "names 5 columns"),
+        ({"partition.by": "a,A"}, "partition.by", "twice"),
+        ({"metadata.columns": "offset,headers"}, "metadata.columns", '"headers" is not one of'),
+        ({"metadata.columns": "offset:x,topic:X"}, "metadata.columns", "twice"),
+        ({"trigger": "real_time"}, "trigger", "not for tables"),
+        ({"vacuum.interval.ms": "1", "vacuum.retention.hours": "1"}, "vacuum.retention.hours", "168"),
+        ({"format": "json", "compaction.interval.ms": "1"}, "compaction.interval.ms", "needs format=delta"),
+        ({"errors.deadletter.table": "/lake/dead"}, "errors.deadletter.table", "errors.tolerance=all"),
+        (
+            {"errors.deadletter.table": "/lake/orders/", "errors.tolerance": "all"},
+            "errors.deadletter.table",
+            "is the table itself",
+        ),
+        ({"schema.evolution.on.mismatch": "quarantine"}, "schema.evolution.on.mismatch", "errors.deadletter.table"),
+        ({"schema.evolution.on.mismatch": "pass"}, "schema.evolution.on.mismatch", "not one of"),
+        ({"schema.evolution": "none", "auto.evolve": "true"}, "schema.evolution", "contradicts"),
+        ({"engine": "worker", "format": "json"}, "format", "needs engine=spark"),
+        ({"engine": "worker", "table": "shop.orders"}, "table", "knows no catalog"),
+    ],
+)
+def test_what_contradicts_itself_is_refused_with_advice(changes: dict[str, str], key: str, words: str) -> None:
+    found = errors(changes)
+    assert key in found, found
+    assert any(words in message for message in found[key]), found
+    assert all("\n" not in message for messages in found.values() for message in messages)
+
+
+def test_keys_of_other_projects_are_understood_and_ours_win() -> None:
+    jdbc = canonical({"insert.mode": "upsert", "table.name.format": "/lake/${topic}", "auto.evolve": "false"})
+    assert (jdbc["mode"], jdbc["table"], jdbc["schema.evolution"]) == ("upsert", "/lake/${topic}", "none")
+    assert canonical({"path": "/theirs", "table": "/ours"})["table"] == "/ours"
+    assert parse({"path": "/lake/o", "partitionBy": "day,hour"})["partition.by"] == ["day", "hour"]
+
+
+def test_an_error_names_the_key_that_was_written() -> None:
+    values = SparkSinkConnector().validate({"name": "o", "path": "/lake/o", "insert.mode": "update"})
+    assert next(value.errors for value in values if value.name == "mode") == [
+        '(insert.mode) "update" is not one of append, upsert, overwrite.'
+    ]
+
+
+@pytest.mark.parametrize(
+    ("table", "folder"),
+    [
+        ("/lake/orders", "/lake/_checkpoints/c"),
+        ("/lake/orders/", "/lake/_checkpoints/c"),
+        ("/lake/in-${topic}/rows", "/lake/_checkpoints/c"),
+        ("lake/orders", "lake/_checkpoints/c"),
+        ("/orders", "/_checkpoints/c"),
+        ("s3a://bucket/orders", "s3a://bucket/_checkpoints/c"),
+        ("file:///lake/orders", "file:///lake/_checkpoints/c"),
+        ("s3a://bucket", None),
+        ("s3a://${topic}/orders", None),
+        ("shop.orders", None),
+    ],
+)
+def test_checkpoints_are_beside_the_table(table: str, folder: str | None) -> None:
+    assert checkpoint_location({"name": "c", "table": table}) == folder
+    assert checkpoint_location({"name": "c", "table": table, "checkpoint.location": "/mine"}) == "/mine"
+
+
+def test_metadata_columns_have_names_of_their_own_if_asked() -> None:
+    parsed = parse({"metadata.columns": "offset, timestamp:arrived"})
+    assert metadata_columns(parsed) == (("offset", "_offset"), ("timestamp", "arrived"))
+
+
+@pytest.mark.parametrize(
+    "name", ["SparkSink", "SparkSinkConnector", "DeltaSinkConnector", "SparkDeltaSink", "DatabricksDeltaLakeSink"]
+)
+def test_the_connector_is_found_by_each_of_its_names(name: str) -> None:
+    found = Plugins.discover().find(PluginKind.SINK, name)
+    assert found.target == "spark_sink.sink.connector:SparkSinkConnector"
+
+
+def test_a_configuration_is_checked_without_spark() -> None:
+    code = (
+        "import sys\n"
+        "from spark_sink.sink.connector import SparkSinkConnector\n"
+        "SparkSinkConnector().validate({'name': 'o', 'table': '/lake/o'})\n"
+        "print(sorted({'pyspark', 'deltalake', 'pyarrow'} & sys.modules.keys()))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.strip() == "[]"
