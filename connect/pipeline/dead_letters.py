@@ -1,6 +1,6 @@
 """Dead letters of sinks: a record as it was consumed, byte for byte, with headers that say what happened.
 
-https://cwiki.apache.org/confluence/display/KAFKA/KIP-298 (KIP-298). Pure: who writes them is in `connect.worker`.
+https://cwiki.apache.org/confluence/display/KAFKA/KIP-298 (KIP-298). Pure: who writes them is in `dead_letter_queue`.
 """
 
 from __future__ import annotations

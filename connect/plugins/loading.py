@@ -60,6 +60,17 @@ def load(ref: PluginRef) -> type[Any]:
     return found  # type: ignore[no-any-return]  # _check made sure that it is a class
 
 
+def load_class(target: str, folder: str | None) -> type[Any]:
+    """Import "module:Class" of a plug-in that was loaded elsewhere before, from its folder where it has one."""
+    if folder and folder not in sys.path:
+        sys.path.insert(0, folder)
+    module, _, name = target.partition(":")
+    found: Any = importlib.import_module(module)
+    for part in name.split("."):
+        found = getattr(found, part)
+    return found  # type: ignore[no-any-return]
+
+
 def name_of(plugin: type[Any]) -> str:
     """The full name under which a plug-in's class was loaded: the Java class's, if it stands for one."""
     return _NAMES.get(plugin) or f"{plugin.__module__}.{plugin.__qualname__}"

@@ -13,6 +13,7 @@ from connect.data.record import SinkRecord, TopicPartition
 from connect.data.schema import OPTIONAL_BYTES, Schema
 from connect.errors import ConnectError, RetriableError
 from connect.kafka.consume import BatchConsumer, RebalanceListener
+from connect.pipeline.errant import PolicyReporter
 from connect.pipeline.error_checks import takes_reports
 from connect.storage.memory_offsets import MemoryOffsetStore
 from connect.telemetry.metrics import Registry
@@ -23,7 +24,6 @@ from connect.testing._control import MemoryControl
 from connect.testing._turns import Turns
 from connect.worker.contexts import SinkContext
 from connect.worker.control import Control
-from connect.worker.errant import PolicyReporter
 from connect.worker.progress import ProgressReport
 from connect.worker.sink_loop import SinkLoop
 

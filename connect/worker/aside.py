@@ -16,16 +16,16 @@ from connect.kafka.purge import Purge
 from connect.kafka.read_range import RawRecord, read_to_end
 from connect.pipeline import ErrorPolicy
 from connect.pipeline.build import record_encoder
+from connect.pipeline.dead_letter_queue import DeadLetterQueue, new_topic
 from connect.pipeline.dead_letters import DeadLetterSettings, Letter
+from connect.pipeline.errant import PolicyReporter
 from connect.pipeline.error_checks import takes_reports
 from connect.pipeline.parked import RetrySettings
+from connect.pipeline.side_topics import SideTopics
 from connect.plugins import Plugins
 from connect.worker.control import Control
-from connect.worker.dead_letter_queue import DeadLetterQueue, new_topic
-from connect.worker.errant import PolicyReporter
 from connect.worker.messages import TaskSpec
 from connect.worker.retry_topics import RetryTopics
-from connect.worker.side_topics import SideTopics
 from connect.worker.source_dead_letters import SourceDeadLetters
 
 log = logging.getLogger("connect.worker.sink")

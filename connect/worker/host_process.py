@@ -100,7 +100,7 @@ class Host:
         engine_default: str = WORKER,
     ) -> dict[str, Any]:
         from connect.plugins.engines import chosen_engine
-        from connect.worker.loading import load_class
+        from connect.plugins.loading import load_class
 
         self._redactor.remember(secrets)
         made: Connector = load_class(target, folder)()
@@ -125,7 +125,7 @@ class Host:
     ) -> bool:
         """`offsets` are pairs: of a source partition, or topic and partition, and its offset."""
         from connect.data.record import TopicPartition
-        from connect.worker.loading import load_class
+        from connect.plugins.loading import load_class
 
         made: Any = load_class(target, folder)()
         changes = {
@@ -136,8 +136,8 @@ class Host:
 
     def _settings(self, connector: str, target: str, folder: str | None, kind: str) -> Any:
         from connect.pipeline.findings import definitions
+        from connect.plugins.loading import load_class
         from connect.settings.connector_keys import SINK, SOURCE
-        from connect.worker.loading import load_class
 
         declared = load_class(target, folder).settings
         common = {"source": [SOURCE], "sink": [SINK]}.get(kind, [])

@@ -21,7 +21,7 @@ from connect.pipeline.failure import Failure
 from connect.pipeline.key_order import KeyOrder, Turn
 from connect.pipeline.parked import RetrySettings, Tier, parked, place_of, unparked
 from connect.pipeline.policy import ErrorCounts
-from connect.worker.side_topics import SideTopics
+from connect.pipeline.side_topics import SideTopics
 
 #: How long a partition rests at least, as a share of its tier's wait, so that records that come due one after another
 #: are read together; at most so many seconds.

@@ -17,15 +17,15 @@ from connect.data.values import Values
 from connect.errors import ConnectError, RetriableError
 from connect.kafka.consume import BatchConsumer, RebalanceListener
 from connect.pipeline import Chain, Failure, Stage
+from connect.pipeline.errant import Handed, PolicyReporter
 from connect.pipeline.failure import qualified_name
+from connect.pipeline.put_halving import put_in_parts
+from connect.pipeline.side_topics import SideTopics
 from connect.worker.control import Control, Stopping
-from connect.worker.errant import Handed, PolicyReporter
 from connect.worker.messages import LeftGroup, Membership, Paused
 from connect.worker.meter import SinkMeter
 from connect.worker.progress import ProgressReport
-from connect.worker.put_halving import put_in_parts
 from connect.worker.retry_topics import RetryTopics
-from connect.worker.side_topics import SideTopics
 
 log = logging.getLogger("connect.worker.sink")
 

@@ -28,8 +28,11 @@ from connect.kafka.new_topics import TopicMaker
 from connect.kafka.produce import BatchProducer, DeliveryError
 from connect.kafka.transactional import TransactionalProducer
 from connect.pipeline import Chain, sink_chain, source_chain
+from connect.pipeline.errant import PolicyReporter
+from connect.pipeline.put_halving import halves_puts
 from connect.plugins import Plugins
 from connect.plugins.engines import chosen_engine, load_engine
+from connect.plugins.loading import load_class
 from connect.settings.java_regex import java_regex
 from connect.telemetry.metrics import Registry
 from connect.telemetry.redaction import Redactor
@@ -40,13 +43,10 @@ from connect.worker.channel import Channel
 from connect.worker.contexts import SinkContext, SourceContext
 from connect.worker.control import Control
 from connect.worker.engine_loop import EngineContext, EngineLoop
-from connect.worker.errant import PolicyReporter
 from connect.worker.error_kinds import kind_of
 from connect.worker.exactly_once import boundary_for, claim, producer_settings, store_of, transactions_of
 from connect.worker.lease import Lease
-from connect.worker.loading import load_class
 from connect.worker.progress import ProgressReport
-from connect.worker.put_halving import halves_puts
 from connect.worker.remote_log import send_logs
 from connect.worker.sink_loop import SinkLoop
 from connect.worker.source_loop import SourceLoop

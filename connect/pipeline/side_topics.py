@@ -13,7 +13,7 @@ from connect.errors import ConnectError
 from connect.kafka.produce import BatchProducer, DeliveryError
 from connect.pipeline.dead_letters import Letter
 
-log = logging.getLogger("connect.worker")
+log = logging.getLogger("connect.pipeline")
 
 _SLICE_S: Final = 0.1
 

@@ -6,7 +6,7 @@ from connect.api.sink import SinkTask
 from connect.data.batch import SinkBatch
 from connect.data.values import Values
 from connect.errors import ConfigError, RetriableError
-from connect.worker.put_halving import halves_puts, put_in_parts
+from connect.pipeline.put_halving import halves_puts, put_in_parts
 
 
 def batch(*values: object) -> SinkBatch:

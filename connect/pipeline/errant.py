@@ -8,7 +8,8 @@ from typing import Final
 
 from connect.data.batch import SinkBatch
 from connect.data.record import SinkRecord, TopicPartition
-from connect.pipeline import ErrorPolicy, Failure, Stage
+from connect.pipeline.failure import Failure, Stage
+from connect.pipeline.policy import ErrorPolicy
 
 #: What Kafka Connect calls whoever reports, whatever the task's class.
 SINK_TASK: Final = "org.apache.kafka.connect.sink.SinkTask"

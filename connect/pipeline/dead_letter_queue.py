@@ -10,7 +10,7 @@ from connect.kafka.new_topics import NewTopic
 from connect.pipeline.dead_letters import DeadLetterSettings, Letter, Original, context_of, dead_letter, original
 from connect.pipeline.failure import Failure
 from connect.pipeline.policy import ErrorCounts
-from connect.worker.side_topics import SideTopics
+from connect.pipeline.side_topics import SideTopics
 
 
 class DeadLetterQueue:

@@ -5,8 +5,8 @@ import pytest
 from connect.data.batch import SinkBatch
 from connect.data.record import SinkRecord, TopicPartition
 from connect.data.values import Values
-from connect.worker import errant
-from connect.worker.errant import Handed
+from connect.pipeline import errant
+from connect.pipeline.errant import Handed
 
 
 def consumed(first: int, *values: bytes) -> SinkBatch:
