@@ -6,8 +6,8 @@ from typing import Any, NoReturn
 
 import pytest
 
+from spark_sink.session import Session, open_session
 from spark_sink.session.jvm import SparkNotInstalled
-from spark_sink.session.session import Session, open_session
 
 SPARK = {"spark.master": "local[2]", "spark.driver.memory": "1g"}
 
