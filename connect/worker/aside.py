@@ -22,11 +22,11 @@ from connect.pipeline.errant import PolicyReporter
 from connect.pipeline.error_checks import takes_reports
 from connect.pipeline.parked import RetrySettings
 from connect.pipeline.side_topics import SideTopics
+from connect.pipeline.source_dead_letters import SourceDeadLetters
 from connect.plugins import Plugins
 from connect.worker.control import Control
 from connect.worker.messages import TaskSpec
 from connect.worker.retry_topics import RetryTopics
-from connect.worker.source_dead_letters import SourceDeadLetters
 
 log = logging.getLogger("connect.worker.sink")
 

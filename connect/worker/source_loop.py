@@ -17,12 +17,12 @@ from connect.errors import ConnectError, RetriableError
 from connect.kafka.produce import BatchProducer, DeliveryError
 from connect.pipeline import Chain, RecordError
 from connect.pipeline.side_topics import UnwrittenError
+from connect.pipeline.source_dead_letters import SourceDeadLetters
 from connect.worker.control import Control, Stopping
 from connect.worker.messages import Paused
 from connect.worker.meter import SourceMeter
 from connect.worker.positions import Positions, positions
 from connect.worker.progress import ProgressReport
-from connect.worker.source_dead_letters import SourceDeadLetters
 from connect.worker.transactions import Transactions
 
 log = logging.getLogger("connect.worker.source")

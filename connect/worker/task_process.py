@@ -26,6 +26,7 @@ from connect.kafka.client_settings import task_client_settings
 from connect.kafka.consume import ROWS_PER_BATCH, BatchConsumer, RebalanceListener
 from connect.kafka.new_topics import TopicMaker
 from connect.kafka.produce import BatchProducer, DeliveryError
+from connect.kafka.topic_creation import rules_of
 from connect.kafka.transactional import TransactionalProducer
 from connect.pipeline import Chain, sink_chain, source_chain
 from connect.pipeline.errant import PolicyReporter
@@ -50,7 +51,6 @@ from connect.worker.progress import ProgressReport
 from connect.worker.remote_log import send_logs
 from connect.worker.sink_loop import SinkLoop
 from connect.worker.source_loop import SourceLoop
-from connect.worker.topic_creation import rules_of
 from connect.worker.transactions import Transactions
 from connect.worker.watchdog import Watchdog, Watched
 
