@@ -19,9 +19,9 @@ from connect.herder.views import connector_plugin
 from connect.herder.worker import Worker
 from connect.kafka.group_lag import GroupLag, Reach
 from connect.plugins import PluginKind
+from connect.settings.subscription import subscription
 from connect.storage import State
 from connect.telemetry.metrics import Sample
-from connect.worker.task_process import subscription
 
 log = logging.getLogger("connect.herder")
 

@@ -9,11 +9,10 @@ from __future__ import annotations
 import gc
 import logging
 import math
-import re
 import signal
 import socket
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ from connect import settings
 from connect.api.engine import WORKER
 from connect.api.sink import SinkTask
 from connect.api.source import SourceTask
-from connect.errors import ConfigError, ConnectError
+from connect.errors import ConnectError
 from connect.kafka.client_settings import task_client_settings
 from connect.kafka.consume import ROWS_PER_BATCH, BatchConsumer, RebalanceListener
 from connect.kafka.new_topics import TopicMaker
@@ -34,7 +33,7 @@ from connect.pipeline.put_halving import halves_puts
 from connect.plugins import Plugins
 from connect.plugins.engines import chosen_engine, load_engine
 from connect.plugins.loading import load_class
-from connect.settings.java_regex import java_regex
+from connect.settings.subscription import subscription
 from connect.telemetry.metrics import Registry
 from connect.telemetry.redaction import Redactor
 from connect.worker import guard, messages
@@ -265,22 +264,6 @@ def _sink_loop(
         halve_puts=halves_puts(task.connector_config, plugin),
     )
     return loop
-
-
-def subscription(connector: Mapping[str, str]) -> list[str] | re.Pattern[str]:
-    """What a sink consumes: `topics` or `topics.regex`.
-
-    Raises:
-        ConfigError: neither or both are given, or the pattern is broken.
-    """
-    topics = [name.strip() for name in connector.get("topics", "").split(",") if name.strip()]
-    pattern = connector.get("topics.regex", "")
-    if bool(topics) == bool(pattern):
-        raise ConfigError("topics", "give either topics or topics.regex, and not both.")
-    try:
-        return topics or java_regex(pattern)
-    except ValueError as error:
-        raise ConfigError("topics.regex", str(error)) from None
 
 
 def _tune_collector() -> None:

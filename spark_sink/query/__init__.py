@@ -1,0 +1,1 @@
+"""One streaming query and what a task does about it: where it begins, how far it is, when it may go on."""

@@ -1,0 +1,47 @@
+"""The gate: a small file by which a task's process says up to when its query may begin something new.
+
+A query runs on in Spark while the process that answers for it hangs or has lost its lease (P3). So whoever offers Spark
+new offsets looks here first. Both are on one machine; where they are not, there is no gate, and the target's
+transactions alone keep a late writer out.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import time
+from pathlib import Path
+from typing import Final
+
+_MOMENT: Final = struct.Struct("<d")
+_CLOCK: Final = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+
+
+class Gate:
+    """The writing side, in the task's process."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self.open_until(0.0)
+
+    def open_until(self, moment: float) -> None:
+        """Let work begin up to this moment of the boot-time clock; 0 for not at all."""
+        os.pwrite(self._file, _MOMENT.pack(moment), 0)
+
+    def close(self) -> None:
+        """Shut it for good."""
+        self.open_until(0.0)
+        os.close(self._file)
+        self.path.unlink(missing_ok=True)
+
+
+def work_may_begin(path: str) -> bool:
+    """Whether the gate is open. One that is not there is shut."""
+    try:
+        with Path(path).open("rb", buffering=0) as file:
+            read = file.read(_MOMENT.size)
+    except OSError:
+        return False
+    return len(read) == _MOMENT.size and time.clock_gettime(_CLOCK) < _MOMENT.unpack(read)[0]

@@ -1,0 +1,131 @@
+"""Which checkpoint a connector's query uses, and where a new one begins.
+
+A streaming query goes on where its checkpoint says. When a user changes offsets, the next query must not: it gets a
+checkpoint of its own, a new generation. What Delta remembers of written batches is told apart by the generation too,
+or a new one would be taken for a repetition.
+
+The ledger of generations is a folder of small text files beside the checkpoints, written and read through Spark, so
+that it is wherever the checkpoints are.
+
+    <checkpoint.location>/generations/part-*.txt      a line of JSON each: number, name, offsets at which it begins
+    <checkpoint.location>/<generation>/<query>/       Spark's checkpoint of one query
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from connect.data.record import TopicPartition
+from connect.errors import ConnectError
+from spark_sink.reading.plan import OffsetMap
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """One checkpoint's life.
+
+    Attributes:
+        number: from 1.
+        name: unique, also among connectors that were deleted and made again.
+        start: the offsets at which it begins.
+    """
+
+    number: int
+    name: str
+    start: OffsetMap
+
+    @property
+    def mark(self) -> str:
+        """What marks the offsets that are reported for it."""
+        return f"spark {self.name}"
+
+
+class Generations:
+    """The ledger of one connector.
+
+    Args:
+        spark: a session.
+        location: the folder of its checkpoints.
+    """
+
+    def __init__(self, spark: Any, location: str) -> None:
+        self._spark = spark
+        self.location = location.rstrip("/")
+
+    def current(self) -> Generation | None:
+        """The newest one; None where there is none yet.
+
+        Raises:
+            ConnectError: the ledger cannot be read.
+        """
+        entries = [json.loads(line) for line in self._lines(f"{self.location}/generations")]
+        if not entries:
+            return None
+        newest = max(entries, key=lambda entry: entry["number"])
+        return Generation(newest["number"], newest["name"], newest["start"])
+
+    def begin(self, after: Generation | None, start: Mapping[TopicPartition, int]) -> Generation:
+        """Write down a new generation and return it."""
+        number = 1 if after is None else after.number + 1
+        made = Generation(number, f"{number:06d}-{uuid.uuid4().hex[:8]}", as_map(start))
+        line = json.dumps({"number": made.number, "name": made.name, "start": made.start})
+        rows = self._spark.createDataFrame([(line,)], "value string")
+        rows.coalesce(1).write.mode("append").text(f"{self.location}/generations")
+        return made
+
+    def checkpoint(self, generation: Generation, query: str) -> str:
+        """The folder of a query's checkpoint."""
+        return f"{self.location}/{generation.name}/{query}"
+
+    def positions(self, generation: Generation, query: str) -> tuple[dict[TopicPartition, int], bool]:
+        """Where a query goes on, as its checkpoint says, and whether a batch was begun and not finished."""
+        folder = self.checkpoint(generation, query)
+        begun, done = self._newest(f"{folder}/offsets"), self._newest(f"{folder}/commits")
+        if done < 0:
+            return as_offsets(generation.start), begun >= 0
+        lines = self._lines(f"{folder}/offsets/{done}")
+        found = next((line for line in reversed(lines) if line.startswith("{")), None)
+        if found is None:
+            raise ConnectError(f"The checkpoint {folder} is damaged: its batch {done} has no offsets.")
+        return as_offsets(json.loads(found)), begun > done
+
+    def _newest(self, folder: str) -> int:
+        """The highest number among a log's files; -1 for none."""
+        listed = self._read(lambda: self._spark.read.format("binaryFile").load(folder).select("path").collect())
+        names = [row["path"].rstrip("/").rpartition("/")[2] for row in listed]
+        return max((int(name) for name in names if name.isdecimal()), default=-1)
+
+    def _lines(self, path: str) -> list[str]:
+        return [row["value"] for row in self._read(lambda: self._spark.read.text(path).collect())]
+
+    def _read(self, read: Any) -> list[Any]:
+        from pyspark.errors import AnalysisException
+
+        try:
+            rows: list[Any] = read()
+        except AnalysisException as error:
+            if "PATH_NOT_FOUND" in str(error):
+                return []
+            raise
+        return rows
+
+
+def as_map(offsets: Mapping[TopicPartition, int]) -> OffsetMap:
+    """As Spark keeps them."""
+    made: OffsetMap = {}
+    for place, offset in sorted(offsets.items()):
+        made.setdefault(place.topic, {})[str(place.partition)] = offset
+    return made
+
+
+def as_offsets(offsets: Mapping[str, Mapping[str, int]]) -> dict[TopicPartition, int]:
+    """The way back."""
+    return {
+        TopicPartition(topic, int(partition)): int(offset)
+        for topic, parts in offsets.items()
+        for partition, offset in parts.items()
+    }

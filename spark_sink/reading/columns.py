@@ -1,0 +1,163 @@
+"""Batches as Arrow columns in the shapes that Spark is told of: raw records, and rows of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import pyarrow as pa
+from pyspark.sql.types import StructField, StructType
+
+from connect.data.batch import SinkBatch
+from connect.data.schema import Schema
+from connect.data.tables import rows_of, table_schema
+from spark_sink.reading.failures import FailedRecord
+from spark_sink.reading.plan import RowShape
+
+_HEADERS: Final = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
+_METADATA: Final = [
+    pa.field("_topic", pa.string()),
+    pa.field("_partition", pa.int32()),
+    pa.field("_offset", pa.int64()),
+    pa.field("_timestamp", pa.timestamp("us", "UTC")),
+    pa.field("_origin", pa.struct([("topic", pa.string()), ("partition", pa.int32()), ("offset", pa.int64())])),
+]
+_TEXTS: Final = ("stage", "class", "exception", "message", "trace")
+_FAILURE: Final = pa.field(
+    "_failure",
+    pa.struct(
+        [*((name, pa.string()) for name in _TEXTS), ("key", pa.binary()), ("value", pa.binary()), ("headers", _HEADERS)]
+    ),
+)
+
+
+def spark_schema(shape: RowShape) -> StructType:
+    """The Spark schema of rows."""
+    from pyspark.sql.pandas.types import from_arrow_type
+
+    fields: list[pa.Field] = []
+    if shape.metadata or shape.failures:
+        fields += _METADATA
+    if shape.keys is not None:
+        fields.append(pa.field("_key", row_type(shape.keys)))
+    fields.append(pa.field("_value", row_type(shape.values)))
+    if shape.failures:
+        fields.append(_FAILURE)
+    return StructType([StructField(field.name, from_arrow_type(field.type)) for field in fields])
+
+
+def row_type(schema: Schema) -> pa.DataType:
+    """The Arrow type of rows: a struct of the table's columns."""
+    return pa.struct(list(table_schema(schema)))
+
+
+class RawColumns:
+    """Records as they lie in Kafka."""
+
+    def __init__(self, schema: pa.Schema) -> None:
+        self._schema = schema
+
+    def batch(self, records: SinkBatch) -> pa.RecordBatch:
+        """Raw records as one Arrow batch."""
+        return pa.RecordBatch.from_arrays(
+            [
+                _repeated(records.topics, pa.string()),
+                _repeated(records.partitions, pa.int32()),
+                pa.array(records.offsets.to_list(), pa.int64()),
+                pa.array(records.timestamps.to_list(), pa.int64()),
+                _repeated(records.timestamp_types, pa.string()),
+                pa.array(records.keys.to_list(), pa.binary()),
+                pa.array(records.values.to_list(), pa.binary()),
+                _headers(records.headers.to_list(), self._schema.field("headers").type),
+            ],
+            schema=self._schema,
+        )
+
+
+class RowColumns:
+    """Records as rows of a table.
+
+    Args:
+        shape: see there.
+        schema: Spark's schema of it, in Arrow.
+    """
+
+    def __init__(self, shape: RowShape, schema: pa.Schema) -> None:
+        self._shape = shape
+        self._schema = schema
+
+    def batch(self, records: SinkBatch) -> pa.RecordBatch:
+        """What the chain made of records, as one Arrow batch.
+
+        Raises:
+            Unfit: a row does not fit the schema.
+        """
+        columns: dict[str, Any] = {}
+        n = len(records)
+        if self._shape.metadata or self._shape.failures:
+            offsets = pa.array(records.offsets.to_list(), pa.int64())
+            columns = {
+                "_topic": _repeated(records.topics, pa.string()),
+                "_partition": _repeated(records.partitions, pa.int32()),
+                "_offset": offsets,
+                "_timestamp": _moments(records.timestamps.to_list()),
+                "_origin": pa.StructArray.from_arrays(
+                    [
+                        _repeated(records.original_topics, pa.string()),
+                        _repeated(records.original_partitions, pa.int32()),
+                        offsets,
+                    ],
+                    names=["topic", "partition", "offset"],
+                ),
+            }
+        shape = self._shape
+        if shape.keys is not None:
+            columns["_key"] = rows_of(records.keys, shape.keys, wrap=shape.wrap_key)
+        columns["_value"] = rows_of(records.values, shape.values, wrap=shape.wrap)
+        return self._made(columns, n)
+
+    def failures(self, failed: Sequence[FailedRecord]) -> pa.RecordBatch:
+        """Records that were given up, as rows without a value."""
+        origin = [{"topic": f.topic, "partition": f.partition, "offset": f.offset} for f in failed]
+        columns: dict[str, Any] = {
+            "_topic": [f.topic for f in failed],
+            "_partition": [f.partition for f in failed],
+            "_offset": [f.offset for f in failed],
+            "_timestamp": _moments([f.timestamp for f in failed]),
+            "_origin": origin,
+            "_failure": [f.failure for f in failed],
+        }
+        return self._made(columns, len(failed))
+
+    def _made(self, columns: dict[str, Any], n: int) -> pa.RecordBatch:
+        arrays = []
+        for field in self._schema:
+            column = columns.get(field.name)
+            if column is None:
+                column = pa.nulls(n, field.type)
+            elif isinstance(column, list):
+                column = pa.array(column, field.type)
+            elif column.type != field.type:
+                column = column.cast(field.type)
+            arrays.append(column)
+        return pa.RecordBatch.from_arrays(arrays, schema=self._schema)
+
+
+def _repeated(column: Any, kind: pa.DataType) -> pa.Array:
+    """A column of which most are constant."""
+    if column.constant and len(column):
+        return pa.repeat(pa.scalar(column[0], kind), len(column))
+    return pa.array(column.to_list(), kind)
+
+
+def _moments(milliseconds: list[int | None]) -> pa.Array:
+    import pyarrow.compute as pc
+
+    return pc.multiply(pa.array(milliseconds, pa.int64()), 1000).view(pa.timestamp("us", "UTC"))
+
+
+def _headers(raw: list[Any], kind: pa.DataType) -> pa.Array:
+    if not any(raw):
+        return pa.nulls(len(raw), kind)
+    items = [None if not headers else [{"key": k, "value": v} for k, v in headers] for headers in raw]
+    return pa.array(items, kind)

@@ -1,0 +1,106 @@
+"""The executors' side of reading: consumes a range, runs converters and transformations, makes Arrow batches.
+
+Runs in Spark's Python workers. A worker is used again for the next batch, so clients and chains are kept there.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+
+from connect.data.batch import SinkBatch
+from connect.data.record import TopicPartition
+from connect.data.tables import Unfit, schema_of
+from connect.kafka.client_settings import task_client_settings
+from connect.kafka.range_consumer import RangeConsumer
+from connect.pipeline import sink_chain
+from connect.plugins import Plugins
+from spark_sink.reading.columns import RawColumns, RowColumns
+from spark_sink.reading.failures import Failures
+from spark_sink.reading.plan import ReadPlan
+from spark_sink.reading.schema_change import SchemaChanged
+
+if TYPE_CHECKING:
+    from spark_sink.reading.driver import Part
+
+#: Records of one step. Larger ones gain nothing in the chain; smaller ones cost Spark a step for each.
+_ROWS: Final = 10_000
+_KEPT: Final = 4  # plans of which clients are kept
+
+_readings: dict[str, Reading] = {}
+
+
+def read(plan: ReadPlan, schema: Any, part: Part) -> Iterator[pa.RecordBatch]:
+    """The records of one range, as Arrow batches of Spark's schema. Raises what the task is to fail with."""
+    reading = _readings.pop(plan.id, None) or Reading(plan, _arrow(schema))
+    while len(_readings) >= _KEPT:
+        _readings.pop(next(iter(_readings))).close()
+    yield from reading.batches(TopicPartition(part.topic, part.partition), part.start, part.end)
+    _readings[plan.id] = reading  # not after an error: it may have left something half done
+
+
+def _arrow(schema: Any) -> pa.Schema:
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    found: pa.Schema = to_arrow_schema(schema, timezone="UTC")
+    return found
+
+
+class Reading:
+    """What a Python worker keeps of one plan."""
+
+    def __init__(self, plan: ReadPlan, schema: pa.Schema) -> None:
+        self._plan = plan
+        clients = task_client_settings("consumer", plan.worker, plan.config)
+        self._consumer = RangeConsumer(clients.librdkafka, fail_on_data_loss=plan.fail_on_data_loss)
+        self._raw = RawColumns(schema) if plan.rows is None else None
+        if plan.rows is not None:
+            plugins = Plugins.discover([Path(folder) for folder in plan.plugin_path])
+            self._chain = sink_chain(plugins, plan.worker, plan.config, time.sleep)
+            self._failures = Failures(plan, self._chain.policy, plugins)
+            self._rows = RowColumns(plan.rows, schema)
+
+    def batches(self, place: TopicPartition, start: int, end: int) -> Iterator[pa.RecordBatch]:
+        """The records from `start` up to, not including, `end`."""
+        for records in self._consumer.read(place, start, end, _ROWS):
+            if self._raw is not None:
+                yield self._raw.batch(records)
+                continue
+            changed = self._chain.run(records)
+            yield from self._batches_of(changed)
+            if failed := self._failures.taken():
+                yield self._rows.failures(failed)
+        if self._raw is None:
+            self._failures.settle()
+
+    def _batches_of(self, records: SinkBatch) -> Iterator[pa.RecordBatch]:
+        if not len(records):
+            return
+        try:
+            yield self._rows.batch(records)
+        except Unfit as unfit:
+            yield from self._without(records, unfit)
+
+    def _without(self, records: SinkBatch, unfit: Unfit) -> Iterator[pa.RecordBatch]:
+        """A batch of which some rows do not fit: a schema that has grown starts the query anew, others are given up."""
+        assert self._plan.rows is not None
+        first = records.take([unfit.rows[0]])
+        try:
+            schema_of(first.values, self._plan.rows.values, wrap=self._plan.rows.wrap)
+        except Unfit as hopeless:
+            self._failures.reject(first, hopeless)
+        else:
+            raise SchemaChanged(first.original_topics[0], first.original_partitions[0], first.offsets[0])
+        rest = [row for row in range(len(records)) if row != unfit.rows[0]]
+        yield from self._batches_of(records.take(rest))
+
+    def close(self) -> None:
+        """Release clients."""
+        self._consumer.close()
+        if self._raw is None:
+            self._chain.close()
+            self._failures.close()

@@ -1,0 +1,87 @@
+"""What is read, and in which shape. It travels pickled to the executors, and is never shown."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from connect.data.schema import Schema
+from connect.settings.java_regex import java_regex
+
+#: Offsets as Spark keeps them: for each topic, for each partition (as text), the offset of the next record.
+OffsetMap = dict[str, dict[str, int]]
+
+#: Records as they lie in Kafka.
+RAW_SCHEMA: Final = (
+    "topic string, partition int, offset bigint, timestamp bigint, timestamp_type string, key binary, value binary,"
+    " headers array<struct<key:string,value:binary>>"
+)
+
+
+@dataclass(frozen=True)
+class RowShape:
+    """Records as rows of a table: converters and transformations have run.
+
+    Attributes:
+        values: the Connect schema of the values, a STRUCT.
+        keys: that of the keys, None where they are not wanted.
+        wrap: the name of the one column that values get which are no structs.
+        wrap_key: the same of keys.
+        metadata: whether `_topic`, `_partition`, `_offset`, `_timestamp` and `_origin` are wanted.
+        failures: whether records that the error policy gives up become rows.
+    """
+
+    values: Schema
+    keys: Schema | None = None
+    wrap: str = "value"
+    wrap_key: str = "key"
+    metadata: bool = False
+    failures: bool = False
+
+
+@dataclass(frozen=True)
+class ReadPlan:
+    """One query's reading.
+
+    Attributes:
+        connector: its name.
+        topics: their names; empty with a pattern.
+        pattern: a Java regular expression for the names of topics, where topics are not named.
+        worker, config: the worker's and the connector's configuration, secrets filled in.
+        plugin_path: folders of plug-ins.
+        start: where a new query begins; partitions that are not there begin with their first record.
+        rows: the shape of rows; None for raw records.
+        most_records: of a batch; 0 for no limit.
+        most_bytes: of a batch's keys and values, as far as `record_bytes` tells; 0 for no limit.
+        most_per_second: records a second; 0 for no limit.
+        record_bytes: how large a record is, about.
+        parts: into so many parts a batch of rows is cut at least, if it is large; raw records stay in one part for each
+            partition, in order.
+        gate: the file of `spark_sink.query.gate`; None for none.
+        fail_on_data_loss: see `RangeConsumer`.
+        id: tells plans apart.
+    """
+
+    connector: str
+    topics: tuple[str, ...]
+    pattern: str
+    worker: Mapping[str, str]
+    config: Mapping[str, str]
+    plugin_path: tuple[str, ...] = ()
+    start: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    rows: RowShape | None = None
+    most_records: int = 0
+    most_bytes: int = 0
+    most_per_second: int = 0
+    record_bytes: float = 1.0
+    parts: int = 0
+    gate: str | None = None
+    fail_on_data_loss: bool = True
+    id: str = field(default_factory=lambda: uuid.uuid4().hex[:12])
+
+    def subscription(self) -> list[str] | re.Pattern[str]:
+        """Names, or a compiled pattern."""
+        return list(self.topics) or java_regex(self.pattern)

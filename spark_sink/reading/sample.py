@@ -1,0 +1,134 @@
+"""Looks at some records before a query begins: what schema they have, and how large they are.
+
+Runs in the task's process, with the same converters and transformations that the executors run.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from connect.data.batch import SinkBatch
+from connect.data.record import TopicPartition
+from connect.data.schema import Schema
+from connect.data.tables import Unfit, schema_of
+from connect.data.values import Values
+from connect.errors import ConnectError
+from connect.kafka.client_settings import task_client_settings
+from connect.kafka.range_consumer import RangeConsumer
+from connect.kafka.topic_ends import TopicEnds
+from connect.pipeline import sink_chain
+from connect.plugins import Plugins
+from spark_sink.reading.plan import ReadPlan
+
+_ROWS: Final = 500
+_PLACES: Final = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """What was seen.
+
+    Attributes:
+        values, keys: what schema they need; None where nothing says.
+        record_bytes: how large keys and values are together, on average; 0 where none was seen.
+        records: how many were looked at.
+    """
+
+    values: Schema | None
+    keys: Schema | None
+    record_bytes: float
+    records: int
+
+
+class Sampler:
+    """Looks at records of one plan's topics. Called from one thread; close it.
+
+    Args:
+        plan: its topics, configurations and shape; what else it says does not matter.
+        wrap, wrap_key: see `RowShape`.
+    """
+
+    def __init__(self, plan: ReadPlan, wrap: str, wrap_key: str) -> None:
+        self._plan = plan
+        self._wrap = wrap
+        self._wrap_key = wrap_key
+        clients = task_client_settings("consumer", plan.worker, plan.config)
+        self._consumer = RangeConsumer(clients.librdkafka, fail_on_data_loss=False, fetch_ahead_kb=1024)
+        self._ends = TopicEnds(plan.worker, plan.config, plan.subscription())
+        # Errors are for the executors to meet: here a record that fails says nothing.
+        config = {key: value for key, value in plan.config.items() if not key.startswith("errors.")}
+        config |= {"errors.tolerance": "all"}
+        plugins = Plugins.discover([Path(folder) for folder in plan.plugin_path])
+        self._chain = sink_chain(plugins, plan.worker, config, time.sleep)
+
+    def look(
+        self,
+        positions: Mapping[TopicPartition, int],
+        known: Sample | None,
+        keep_going: Callable[[], None],
+        rows: int = _ROWS,
+    ) -> Sample:
+        """Look at the records that come next.
+
+        Args:
+            positions: where partitions go on; the others begin with their first record.
+            known: what was seen before, to be added to.
+            keep_going: called before each partition; raises to end it.
+            rows: how many of a partition at most.
+
+        Raises:
+            ConnectError: the brokers refuse, or the first record of a schema contradicts what is known.
+        """
+        ends = self._all_ends()
+        begins = {place: positions[place] for place in ends if place in positions}
+        begins |= self._ends.begins([place for place in ends if place not in positions])
+        waiting = [place for place in ends if ends[place] > begins[place]][:_PLACES]
+        values, keys, size, count = (known.values, known.keys, known.record_bytes, known.records) if known else _NOTHING
+        for place in waiting:
+            keep_going()
+            for batch in self._consumer.read(place, begins[place], min(ends[place], begins[place] + rows), rows):
+                size = (size * count + _bytes(batch)) / (count + len(batch))
+                count += len(batch)
+                changed = self._chain.run(batch)
+                values = _grown(changed.values, values, self._wrap)
+                keys = _grown(changed.keys, keys, self._wrap_key)
+        return Sample(_if_any(values), _if_any(keys), size, count)
+
+    def _all_ends(self) -> dict[TopicPartition, int]:
+        from confluent_kafka import KafkaException
+
+        try:
+            return self._ends.ends(self._ends.places())
+        except KafkaException as error:
+            raise ConnectError(f"The topics cannot be looked at: {error.args[0].str()}") from error
+
+    def close(self) -> None:
+        """Release what was opened."""
+        self._consumer.close()
+        self._chain.close()
+
+
+_NOTHING: Final[tuple[Schema | None, Schema | None, float, int]] = (None, None, 0.0, 0)
+
+
+def _bytes(batch: SinkBatch) -> int:
+    return sum(len(item) for column in (batch.keys, batch.values) for item in column if item is not None)
+
+
+def _grown(values: Values, known: Schema | None, wrap: str) -> Schema | None:
+    """What is known and what these need; rows that contradict it are the executors' to refuse."""
+    while len(values):
+        try:
+            return schema_of(values, known, wrap=wrap)
+        except Unfit as unfit:
+            wrong = set(unfit.rows)
+            values = values.take([row for row in range(len(values)) if row not in wrong])
+    return known
+
+
+def _if_any(schema: Schema | None) -> Schema | None:
+    return schema if schema is not None and schema.fields else None

@@ -1,0 +1,41 @@
+"""The data source: what Spark is given to read topics with.
+
+https://spark.apache.org/docs/latest/api/python/tutorial/sql/python_data_source.html
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from spark_sink.reading.plan import RAW_SCHEMA, ReadPlan
+
+
+def register(spark: Any, plan: ReadPlan) -> str:
+    """Make a data source for a plan known to a session.
+
+    The plan is in the class itself, which travels pickled: options would be shown in plans and logs.
+
+    Returns:
+        the name of its format, for `spark.readStream.format`.
+    """
+    from pyspark.sql.datasource import DataSource
+
+    format_name = f"connect_{plan.id}"
+
+    class ConnectRecords(DataSource):
+        @classmethod
+        def name(cls) -> str:
+            return format_name
+
+        def schema(self) -> Any:
+            from spark_sink.reading.columns import spark_schema
+
+            return RAW_SCHEMA if plan.rows is None else spark_schema(plan.rows)
+
+        def streamReader(self, schema: Any) -> Any:  # noqa: N802 - Spark's name
+            from spark_sink.reading.driver import TopicReader
+
+            return TopicReader(plan, schema)
+
+    spark.dataSource.register(ConnectRecords)
+    return format_name
