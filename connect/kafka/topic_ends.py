@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Final
 from weakref import WeakValueDictionary
 
 from connect.data.record import TopicPartition
+from connect.errors import ConnectError
 from connect.kafka.client_log import log as client_log
 from connect.kafka.client_settings import task_client_settings
 
@@ -46,7 +48,7 @@ def _shared_client(settings: Mapping[str, Any]) -> _Client:
 class TopicEnds:
     """Asks about the topics of one sink connector. Called from one thread at a time; making it connects to the brokers.
 
-    All methods raise confluent_kafka's KafkaException when a broker refuses, or none answers.
+    All methods raise ConnectError when a broker refuses, or none answers.
 
     Args:
         worker, connector: their configurations, with secrets filled in.
@@ -79,6 +81,10 @@ class TopicEnds:
 
     def places(self) -> list[TopicPartition]:
         """Every partition of the topics that exist."""
+        with _told():
+            return self._places()
+
+    def _places(self) -> list[TopicPartition]:
         from confluent_kafka import KafkaException, TopicCollection
 
         if isinstance(self._topics, re.Pattern):
@@ -108,7 +114,16 @@ class TopicEnds:
         asked = {Place(*place): which for place in places}
         if not asked:
             return {}
-        answers = self.admin.list_offsets(asked, isolation_level=level, request_timeout=TIMEOUT_S)
-        return {
-            TopicPartition(place.topic, place.partition): answer.result().offset for place, answer in answers.items()
-        }
+        with _told():
+            answers = self.admin.list_offsets(asked, isolation_level=level, request_timeout=TIMEOUT_S)
+            return {TopicPartition(at.topic, at.partition): answer.result().offset for at, answer in answers.items()}
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    from confluent_kafka import KafkaException
+
+    try:
+        yield
+    except KafkaException as error:
+        raise ConnectError(f"The ends of the topics are not known: {error.args[0].str()}") from error

@@ -14,7 +14,6 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
 from connect.data.record import TopicPartition
-from connect.errors import ConnectError
 from connect.kafka.range_consumer import DataLossError
 from connect.kafka.topic_ends import TopicEnds
 from spark_sink.query.gate import work_may_begin
@@ -109,19 +108,14 @@ class TopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     # Offsets.
 
     def _find_ends(self) -> dict[TopicPartition, int]:
-        from confluent_kafka import KafkaException
-
         plan = self._plan
-        try:
-            if self._ends is None:
-                self._ends = TopicEnds(plan.worker, plan.config, plan.subscription())
-            now = time.monotonic()
-            if now >= self._places_due:
-                self._places = self._ends.places()
-                self._places_due = now + _PLACES_S
-            self._latest = {place: end for place, end in self._ends.ends(self._places).items() if end >= 0}
-        except KafkaException as error:
-            raise ConnectError(f"The ends of the topics are not known: {error.args[0].str()}") from error
+        if self._ends is None:
+            self._ends = TopicEnds(plan.worker, plan.config, plan.subscription())
+        now = time.monotonic()
+        if now >= self._places_due:
+            self._places = self._ends.places()
+            self._places_due = now + _PLACES_S
+        self._latest = {place: end for place, end in self._ends.ends(self._places).items() if end >= 0}
         return self._latest
 
     def _begin(self, start: OffsetMap, ends: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:

@@ -16,7 +16,6 @@ from connect.data.record import TopicPartition
 from connect.data.schema import Schema
 from connect.data.tables import Unfit, schema_of
 from connect.data.values import Values
-from connect.errors import ConnectError
 from connect.kafka.client_settings import task_client_settings
 from connect.kafka.range_consumer import RangeConsumer
 from connect.kafka.topic_ends import TopicEnds
@@ -83,7 +82,7 @@ class Sampler:
         Raises:
             ConnectError: the brokers refuse, or the first record of a schema contradicts what is known.
         """
-        ends = self._all_ends()
+        ends = self._ends.ends(self._ends.places())
         begins = {place: positions[place] for place in ends if place in positions}
         begins |= self._ends.begins([place for place in ends if place not in positions])
         waiting = [place for place in ends if ends[place] > begins[place]][:_PLACES]
@@ -97,14 +96,6 @@ class Sampler:
                 values = _grown(changed.values, values, self._wrap)
                 keys = _grown(changed.keys, keys, self._wrap_key)
         return Sample(_if_any(values), _if_any(keys), size, count)
-
-    def _all_ends(self) -> dict[TopicPartition, int]:
-        from confluent_kafka import KafkaException
-
-        try:
-            return self._ends.ends(self._ends.places())
-        except KafkaException as error:
-            raise ConnectError(f"The topics cannot be looked at: {error.args[0].str()}") from error
 
     def close(self) -> None:
         """Release what was opened."""
