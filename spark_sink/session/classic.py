@@ -20,6 +20,7 @@ from connect.errors import ConnectError, RetriableError
 from connect.jvm.jars import JarsUnavailable, resolve
 from spark_sink.session import conf as confs
 from spark_sink.session.jvm import Jvm, SparkNotInstalled, Stopped, await_ready, died, last_words, launch
+from spark_sink.session.jvm_log import quieten_python
 from spark_sink.session.masters import Kind, Master
 
 log = logging.getLogger(__name__)
@@ -42,6 +43,7 @@ def begin(
 ) -> tuple[Any, Jvm]:
     """The SparkSession and its JVM. Raises as `open_session` does."""
     conf = with_delta(conf)
+    quieten_python()
     jvm = launch("", ["pyspark-shell"], conf, redact=redact, environment=_environment(master))
     try:
         with _our_environment(conf, master):
@@ -164,12 +166,14 @@ def _gateway(file: Path) -> tuple[int, str]:
 
 
 def _environment(master: Master) -> dict[str, str]:
-    """Of the JVM: Python workers on this machine find our code where we found it."""
+    """Of a local JVM: it asks nobody for this machine's name, and Python workers find our code where we found it."""
     if not master.is_local:
         return {}
+    address = {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_LOCAL_HOSTNAME": "localhost"}
     folders = [folder for folder in (_folder_of(each) for each in _PACKAGES) if folder]
     given = [each for each in os.environ.get("PYTHONPATH", "").split(os.pathsep) if each]
-    return {"PYTHONPATH": os.pathsep.join(dict.fromkeys([*given, *folders]))}
+    given_address = {key: value for key in address if (value := os.environ.get(key))}
+    return {**address, **given_address, "PYTHONPATH": os.pathsep.join(dict.fromkeys([*given, *folders]))}
 
 
 def _folder_of(package: str) -> str | None:

@@ -27,6 +27,8 @@ _SESSION = {
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     # An idle query asks its source for news so often. Spark's 10 ms keep a core busy with a source in Python.
     "spark.sql.streaming.pollingDelay": "100ms",
+    # The simplified one leaves out what an error was caused by.
+    "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "false",
 }
 
 
@@ -68,7 +70,7 @@ def defaults(name: str, master: Master) -> dict[str, str]:
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.driver.memory": "1g",
-        # How a task that is being killed is told from one that failed: the trace of a fault in C.
+        # A Python worker that ends by a fault in C leaves a trace of it.
         "spark.python.worker.faulthandler.enabled": "true",
     }
     if master.is_local:

@@ -37,6 +37,9 @@ _QUIET: Final = (
     "org.apache.spark.sql.execution.streaming.runtime.ProcessingTimeExecutor",  # of batches longer than their trigger
     "org.apache.spark.scheduler.TaskSetManager",  # an error of a task is the query's, which says it
     "org.apache.spark.executor.Executor",
+    "org.apache.spark.sql.execution.datasources.FileFormatWriter",
+    "org.apache.spark.sql.delta.files.DeltaFileFormatWriter",
+    "org.apache.spark.sql.execution.streaming.runtime.MicroBatchExecution",
 )
 
 
@@ -63,6 +66,12 @@ def write_configuration(folder: Path) -> Path:
     path = folder / "log4j2.properties"
     path.write_text(configuration(), encoding="ascii")
     return path
+
+
+def quieten_python() -> None:
+    """PySpark and py4j print an error that they then raise."""
+    for name in ("py4j.clientserver", "SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
 
 
 class JvmLog:

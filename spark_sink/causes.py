@@ -1,0 +1,201 @@
+"""From whatever Spark raises to one line a person can act on: `cause_of`.
+
+An error goes through many hands here: Python in an executor, Spark's JVM there, the driver's JVM, Python in the driver,
+perhaps a Spark Connect server, and each wraps it in words of its own. What we look for, in this order: an error of
+ours, wherever its Python ran; a condition that we know what to do about (`conditions.py`); the innermost cause. All of
+it is text by then.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+
+from connect import errors
+from connect.errors import ConfigError, ConnectError, RetriableError
+from spark_sink.conditions import RULES
+
+_LONGEST = 600  # characters of a message
+_LONGEST_TRACE = 30_000  # of the whole text
+_DEEPEST = 20  # causes of causes; a chain may be a circle
+
+_TRACE = "JVM stacktrace:"
+# Offsets and the plan of a query, up to the stack of Java's calls.
+_PLAN = re.compile(rf"=== Streaming Query ===.*?(?=\n\s+at |\n{_TRACE}|\Z)", re.DOTALL)
+
+
+class SparkTrace(Exception):
+    """All that Spark said of an error, as the cause of the line that was made of it.
+
+    The text is taken while the JVM that knows it lives; PySpark's own errors ask it each time they are printed.
+    """
+
+
+#: `module.Class: message`, the last line of a Python traceback.
+_RAISED = re.compile(r"^(?P<name>(?:[A-Za-z_]\w*\.)*[A-Z]\w*)(?:: (?P<said>[^\n]*))?$", re.MULTILINE)
+_JAVA = ("java.", "org.apache.", "io.delta.", "scala.", "py4j.")
+_OURS = ("connect.", "spark_sink.", "connectors.", "transforms.")
+_CAUSED = re.compile(r"^(?:Caused by: |: )(?P<name>[\w.$]+)(?:: (?P<said>[^\n]*))?$", re.MULTILINE)
+_WRAPPED = re.compile(
+    r"\[(?:STREAM_FAILED|FOREACH_BATCH_USER_FUNCTION_ERROR|PYTHON_\w+|TASK_WRITE_FAILED)\]"
+    r"|Query \[id = [^\]]*\] terminated with exception:"
+    r"|\s*SQLSTATE: \w+"
+)
+_CONDITION = re.compile(r"\[[A-Z][A-Z0-9_.]{3,}\]\s*")
+_NAMED = re.compile(r"^(?:[A-Za-z_]\w*\.)+[A-Z]\w*: ")  # how a text begins that we named
+_ADVICE = re.compile(
+    r" (?:Please retry the operation|Refer to https?://\S+|See https?://\S+).*"
+)  # of others; ours follows
+_CONFIG = re.compile(r'key "(?P<key>[^"]+)": (?P<message>.+)', re.DOTALL)
+_FIELD = re.compile(r"^ \|-- (?P<name>[^:]+): (?P<type>\w+)", re.MULTILINE)
+
+
+def cause_of(error: BaseException) -> ConnectError:
+    """The error as a line: what, where, what to do. Its cause is the whole text, for the trace.
+
+    An error that is ours already comes back as it is. `RetriableError` says that a restart may help.
+    """
+    if isinstance(error, ConnectError):
+        return error
+    for each in _chain(error):
+        if isinstance(each, ConnectError):
+            return each
+    text = text_of(error)
+    found = _made_of(error, text)
+    found.__cause__ = SparkTrace(text[:_LONGEST_TRACE])
+    return found
+
+
+def is_passing(error: BaseException) -> bool:
+    """Whether a restart may help: something was away, in use, or lost."""
+    return isinstance(cause_of(error), RetriableError)
+
+
+def text_of(error: BaseException) -> str:
+    """All that an error says, without the plan of a query; asks no JVM that may be gone."""
+    texts = []
+    for each in _chain(error):
+        text = _own_text(each)
+        if text and not any(text in other for other in texts):
+            texts.append(text)
+    return "\n".join(texts)
+
+
+def _own_text(error: BaseException) -> str:
+    name = f"{type(error).__module__}.{type(error).__qualname__}"
+    captured = getattr(error, "_desc", None)
+    if isinstance(captured, str):  # PySpark's errors of a driver in this process
+        text = f"{captured}\n{_TRACE}\n{getattr(error, '_stackTrace', None) or ''}"
+    else:
+        try:
+            text = str(error)
+        except Exception:  # py4j asks the JVM, which may be gone
+            text = str(getattr(error, "errmsg", ""))
+        # What a Spark Connect server knows beyond its message.
+        trace = getattr(error, "_stacktrace", None)
+        if isinstance(trace, str) and trace not in text:
+            text = f"{text}\n{_TRACE}\n{trace}"
+        text = f"{name}: {text}"
+    return _PLAN.sub("", text).strip()
+
+
+def _made_of(error: BaseException, text: str) -> ConnectError:
+    head = text.partition(_TRACE)[0]
+    if ours := _ours(head) or _ours(text):
+        return ours
+    said = _said(error, text)
+    for rule in RULES:
+        if found := rule.found.search(head) or rule.found.search(text):
+            groups = {name: value or "" for name, value in found.groupdict().items()}
+            words = {**groups, "said": said, "schemas": _schemas(text) or said}
+            return rule.kind(_one_line(rule.say.format(**words).replace(" ()", "")))
+    if isinstance(error, OSError):  # py4j's socket: nobody else raises one here
+        return RetriableError(
+            f"Spark's JVM does not answer ({str(error).strip()}): it ended. A restart of the task starts it again."
+        )
+    return ConnectError(_one_line(f"Spark failed: {said}"))
+
+
+def _ours(text: str) -> ConnectError | None:
+    """The outermost of our errors that a Python traceback in this text ends with."""
+    for match in reversed(list(_RAISED.finditer(text))):
+        name, said = match["name"], match["said"] or ""
+        if name.startswith(_OURS) and (kind := _kind(name)):
+            said = _one_line(said)
+            if kind is ConfigError:
+                parts = _CONFIG.fullmatch(said)
+                return ConfigError(parts["key"], parts["message"]) if parts else ConnectError(said)
+            return kind(said or name.rpartition(".")[2])
+    return None
+
+
+def _kind(name: str) -> type[ConnectError] | None:
+    """The class of connect.errors that a raised class is or derives from; None for one that is no error of ours."""
+    module, _, short = name.rpartition(".")
+    raised = getattr(sys.modules.get(module), short, None)
+    if isinstance(raised, type) and issubclass(raised, ConnectError):
+        return next(each for each in raised.__mro__ if each.__module__ == errors.__name__)
+    known = getattr(errors, short, None)
+    if isinstance(known, type) and issubclass(known, ConnectError):
+        return known
+    return ConnectError if raised is None and short.endswith("Error") else None
+
+
+def _said(error: BaseException, text: str) -> str:
+    """What the innermost cause says, in one line that ends a sentence."""
+    head = text.partition(_TRACE)[0]
+    for part in (head, text):
+        caused = [(match["name"], match["said"]) for match in _CAUSED.finditer(part) if match["said"]]
+        if caused:
+            name, said = caused[-1]
+            if "PythonException" not in name:
+                return _sentence(said)
+        raised = [match for match in _RAISED.finditer(part) if not match["name"].startswith(_JAVA)]
+        if raised and "Traceback" in part:
+            name, said = raised[-1]["name"], raised[-1]["said"] or ""
+            if name.startswith("pyspark."):
+                return _sentence(said)
+            where = re.findall(r'File "([^"]+)", line (\d+)', part[: raised[-1].start()])
+            place = f" ({where[-1][0]}:{where[-1][1]})" if where else ""
+            return _sentence(f"{name}: {said}{place}")
+    return _sentence(_NAMED.sub("", head)) or type(error).__name__
+
+
+def _sentence(text: str) -> str:
+    text = _CONDITION.sub("", _WRAPPED.sub("", text)).strip().partition("\n")[0]
+    text = _ADVICE.sub("", text).strip()
+    text = text[:_LONGEST]
+    return text if not text or text.endswith((".", "!", "?", ")")) else f"{text}."
+
+
+def _schemas(text: str) -> str:
+    """Of a mismatch that Delta draws as two trees: in which fields they differ."""
+    _, mark, rest = text.partition("Table schema:")
+    table, _, data = rest.partition("Data schema:")
+    if not mark or not data:
+        return ""
+    theirs = dict(_FIELD.findall(table))
+    ours = dict(_FIELD.findall(data.partition("\n\n")[0]))
+    new = [f"{name} {kind}" for name, kind in ours.items() if name not in theirs]
+    other = [
+        f"{name} is {kind} and not {theirs[name]}" for name, kind in ours.items() if theirs.get(name, kind) != kind
+    ]
+    parts = ([f"the table has no {', '.join(new)}"] if new else []) + other
+    return "; ".join(parts) + "." if parts else ""
+
+
+def _one_line(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST else line[: _LONGEST - 4] + " ..."
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    for _ in range(_DEEPEST):
+        if error is None:
+            return
+        yield error
+        hidden = error.__suppress_context__
+        following = error.__cause__ if error.__cause__ is not None or hidden else error.__context__
+        # A call into the JVM fails with py4j's error first, which PySpark replaces and leaves as the context.
+        error = None if type(following).__module__.startswith("py4j.") and hasattr(error, "_desc") else following
