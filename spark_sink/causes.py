@@ -74,7 +74,7 @@ def is_passing(error: BaseException) -> bool:
 
 def text_of(error: BaseException) -> str:
     """All that an error says, without the plan of a query; asks no JVM that may be gone."""
-    texts = []
+    texts: list[str] = []
     for each in _chain(error):
         text = _own_text(each)
         if text and not any(text in other for other in texts):
