@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from connect.api.engine import WORKER
 from connect.data.record import TopicPartition
 from connect.errors import ConnectError
 from connect.herder.connectors import CALL_TIMEOUT_S
@@ -17,6 +18,8 @@ from connect.herder.herder import BadRequestError, HerderError, OffsetEntry, Tar
 from connect.herder.views import connector_plugin
 from connect.herder.worker import Worker
 from connect.kafka import groups
+from connect.kafka.client_settings import task_client_settings
+from connect.kafka.topic_ends import TopicEnds
 from connect.plugins import PluginKind, PluginRef
 from connect.worker.hosts import ConnectorCallError
 
@@ -61,11 +64,15 @@ def alter_offsets(worker: Worker, name: str, config: Mapping[str, str], entries:
         for entry in entries:
             _plain("partition", entry.partition)
             _plain("offset", entry.offset or {})
-        checked = _ask(worker, ref, name, resolved, [(dict(e.partition), e.offset) for e in entries])
+        checked, _ = _ask(worker, ref, name, resolved, [(dict(e.partition), e.offset) for e in entries])
         worker.stores.of(resolved).set(name, [(e.partition, e.offset) for e in entries])
     else:
         offsets = parse_sink_offsets(entries)
-        checked = _ask(worker, ref, name, resolved, [(list(place), offset) for place, offset in offsets.items()])
+        checked, engine = _ask(
+            worker, ref, name, resolved, [(list(place), offset) for place, offset in offsets.items()]
+        )
+        if engine != WORKER:
+            offsets |= _beginnings(worker, resolved, [place for place, offset in offsets.items() if offset is None])
         _change_group(name, "alter", lambda: groups.alter_offsets(worker.raw, resolved, offsets))
     return _done("altered", checked)
 
@@ -77,12 +84,16 @@ def reset_offsets(worker: Worker, name: str, config: Mapping[str, str]) -> str:
     if ref.kind is PluginKind.SOURCE:
         store = worker.stores.of(resolved)
         partitions = [partition for partition, _ in store.all(name)]
-        checked = _ask(worker, ref, name, resolved, [(dict(partition), None) for partition in partitions])
+        checked, _ = _ask(worker, ref, name, resolved, [(dict(partition), None) for partition in partitions])
         store.set(name, [(partition, None) for partition in partitions])
     else:
         places = groups.committed_offsets(worker.raw, resolved)
-        checked = _ask(worker, ref, name, resolved, [(list(place), None) for place in places])
-        _change_group(name, "reset", lambda: groups.delete_group(worker.raw, resolved))
+        checked, engine = _ask(worker, ref, name, resolved, [(list(place), None) for place in places])
+        if engine == WORKER:
+            _change_group(name, "reset", lambda: groups.delete_group(worker.raw, resolved))
+        else:
+            beginnings = _beginnings(worker, resolved, list(places))
+            _change_group(name, "reset", lambda: groups.alter_offsets(worker.raw, resolved, beginnings))
     return _done("reset", checked)
 
 
@@ -137,21 +148,40 @@ def _sink_entry(place: TopicPartition, offset: int) -> OffsetEntry:
     return OffsetEntry({PARTITION: place.partition, TOPIC: place.topic}, {OFFSET: offset})
 
 
-def _ask(worker: Worker, ref: PluginRef, name: str, config: Mapping[str, str], offsets: Sequence[Any]) -> bool:
-    """What the connector says to it: True when it knows about these offsets, False when it was not asked to."""
+def _beginnings(
+    worker: Worker, config: Mapping[str, str], places: Sequence[TopicPartition]
+) -> dict[TopicPartition, int | None]:
+    """Where a connector begins that has no offsets.
+
+    An engine that keeps its position elsewhere takes what is in the group for a wish of the user's, and must find one:
+    that nothing is there may mean only that the group's offsets were too old.
+    """
+    ends = TopicEnds(worker.raw, config, sorted({place.topic for place in places}))
+    settings = task_client_settings("consumer", worker.raw, config).librdkafka
+    from_end = str(settings.get("auto.offset.reset", "earliest")) in {"latest", "end", "largest"}
+    return dict(ends.ends(places) if from_end else ends.begins(places))
+
+
+def _ask(
+    worker: Worker, ref: PluginRef, name: str, config: Mapping[str, str], offsets: Sequence[Any]
+) -> tuple[bool, str]:
+    """What the connector says to it: True when it knows about these offsets, False when it was not asked to.
+
+    And which engine runs it.
+    """
     try:
-        return bool(
-            worker.hosts.call(
-                ref,
-                name,
-                "alter_offsets",
-                CALL_TIMEOUT_S,
-                target=ref.target,
-                folder=ref.folder,
-                config=dict(config),
-                offsets=offsets,
-            )
+        answer: dict[str, Any] = worker.hosts.call(
+            ref,
+            name,
+            "alter_offsets",
+            CALL_TIMEOUT_S,
+            target=ref.target,
+            folder=ref.folder,
+            config=dict(config),
+            offsets=offsets,
+            engine_default=worker.config["engine.default"],
         )
+        return answer["checked"], answer["engine"]
     except ConnectorCallError as error:
         raise BadRequestError(str(error)) from error
 

@@ -121,10 +121,17 @@ class Host:
             made.stop()
 
     def _alter_offsets(
-        self, connector: str, target: str, folder: str | None, config: dict[str, str], offsets: list[tuple[Any, Any]]
-    ) -> bool:
+        self,
+        connector: str,
+        target: str,
+        folder: str | None,
+        config: dict[str, str],
+        offsets: list[tuple[Any, Any]],
+        engine_default: str = WORKER,
+    ) -> dict[str, Any]:
         """`offsets` are pairs: of a source partition, or topic and partition, and its offset."""
         from connect.data.record import TopicPartition
+        from connect.plugins.engines import chosen_engine
         from connect.plugins.loading import load_class
 
         made: Any = load_class(target, folder)()
@@ -132,7 +139,8 @@ class Host:
             frozenset(place.items()) if isinstance(place, dict) else TopicPartition(*place): offset
             for place, offset in offsets
         }
-        return bool(made.alter_offsets(config, changes))
+        engine = chosen_engine(type(made), config, {"engine.default": engine_default})
+        return {"checked": bool(made.alter_offsets(config, changes)), "engine": engine}
 
     def _settings(self, connector: str, target: str, folder: str | None, kind: str) -> Any:
         from connect.pipeline.findings import definitions
