@@ -1,0 +1,49 @@
+"""The Spark engine as the runtime knows it (see `connect.api.engine`). Only tasks import Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, ClassVar, Final
+
+from connect.api import SinkConnector
+from connect.api.engine import Engine, EngineTask
+from connect.errors import ConfigError
+from spark_sink.query.settings import SETTINGS
+from spark_sink.session.settings import SETTINGS as SESSION
+
+#: The task of a sink connector that says nothing else by its attribute `spark_task`, "module:Class".
+_ANY_SINK: Final = "spark_sink.query.any_sink_task:AnySinkTask"
+
+
+class SparkEngine(Engine):
+    """Runs sink connectors, and those that are made for it, as streaming queries of Spark."""
+
+    name = "spark"
+    settings: ClassVar = SETTINGS | SESSION
+
+    def task(self, connector: type[Any]) -> EngineTask:
+        module, _, name = _task_of(connector).partition(":")
+        task: EngineTask = getattr(import_module(module), name)()
+        return task
+
+    def check(self, connector: type[Any], config: Mapping[str, str]) -> list[tuple[str, str]]:
+        problems = []
+        if find_spec("pyspark") is None:
+            problems.append(("engine", "needs Spark. Install it: pip install 'connect-runtime[spark]'"))
+        if (config.get("errors.retry.topics") or "").strip():
+            problems.append(("errors.retry.topics", "is not there on Spark. Leave it out, or set engine=worker."))
+        return problems
+
+    def knows(self, key: str) -> bool:
+        return key.startswith("spark.")
+
+
+def _task_of(connector: type[Any]) -> str:
+    named = getattr(connector, "spark_task", None)
+    if named is not None:
+        return str(named)
+    if issubclass(connector, SinkConnector):
+        return _ANY_SINK
+    raise ConfigError("engine", f"{connector.__name__} does not run on Spark. Write worker.")

@@ -1,0 +1,285 @@
+"""A sink connector on Spark: where its queries begin, which records they read, and what the group is told of it."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from connect.data.record import TopicPartition
+from connect.errors import ConnectError
+from connect.kafka.client_settings import task_client_settings
+from connect.kafka.marked_offsets import MarkedOffsets
+from connect.kafka.new_topics import NewTopic, TopicMaker
+from connect.kafka.topic_ends import TopicEnds
+from connect.pipeline.dead_letter_queue import new_topic
+from connect.pipeline.dead_letters import DeadLetterSettings
+from connect.settings import Config
+from connect.settings.subscription import subscription
+from spark_sink.query.generations import Generation, Generations
+from spark_sink.query.progress import QueryProgress
+from spark_sink.query.settings import SETTINGS
+from spark_sink.query.supervised import Query, SupervisedTask
+from spark_sink.reading import ReadPlan, register
+from spark_sink.reading.plan import RowShape
+from spark_sink.reading.sample import Sample
+
+log = logging.getLogger("connect.spark")
+
+_REPORT_S: Final = 1.0
+_NEW_TOPICS_S: Final = 30.0
+_FINISH_S: Final = 120.0
+
+
+class SinkQuery(Query):
+    """One query of a sink.
+
+    Attributes:
+        topics: what it reads; empty with the connector's pattern.
+        sample: what is known of its records.
+    """
+
+    def __init__(self, name: str, topics: Sequence[str], progress: QueryProgress) -> None:
+        super().__init__(name, progress)
+        self.topics = tuple(topics)
+        self.sample: Sample | None = None
+
+
+class SinkQueryTask(SupervisedTask):
+    """What the heirs of tables and of any sink share."""
+
+    #: Whether each topic gets a query of its own.
+    query_for_each_topic = False
+
+    def prepare(self) -> None:
+        context = self.context
+        self.config: Config = SETTINGS.parse(context.connector_config)
+        self.topics = subscription(context.connector_config)
+        self.location = self.checkpoint_location()
+        self.generations = Generations(self.session.spark, self.location)
+        self._marked = MarkedOffsets(context.worker_config, context.connector_config)
+        self._ends = TopicEnds(context.worker_config, context.connector_config, self.topics)
+        self._reported: dict[TopicPartition, int] = {}
+        self._report_due = self._topics_due = 0.0
+        self._problem = ""
+        self._make_dead_letter_topic()
+        self.check()
+        self._add_queries()
+        self.generation = self._settle()
+
+    # What heirs say.
+
+    @abstractmethod
+    def checkpoint_location(self) -> str:
+        """The folder of the connector's checkpoints."""
+
+    @abstractmethod
+    def folder_of_this_machine(self) -> str:
+        """Where checkpoints are kept that have no other place. Another machine begins where the group's offsets say."""
+        base = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+        return (Path(base) / "connect-runtime" / "spark" / "checkpoints" / self.context.connector).as_uri()
+
+    def write(self, query: SinkQuery, rows: Any) -> Any:
+        """A DataStreamWriter for what the query reads, with all but trigger, checkpoint and name."""
+
+    def check(self) -> None:
+        """Raise what is wrong before anything begins."""
+
+    def shape(self, query: SinkQuery) -> RowShape | None:
+        """In which shape records are read; None for raw ones. Called before each run; may raise `TooEarly`."""
+        return None
+
+    # Queries.
+
+    def begin(self, query: Query) -> Any:
+        assert isinstance(query, SinkQuery)
+        try:
+            plan = self.plan(query, self.shape(query))
+        except TooEarly as early:
+            log.debug("%s", early)
+            return None
+        return self._start(query, plan, self.generation)
+
+    def plan(self, query: SinkQuery, shape: RowShape | None) -> ReadPlan:
+        """What a query reads."""
+        context, config = self.context, self.config
+        start = self.generation.start
+        if query.topics:
+            start = {topic: parts for topic, parts in start.items() if topic in query.topics}
+        return ReadPlan(
+            connector=context.connector,
+            topics=query.topics,
+            pattern="" if query.topics else context.connector_config["topics.regex"],
+            worker=context.worker_config,
+            config=context.connector_config,
+            plugin_path=tuple(context.plugin_path),
+            start=start,
+            rows=shape,
+            most_records=config["max.records.per.batch"],
+            most_bytes=config["max.bytes.per.batch"],
+            most_per_second=config["max.records.per.second"],
+            record_bytes=query.sample.record_bytes if query.sample is not None else 0.0,
+            parts=config["read.parts"] or self._cores(),
+            gate=str(self.gate.path) if self.driver_is_here() else None,
+            fail_on_data_loss=config["fail.on.data.loss"],
+        )
+
+    def driver_is_here(self) -> bool:
+        """Whether Spark's driver sees this machine's files."""
+        config = self.context.connector_config
+        remote = config.get("spark.remote") or config.get("spark.master", "")
+        return not remote.startswith("sc://") or "//127.0.0.1:" in remote or "//localhost:" in remote
+
+    def app_id(self, query: SinkQuery) -> str:
+        """What a target's transactions know a query by."""
+        return f"connect/{self.context.connector}/{self.generation.name}/{query.name}"
+
+    def _start(self, query: SinkQuery, plan: ReadPlan, generation: Generation) -> Any:
+        rows = self.session.spark.readStream.format(register(self.session.spark, plan)).load()
+        folder = self.generations.checkpoint(generation, query.name)
+        writer = self.write(query, rows).option("checkpointLocation", folder)
+        if self.config["trigger"] == "interval":
+            writer = writer.trigger(processingTime=f"{self.config['trigger.interval.ms']} milliseconds")
+        else:
+            writer = writer.trigger(availableNow=True)
+        return writer.start()
+
+    def _add_queries(self) -> None:
+        if not self.query_for_each_topic:
+            if not self.queries:
+                names = self.topics if isinstance(self.topics, list) else []
+                self.queries.append(SinkQuery("all", names, self._progress("all")))
+            return
+        known = {query.name for query in self.queries}
+        names = self.topics if isinstance(self.topics, list) else sorted({p.topic for p in self._ends.places()})
+        for name in names:
+            if name not in known:
+                self.queries.append(SinkQuery(name, [name], self._progress(name)))
+
+    def _progress(self, name: str) -> QueryProgress:
+        return QueryProgress(name, self.context.metrics)
+
+    def _cores(self) -> int:
+        found = self.session.spark.conf.get("spark.sql.leafNodeDefaultParallelism", None)
+        if found:
+            return int(found)
+        if self.session.remote:
+            return 0
+        return int(self.session.spark.sparkContext.defaultParallelism)
+
+    # Where queries begin.
+
+    def _settle(self) -> Generation:
+        """The generation to go on with: a new one if there is none, or if somebody has altered the group's offsets."""
+        current = self.generations.current()
+        committed = self._marked.read()
+        if current is None:
+            start = {place: marked.offset for place, marked in committed.items()} or self._by_reset()
+            return self._new_generation(None, start)
+        altered = {place: marked.offset for place, marked in committed.items() if marked.mark != current.mark}
+        if not altered:
+            return current
+        log.info("offsets were altered: the query begins anew with a checkpoint of its own")
+        positions: dict[TopicPartition, int] = {}
+        for query in self.queries:
+            assert isinstance(query, SinkQuery)
+            positions |= self._finished(query, current)
+        return self._new_generation(current, {**positions, **altered})
+
+    def _new_generation(self, after: Generation | None, start: Mapping[TopicPartition, int]) -> Generation:
+        made = self.generations.begin(after, start)
+        self._marked.report(start, made.mark)
+        return made
+
+    def _by_reset(self) -> dict[TopicPartition, int]:
+        settings = task_client_settings("consumer", self.context.worker_config, self.context.connector_config)
+        if str(settings.librdkafka.get("auto.offset.reset", "earliest")) in {"latest", "end", "largest"}:
+            return self._ends.ends(self._ends.places())
+        return {}
+
+    def _finished(self, query: SinkQuery, generation: Generation) -> dict[TopicPartition, int]:
+        """Where a query of an older generation is, once a batch that it had begun is written."""
+        positions, unfinished = self.generations.positions(generation, query.name)
+        if not unfinished:
+            return positions
+        log.info("finishing the batch that was begun before offsets were altered")
+        self.generation = generation
+        deadline = time.monotonic() + _FINISH_S
+        shut = str(Path(self.gate.path).with_name("shut"))  # is not there: nothing beyond that batch begins
+        running = None
+        while unfinished:
+            self.keep_going()
+            if time.monotonic() > deadline:
+                raise ConnectError("The batch that was begun before offsets were altered is not written in time.")
+            if running is None:
+                running = self._begin_shut(query, generation, shut)
+            elif not running.isActive:
+                raise running.exception() or ConnectError("Spark ended the query that finishes the batch.")
+            time.sleep(0.2)
+            positions, unfinished = self.generations.positions(generation, query.name)
+        if running is not None:
+            running.stop()
+        return positions
+
+    def _begin_shut(self, query: SinkQuery, generation: Generation, gate: str) -> Any:
+        from dataclasses import replace
+
+        try:
+            return self._start(query, replace(self.plan(query, self.shape(query)), gate=gate), generation)
+        except TooEarly:
+            return None
+
+    # Between batches.
+
+    def look_around(self) -> None:
+        now = time.monotonic()
+        if self.query_for_each_topic and not isinstance(self.topics, list) and now >= self._topics_due:
+            self._topics_due = now + _NEW_TOPICS_S
+            self._add_queries()
+        if now >= self._report_due:
+            self._report_due = now + _REPORT_S
+            self._report()
+
+    def _report(self) -> None:
+        offsets = {place: offset for query in self.queries for place, offset in query.progress.offsets.items()}
+        changed = {place: offset for place, offset in offsets.items() if self._reported.get(place) != offset}
+        if not changed:
+            return
+        try:
+            self._marked.report(changed, self.generation.mark)
+        except ConnectError as error:
+            self._problem = str(error)
+            return
+        self._problem = ""
+        self._reported |= changed
+
+    def failing(self) -> str:
+        return self._problem
+
+    def stop(self) -> None:
+        if hasattr(self, "_marked") and hasattr(self, "generation"):
+            self._report()
+        super().stop()
+
+    def _make_dead_letter_topic(self) -> None:
+        settings = DeadLetterSettings.of(self.context.connector_config)
+        if settings is None:
+            return
+        admin = task_client_settings("admin", self.context.worker_config, self.context.connector_config)
+
+        def plan(_: str) -> NewTopic:
+            return new_topic(settings)
+
+        def wait(seconds: float) -> None:
+            time.sleep(seconds)
+            self.keep_going()
+
+        TopicMaker(admin.librdkafka, plan, wait, "errors.deadletterqueue.topic.*")(settings.topic)
+
+
+class TooEarly(Exception):
+    """There is no record yet that says which columns there are."""

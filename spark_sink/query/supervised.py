@@ -1,0 +1,213 @@
+"""What every task on the Spark engine does: opens a session, runs queries in it, watches over them, and ends them.
+
+Its heirs say which queries there are. A query that ends with an error ends the task, with Spark's cause in the trace;
+the worker's restart policy says what follows.
+"""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+import time
+from abc import abstractmethod
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+from connect.api.engine import EngineProgress, EngineTask
+from connect.errors import ConnectError
+from spark_sink.causes import cause_of
+from spark_sink.query.gate import Gate
+from spark_sink.query.progress import QueryProgress
+from spark_sink.session import Session, open_session
+
+log = logging.getLogger("connect.spark")
+
+#: How long a query may take to stop before its session is ended without it.
+_STOP_S: Final = 3.0
+
+
+class GivenUp(ConnectError):
+    """The task is to stop: what was waited for is not waited for any longer."""
+
+
+class Query:
+    """One streaming query of a task.
+
+    Attributes:
+        name: unique within the connector, and part of its checkpoint's path.
+        running: the StreamingQuery; None before it began, and after it ended.
+        done: whether it has ended because all was read (`trigger=available_now`).
+        progress: see there.
+    """
+
+    def __init__(self, name: str, progress: QueryProgress) -> None:
+        self.name = name
+        self.running: Any = None
+        self.done = False
+        self.progress = progress
+
+
+class SupervisedTask(EngineTask):
+    """Runs queries of one connector. Called from one thread (see `EngineTask`)."""
+
+    session: Session
+    gate: Gate
+
+    def start(self, *, paused: bool) -> None:
+        context = self.context
+        self._paused = paused
+        self.queries: list[Query] = []
+        folder = Path(tempfile.mkdtemp(prefix="connect-spark-"))
+        self.gate = Gate(folder / "gate")
+        began = time.monotonic()
+        log.info("starting Spark")
+        self.session = open_session(
+            {**_spark_keys(context.worker_config), **context.connector_config},
+            context.connector,
+            plugin_path=context.plugin_path,
+            redact=context.redact,
+            stopping=context.stopping,
+        )
+        log.info("Spark is there after %.1f s", time.monotonic() - began)
+        self._open_gate()
+        self.translated(self.prepare)
+
+    # What heirs say.
+
+    @abstractmethod
+    def prepare(self) -> None:
+        """Find out where to begin; add to `queries`. The session is there."""
+
+    @abstractmethod
+    def begin(self, query: Query) -> Any:
+        """Start a query. Returns its StreamingQuery; None when it is too early, and it is to be tried again."""
+
+    def recover(self, query: Query, error: BaseException) -> bool:
+        """A query ended with an error. Whether it is to begin anew, rather than fail the task."""
+        return False
+
+    def look_around(self) -> None:
+        """Called now and then between batches: report, find new topics."""
+
+    # The engine's side.
+
+    def watch(self, seconds: float) -> EngineProgress:
+        self._open_gate()
+        self.translated(self._begin_all)
+        self._wait(seconds)
+        self.translated(self._look_after)
+        return self._told()
+
+    def pause(self) -> None:
+        self._paused = True
+        self._open_gate()
+
+    def resume(self) -> None:
+        self._paused = False
+        self._open_gate()
+
+    def stop(self) -> None:
+        if hasattr(self, "gate"):
+            self.gate.close()
+        if hasattr(self, "session"):
+            for query in self.queries:
+                self._end(query)
+            self.session.close()
+
+    def _open_gate(self) -> None:
+        self.gate.open_until(0.0 if self._paused else self.context.lease_until())
+
+    @property
+    def paused(self) -> bool:
+        """Whether nothing new may begin."""
+        return self._paused
+
+    def keep_going(self) -> None:
+        """Called by what waits for long. Raises GivenUp when the task is to stop."""
+        if self.context.stopping():
+            raise GivenUp("The task is to stop.")
+        self._open_gate()
+
+    def translated(self, work: Callable[[], None]) -> None:
+        """Do something with Spark; its errors become ours, with a message that a person can act on."""
+        try:
+            work()
+        except GivenUp:
+            return
+        except ConnectError:
+            raise
+        except Exception as error:
+            if (ended := self.session.ended()) is not None:
+                raise ended from error
+            raise cause_of(error) from error
+
+    def _begin_all(self) -> None:
+        if self._paused:
+            return
+        for query in self.queries:
+            if query.running is None and not query.done:
+                query.running = self.begin(query)
+
+    def _wait(self, seconds: float) -> None:
+        running = next((query.running for query in self.queries if query.running is not None), None)
+        if running is None:
+            time.sleep(seconds)
+            return
+        try:
+            running.awaitTermination(seconds)
+        except Exception as error:  # told when the query is looked after
+            log.debug("%s", error)
+
+    def _look_after(self) -> None:
+        for query in self.queries:
+            if query.running is None:
+                continue
+            query.progress.take(query.running)
+            if not query.running.isActive:
+                self._ended(query)
+        self.look_around()
+
+    def _ended(self, query: Query) -> None:
+        error = query.running.exception()
+        query.running = None
+        if error is None:
+            query.done = True
+            log.info("all that was there when it began is written; it rests until it is restarted")
+        elif not self.recover(query, error):
+            raise error
+
+    def end_query(self, query: Query) -> None:
+        """Stop a query, which may begin anew."""
+        self._end(query)
+        query.running = None
+
+    def _end(self, query: Query) -> None:
+        if query.running is None:
+            return
+        try:
+            query.running.stop()
+        except Exception as error:  # the session goes in any case
+            log.debug("While the query %s was stopped: %s", query.name, error)
+
+    def _told(self) -> EngineProgress:
+        progress = [query.progress for query in self.queries]
+        rows = sum(each.rows for each in progress)
+        lags = [each.lag for each in progress]
+        return EngineProgress(
+            read=rows,
+            written=rows,
+            lag=-1 if -1 in lags or not lags else sum(lags),
+            topics=frozenset(topic for each in progress for topic in each.topics),
+            busy=any(q.running is not None and q.running.status["isTriggerActive"] for q in self.queries),
+            failing=self.failing(),
+        )
+
+    def failing(self) -> str:
+        """What keeps going wrong; empty when all is well."""
+        return ""
+
+
+def _spark_keys(worker: Any) -> dict[str, str]:
+    """What the worker says for all its connectors on Spark."""
+    return {key: value for key, value in worker.items() if key.startswith("spark.")}
