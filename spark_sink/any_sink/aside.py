@@ -1,0 +1,80 @@
+"""Where records go that a connector's error policy takes, from within an executor: its dead letter topic."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+
+from connect.data.record import SinkRecord
+from connect.kafka.client_settings import task_client_settings
+from connect.kafka.new_topics import TopicMaker
+from connect.kafka.produce import BatchProducer, DeliveryError
+from connect.pipeline import ErrorPolicy
+from connect.pipeline.build import record_encoder
+from connect.pipeline.dead_letter_queue import DeadLetterQueue, new_topic
+from connect.pipeline.dead_letters import DeadLetterSettings, Letter
+from connect.pipeline.side_topics import SideTopics
+from connect.plugins import Plugins
+from spark_sink.any_sink.alive import Alive
+from spark_sink.any_sink.plan import WritePlan
+
+log = logging.getLogger(__name__)
+
+
+def dead_letters(
+    plan: WritePlan, number: int, policy: ErrorPolicy, plugins: Plugins, alive: Alive
+) -> SideTopics | None:
+    """Give a policy the connector's dead letter topic, if it names one. Returns what writes there.
+
+    Args:
+        plan: see there.
+        number: of the sink task, for the headers.
+        policy: of the chain.
+        plugins: for the converters of records that the task made itself.
+        alive: ends waiting for brokers.
+
+    Raises:
+        ConfigError: a key is wrong.
+    """
+    settings = DeadLetterSettings.of(plan.connector_config)
+    if settings is None:
+        return None
+    encoders: list[Callable[[SinkRecord], Letter]] = []
+
+    def encode(record: SinkRecord) -> Letter:
+        if not encoders:
+            encoders.append(record_encoder(plugins, plan.worker_config, plan.connector_config))
+        return encoders[0](record)
+
+    def make_producer(refused: Callable[[DeliveryError, object], None]) -> BatchProducer:
+        clients = task_client_settings("producer", plan.worker_config, plan.connector_config)
+        for warning in clients.warnings:
+            log.warning("%s", warning)
+        return BatchProducer(clients.librdkafka, alive.check, refused)
+
+    def count_refusal() -> None:
+        policy.counts.dead_letters_failed += 1
+
+    topics = SideTopics(make_producer, alive.check, count_refusal)
+    policy.dead_letter = DeadLetterQueue(settings, plan.connector, number, topics, policy.counts, encode).write
+    return topics
+
+
+def make_topics(plan: WritePlan, wait: Callable[[float], None] = time.sleep) -> None:
+    """Make the connector's dead letter topic if it is missing, as Kafka Connect does when a task starts.
+
+    Args:
+        plan: see there.
+        wait: see `TopicMaker`.
+
+    Raises:
+        ConfigError: a key is wrong.
+        ConnectError: the broker refuses.
+    """
+    settings = DeadLetterSettings.of(plan.connector_config)
+    if settings is None:
+        return
+    admin = task_client_settings("admin", plan.worker_config, plan.connector_config)
+    made = new_topic(settings)
+    TopicMaker(admin.librdkafka, lambda _: made, wait, "errors.deadletterqueue.topic.*")(settings.topic)

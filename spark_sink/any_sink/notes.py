@@ -1,0 +1,80 @@
+"""How far the writing of a query is, noted in a folder on the driver's machine by whoever commits its micro-batches.
+
+PySpark 4.2 has no way of its own for that: a writer reports no metrics, accumulators do not reach it, and `commit`
+runs in a process of its own. Executors on the same machine also note what they wait for. Elsewhere the folder does not
+exist, and nothing is noted.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from spark_sink.any_sink.done import Done, Tally
+
+_TOTALS: Final = "written.json"
+_WAITING: Final = "waiting-"
+
+
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """What was noted since the folder was made.
+
+    Attributes:
+        tally: of all micro-batches that were committed.
+        topics: that were read.
+        waiting: why a write does not move, one line; empty when none waits, or it is elsewhere.
+    """
+
+    tally: Tally = field(default_factory=Tally)
+    topics: frozenset[str] = frozenset()
+    waiting: str = ""
+
+
+def read(folder: str) -> Notes:
+    """What was noted there so far."""
+    said = _totals(Path(folder))
+    waiting = ""
+    for file in sorted(Path(folder).glob(f"{_WAITING}*")):
+        try:
+            waiting = waiting or file.read_text(encoding="utf-8")
+        except OSError:
+            pass  # it goes on
+    return Notes(Tally(**said.get("tally", {})), frozenset(said.get("topics", ())), waiting)
+
+
+def committed(folder: str, done: list[Done]) -> None:
+    """Add what the writes of a micro-batch did. Called by one process at a time."""
+    place = Path(folder)
+    if not folder or not place.is_dir():
+        return
+    said = _totals(place)
+    tally = sum((each.tally for each in done), Tally(**said.get("tally", {})))
+    topics = {span.topic for each in done for span in each.spans}.union(said.get("topics", ()))
+    new = place / f"{_TOTALS}.new"
+    new.write_text(json.dumps({"tally": asdict(tally), "topics": sorted(topics)}), encoding="utf-8")
+    new.replace(place / _TOTALS)
+
+
+def waiting(folder: str, number: int, why: str) -> None:
+    """Note what a write waits for; nothing when it waits no more."""
+    place = Path(folder)
+    if not folder or not place.is_dir():
+        return
+    file = place / f"{_WAITING}{number}"
+    if why:
+        new = place / f".{file.name}"
+        new.write_text(" ".join(why.split()), encoding="utf-8")
+        new.replace(file)
+    else:
+        file.unlink(missing_ok=True)
+
+
+def _totals(folder: Path) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = json.loads((folder / _TOTALS).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    return found

@@ -1,0 +1,91 @@
+"""What a Python worker of Spark keeps from one write of a connector to the next: `Parts`."""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import Final
+
+from connect.kafka.client_settings import task_client_settings
+from connect.kafka.consume import ROWS_PER_BATCH
+from connect.pipeline import Chain, sink_chain
+from connect.plugins import Plugins
+from spark_sink.any_sink.alive import Alive
+from spark_sink.any_sink.aside import dead_letters
+from spark_sink.any_sink.plan import WritePlan
+
+log = logging.getLogger(__name__)
+
+#: What was not used for so long is closed: a connector may be gone, while others keep this process busy.
+_IDLE_S: Final = 300.0
+_CLOSES_WITHIN_S: Final = 2.0
+
+
+class Parts:
+    """A connector's converters and transformations, and the producer of its dead letters.
+
+    Not its sink task: Spark hands the writes of one task now to this process and now to that (tried: they alternate
+    strictly), and there is one instance of a task at a time (P3).
+
+    Args:
+        plan: see there.
+        number: of the sink task.
+
+    Attributes:
+        chain: bytes -> values -> transformations.
+        aside: writes dead letters; None where there are none.
+        most: at most so many records are put at once.
+        alive: for whatever waits.
+
+    Raises:
+        ConfigError: a class or a setting is wrong.
+    """
+
+    def __init__(self, plan: WritePlan, number: int) -> None:
+        plugins = Plugins.discover(plan.plugin_path)
+        self.alive = Alive()
+        self.chain: Chain = sink_chain(plugins, plan.worker_config, plan.connector_config, self.alive.pause)
+        self.aside = dead_letters(plan, number, self.chain.policy, plugins, self.alive)
+        clients = task_client_settings("consumer", plan.worker_config, plan.connector_config)
+        self.most: int = clients.runtime.get("max.poll.records", ROWS_PER_BATCH)
+        self.used = time.monotonic()
+
+    @property
+    def keeps_nothing(self) -> bool:
+        """Whether the chain remembers nothing of the records that it has seen: then it serves the next write as well.
+
+        A write that fails is repeated, and a transformation that remembers (Deduplicate) would drop its records then.
+        """
+        return all(step.apply_one is None for step in self.chain.steps)
+
+    def close(self) -> None:
+        """Release what they hold; what goes wrong is logged."""
+        for close in (self.chain.close, self._close_aside):
+            try:
+                close()
+            except Exception as error:  # plug-ins raise anything
+                log.error("While closing: %s: %s", type(error).__name__, error, exc_info=error)
+
+    def _close_aside(self) -> None:
+        if self.aside is not None:
+            self.aside.close(_CLOSES_WITHIN_S)
+
+
+_kept: dict[tuple[str, int], Parts] = {}
+
+
+def take(plan: WritePlan, number: int) -> Parts:
+    """The parts for a write: kept ones or new ones. The caller gives them back or closes them."""
+    now = time.monotonic()
+    for place in [place for place, parts in _kept.items() if now - parts.used > _IDLE_S]:
+        _kept.pop(place).close()
+    return _kept.pop((plan.key(), number), None) or Parts(plan, number)
+
+
+def give_back(plan: WritePlan, number: int, parts: Parts) -> None:
+    """Keep the parts of a write that went well for the next one, if they can serve it."""
+    if not parts.keeps_nothing:
+        parts.close()
+        return
+    parts.used = time.monotonic()
+    _kept[plan.key(), number] = parts

@@ -1,0 +1,41 @@
+"""What executors need to run a connector's sink task: `WritePlan`."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+
+#: How long `pre_commit` may keep records back at the end of a micro-batch, unless the connector says otherwise.
+FLUSH_WITHIN_S = 60.0
+
+
+@dataclass(frozen=True)
+class WritePlan:
+    """One connector's writing. Travels pickled to executors; its configurations hold secrets and are never shown.
+
+    Attributes:
+        connector: its name.
+        task: its sink task's class, "module:Class".
+        folder: its plug-in's folder, None where it is installed.
+        task_config, connector_config, worker_config: configurations, with secrets filled in.
+        plugin_path: folders in which converters and transformations are looked up.
+        notes: a folder on the driver's machine in which is noted how far the writing is, see `notes`; "" for none.
+        flush_within: seconds for which `pre_commit` may keep records back before the write fails.
+    """
+
+    connector: str
+    task: str
+    folder: str | None = None
+    task_config: Mapping[str, str] = field(default_factory=dict, repr=False)
+    connector_config: Mapping[str, str] = field(default_factory=dict, repr=False)
+    worker_config: Mapping[str, str] = field(default_factory=dict, repr=False)
+    plugin_path: tuple[str, ...] = ()
+    notes: str = ""
+    flush_within: float = FLUSH_WITHIN_S
+
+    def key(self) -> str:
+        """The same for two plans that say the same, and only for these."""
+        said = json.dumps(asdict(self), sort_keys=True)
+        return hashlib.sha256(said.encode()).hexdigest()

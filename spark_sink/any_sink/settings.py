@@ -1,0 +1,23 @@
+"""The keys of a sink connector on Spark that concern its writing."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from connect import settings
+from spark_sink.any_sink.plan import FLUSH_WITHIN_S
+
+FLUSH_TIMEOUT: Final = "sink.flush.timeout.ms"
+
+SETTINGS = settings.define(
+    settings.Long(
+        FLUSH_TIMEOUT,
+        default=int(FLUSH_WITHIN_S * 1000),
+        validator=settings.at_least(1),
+        importance="LOW",
+        group="Spark",
+        width="SHORT",
+        doc="How long a sink may keep records back at the end of a micro-batch, in milliseconds, before the task "
+        "fails. A sink that writes when its buffer is full, or when time is over, needs as long as that takes.",
+    ),
+)

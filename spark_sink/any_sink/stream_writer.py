@@ -1,0 +1,116 @@
+"""PySpark's side of the writing: what runs in executors, and what the driver does when all of them are done."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import traceback
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any, TextIO
+
+from pyspark import TaskContext
+from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMessage
+
+from connect.data.record import TopicPartition
+from connect.errors import ConnectError
+from connect.telemetry.redaction import RedactingFilter, Redactor, names_a_secret
+from spark_sink.any_sink import notes
+from spark_sink.any_sink.context import said
+from spark_sink.any_sink.done import Done
+from spark_sink.any_sink.plan import WritePlan
+from spark_sink.any_sink.rows import check_columns
+from spark_sink.any_sink.write import write
+
+
+class Written(WriterCommitMessage):
+    """What a Spark task tells the driver."""
+
+    def __init__(self, done: Done) -> None:
+        self.done = done
+
+
+class WriteFailed(ConnectError):
+    """A Spark task could not write its rows. One line; the trace stands before it, without secrets."""
+
+
+class SinkWriter(DataSourceStreamArrowWriter):
+    """Runs a connector's sink task for each Spark task of each micro-batch.
+
+    `write` runs in executors, for each Spark task; `commit` on the driver, when all of a micro-batch are done. A
+    micro-batch that is not committed comes again: at least once, and exactly once into a target that keeps its offsets.
+
+    Args:
+        plan: see there.
+        columns: of the stream.
+    """
+
+    def __init__(self, plan: WritePlan, columns: Sequence[str]) -> None:
+        check_columns(columns)
+        self._plan = plan
+
+    def write(self, iterator: Iterator[Any]) -> Written:
+        """Have the sink task take the rows, and return when they are durable."""
+        redactor = _redactor(self._plan)
+        _log_to_stderr(redactor)
+        context = TaskContext.get()
+        number = 0 if context is None else context.partitionId()
+        try:
+            return Written(write(self._plan, number, iterator))
+        except Exception as error:  # plug-ins raise anything
+            trace = redactor.redact("".join(traceback.format_exception(error)))
+            kind = "" if isinstance(error, ConnectError) else f"{type(error).__name__}: "
+            message = redactor.redact(" ".join(f"{kind}{error}".split()))
+        raise WriteFailed(message) from _Trace(trace)
+
+    def commit(self, messages: list[Any], batchId: int) -> None:  # noqa: N803 - PySpark's
+        """Check that the micro-batch is whole, and note what it wrote."""
+        check_whole(self._plan.connector, messages, batchId)
+        notes.committed(self._plan.notes, [message.done for message in messages])
+
+    def abort(self, messages: list[Any], batchId: int) -> None:  # noqa: N803 - PySpark's
+        """Nothing is to be taken back: what was written of the micro-batch will be written again."""
+
+
+def check_whole(connector: str, messages: Sequence[Any], batch: int) -> None:
+    """Raises ConnectError unless every Spark task of a micro-batch is done, and each partition was one task's."""
+    missing = sum(message is None for message in messages)
+    if missing:
+        raise ConnectError(
+            f'Connector "{connector}": {missing} tasks of micro-batch {batch} do not say that they are done.'
+        )
+    times = Counter(TopicPartition(span.topic, span.partition) for message in messages for span in message.done.spans)
+    if twice := [place for place, count in times.items() if count > 1]:
+        raise ConnectError(
+            f'Connector "{connector}": several Spark tasks of micro-batch {batch} wrote {said(twice)}, so its order is'
+            " not kept. The query must not split a partition, nor repartition."
+        )
+
+
+class _Trace(Exception):
+    """The trace of an error, as text: the cause of one that is raised elsewhere."""
+
+    def __str__(self) -> str:
+        return f"\n{self.args[0]}"
+
+
+def _redactor(plan: WritePlan) -> Redactor:
+    redactor = Redactor()
+    for config in (plan.task_config, plan.connector_config, plan.worker_config):
+        redactor.remember(value for key, value in config.items() if names_a_secret(key))
+    return redactor
+
+
+class _ToStderr(logging.StreamHandler[TextIO]):
+    """Logs as executors do, without the secrets of the plan that is at work."""
+
+    def __init__(self, redactor: Redactor) -> None:
+        super().__init__(sys.stderr)
+        self.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
+        self.addFilter(RedactingFilter(redactor))
+
+
+def _log_to_stderr(redactor: Redactor) -> None:
+    root = logging.getLogger()
+    root.handlers = [handler for handler in root.handlers if not isinstance(handler, _ToStderr)]
+    root.addHandler(_ToStderr(redactor))

@@ -1,0 +1,232 @@
+"""One write: a connector's sink task, from its start to its stop, takes the rows of one Spark task of a micro-batch."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from itertools import chain
+from typing import Any, Final, Self
+
+from connect.api.sink import SinkTask
+from connect.data.batch import SinkBatch
+from connect.data.record import TopicPartition
+from connect.errors import ConnectError, RetriableError
+from connect.pipeline.errant import PolicyReporter
+from connect.pipeline.error_checks import takes_reports
+from connect.plugins.loading import load_class
+from connect.telemetry.metrics import Registry
+from spark_sink.any_sink import parts
+from spark_sink.any_sink.context import SinkContext, said
+from spark_sink.any_sink.delivery import Delivery, quietly
+from spark_sink.any_sink.done import Done, Span, Tally
+from spark_sink.any_sink.plan import WritePlan
+from spark_sink.any_sink.rows import Order, batches
+
+log = logging.getLogger(__name__)
+
+#: How long between two questions whether all is durable: at first, and at most.
+_ASK_S: Final = (0.02, 1.0)
+#: How long between two looks whether a task that paused a partition has resumed it.
+_PAUSED_S: Final = 0.1
+
+
+def write(plan: WritePlan, number: int, rows: Iterable[Any]) -> Done:
+    """Have the connector's task take rows, and return when all of them are durable.
+
+    Args:
+        plan: see there.
+        number: of the sink task: the number of the Spark task.
+        rows: pyarrow.RecordBatches of raw rows, see `rows.RAW`.
+
+    Raises:
+        ConnectError: they cannot be written; says where and why. Nothing of the write counts then.
+    """
+    filled = (batch for batch in rows if batch.num_rows)
+    first = next(filled, None)
+    if first is None:
+        return Done()  # no task is started for nothing
+    mine = parts.take(plan, number)
+    try:
+        with Write(plan, number, mine) as one:
+            for batch in chain([first], filled):
+                one.take(batch)
+            done = one.finish()
+    except BaseException:
+        mine.close()
+        raise
+    parts.give_back(plan, number, mine)
+    return done
+
+
+class Write:
+    """The life of one sink task. Called from one thread: `take` for each of Spark's batches, then `finish`.
+
+    Used as a context: the task is started at its beginning, and closed and stopped at its end whatever happened.
+
+    Args:
+        plan, number: see `write`.
+        mine: converters, transformations, dead letters.
+    """
+
+    def __init__(self, plan: WritePlan, number: int, mine: parts.Parts) -> None:
+        self._plan = plan
+        self._parts = mine
+        self._before = replace(mine.chain.policy.counts)
+        self._task = _task(plan)
+        self._context = SinkContext(
+            plan.connector,
+            number,
+            plan.task_config,
+            Registry().labelled(connector=plan.connector, task=str(number)),
+            PolicyReporter(mine.chain.policy, type(self._task).__name__)
+            if takes_reports(plan.connector_config)
+            else None,
+        )
+        self._task.context = self._context
+        self._delivery = Delivery(plan, self._task, self._context, mine)
+        self._order = Order()
+        self._known: dict[TopicPartition, int] = {}  # where the target says that it goes on
+        self._first: dict[TopicPartition, int] = {}
+        self._next: dict[TopicPartition, int] = {}  # after the last record that was handed over or is settled
+        self._rows: dict[TopicPartition, int] = {}
+        self._known_rows = 0
+
+    def __enter__(self) -> Self:
+        try:
+            with self._delivery.place("start"):
+                self._task.start(self._plan.task_config)
+        except BaseException:
+            quietly(self._task.stop)
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._delivery.waits_no_more()
+        if opened := list(self._context.assignment):
+            quietly(lambda: self._task.close(opened))
+        quietly(self._task.stop)
+
+    def take(self, rows: Any) -> None:
+        """Put the records of a pyarrow.RecordBatch.
+
+        Raises:
+            ConnectError: a record cannot be written, or records are out of order.
+        """
+        for batch in batches(rows, self._parts.most):
+            self._order.check(batch)
+            self._open(batch)
+            self._count(batch)
+            after = batch.next_offsets()
+            new = self._unknown(batch)
+            if len(new):
+                changed = self._parts.chain.run(new)
+                self._delivery.settle()
+                self._parts.alive.check()
+                self._await_resumed(changed)
+                self._delivery.put(changed)
+            self._next.update(after)
+            if self._context.commit_wanted:
+                self._delivery.ask(self._next)
+
+    def finish(self) -> Done:
+        """Wait until everything that was taken is durable, and say what there was.
+
+        Raises:
+            ConnectError: the task keeps records back.
+        """
+        pause, longest = _ASK_S
+        until = time.monotonic() + self._plan.flush_within
+        while True:
+            durable = self._delivery.ask(self._next)
+            if isinstance(durable, RetriableError):
+                self._delivery.wait(durable, "make its records durable")
+                until = time.monotonic() + self._plan.flush_within
+                continue
+            behind = self._behind(durable)
+            if not behind:
+                return self._done()
+            if time.monotonic() > until:
+                raise ConnectError(self._kept_back(behind))
+            self._parts.alive.pause(pause)
+            pause = min(pause * 2, longest)
+            self._delivery.put_nothing()
+
+    def _open(self, batch: SinkBatch) -> None:
+        """Open the partitions that are new to the task, and learn what the target has of them already."""
+        begin = {place: at for place, at in batch.first_offsets().items() if place not in self._context.assignment}
+        if not begin:
+            return
+        self._context.assignment |= begin.keys()
+        with self._delivery.place(f"open of {said(list(begin))}"):
+            known = self._task.open(list(begin)) or {}
+        for place, offset in known.items():
+            if place in begin:
+                self._known[place] = offset
+                if offset < begin[place]:
+                    log.info(
+                        "%s: the target of %s would go on at %d, the query is at %d. What lies between was dropped by"
+                        " compaction or is no record; or the target has lost it.",
+                        *(self._plan.connector, said([place]), offset, begin[place]),
+                    )
+
+    def _count(self, batch: SinkBatch) -> None:
+        self._first = {**batch.first_offsets(), **self._first}
+        if batch.topics.constant and batch.partitions.constant:
+            rows = {TopicPartition(batch.topics[0], batch.partitions[0]): len(batch)}
+        else:
+            rows = Counter(map(TopicPartition, batch.topics, batch.partitions))
+        for place, count in rows.items():
+            self._rows[place] = self._rows.get(place, 0) + count
+
+    def _unknown(self, batch: SinkBatch) -> SinkBatch:
+        """The records that the target does not have yet."""
+        if all(self._known.get(place, 0) <= offset for place, offset in batch.first_offsets().items()):
+            return batch
+        places = map(TopicPartition, batch.topics, batch.partitions)
+        from_here = [self._known.get(place, 0) for place in places]
+        new = [row for row, (at, begin) in enumerate(zip(batch.offsets, from_here, strict=True)) if at >= begin]
+        self._known_rows += len(batch) - len(new)
+        return batch.take(new)
+
+    def _await_resumed(self, batch: SinkBatch) -> None:
+        """Hand no records of a paused partition over; empty puts give the task its turn."""
+        while self._context.paused and self._context.paused.intersection(batch.first_offsets()):
+            self._parts.alive.pause(_PAUSED_S)
+            self._delivery.put_nothing()
+
+    def _behind(self, durable: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+        """For partitions of which not everything is durable, the offset from which it is not."""
+        at = {place: durable.get(place, self._known.get(place, self._first[place])) for place in self._next}
+        return {place: offset for place, offset in at.items() if offset < self._next[place]}
+
+    def _kept_back(self, behind: Mapping[TopicPartition, int]) -> str:
+        places = ", ".join(f"{said([place])} from offset {behind[place]}" for place in sorted(behind))
+        return (
+            f'Connector "{self._plan.connector}" keeps records back: {type(self._task).__qualname__}.pre_commit did not'
+            f" say within {self._plan.flush_within:g} s that {places} is durable, and on Spark each micro-batch has to"
+            " be. Have it write more often, raise sink.flush.timeout.ms, or run it with engine=worker."
+        )
+
+    def _done(self) -> Done:
+        before, now = self._before, self._parts.chain.policy.counts
+        tally = Tally(
+            read=sum(self._rows.values()),
+            written=self._delivery.written,
+            known=self._known_rows,
+            errors=now.errors - before.errors,
+            skipped=now.skipped - before.skipped,
+            dead_letters=now.dead_letters - before.dead_letters,
+            retries=now.retries - before.retries,
+        )
+        spans = [Span(*place, self._first[place], self._next[place], self._rows[place]) for place in sorted(self._next)]
+        return Done(tuple(spans), tally)
+
+
+def _task(plan: WritePlan) -> SinkTask:
+    made = load_class(plan.task, plan.folder)()
+    if not isinstance(made, SinkTask):
+        raise ConnectError(f"{type(made).__qualname__} is no SinkTask. A sink connector's task class extends it.")
+    return made

@@ -1,0 +1,71 @@
+"""The driver's side of writing to any sink: what is checked, noted and refused."""
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from connect.errors import ConnectError
+from spark_sink.any_sink import notes
+from spark_sink.any_sink.checks import check
+from spark_sink.any_sink.done import Done, Span, Tally
+
+from .raw import COLUMNS, plan, rows
+
+pytest.importorskip("pyspark")
+
+from spark_sink.any_sink.stream_writer import SinkWriter, WriteFailed, Written
+
+
+def written(*spans: Span, **counts: int) -> Written:
+    return Written(Done(spans, Tally(**counts)))
+
+
+def test_what_micro_batches_wrote_is_noted(tmp_path: Path) -> None:
+    writer = SinkWriter(plan("Noting", notes=str(tmp_path)), COLUMNS)
+    assert notes.read(str(tmp_path)) == notes.Notes()
+    writer.commit([written(Span("t", 0, 0, 5, 5), read=5, written=4, errors=1), written()], 0)
+    writer.commit([written(Span("u", 0, 0, 1, 1), read=1, written=1)], 1)
+    tally = Tally(read=6, written=5, errors=1)
+    assert notes.read(str(tmp_path)) == notes.Notes(tally, frozenset({"t", "u"}))
+    SinkWriter(plan("Noting", notes=str(tmp_path / "elsewhere")), COLUMNS).commit([written(read=1)], 0)
+    assert [file.name for file in tmp_path.iterdir()] == ["written.json"]
+
+
+def test_a_micro_batch_that_is_not_whole_is_refused() -> None:
+    writer = SinkWriter(plan("Noting"), COLUMNS)
+    with pytest.raises(ConnectError, match="1 tasks of micro-batch 4 do not say that they are done"):
+        writer.commit([written(), None], 4)
+    with pytest.raises(ConnectError, match="several Spark tasks of micro-batch 5 wrote t-0"):
+        writer.commit([written(Span("t", 0, 0, 1, 1)), written(Span("t", 0, 1, 2, 1))], 5)
+    writer.abort([written(), None], 6)
+
+
+def test_only_raw_rows_are_taken() -> None:
+    with pytest.raises(ConnectError, match="have the columns"):
+        SinkWriter(plan("Noting"), ["value"])
+
+
+@pytest.mark.promise("P8", "P9")
+def test_an_error_is_one_line_with_its_trace_and_without_secrets(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])
+    secret: dict[str, Any] = {"db.password": "no room"}  # as Failing says
+    with pytest.raises(WriteFailed) as caught:
+        SinkWriter(plan("Failing", connector=secret), COLUMNS).write(iter([rows(b"a", first=5)]))
+    assert str(caught.value) == "Failing.put of t-0@5-5 failed: ValueError: [hidden]"
+    trace = str(caught.value.__cause__)
+    assert "any_sink_tasks.py" in trace
+    assert "ValueError: [hidden]" in trace
+    assert caught.value.__context__ is None
+    logging.getLogger("connectors.some").warning("no room for %s", "more")
+    assert "WARNING connectors.some: [hidden] for more" in capsys.readouterr().err
+
+
+def test_retry_topics_are_refused() -> None:
+    assert check({"errors.tolerance": "all"}) == []
+    ((key, message),) = check({"errors.retry.topics": "5s"})
+    assert key == "errors.retry.topics"
+    assert "engine=spark" in message
