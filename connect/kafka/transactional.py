@@ -65,8 +65,14 @@ class TransactionalProducer(BatchProducer):
         Raises:
             ConnectError: the brokers refuse.
         """
+        from confluent_kafka import KafkaException
+
         while True:
             self._keep_going()
+            # The client looks for its coordinator at once, mostly before it has a connection, and again only after
+            # half a second. This waits for a connection (2.16.1; asking for one topic helps less often).
+            with suppress(KafkaException):
+                self._producer.list_topics(timeout=_CLAIM_SLICE_S)
             try:
                 self._producer.init_transactions(_CLAIM_SLICE_S)
             except Exception as raised:

@@ -1,0 +1,242 @@
+r"""Which batches of a query are in Kafka: an account for each writer, written in the transaction of the batch itself.
+
+A batch is cut among writers, each with a transactional id of its own. What a writer commits holds its records and its
+account, under the key that Connect gives source partitions:
+
+    ["orders",{"writer":3}]        {"batch":17,"stream":"000001-5e0c…/query","writers":8,"by":"[\"id\"]"}
+    ["orders",{"writer":"run"}]    {"run":"9f…","writers":8}
+
+Spark repeats a batch that was not finished when its driver ended. A writer whose account has that batch does nothing.
+Nobody of an earlier run gets anything committed once a new run has begun:
+
+- the new run first takes the transactional id of runs and writes its name under "run", then has the brokers fence every
+  writer's id; what a writer of before had open is aborted by that, and its producer refused from then on;
+- a writer takes its id and only then reads who runs, and its account. A late one finds another run there, and leaves.
+
+So accounts stand still while a new run reads them. If writers of a batch were told apart otherwise when it was begun
+(another number of writers, another key), it is repeated as it was begun; the next one is cut anew.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from connect.errors import ConnectError, FencedError
+from connect.kafka.fencing import fence
+from connect.kafka.newest import NewestRecords
+from connect.kafka.transactional import TransactionalProducer
+from connect.storage.offsets import key, to_json
+from spark_sink.source.clients import SourceClients
+
+log = logging.getLogger(__name__)
+
+WRITER: Final = "writer"
+_RUN: Final = "run"
+#: Longer than transactions last whose end nobody hastens.
+_PATIENCE_S: Final = 85.0
+_FENCED_WITHIN_S: Final = 60.0
+
+
+@dataclass(frozen=True)
+class Cut:
+    """How a batch is cut among writers.
+
+    Attributes:
+        writers: how many.
+        by: the columns whose rows stay together; empty for whole rows.
+    """
+
+    writers: int
+    by: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Account:
+    """What one writer has committed last: a batch of a stream, cut so."""
+
+    batch: int
+    stream: str
+    cut: Cut
+
+    def to_json(self) -> bytes:
+        """As it lies in the topic."""
+        by = json.dumps(self.cut.by)  # text, because offsets are flat
+        told = {"batch": self.batch, "stream": self.stream, "writers": self.cut.writers, "by": by}
+        return to_json(told).encode()
+
+    @classmethod
+    def of(cls, value: bytes | None) -> Account | None:
+        """What lies there; None for nothing, or what is none."""
+        try:
+            found = json.loads(value or b"null")
+            by = tuple(map(str, json.loads(found["by"])))
+            return cls(int(found["batch"]), str(found["stream"]), Cut(int(found["writers"]), by))
+        except (ValueError, TypeError, KeyError):
+            return None
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of a query, as its writers know it.
+
+    Attributes:
+        connector: its name.
+        prefix: of transactional ids.
+        topic: where accounts lie.
+        stream: the checkpoint whose batches are counted.
+        id: of the run.
+    """
+
+    connector: str
+    prefix: str
+    topic: str
+    stream: str
+    id: str = field(default_factory=lambda: uuid.uuid4().hex)
+
+    def writer_id(self, writer: int) -> str:
+        """The transactional id of a writer."""
+        return f"{self.prefix}-{writer}"
+
+    @property
+    def own_id(self) -> str:
+        """The transactional id of runs."""
+        return f"{self.prefix}-run"
+
+    def key(self, writer: int | str) -> bytes:
+        """The key of a writer's account."""
+        return key(self.connector, {WRITER: writer})
+
+    @property
+    def own_key(self) -> bytes:
+        """The key under which the run stands."""
+        return self.key(_RUN)
+
+    def is_named_in(self, value: bytes | None) -> bool:
+        """Whether what lies under `own_key` names this run."""
+        try:
+            return bool(json.loads(value or b"null")[_RUN] == self.id)
+        except (ValueError, TypeError, KeyError):
+            return False
+
+
+class Accounts:
+    """The driver's side: begins a run, and tells what its writers need to know. Called from one thread at a time.
+
+    It travels to where Spark calls for each batch; what it has read travels with it, its clients do not.
+    """
+
+    def __init__(self, run: Run, clients: SourceClients) -> None:
+        self.run = run
+        self._clients = clients
+        self._known: dict[int, Account] = {}
+        self._ends: dict[int, int] = {}
+        self._topic: NewestRecords | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_topic": None}
+
+    def begin(self, cut: Cut, keep_going: Callable[[], None]) -> None:
+        """Begin the run: whoever ran before gets nothing committed any more.
+
+        Args:
+            cut: how batches are to be cut.
+            keep_going: called while waiting; raises to end the wait.
+
+        Raises:
+            ConnectError: the brokers refuse, or do not answer.
+        """
+        producer = self._clients.transactional(self.run.own_id, keep_going)
+        try:
+            producer.claim()
+            before = self._look().get(self.run.own_key)
+            most = max(cut.writers, _writers(before), *(writer + 1 for writer in self._known), 1)
+            self._write_run(producer, most, keep_going)
+        finally:
+            producer.close()
+        began = time.monotonic()
+        fence(self._clients.java(), [self.run.writer_id(writer) for writer in range(most)], _FENCED_WITHIN_S)
+        log.debug("fenced %d writers in %.3f s", most, time.monotonic() - began)
+        self._look()
+
+    def refresh(self) -> Mapping[int, int]:
+        """See that the run is still the one; gives the offsets up to which that was seen, by partition.
+
+        Raises:
+            FencedError: another run has begun.
+            ConnectError: the topic cannot be read.
+        """
+        self._look()
+        return dict(self._ends)
+
+    def cut_of(self, batch: int, cut: Cut) -> Cut:
+        """How a batch is to be cut: as it was begun, else as is wished.
+
+        Raises:
+            ConnectError: a later batch is accounted for, so the checkpoint is not the newest one.
+        """
+        mine = [account for account in self._known.values() if account.stream == self.run.stream]
+        if any(account.batch > batch for account in mine):
+            raise ConnectError(
+                f"Batch {batch} of {self.run.connector} is to be written, and a later one is in Kafka already: the"
+                " checkpoint was deleted, or an old one was put in its place. Alter or reset the connector's offsets to"
+                " begin anew."
+            )
+        return next((account.cut for account in mine if account.batch == batch), cut)
+
+    def done(self, batch: int) -> frozenset[int]:
+        """The writers that have committed a batch."""
+        return frozenset(
+            writer
+            for writer, account in self._known.items()
+            if account.stream == self.run.stream and account.batch == batch
+        )
+
+    def close(self) -> None:
+        """Release clients."""
+        if self._topic is not None:
+            self._topic.close()
+            self._topic = None
+
+    def _write_run(self, producer: TransactionalProducer, writers: int, keep_going: Callable[[], None]) -> None:
+        value = to_json({_RUN: self.run.id, "writers": writers}).encode()
+        producer.begin()
+        producer.write(self.run.topic, [(self.run.own_key, value)])
+        producer.commit(keep_going)
+
+    def _look(self) -> Mapping[bytes, bytes | None]:
+        """Read what came. Raises FencedError when it is another run."""
+        if self._topic is None:
+            self._topic = self._clients.newest(self.run.topic)
+        prefix = self.run.key(0).removesuffix(b"0}]")
+        found = self._topic.look(lambda each: each.startswith(prefix), _PATIENCE_S, self._ends)
+        began = bool(self._ends)
+        self._ends |= found.ends
+        for name, value in found.values.items():
+            writer = json.loads(name)[1][WRITER]
+            if isinstance(writer, int):
+                account = Account.of(value)
+                if account is None:
+                    self._known.pop(writer, None)
+                else:
+                    self._known[writer] = account
+            elif name == self.run.own_key and began and not self.run.is_named_in(value):
+                raise another_run(self.run)
+        return found.values
+
+
+def another_run(run: Run) -> FencedError:
+    """What somebody is told whose run is over."""
+    return FencedError(f"Another run of {run.connector} has begun, on this worker or another one. This one ends.")
+
+
+def _writers(value: bytes | None) -> int:
+    try:
+        return int(json.loads(value or b"null")["writers"])
+    except (ValueError, TypeError, KeyError):
+        return 0
