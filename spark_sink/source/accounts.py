@@ -154,7 +154,7 @@ class Accounts:
         producer = self._clients.transactional(self.run.own_id, keep_going)
         try:
             producer.claim()
-            before = self._look().get(self.run.own_key)
+            before = self._read()
             most = max(cut.writers, _writers(before), *(writer + 1 for writer in self._known), 1)
             self._write_run(producer, most, keep_going)
         finally:
@@ -162,16 +162,22 @@ class Accounts:
         began = time.monotonic()
         fence(self._clients.java(), [self.run.writer_id(writer) for writer in range(most)], _FENCED_WITHIN_S)
         log.debug("fenced %d writers in %.3f s", most, time.monotonic() - began)
-        self._look()
+        if not self.run.is_named_in(self._read()):
+            raise another_run(self.run)
 
     def refresh(self) -> Mapping[int, int]:
         """See that the run is still the one; gives the offsets up to which that was seen, by partition.
+
+        Accounts are not read again: what this run's writers commit they know themselves.
 
         Raises:
             FencedError: another run has begun.
             ConnectError: the topic cannot be read.
         """
-        self._look()
+        found = self._reader().look(self.run.own_key.__eq__, _PATIENCE_S, self._ends)
+        if any(not self.run.is_named_in(value) for value in found.values.values()):
+            raise another_run(self.run)
+        self._ends |= found.ends
         return dict(self._ends)
 
     def cut_of(self, batch: int, cut: Cut) -> Cut:
@@ -209,25 +215,26 @@ class Accounts:
         producer.write(self.run.topic, [(self.run.own_key, value)])
         producer.commit(keep_going)
 
-    def _look(self) -> Mapping[bytes, bytes | None]:
-        """Read what came. Raises FencedError when it is another run."""
-        if self._topic is None:
-            self._topic = self._clients.newest(self.run.topic)
+    def _read(self) -> bytes | None:
+        """Read the accounts; gives what lies under the key of runs, None where nothing new does."""
         prefix = self.run.key(0).removesuffix(b"0}]")
-        found = self._topic.look(lambda each: each.startswith(prefix), _PATIENCE_S, self._ends)
-        began = bool(self._ends)
+        found = self._reader().look(lambda each: each.startswith(prefix), _PATIENCE_S, self._ends)
         self._ends |= found.ends
         for name, value in found.values.items():
             writer = json.loads(name)[1][WRITER]
-            if isinstance(writer, int):
-                account = Account.of(value)
-                if account is None:
-                    self._known.pop(writer, None)
-                else:
-                    self._known[writer] = account
-            elif name == self.run.own_key and began and not self.run.is_named_in(value):
-                raise another_run(self.run)
-        return found.values
+            if not isinstance(writer, int):
+                continue
+            account = Account.of(value)
+            if account is None:
+                self._known.pop(writer, None)
+            else:
+                self._known[writer] = account
+        return found.values.get(self.run.own_key)
+
+    def _reader(self) -> NewestRecords:
+        if self._topic is None:
+            self._topic = self._clients.newest(self.run.topic)
+        return self._topic
 
 
 def another_run(run: Run) -> FencedError:

@@ -26,12 +26,14 @@ class RowShape:
         topic: where records go, before transformations.
         key: columns of the key; empty for a null key.
         value: columns of the value, in order. At least one.
+        order: columns by which a writer's rows are sorted, after what else orders them.
         origin: the source partition that errors and dead letters name.
     """
 
     topic: str
     key: tuple[str, ...]
     value: tuple[str, ...]
+    order: tuple[str, ...] = ()
     origin: Mapping[str, Any] = field(default_factory=dict)
 
     @property

@@ -1,0 +1,192 @@
+"""One batch of a query, cut among writers: rows of one key come to one writer, in order, and are written once."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any, Final
+
+from connect.errors import ConfigError, ConnectError
+from spark_sink.query.gate import work_may_begin
+from spark_sink.source.accounts import Accounts, Cut
+from spark_sink.source.changes import NONE, RANKS, TYPE, VERSION, ChangeShape
+from spark_sink.source.records import RowShape
+from spark_sink.source.writing import WRITER, PartWriter, Turn, WritePlan, Written
+
+#: Types whose values can be compared and hashed alike by everybody.
+_ATOMIC: Final = ("byte", "short", "integer", "long", "float", "double", "boolean", "string", "binary", "date")
+_ATOMIC_PREFIXES: Final = ("decimal", "timestamp", "char", "varchar", "time")
+
+
+class NotNow(ConnectError):
+    """Nothing may begin: the connector is paused, or its lease is over. The batch comes again."""
+
+
+class Tally:
+    """What was written, of all batches of this process. Safe from any thread.
+
+    Attributes:
+        read, written, errors: see `Written`.
+        repeated: parts that were in Kafka already.
+        topics: that were written to.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.read = self.written = self.errors = self.repeated = 0
+        self.topics: frozenset[str] = frozenset()
+
+    def add(self, parts: Sequence[Written]) -> None:
+        """Count what became of parts."""
+        with self._lock:
+            self.read += sum(part.read for part in parts)
+            self.written += sum(part.written for part in parts)
+            self.errors += sum(part.errors for part in parts)
+            self.repeated += sum(part.repeated for part in parts)
+            self.topics |= {topic for part in parts for topic in part.topics}
+
+
+class BatchWriter:
+    """What Spark calls with each batch (`foreachBatch`), or a poll with its rows. Called from one thread at a time.
+
+    Over Spark Connect it runs on the server, pickled: then it has no tally.
+
+    Args:
+        plan: see `WritePlan`.
+        cut: how batches are cut.
+        accounts: with exactly-once, of the plan's run, which has begun.
+        gate: the file of `spark_sink.query.gate`, where the driver sees it.
+        tally: told of what was written.
+    """
+
+    def __init__(
+        self,
+        plan: WritePlan,
+        cut: Cut,
+        accounts: Accounts | None = None,
+        gate: str | None = None,
+        tally: Tally | None = None,
+    ) -> None:
+        self._plan = plan
+        self._cut = cut
+        self._accounts = accounts
+        self._gate = gate
+        self._tally = tally
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_tally": None}
+
+    def __call__(self, rows: Any, batch: int) -> None:
+        """Write a batch; returns when it is durable.
+
+        Raises:
+            NotNow: see there.
+            FencedError: another run has begun.
+            ConnectError: the brokers refuse.
+        """
+        if self._gate is not None and not work_may_begin(self._gate):
+            raise NotNow("The connector is paused, or its worker does not answer for it.")
+        accounts = self._accounts
+        turn = Turn(batch, self._cut)
+        if accounts is not None:
+            since = accounts.refresh()
+            turn = Turn(batch, accounts.cut_of(batch, self._cut), accounts.done(batch), since)
+        parts = self._cut_rows(rows, turn.cut).mapInArrow(PartWriter(self._plan, turn), Written.COLUMNS).collect()
+        if self._tally is not None:
+            self._tally.add([Written(**part.asDict()) for part in parts])
+
+    def _cut_rows(self, rows: Any, cut: Cut) -> Any:
+        """The rows of each writer in a partition of its own, in order."""
+        from pyspark.sql import functions as sf
+
+        shape = self._plan.shape
+        if isinstance(shape, ChangeShape) and shape.envelope == NONE and not shape.tombstones:
+            rows = rows.where(sf.col(TYPE).isin("insert", "update_postimage"))
+        by = [_column(name) for name in cut.by] or [_hashable(each) for each in rows.schema.fields]
+        writer = sf.pmod(sf.hash(*by), sf.lit(cut.writers)).cast("int")
+        cut_rows = rows.withColumn(WRITER, writer).repartitionById(cut.writers, WRITER)
+        ordered = self._sorting(shape)
+        if ordered:
+            cut_rows = cut_rows.sortWithinPartitions(*ordered)
+        return cut_rows.select(*(_selected(rows.schema[name]) for name in shape.columns), WRITER)
+
+    def _sorting(self, shape: RowShape) -> list[Any]:
+        from pyspark.sql import functions as sf
+
+        ordered = [_column(name) for name in shape.order]
+        if not isinstance(shape, ChangeShape):
+            return ordered
+        rank = sf.array_position(sf.array(*map(sf.lit, RANKS)), sf.col(TYPE))
+        return [sf.col(VERSION), *(_column(name) for name in shape.key), rank, *ordered]
+
+
+def check_columns(schema: Any, shape: RowShape) -> None:
+    """See that rows have the columns that are asked for, of types that records can hold.
+
+    Args:
+        schema: a StructType.
+        shape: what is asked for.
+
+    Raises:
+        ConfigError: they have not.
+        SchemaError: a column is of a type that no record can hold.
+    """
+    from pyspark.sql.pandas.types import to_arrow_schema
+    from pyspark.sql.types import StringType, StructField, StructType
+
+    from connect.data.tables import schema_of_table
+
+    known = {each.name: each for each in schema.fields}
+    for setting, names in (("key.fields", shape.key), ("columns.include", shape.value), ("order.by", shape.order)):
+        for name in names:
+            if name not in known:
+                raise ConfigError(setting, f'there is no column "{name}". There are: {", ".join(known)}.')
+    for name in shape.key:
+        kind = known[name].dataType.jsonValue()
+        if not isinstance(kind, str) or not (kind in _ATOMIC or kind.startswith(_ATOMIC_PREFIXES)):
+            raise ConfigError(
+                "key.fields", f'"{name}" is of type {known[name].dataType.simpleString()}. Name plain columns.'
+            )
+    wanted = [
+        StructField(name, StringType()) if _is_variant(known[name]) else known[name]
+        for name in shape.columns
+        if name in known
+    ]
+    schema_of_table(to_arrow_schema(StructType(wanted)))
+
+
+def value_columns(names: Sequence[str], include: Sequence[str], exclude: Sequence[str]) -> tuple[str, ...]:
+    """The columns of values, in the rows' order. Raises ConfigError."""
+    unknown = [name for name in (*include, *exclude) if name not in names]
+    if unknown:
+        setting = "columns.include" if unknown[0] in include else "columns.exclude"
+        raise ConfigError(setting, f'there is no column "{unknown[0]}". There are: {", ".join(names)}.')
+    kept = tuple(name for name in names if (not include or name in include) and name not in exclude)
+    if not kept:
+        raise ConfigError("columns.exclude", "leaves no column for the value.")
+    return kept
+
+
+def _column(name: str) -> Any:
+    from pyspark.sql import functions as sf
+
+    quoted = name.replace("`", "``")
+    return sf.col(f"`{quoted}`")
+
+
+def _hashable(field: Any) -> Any:
+    """What is hashed of a column: maps and variants have no hash of their own."""
+    from pyspark.sql import functions as sf
+
+    kind = field.dataType.simpleString()
+    return sf.to_json(_column(field.name)) if "map<" in kind or "variant" in kind else _column(field.name)
+
+
+def _selected(field: Any) -> Any:
+    from pyspark.sql import functions as sf
+
+    return sf.to_json(_column(field.name)).alias(field.name) if _is_variant(field) else _column(field.name)
+
+
+def _is_variant(field: Any) -> bool:
+    return bool(field.dataType.simpleString() == "variant")
