@@ -6,7 +6,6 @@ Nothing of a plug-in is imported before this process has begun, and nothing of i
 
 from __future__ import annotations
 
-import gc
 import logging
 import math
 import signal
@@ -73,7 +72,7 @@ def main(spec: bytes, end: socket.socket) -> None:
     """
     guard.die_with_server()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C in a terminal is for the worker, which then stops us
-    _tune_collector()
+    tune_collector()
     import msgspec
 
     task = msgspec.msgpack.decode(spec, type=messages.TaskSpec)
@@ -103,8 +102,7 @@ def _run(task: messages.TaskSpec, control: Control, redact: Callable[[str], str]
     connector = load_class(task.connector_class, task.folder)
 
     def started() -> None:
-        gc.collect()
-        gc.freeze()  # what lives now lives as long as the task: the collector need not look at it again
+        freeze()
         control.send(messages.Running(control.paused))
 
     engine = chosen_engine(connector, task.connector_config, task.worker_config)
@@ -264,10 +262,3 @@ def _sink_loop(
         halve_puts=halves_puts(task.connector_config, plugin),
     )
     return loop
-
-
-def _tune_collector() -> None:
-    # Batches make and drop millions of objects without cycles; at Python's thresholds the collector would look at
-    # all of
-    # them again and again (measured: up to ten times the cost on big lists).
-    gc.set_threshold(100_000, 20, 100)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 
 from connect.data.batch import SinkBatch
+from connect.data.collector import freeze, tune_collector
 from connect.data.record import TopicPartition
 from connect.data.tables import Unfit, schema_of
 from connect.kafka.client_settings import task_client_settings
@@ -36,11 +37,18 @@ _readings: dict[str, Reading] = {}
 
 def read(plan: ReadPlan, schema: Any, part: Part) -> Iterator[pa.RecordBatch]:
     """The records of one range, as Arrow batches of Spark's schema. Raises what the task is to fail with."""
-    reading = _readings.pop(plan.id, None) or Reading(plan, _arrow(schema))
+    reading = _readings.pop(plan.id, None) or _begun(plan, schema)
     while len(_readings) >= _KEPT:
         _readings.pop(next(iter(_readings))).close()
     yield from reading.batches(TopicPartition(part.topic, part.partition), part.start, part.end)
     _readings[plan.id] = reading  # not after an error: it may have left something half done
+
+
+def _begun(plan: ReadPlan, schema: Any) -> Reading:
+    tune_collector()
+    made = Reading(plan, _arrow(schema))
+    freeze()
+    return made
 
 
 def _arrow(schema: Any) -> pa.Schema:

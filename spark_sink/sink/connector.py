@@ -21,11 +21,13 @@ class SparkSinkConnector(SinkConnector):
 
     Attributes:
         engines: that can run it; the first is the default.
+        spark_task: what runs it on Spark.
     """
 
     settings = SETTINGS
     version = __version__
     engines: ClassVar[tuple[str, ...]] = ("spark", "worker")
+    spark_task: ClassVar[str] = "spark_sink.query.table_task:TableTask"
 
     def task_class(self) -> type[Any]:
         """The task for engine=worker."""
