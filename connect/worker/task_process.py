@@ -19,6 +19,7 @@ from connect import settings
 from connect.api.engine import WORKER
 from connect.api.sink import SinkTask
 from connect.api.source import SourceTask
+from connect.data.collector import freeze, tune_collector
 from connect.errors import ConnectError
 from connect.kafka.client_settings import task_client_settings
 from connect.kafka.consume import ROWS_PER_BATCH, BatchConsumer, RebalanceListener
