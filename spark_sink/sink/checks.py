@@ -78,6 +78,11 @@ def _mode(parsed: Config) -> Iterator[Problem]:
         yield "pk.fields", "is required by mode=upsert with pk.mode=record_value. Name the fields that make the key."
     if mode == UPSERT and parsed["pk.mode"] == "record_value" and _is_true(raw.get("delete.enabled")):
         yield "delete.enabled", "needs pk.mode=record_key: a record without a value has no fields that name a row."
+    if mode == UPSERT and FIELD in (parsed["table"] or "") and _is_true(raw.get("delete.enabled")):
+        yield (
+            "delete.enabled",
+            "excludes ${field} in table: a record without a value has no field that names its table.",
+        )
     if mode != UPSERT and _is_true(raw.get("delete.enabled")):
         yield "delete.enabled", f"needs mode=upsert: with mode={mode} rows have no keys to be deleted by."
     if mode == OVERWRITE and not parsed["partition.by"] and not parsed["replace.where"]:

@@ -1,0 +1,61 @@
+"""Looking after tables: small files are joined, old ones deleted, now and then, after a batch.
+
+It runs in the thread of the batches, so that it competes with no batch of ours. What fails is logged: the rows are
+safe, and the next time may be better.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import Any
+
+from spark_sink.tables.settings import TableSettings, retention
+from spark_sink.tables.table import RETENTION, Table
+
+log = logging.getLogger(__name__)
+
+#: VACUUM lists folders by so many tasks, of which each costs; Spark's own 10,000 take half a minute on a small machine.
+_LISTING = "spark.sql.sources.parallelPartitionDiscovery.parallelism"
+_LISTERS = 32
+
+
+class Care:
+    """When which table was looked after. The first time is one interval after the first batch."""
+
+    def __init__(self, settings: TableSettings) -> None:
+        self._settings = settings
+        self._since: dict[tuple[str, str], float] = {}
+
+    def after_batch(self, spark: Any, table: Table) -> None:
+        """Do what is due. Never raises."""
+        now = time.monotonic()
+        if self._due("optimize", table.name, self._settings.compaction_s, now):
+            self._try("compacted", table, table.optimize)
+        if self._due("vacuum", table.name, self._settings.vacuum_s, now):
+            self._try("vacuumed", table, lambda: self._vacuum(spark, table))
+
+    def _due(self, what: str, table: str, every: float, now: float) -> bool:
+        if not every or now - self._since.setdefault((what, table), now) < every:
+            return False
+        self._since[what, table] = now
+        return True
+
+    def _try(self, done: str, table: Table, work: Any) -> None:
+        began = time.monotonic()
+        try:
+            work()
+        except Exception as error:  # Spark raises anything
+            said = (str(error).strip() or type(error).__name__).splitlines()[0]
+            log.warning("The table %s could not be %s and is left as it is: %s", table.name, done, said)
+        else:
+            log.info("The table %s was %s in %.1f s.", table.name, done, time.monotonic() - began)
+
+    def _vacuum(self, spark: Any, table: Table) -> None:
+        hours = self._settings.vacuum_hours
+        before = spark.conf.get(_LISTING)
+        spark.conf.set(_LISTING, str(min(_LISTERS, int(before))))
+        try:
+            table.vacuum(hours, dict(self._settings.properties).get(RETENTION, retention(hours)))
+        finally:
+            spark.conf.set(_LISTING, before)

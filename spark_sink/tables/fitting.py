@@ -1,0 +1,291 @@
+"""How rows become rows of a table: the changes that it needs, an expression for each column, and what does not fit.
+
+    fitted = fit(table_fields, incoming, policy)
+    for change in fitted.changes:                     # AddColumn, WidenColumn, DropNotNull, to be made first
+        alter(change)
+    df.selectExpr(*fitted.select)                     # of rows for which fitted.reason is null
+
+Like `connect.data.evolution`, of which this is the side in SQL: the rows themselves are in Spark's executors. A column
+that is null where the table has none does not count as one that is too much.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from connect.data.evolution_policy import ADD, NULLABLE, WIDEN, EvolutionPolicy
+from connect.errors import SchemaError
+from spark_sink.tables.types import (
+    VOID,
+    Field,
+    Type,
+    fields,
+    fits,
+    literal,
+    quoted,
+    same,
+    sql_name,
+    widest,
+    without_void,
+)
+
+#: Names from the outside in; `element`, `key` and `value` for what arrays and maps contain.
+Path = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AddColumn:
+    """The table gets a column, or a struct in it a field. It may be null."""
+
+    path: Path
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class WidenColumn:
+    """A column gets a type that holds all that is there."""
+
+    path: Path
+    was: Type
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class DropNotNull:
+    """A column that was NOT NULL may hold null."""
+
+    path: Path
+
+
+Change = AddColumn | WidenColumn | DropNotNull
+
+
+@dataclass(frozen=True, slots=True)
+class Incoming:
+    """A column of the rows that come.
+
+    Attributes:
+        name: as the table is to have it.
+        type: see `spark_sink.tables.types`.
+        sql: the expression that is its value.
+    """
+
+    name: str
+    type: Type
+    sql: str
+    nullable: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """How incoming rows become the table's.
+
+    Attributes:
+        changes: to be made to the table first.
+        columns: the table's columns that are written, with the expression for each.
+        misfits: conditions in SQL, never null, under which a row does not fit, with why.
+        ignored: fields that are left out, because the policy says so.
+        untyped: fields that are left out because they have been null ever since.
+    """
+
+    changes: tuple[Change, ...]
+    columns: Mapping[str, str]
+    misfits: tuple[tuple[str, str], ...] = ()
+    ignored: tuple[Path, ...] = ()
+    untyped: tuple[Path, ...] = ()
+
+    @property
+    def select(self) -> list[str]:
+        """The columns as an argument list for `selectExpr`."""
+        return [f"{sql} AS {quoted(name)}" for name, sql in self.columns.items()]
+
+    @property
+    def reason(self) -> str | None:
+        """An expression: why a row does not fit, null if it does. None: every row fits."""
+        if not self.misfits:
+            return None
+        return f"CASE {' '.join(f'WHEN {sql} THEN {literal(why)}' for sql, why in self.misfits)} END"
+
+
+def columns_of(kind: Type, sql: str) -> list[Incoming]:
+    """The fields of a struct as columns."""
+    return [
+        Incoming(each["name"], each["type"], f"{sql}.{quoted(each['name'])}", each.get("nullable", True))
+        for each in fields(kind)
+    ]
+
+
+def new_columns(incoming: Sequence[Incoming]) -> list[tuple[str, Type]]:
+    """The columns of a table that is made for such rows.
+
+    Raises:
+        SchemaError: names differ in upper and lower case only, or there is no column.
+    """
+    _no_doubles([each.name for each in incoming], ())
+    typed = [(each.name, without_void(each.type)) for each in incoming]
+    found = [(name, kind) for name, kind in typed if kind is not None]
+    if not found:
+        raise SchemaError("The records have no field that could be a column of a table.")
+    return found
+
+
+def fit(table: Sequence[Field], incoming: Sequence[Incoming], policy: EvolutionPolicy) -> Fitted:
+    """Compare rows with a table.
+
+    Args:
+        table: its columns.
+        incoming: the columns of the rows.
+        policy: what may be changed.
+
+    Raises:
+        SchemaError: names differ in upper and lower case only.
+    """
+    fitter = _Fitter(policy)
+    return fitter.rows(table, incoming)
+
+
+@dataclass
+class _Fitter:
+    policy: EvolutionPolicy
+    changes: list[Change] = field(default_factory=list)
+    misfits: list[tuple[str, str]] = field(default_factory=list)
+    ignored: list[Path] = field(default_factory=list)
+    untyped: list[Path] = field(default_factory=list)
+    depth: int = 0
+
+    def rows(self, table: Sequence[Field], incoming: Sequence[Incoming]) -> Fitted:
+        _no_doubles([each.name for each in incoming], ())
+        by_name = {each.name.lower(): each for each in incoming}
+        columns: dict[str, str] = {}
+        for mine in table:
+            other = by_name.pop(mine["name"].lower(), None)
+            if other is None:
+                self.absent(mine, (mine["name"],))
+            else:
+                columns[mine["name"]] = self.present(mine, other, (mine["name"],), "true")
+        for new in by_name.values():
+            if (kind := self.added(new, (new.name,))) is not None:
+                columns[new.name] = self.value(kind, new.type, new.sql, (new.name,))
+        order = {AddColumn: 1, WidenColumn: 0, DropNotNull: 0}
+        changes = tuple(sorted(self.changes, key=lambda change: order[type(change)]))
+        return Fitted(changes, columns, tuple(self.misfits), tuple(self.ignored), tuple(self.untyped))
+
+    def added(self, new: Incoming, path: Path) -> Type | None:
+        """The type of a field that the table does not have and gets; None if it does not get it."""
+        kind = without_void(new.type)
+        if kind is None:
+            self.untyped.append(path)
+        elif ADD in self.policy.allowed:
+            self.changes.append(AddColumn(path, kind))
+            return kind
+        elif self.policy.ignore_unknown:
+            self.ignored.append(path)
+        else:
+            why = f'The table has no column "{".".join(path)}", and schema.evolution does not say that it may be added.'
+            self.misfits.append((f"{new.sql} IS NOT NULL", why))
+        return None
+
+    def absent(self, mine: Field, path: Path) -> None:
+        """A column of the table that no row has: null, or what the table itself puts there."""
+        if not mine.get("nullable", True) and not mine.get("metadata") and NULLABLE in self.policy.allowed:
+            self.changes.append(DropNotNull(path))
+
+    def present(self, mine: Field, other: Incoming, path: Path, where: str) -> str:
+        """The expression for a field that both have, in a struct that is there where `where` is true."""
+        if not mine.get("nullable", True) and other.nullable:
+            if NULLABLE in self.policy.allowed:
+                self.changes.append(DropNotNull(path))
+            else:
+                why = f'The column "{".".join(path)}" is null, and the table requires it.'
+                self.misfits.append((f"({where} AND {other.sql} IS NULL)", why))
+        return self.value(mine["type"], other.type, other.sql, path)
+
+    def value(self, mine: Type, other: Type, sql: str, path: Path) -> str:
+        """An expression of the table's type (as it will be) for a value of another one."""
+        if same(mine, other):
+            return sql
+        if not isinstance(mine, str) and not isinstance(other, str) and mine["type"] == other["type"]:
+            if mine["type"] == "struct":
+                return self.struct(mine, other, sql, path)
+            if mine["type"] == "array":
+                return self.array(mine, other, sql, path)
+            if mine["type"] == "map":
+                return self.map(mine, other, sql, path)
+        if other == VOID:
+            return f"CAST(NULL AS {sql_name(mine)})"
+        return self.plain(mine, other, sql, path)
+
+    def plain(self, mine: Type, other: Type, sql: str, path: Path) -> str:
+        wider = widest(mine, other)
+        if wider is not None and same(wider, mine):
+            return f"CAST({sql} AS {sql_name(mine)})"
+        if wider is not None and WIDEN in self.policy.allowed:
+            self.changes.append(WidenColumn(path, mine, wider))
+            return sql if same(wider, other) else f"CAST({sql} AS {sql_name(wider)})"
+        holds = fits(mine, other)
+        name, has, comes = ".".join(path), sql_name(mine), sql_name(other)
+        if holds is None:
+            why = f'The column "{name}" is of type {has}, and the value is of type {comes}.'
+            self.misfits.append((f"{sql} IS NOT NULL", why))
+            return f"CAST(NULL AS {has})"
+        why = f'The column "{name}" is of type {has}, and the value of type {comes} is too large or too exact for it.'
+        self.misfits.append((f"coalesce(NOT ({holds(sql)}), false)", why))
+        return f"try_cast({sql} AS {has})"
+
+    def struct(self, mine: Mapping[str, Any], other: Mapping[str, Any], sql: str, path: Path) -> str:
+        _no_doubles([each["name"] for each in other["fields"]], path)
+        by_name = {each["name"].lower(): each for each in other["fields"]}
+        inner: list[tuple[str, str]] = []
+        for own in mine["fields"]:
+            here, theirs = (*path, own["name"]), by_name.pop(own["name"].lower(), None)
+            there = Incoming(own["name"], VOID, f"CAST(NULL AS {sql_name(own['type'])})")
+            if theirs is not None:
+                value = f"{sql}.{quoted(theirs['name'])}"
+                there = Incoming(own["name"], theirs["type"], value, theirs.get("nullable", True))
+            inner.append((own["name"], self.present(own, there, here, f"{sql} IS NOT NULL")))
+        for new in by_name.values():
+            here = (*path, new["name"])
+            there = Incoming(new["name"], new["type"], f"{sql}.{quoted(new['name'])}")
+            if (kind := self.added(there, here)) is not None:
+                inner.append((new["name"], self.value(kind, new["type"], there.sql, here)))
+        made = ", ".join(f"{literal(name)}, {value}" for name, value in inner)
+        return f"IF({sql} IS NULL, NULL, named_struct({made}))"
+
+    def array(self, mine: Mapping[str, Any], other: Mapping[str, Any], sql: str, path: Path) -> str:
+        one, here = self.variable(), (*path, "element")
+        value = self.inner(mine["elementType"], other["elementType"], here, sql, one)
+        return sql if value == one else f"transform({sql}, {one} -> {value})"
+
+    def map(self, mine: Mapping[str, Any], other: Mapping[str, Any], sql: str, path: Path) -> str:
+        key, one = self.variable(), self.variable()
+        keys = self.inner(mine["keyType"], other["keyType"], (*path, "key"), f"map_keys({sql})", key)
+        values = self.inner(mine["valueType"], other["valueType"], (*path, "value"), f"map_values({sql})", one)
+        if values != one:
+            sql = f"transform_values({sql}, ({key}, {one}) -> {values})"
+        return sql if keys == key else f"transform_keys({sql}, ({key}, {one}) -> {keys})"
+
+    def inner(self, mine: Type, other: Type, path: Path, items: str, variable: str) -> str:
+        """The expression for what an array or a map contains. If one item does not fit, the whole does not."""
+        inside = replace(self, misfits=[])
+        value = inside.value(mine, other, variable, path)
+        self.depth = inside.depth
+        self.misfits += [(f"coalesce(exists({items}, {variable} -> {sql}), false)", why) for sql, why in inside.misfits]
+        return value
+
+    def variable(self) -> str:
+        """The name of a lambda's variable that no column has."""
+        self.depth += 1
+        return f"_each_{self.depth}"
+
+
+def _no_doubles(names: Sequence[str], path: Path) -> None:
+    seen: dict[str, str] = {}
+    for name in names:
+        if (other := seen.setdefault(name.lower(), name)) is not name:
+            where = f' of "{".".join(path)}"' if path else ""
+            raise SchemaError(
+                f'The fields{where} "{other}" and "{name}" differ in upper and lower case at most, which Spark\'s '
+                "tables do not tell apart. Rename one of them with the transformation ReplaceField."
+            )

@@ -1,0 +1,156 @@
+"""What is where in the rows of a query, and which of them are no rows of a table at all.
+
+    _topic string, _partition int, _offset bigint, _timestamp timestamp,    after transformations
+    _origin struct<topic, partition, offset>                               where the record was consumed
+    _key struct, _value struct (null: a tombstone)
+    _failure struct<stage, class, exception, message, trace, key, value, headers>   null unless it was given up
+
+Only `_value` is always there: the reader brings what `TableSettings` wants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from connect.errors import ConfigError, SchemaError
+from spark_sink.sink.settings import FIELD, METADATA, TOPIC, UPSERT
+from spark_sink.tables.fitting import Incoming, columns_of
+from spark_sink.tables.settings import TableSettings
+from spark_sink.tables.types import Field, Type, fields, literal, quoted
+
+#: A condition in SQL, never null, under which a row is refused, and why.
+Refusal = tuple[str, str]
+
+_METADATA_SQL: Final = {
+    "topic": "_origin.topic",
+    "partition": "_origin.partition",
+    "offset": "_origin.offset",
+    "timestamp": "_timestamp",
+}
+_METADATA_TYPE: Final = {"string": "string", "int": "integer", "bigint": "long", "timestamp": "timestamp"}
+#: What part of a table's path or name a record may choose: nothing that leads into another folder.
+_PART_OF_A_NAME: Final = r"^[A-Za-z0-9_-][A-Za-z0-9._-]*$"
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The columns of a query's rows.
+
+    Attributes:
+        columns: with their types.
+        settings: of the sink.
+    """
+
+    columns: Mapping[str, Type]
+    settings: TableSettings
+
+    @classmethod
+    def of(cls, schema: Sequence[Field], settings: TableSettings) -> Rows:
+        """From the fields of a DataFrame's schema.
+
+        Raises:
+            SchemaError: values are no structs.
+        """
+        rows = cls({field["name"]: field["type"] for field in schema}, settings)
+        if not fields(rows.columns["_value"]):
+            raise SchemaError(
+                "The records' values are no structs, or structs without fields, and a row of a table needs columns. "
+                "Wrap them with the transformation HoistField."
+            )
+        return rows
+
+    def keys(self) -> list[Incoming]:
+        """For upsert: the columns that make the key.
+
+        Raises:
+            ConfigError: a field of `pk.fields` is not there.
+        """
+        settings = self.settings
+        if settings.mode != UPSERT:
+            return []
+        where = "_value" if settings.key_in_value else "_key"
+        if not (kind := self.columns.get(where)):
+            raise ConfigError(
+                "pk.mode", "is record_key, and the records have no keys. Write record_value, and pk.fields."
+            )
+        there = {column.name.lower(): column for column in columns_of(kind, where)}
+        if missing := [name for name in settings.key_fields if name.lower() not in there]:
+            found = ", ".join(column.name for column in there.values())
+            raise ConfigError("pk.fields", f'"{missing[0]}" is no field of the {where[1:]}, which has: {found}.')
+        return [there[name.lower()] for name in settings.key_fields] or list(there.values())
+
+    def incoming(self) -> list[Incoming]:
+        """The columns that the table is to have: the key's, the value's, the metadata's.
+
+        Raises:
+            ConfigError: `metadata.columns` and the fields have a name in common.
+        """
+        keys = self.keys()
+        names = {column.name.lower() for column in keys}
+        columns = keys + [c for c in columns_of(self.columns["_value"], "_value") if c.name.lower() not in names]
+        names |= {column.name.lower() for column in columns}
+        for what, name in self.settings.metadata:
+            if name.lower() in names:
+                raise ConfigError("metadata.columns", f'"{name}" is a field of the records. Write {what}:another_name.')
+            columns.append(self._metadata(what, name))
+        return columns
+
+    def refusals(self) -> list[Refusal]:
+        """What makes a row no row of its table, whatever its columns are."""
+        return [(f"{key.sql} IS NULL", f'The column "{key.name}" of its key is null.') for key in self.keys()]
+
+    def parts(self) -> tuple[str, str]:
+        """Expressions for what stands for ${topic} and ${field} in the table's name; null where it may not."""
+        found = []
+        for variable in (TOPIC, FIELD):
+            if variable in self.settings.table:
+                sql = "_topic" if variable == TOPIC else self._field()
+                found.append(f"CASE WHEN {sql} RLIKE {literal(_PART_OF_A_NAME)} THEN {sql} END")
+            else:
+                found.append("''")
+        return found[0], found[1]
+
+    def no_table(self) -> Refusal:
+        """Under which condition a row has no table, and why."""
+        topic, field = self.parts()
+        what = f'field "{".".join(self.settings.table_field)}"' if FIELD in self.settings.table else "topic"
+        why = f"Its {what} cannot be part of a table's name: that takes letters, digits, dots, dashes and underscores."
+        return f"({topic} IS NULL OR {field} IS NULL)", why
+
+    def place(self) -> str:
+        """An expression: the words that say which record it is."""
+        if "_origin" not in self.columns:
+            return literal("A record")
+        return "concat('Topic ', _origin.topic, ', partition ', _origin.partition, ', offset ', _origin.offset)"
+
+    def wanted(self) -> str:
+        """A condition, never null: the row is to be written, or deletes one."""
+        parts = ["_failure IS NULL"] if "_failure" in self.columns else []
+        if not self.settings.deletes:
+            parts.append("_value IS NOT NULL")
+        return " AND ".join(parts) or "true"
+
+    def _metadata(self, what: str, name: str) -> Incoming:
+        if what != "key":
+            return Incoming(name, _METADATA_TYPE[METADATA[what][1]], _METADATA_SQL[what])
+        kind = self.columns["_key"]
+        inner = fields(kind)
+        if len(inner) == 1 and inner[0]["name"] == self.settings.wrap_key:
+            return Incoming(name, inner[0]["type"], f"_key.{quoted(inner[0]['name'])}")
+        return Incoming(name, kind, "_key")
+
+    def _field(self) -> str:
+        """The expression for `table.field`."""
+        kind: Type = self.columns["_value"]
+        for depth, name in enumerate(self.settings.table_field):
+            there = {each["name"]: each["type"] for each in fields(kind)}
+            if name not in there:
+                path = ".".join(self.settings.table_field[: depth + 1])
+                raise ConfigError(
+                    "table.field", f'"{path}" is no field of the records, which have: {", ".join(there)}.'
+                )
+            kind = there[name]
+        inner = ".".join(["_value", *map(quoted, self.settings.table_field)])
+        return f"CAST({inner} AS string)"

@@ -1,0 +1,158 @@
+"""What a writer of tables is told: a connector's configuration as plain values, checked. It can be pickled."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from connect.data.evolution_policy import EvolutionPolicy
+from connect.errors import ConfigError
+from spark_sink.sink.checks import problems
+from spark_sink.sink.settings import (
+    APPEND,
+    DELTA,
+    FIELD,
+    TABLE_PROPERTY,
+    TOPIC,
+    UPSERT,
+    is_path,
+    metadata_columns,
+    parse,
+)
+
+_SCHEME: Final = re.compile(r"[a-zA-Z][\w+.-]*:")
+
+
+@dataclass(frozen=True, slots=True)
+class TableSettings:
+    """How tables are written.
+
+    Attributes:
+        format: "delta", "parquet", "iceberg", "json" or "console".
+        table: a path, or a name in a catalog; may contain ${topic} and ${field}.
+        table_field: the path of the field that stands for ${field}; empty for none.
+        create: whether a missing table is made.
+        partition_by, cluster_by, properties: of a table that is made; properties with their values.
+        mode: "append", "upsert" or "overwrite".
+        key_in_value: whether the key is made of fields of the value.
+        key_fields: the columns that make the key; empty for all of a record's key.
+        deletes: whether tombstones delete; those that do not are left out.
+        replace_where: for "overwrite": a condition; None for the partitions that there are records of.
+        metadata: what becomes a column beside the value's fields (a key of `METADATA`), and the column's name.
+        policy: how tables may be changed.
+        dead_letters: the table of records that cannot be written; None for none.
+        compaction_s, vacuum_s: how often, in seconds; 0 never.
+        vacuum_hours: how long files are kept.
+        console_rows: that are printed of a batch.
+    """
+
+    format: str = DELTA
+    table: str = ""
+    table_field: tuple[str, ...] = ()
+    create: bool = True
+    partition_by: tuple[str, ...] = ()
+    cluster_by: tuple[str, ...] = ()
+    properties: tuple[tuple[str, str], ...] = ()
+    mode: str = APPEND
+    key_in_value: bool = False
+    key_fields: tuple[str, ...] = ()
+    deletes: bool = False
+    replace_where: str | None = None
+    metadata: tuple[tuple[str, str], ...] = ()
+    policy: EvolutionPolicy = field(default_factory=EvolutionPolicy)
+    dead_letters: str | None = None
+    compaction_s: float = 0.0
+    vacuum_s: float = 0.0
+    vacuum_hours: int = 168
+    console_rows: int = 20
+
+    @classmethod
+    def of(cls, config: Mapping[str, str]) -> TableSettings:
+        """Of a connector's configuration, other projects' names for its keys included.
+
+        Raises:
+            ConfigError: a value is wrong, or two contradict each other.
+        """
+        parsed = parse(config)
+        for key, message in problems(parsed, "spark"):
+            raise ConfigError(key, message)
+        properties = dict(parsed.prefixed(TABLE_PROPERTY))
+        if parsed["column.mapping"] != "none":
+            properties.setdefault("delta.columnMapping.mode", parsed["column.mapping"])
+        if parsed["vacuum.interval.ms"]:
+            properties.setdefault("delta.deletedFileRetentionDuration", retention(parsed["vacuum.retention.hours"]))
+        key_in_value = parsed["pk.mode"] == "record_value"
+        return cls(
+            format=parsed["format"],
+            table=_absolute(parsed["table"] or ""),
+            table_field=tuple((parsed["table.field"] or "").split(".")) if parsed["table.field"] else (),
+            create=parsed["auto.create"],
+            partition_by=tuple(parsed["partition.by"]),
+            cluster_by=tuple(parsed["cluster.by"]),
+            properties=tuple(sorted(properties.items())),
+            mode=parsed["mode"],
+            key_in_value=key_in_value,
+            key_fields=tuple(parsed["pk.fields"]),
+            deletes=parsed["mode"] == UPSERT
+            and parsed["delete.enabled"]
+            and not key_in_value
+            and FIELD not in (parsed["table"] or ""),
+            replace_where=parsed["replace.where"],
+            metadata=metadata_columns(parsed),
+            policy=EvolutionPolicy.of(parsed),
+            dead_letters=_absolute(parsed["errors.deadletter.table"]) if parsed["errors.deadletter.table"] else None,
+            compaction_s=parsed["compaction.interval.ms"] / 1000,
+            vacuum_s=parsed["vacuum.interval.ms"] / 1000,
+            vacuum_hours=parsed["vacuum.retention.hours"],
+            console_rows=parsed["console.rows"],
+        )
+
+    @property
+    def wants_keys(self) -> bool:
+        """Whether rows need `_key`."""
+        upserts_by_it = self.mode == UPSERT and not self.key_in_value
+        return upserts_by_it or any(what == "key" for what, _ in self.metadata)
+
+    @property
+    def wrap_key(self) -> str:
+        """The name of the column that a key is which is no struct."""
+        return self.key_fields[0] if len(self.key_fields) == 1 else "key"
+
+    @property
+    def wants_metadata(self) -> bool:
+        """Whether rows need `_topic`, `_partition`, `_offset`, `_timestamp` and `_origin`."""
+        return self.mode == UPSERT or bool(self.metadata) or bool(self.dead_letters) or TOPIC in self.table
+
+    @property
+    def wants_failures(self) -> bool:
+        """Whether records that the error policy gives up are wanted as rows."""
+        return self.dead_letters is not None
+
+    @property
+    def is_one_table(self) -> bool:
+        """Whether all records go to one table."""
+        return TOPIC not in self.table and FIELD not in self.table
+
+    def table_for(self, topic: str | None, field: str | None) -> str:
+        """The table of a record. In the name of a table all but letters and digits become underscores."""
+        name = self.table
+        for variable, value in ((TOPIC, topic), (FIELD, field)):
+            if variable in name:
+                text = value or ""
+                name = name.replace(variable, text if is_path(self.table) else re.sub(r"[^A-Za-z0-9_]", "_", text))
+        return name
+
+
+def retention(hours: int) -> str:
+    """So many hours as Delta's table properties say it."""
+    return f"interval {hours} hours"
+
+
+def _absolute(table: str) -> str:
+    """SQL takes absolute paths only."""
+    if not is_path(table) or _SCHEME.match(table):
+        return table
+    return str(Path(table).absolute())

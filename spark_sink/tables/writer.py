@@ -1,0 +1,300 @@
+"""TableWriter: what a streaming query hands each batch to, so that its rows are in their tables exactly once."""
+
+from __future__ import annotations
+
+import logging
+import random
+import re
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from connect.errors import ConfigError, ConnectError, RetriableError, SchemaError
+from spark_sink.sink.settings import CONSOLE, DELTA, OVERWRITE, UPSERT
+from spark_sink.tables import dead_letters, upsert
+from spark_sink.tables.care import Care
+from spark_sink.tables.files import write_files
+from spark_sink.tables.fitting import Fitted, fit, new_columns
+from spark_sink.tables.rows import Refusal, Rows
+from spark_sink.tables.settings import TableSettings
+from spark_sink.tables.table import Table
+from spark_sink.tables.types import Field, Type, literal, quoted
+
+log = logging.getLogger(__name__)
+
+_MOST_TABLES: Final = 1000  # of one batch
+_TRIES: Final = 6  # of a commit that other writers were in the way of
+#: What Delta says when another writer's commit was in the way. Nothing of ours was written then.
+_CONFLICT: Final = re.compile(
+    r"DELTA_CONCURRENT_|DELTA_METADATA_CHANGED|DELTA_PROTOCOL_CHANGED|"
+    r"(?:Concurrent(?:Append|DeleteRead|DeleteDelete|Transaction|Write|Modification)|MetadataChanged|ProtocolChanged)"
+    r"Exception"
+)
+#: Encloses what we have Spark raise about a row, so that it is found in all that Spark says.
+_OPEN, _CLOSE = "<<connect: ", ">>"
+_RAISED: Final = re.compile(rf"\[USER_RAISED_EXCEPTION\] {_OPEN}(.*?){_CLOSE}", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class _Known:
+    """What was found out about a table: how rows with these columns are written to it."""
+
+    rows: Mapping[str, Type]
+    fitted: Fitted
+
+
+@dataclass
+class TableWriter:
+    """Writes batches of rows (see `spark_sink.tables.rows`) to tables; for `DataStreamWriter.foreachBatch`.
+
+    Called with one batch after the other, in one thread. A batch that is handed in again, as after a crash, changes
+    nothing where it was written before: its number is the version of the transactions of `app_id`. Raising fails the
+    query; what the batch wrote to some of its tables by then is skipped when it comes again.
+
+    It travels pickled to where Spark runs it, and remembers there what it found out about tables.
+
+    Attributes:
+        settings: how tables are written.
+        connector: its name.
+        app_id: names this query's transactions: another one for each checkpoint, or batches would be skipped.
+        topic: what `_topic` is in all rows, where that is known; it saves looking which tables a batch has rows of.
+    """
+
+    settings: TableSettings
+    connector: str
+    app_id: str
+    topic: str | None = None
+    _known: dict[str, _Known] = field(default_factory=dict, init=False, repr=False)
+    _told: set[str] = field(default_factory=set, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._care = Care(self.settings)
+
+    def __call__(self, df: Any, batch_id: int) -> None:
+        """Write a batch.
+
+        Raises:
+            ConfigError: what is configured cannot be done with these rows or this table.
+            SchemaError: a row does not fit its table.
+            RetriableError: other writers were in the way each time.
+            Exception: whatever Spark raises.
+        """
+        rows = Rows.of(df.schema.jsonValue()["fields"], self.settings)
+        with _our_words():
+            if self.settings.format == CONSOLE:
+                self._print(df, rows, batch_id)
+                return
+            once = self.settings.dead_letters is None and self._only_table() is not None
+            with _kept(df, not once):
+                self._write(df, rows, batch_id)
+
+    def _write(self, df: Any, rows: Rows, batch_id: int) -> None:
+        places = self._places(df, rows)
+        for name, condition in places:
+            mine = f"({condition}) AND {rows.wanted()}"
+            if name is None:
+                self._refuse(df, rows, mine, batch_id)
+            elif self.settings.format != DELTA:
+                write_files(df.where(mine), rows, name, self.settings, self.app_id, batch_id)
+            else:
+                self._write_table(df, rows, name, mine, batch_id)
+        if not places and self.settings.dead_letters is not None:
+            self._bury(df, rows, [], batch_id)
+
+    def _write_table(self, df: Any, rows: Rows, name: str, mine: str, batch_id: int) -> None:
+        table = Table(df.sparkSession, name)
+
+        def attempt(afresh: bool) -> None:
+            fitted = self._fitted(table, rows, afresh)
+            buried, fatal = self._unwanted(rows, fitted)
+            if self.settings.dead_letters is not None:
+                self._bury(df, rows, [(f"({mine}) AND {condition}", why) for condition, why in buried], batch_id)
+            good = df.where(_good(rows, mine, buried, fatal))
+            self._commit(good, rows, table, fitted, batch_id)
+
+        _until_nobody_is_in_the_way(table.name, attempt)
+        self._care.after_batch(df.sparkSession, table)
+
+    def _commit(self, good: Any, rows: Rows, table: Table, fitted: Fitted, batch_id: int) -> None:
+        options = {"txnAppId": self.app_id, "txnVersion": str(batch_id)}
+        if self.settings.mode == UPSERT:
+            keys = upsert.key_names(fitted, rows.keys())
+            newest = upsert.source(good, fitted, keys)
+            view = "connect_upsert"
+            merging = upsert.statement(table, view, fitted, keys, self.settings.deletes)
+            upsert.merge(newest, view, merging, self.app_id, batch_id)
+        elif self.settings.mode == OVERWRITE:
+            table.overwrite(good.selectExpr(*fitted.select), options, self.settings.replace_where)
+        else:
+            table.append(good.selectExpr(*fitted.select), options)
+
+    # Which tables there are rows of, and how they are written there.
+
+    def _only_table(self) -> str | None:
+        """The table of all rows, where it is known without looking at them."""
+        if self.settings.is_one_table or (self.topic is not None and not self.settings.table_field):
+            return self.settings.table_for(self.topic, None)
+        return None
+
+    def _places(self, df: Any, rows: Rows) -> list[tuple[str | None, str]]:
+        """The tables that there are rows of, each with the condition for these; None for rows that have no table."""
+        if (only := self._only_table()) is not None:
+            return [(only, "true")]
+        topic, name = rows.parts()
+        wanted = df.where(rows.wanted()).selectExpr(f"{topic} AS topic", f"{name} AS field").distinct()
+        found = wanted.limit(_MOST_TABLES + 1).collect()
+        if len(found) > _MOST_TABLES:
+            raise ConnectError(
+                f"A batch has records of more than {_MOST_TABLES} tables, as table and table.field say. Write to one "
+                "table, and partition or cluster it."
+            )
+        places: dict[str | None, list[str]] = {}
+        for each in found:
+            if each.topic is None or each.field is None:
+                places[None] = [rows.no_table()[0]]
+            else:
+                condition = f"({topic} = {literal(each.topic)} AND {name} = {literal(each.field)})"
+                places.setdefault(self.settings.table_for(each.topic, each.field), []).append(condition)
+        return [(table, " OR ".join(conditions)) for table, conditions in places.items()]
+
+    def _fitted(self, table: Table, rows: Rows, afresh: bool) -> Fitted:
+        """How rows are written to a table, which is made or changed as they need it."""
+        known = self._known.get(table.name)
+        if known and known.rows == rows.columns and not afresh:
+            return known.fitted
+        incoming = rows.incoming()
+        columns = table.columns()
+        if columns is None:
+            table.create(new_columns(incoming), self.settings)
+            columns = _there(table)
+        fitted = fit(columns, incoming, self.settings.policy)
+        if fitted.changes:
+            table.alter(fitted.changes)
+            fitted = fit(_there(table), incoming, self.settings.policy)
+        if not fitted.columns:
+            raise ConfigError("schema.evolution.unknown.fields", f'"{table.name}" has none of the records\' fields.')
+        self._tell(table, fitted)
+        if len(self._known) >= _MOST_TABLES:
+            self._known.clear()
+        self._known[table.name] = _Known(rows.columns, fitted)
+        return fitted
+
+    def _tell(self, table: Table, fitted: Fitted) -> None:
+        for paths, why in ((fitted.ignored, "the table has no such column"), (fitted.untyped, "it was always null")):
+            fresh = [name for name in (".".join(path) for path in paths) if f"{table.name} {name}" not in self._told]
+            if fresh:
+                log.warning("Not written to %s: %s (%s).", table.name, ", ".join(fresh), why)
+                self._told.update(f"{table.name} {name}" for name in fresh)
+
+    # What cannot be written.
+
+    def _unwanted(self, rows: Rows, fitted: Fitted) -> tuple[list[Refusal], list[Refusal]]:
+        """What makes a row a dead letter, and what makes it an error."""
+        refused, misfits = rows.refusals(), list(fitted.misfits)
+        buried: list[Refusal] = []
+        if self.settings.dead_letters is not None:
+            buried, refused = refused, []
+            if self.settings.policy.mismatch == "quarantine":
+                buried, misfits = buried + misfits, []
+        advice = " Such records can go to errors.deadletter.table."
+        fatal = [(condition, why + advice) for condition, why in refused]
+        advice = " Allow more with schema.evolution, or write schema.evolution.on.mismatch=quarantine."
+        return buried, fatal + [(condition, f"It does not fit the table. {why}{advice}") for condition, why in misfits]
+
+    def _refuse(self, df: Any, rows: Rows, mine: str, batch_id: int) -> None:
+        """Rows that have no table."""
+        _, why = rows.no_table()
+        if self.settings.dead_letters is not None:
+            self._bury(df, rows, [(mine, why)], batch_id)
+        else:
+            df.where(_good(rows, mine, [], [("true", why)])).limit(1).collect()
+
+    def _bury(self, df: Any, rows: Rows, refused: Sequence[Refusal], batch_id: int) -> None:
+        """Make dead letters of what is refused, and of what the error policy gave up."""
+        assert self.settings.dead_letters is not None
+        found = dead_letters.letters(df, rows, refused, self.connector, self.app_id, batch_id)
+        if found.limit(1).collect():
+            table = Table(df.sparkSession, self.settings.dead_letters)
+            add = dead_letters.add
+            _until_nobody_is_in_the_way(table.name, lambda _: add(found, table, self.app_id, batch_id))
+
+    def _print(self, df: Any, rows: Rows, batch_id: int) -> None:
+        columns = [f"{column.sql} AS {quoted(column.name)}" for column in rows.incoming()]
+        sys.stdout.write(f"Batch {batch_id} of {self.connector}:\n")
+        df.where(rows.wanted()).selectExpr(*columns).show(self.settings.console_rows, truncate=False)
+        sys.stdout.flush()
+
+
+def _good(rows: Rows, mine: str, buried: Sequence[Refusal], fatal: Sequence[Refusal]) -> str:
+    """A condition for the rows to be written. It raises where a row is an error."""
+    if not buried and not fatal:
+        return mine
+    cases = [f"WHEN {condition} THEN false" for condition, _ in [(f"NOT ({mine})", ""), *buried]]
+    for condition, why in fatal:
+        words = f"concat({literal(_OPEN)}, {rows.place()}, {literal(': ' + why + _CLOSE)})"
+        cases.append(f"WHEN {condition} THEN CAST(raise_error({words}) AS boolean)")
+    return f"CASE {' '.join(cases)} ELSE true END"
+
+
+def _there(table: Table) -> list[Field]:
+    """The columns of a table that must be there."""
+    columns = table.columns()
+    if columns is None:
+        raise RetriableError(f'The table "{table.name}" was dropped at this moment.')
+    return columns
+
+
+def _until_nobody_is_in_the_way(table: str, attempt: Callable[[bool], None]) -> None:
+    """Try a commit again when another writer's came before it, and once when the table is not as it was known.
+
+    Args:
+        table: for messages.
+        attempt: told whether to look at the table afresh.
+    """
+    from pyspark.errors import AnalysisException
+
+    for number in range(_TRIES):
+        try:
+            attempt(number > 0)
+            return
+        except Exception as error:
+            conflict = _CONFLICT.search(str(error))
+            if not conflict and (number or not isinstance(error, AnalysisException)):
+                raise
+            if number == _TRIES - 1:
+                raise RetriableError(
+                    f'Other writers were in the way of {_TRIES} commits to "{table}" one after the other '
+                    f"({conflict[0] if conflict else type(error).__name__}). Let fewer write to the same rows."
+                ) from error
+            log.info("Writing to %s again: %s.", table, conflict[0] if conflict else "it was changed")
+            if conflict:
+                time.sleep(random.uniform(0.05, 0.2) * 2**number)  # noqa: S311 - spreads writers, keeps no secret
+
+
+@contextmanager
+def _kept(df: Any, wanted: bool) -> Iterator[None]:
+    """Rows that are looked at several times are computed once."""
+    if not wanted:
+        yield
+        return
+    df.persist()
+    try:
+        yield
+    finally:
+        df.unpersist()
+
+
+@contextmanager
+def _our_words() -> Iterator[None]:
+    """What we had Spark raise about a row comes out as an error of ours."""
+    try:
+        yield
+    except ConnectError:
+        raise
+    except Exception as error:
+        if found := _RAISED.search(str(error)):
+            raise SchemaError(found[1]) from error
+        raise
