@@ -97,7 +97,7 @@ class Plugins:
 
     @cached_property
     def _sources(self) -> dict[Path, Source]:
-        return {folder: Source(folder) for path in self._plugin_path for folder in _plugin_folders(path)}
+        return {folder: Source(folder) for path in self._plugin_path for folder in plugin_folders(path)}
 
     def _by_path(self, wanted: frozenset[PluginKind], name: str) -> Iterator[PluginRef]:
         """The class that a name spells, though nobody declares it."""
@@ -186,7 +186,8 @@ def _in_text(folder: Path, source: Source, packaged: Container[str]) -> Iterator
         )
 
 
-def _plugin_folders(path: Path) -> list[Path]:
+def plugin_folders(path: Path) -> list[Path]:
+    """The plug-in folders of a folder of plugin.path: itself, or those in it."""
     if _holds_code(path):
         return [path]
     return [folder for folder in sorted(path.glob("*/")) if _holds_code(folder)]

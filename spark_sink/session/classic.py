@@ -44,7 +44,7 @@ def begin(
     """The SparkSession and its JVM. Raises as `open_session` does."""
     conf = with_delta(conf)
     quieten_python()
-    jvm = launch("", ["pyspark-shell"], conf, redact=redact, environment=_environment(master))
+    jvm = launch("", ["pyspark-shell"], conf, redact=redact, environment=environment(master))
     try:
         with _our_environment(conf, master):
             return _session(jvm, master, deadline, stopping), jvm
@@ -165,7 +165,7 @@ def _gateway(file: Path) -> tuple[int, str]:
     return port, content[8 : 8 + length].decode()
 
 
-def _environment(master: Master) -> dict[str, str]:
+def environment(master: Master) -> dict[str, str]:
     """Of a local JVM: it asks nobody for this machine's name, and Python workers find our code where we found it."""
     if not master.is_local:
         return {}

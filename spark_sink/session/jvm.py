@@ -14,7 +14,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Self
 
@@ -127,7 +127,7 @@ def java_for_spark() -> Java:
 
 def launch(
     main: str,
-    arguments: list[str],
+    arguments: Sequence[str],
     conf: Mapping[str, str],
     *,
     redact: Callable[[str], str],
@@ -139,36 +139,58 @@ def launch(
         SparkNotInstalled: no PySpark or no Java.
         ConnectError: it cannot be started.
     """
+
+    def command(home: Path, folder: Path, options: list[str]) -> tuple[list[str], dict[str, str]]:
+        whole = confs.with_java_options({"spark.local.dir": str(folder), **conf}, options)
+        file = folder / "spark.properties"
+        file.touch(mode=0o600)
+        file.write_text(confs.properties(whole), encoding="ascii")
+        of = ["--class", main] if main else []
+        submit = [str(home / "bin" / "spark-submit"), "--properties-file", str(file), "--load-spark-defaults"]
+        return [*submit, *of, *arguments], {GATEWAY: str(folder / "gateway"), **(environment or {})}
+
+    return _start(command, redact)
+
+
+def launch_daemon(
+    main: str, arguments: Sequence[str], *, redact: Callable[[str], str], environment: Mapping[str, str]
+) -> Jvm:
+    """Start a daemon of Spark's standalone cluster with `spark-class`. As `launch`."""
+
+    def command(home: Path, folder: Path, options: list[str]) -> tuple[list[str], dict[str, str]]:
+        java = {"SPARK_DAEMON_JAVA_OPTS": " ".join(options), "SPARK_LOCAL_DIRS": str(folder)}
+        return [str(home / "bin" / "spark-class"), main, *arguments], {**java, **environment}
+
+    return _start(command, redact)
+
+
+def _start(
+    command_of: Callable[[Path, Path, list[str]], tuple[list[str], dict[str, str]]], redact: Callable[[str], str]
+) -> Jvm:
     home = spark_home()
     java = java_for_spark()
     folder, lock = _folder()
-    log4j = write_configuration(folder)
     options = [
-        f"-Dlog4j2.configurationFile=file:{log4j}",
+        f"-Dlog4j2.configurationFile=file:{write_configuration(folder)}",
         f"-Djava.io.tmpdir={folder}",
         "-XX:+ExitOnOutOfMemoryError",
         *jvm_options(),
     ]
-    whole = confs.with_java_options({"spark.local.dir": str(folder), **conf}, options)
-    file = folder / "spark.properties"
-    file.touch(mode=0o600)
-    file.write_text(confs.properties(whole), encoding="ascii")
-    command = [str(home / "bin" / "spark-submit"), "--properties-file", str(file), "--load-spark-defaults"]
-    if main:
-        command += ["--class", main]
-    command += arguments
+    command, environment = command_of(home, folder, options)
     try:
         popen = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            env=_environment(java, home, {GATEWAY: str(folder / "gateway"), **(environment or {})}),
+            env=_environment(java, home, environment),
             # The signal is bound to the thread that starts it; only the main thread is certain to stay.
             preexec_fn=dying_with_parent if threading.current_thread() is threading.main_thread() else None,  # noqa: PLW1509
         )
     except OSError as error:
-        raise ConnectError(f"Spark cannot start: {home}/bin/spark-submit: {error.strerror}") from error
+        lock.close()
+        shutil.rmtree(folder, ignore_errors=True)
+        raise ConnectError(f"Spark cannot start: {command[0]}: {error.strerror}") from error
     assert popen.stdout is not None
     return Jvm(popen, folder, lock, JvmLog(popen.stdout, redact))
 

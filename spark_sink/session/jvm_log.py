@@ -18,12 +18,18 @@ log = logging.getLogger("spark")
 
 _MARK = "@spark"
 _HARMLESS = ("WARNING: Using incubator modules",)
-_LEVELS = {"WARN": logging.WARNING, "ERROR": logging.ERROR, "FATAL": logging.ERROR, "INFO": logging.INFO}
+_LEVELS = {"WARN": logging.WARNING, "ERROR": logging.ERROR, "FATAL": logging.ERROR}
 _KEPT = 60  # lines, for an explanation
 _LONGEST = 2_000  # characters of one record; traces of Spark run to hundreds of lines
 _AT_ONCE = 20  # records in _PERIOD; what is more is counted
 _PERIOD = 30.0
 
+#: Loggers that say what somebody here waits for.
+_TOLD: Final = (
+    "org.apache.spark.sql.connect.service.SparkConnectServer",
+    "org.apache.spark.deploy.master.Master",
+    "org.apache.spark.deploy.worker.Worker",
+)
 #: Loggers that warn of what nobody here can or should change.
 _QUIET: Final = (
     "org.apache.hadoop.util.NativeCodeLoader",
@@ -58,6 +64,8 @@ def configuration(level: str = "warn") -> str:
     ]
     for number, name in enumerate(_QUIET):
         lines += [f"logger.q{number}.name = {name}", f"logger.q{number}.level = off"]
+    for number, name in enumerate(_TOLD):
+        lines += [f"logger.t{number}.name = {name}", f"logger.t{number}.level = info"]
     return "\n".join(lines) + "\n"
 
 

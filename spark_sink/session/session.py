@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Self
 
 from connect.errors import ConnectError
-from spark_sink.session import classic
+from spark_sink.session import classic, remote, shared, shipping
 from spark_sink.session.conf import spark_conf
 from spark_sink.session.jvm import Jvm, died, spark_home
-from spark_sink.session.masters import master_of
-from spark_sink.session.settings import SETTINGS, START_TIMEOUT
+from spark_sink.session.masters import REMOTE, Kind, Master, master_of
+from spark_sink.session.settings import SETTINGS, SHARED, SHIP_CODE, START_TIMEOUT
 
 
 class Session:
@@ -22,27 +24,40 @@ class Session:
         remote: whether it is one of Spark Connect: no `_jvm`, no sparkContext, no DeltaTable.
     """
 
-    def __init__(self, spark: Any, *, remote: bool, jvm: Jvm | None) -> None:
+    def __init__(self, spark: Any, *, remote: bool, jvm: Jvm | None = None, user: shared.User | None = None) -> None:
         self.spark = spark
         self.remote = remote
         self._jvm = jvm
+        self._user = user
+        self._open = True
 
     @property
     def pid(self) -> int | None:
         """The process id of the JVM that this process started."""
         return self._jvm.process.pid if self._jvm else None
 
+    @property
+    def folder(self) -> Path | None:
+        """Temporary files of that JVM, gone with it."""
+        return self._jvm.folder if self._jvm else None
+
     def ended(self) -> ConnectError | None:
-        """Why the JVM ended by itself, None while it runs or where it is not ours."""
+        """Why the JVM ended by itself; None while it runs, and where it is not ours."""
         if self._jvm is None or self._jvm.ended() is None:
             return None
         return died(self._jvm)
 
     def close(self) -> None:
         """End the session, its JVM and its Python workers, within a few seconds whatever they do. May be repeated."""
-        jvm, self._jvm = self._jvm, None
-        if jvm is not None:
-            classic.end(self.spark, jvm)
+        if not self._open:
+            return
+        self._open = False
+        if self._jvm is not None:
+            classic.end(self.spark, self._jvm)
+        else:
+            remote.end(self.spark)
+        if self._user is not None:
+            self._user.leave()
 
     def __enter__(self) -> Self:
         return self
@@ -78,6 +93,50 @@ def open_session(
     master = master_of(config)
     deadline = time.monotonic() + parsed[START_TIMEOUT] / 1000
     spark_home()
+    if parsed[SHARED]:
+        session = _shared(config, parsed[SHARED], name, deadline, redact, stopping)
+    elif master.kind is Kind.CONNECT:
+        spark = remote.begin(master.url, _told(config, name, master), master, deadline, stopping)
+        session = Session(spark, remote=True)
+    else:
+        spark, jvm = classic.begin(spark_conf(config, name, master), master, deadline, redact, stopping)
+        session = Session(spark, remote=False, jvm=jvm)
+    if shipping.is_wanted(parsed[SHIP_CODE], master):
+        try:
+            _ship(session, plugin_path)
+        except BaseException:
+            session.close()
+            raise
+    return session
+
+
+def _shared(
+    config: Mapping[str, str],
+    shared_name: str,
+    name: str,
+    deadline: float,
+    redact: Callable[[str], str],
+    stopping: Callable[[], bool],
+) -> Session:
+    user = shared.join(shared_name, config, deadline, redact, stopping)
+    try:
+        place = master_of({REMOTE: user.address})
+        spark = remote.begin(user.url, _told(config, name, place), place, deadline, stopping)
+    except BaseException:
+        user.leave()
+        raise
+    return Session(spark, remote=True, user=user)
+
+
+def _told(config: Mapping[str, str], name: str, master: Master) -> dict[str, str]:
+    """What a session of Spark Connect is told."""
     conf = spark_conf(config, name, master)
-    spark, jvm = classic.begin(conf, master, deadline, redact, stopping)
-    return Session(spark, remote=False, jvm=jvm)
+    del conf[REMOTE]
+    return conf
+
+
+def _ship(session: Session, plugin_path: Sequence[str]) -> None:
+    with tempfile.TemporaryDirectory(prefix="connect-code-") as temporary:
+        # A driver of ours serves them as long as it lives; a server gets them now.
+        folder = session.folder or Path(temporary)
+        shipping.ship(session.spark, shipping.archives(plugin_path, folder), remote=session.remote)

@@ -1,0 +1,230 @@
+"""One local Spark for several connectors of this machine and user: `spark.shared.session=NAME`.
+
+It is a Spark Connect server on the loopback address, held by a small process of its own, the keeper
+(`python -m spark_sink.session.keeper`). A folder of the user's cache is where everybody meets:
+
+    start.lock      held by whoever starts the server, joins it, or ends it: one at a time
+    keeper.lock     held by the keeper as long as it lives, from before it was started
+    server.json     where the server listens, and the token that it wants; for this user only
+    users/          a file for each user, locked by it as long as it lives, with the id of its session
+
+Locks are the kernel's: whoever dies, however it dies, lets go. The keeper ends the server when nobody has been using it
+for a few seconds, and ends the queries of a user that died. When the keeper dies its server dies with it; whoever comes
+next starts anew.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from connect.errors import ConfigError, ConnectError, RetriableError
+from connect.jvm.cache import cache_path
+from spark_sink.session.conf import users as spark_keys
+from spark_sink.session.jvm import Stopped
+from spark_sink.session.masters import MASTER, REMOTE, master_of
+from spark_sink.session.settings import SHARED
+
+_KEEPER = (sys.executable, "-m", "spark_sink.session.keeper")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+
+@dataclass
+class User:
+    """One that uses a shared Spark, until `leave` or its death.
+
+    Attributes:
+        url: of its session, with the token: never to be shown.
+        address: of the server, without it.
+    """
+
+    url: str
+    address: str
+    _file: Path
+    _lock: IO[str]
+
+    def leave(self) -> None:
+        """Its session is released and it is gone."""
+        self._file.unlink(missing_ok=True)
+        self._lock.close()
+
+
+def join(
+    name: str,
+    config: Mapping[str, str],
+    deadline: float,
+    redact: Callable[[str], str],
+    stopping: Callable[[], bool],
+) -> User:
+    """Become a user of the Spark of this name, which is started when it does not run.
+
+    Raises:
+        ConfigError: the name, or a master that is not local.
+        RetriableError: it did not come up in time.
+        ConnectError: it cannot start; the message says why.
+    """
+    if not _NAME.fullmatch(name):
+        raise ConfigError(SHARED, f'"{name}" is not a name. Write letters, digits, dots, hyphens and underscores.')
+    if config.get(REMOTE) or not master_of(config).is_local:
+        raise ConfigError(SHARED, f"is for a local Spark. Remove it, or set {MASTER} to local[*].")
+    folder = folder_of(name)
+    try:
+        (folder / "users").mkdir(parents=True, exist_ok=True, mode=0o700)
+        folder.chmod(0o700)
+        with _locked(folder / "start.lock", deadline, stopping):
+            server = _server(folder) or _start(folder, name, config, deadline, redact, stopping)
+            return _enter(folder, server)
+    except OSError as error:
+        raise ConnectError(
+            f"The shared Spark {name} cannot be kept in {folder}: {error.strerror}. Choose another cache with "
+            "XDG_CACHE_HOME."
+        ) from error
+
+
+def folder_of(name: str) -> Path:
+    """Where the users of a name meet."""
+    return cache_path("spark") / name
+
+
+def is_held(path: Path) -> bool:
+    """Whether somebody who lives holds this lock."""
+    try:
+        with path.open("r+") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except FileNotFoundError:
+        return False
+    return False
+
+
+def write_private(path: Path, content: Mapping[str, Any]) -> None:
+    """A file for this user only, there whole or not at all."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary.unlink(missing_ok=True)
+    with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        json.dump(content, file)
+    temporary.rename(path)
+
+
+def _server(folder: Path) -> dict[str, Any] | None:
+    """What runs there; None when nothing does, or when it is still coming up."""
+    if not is_held(folder / "keeper.lock"):
+        return None
+    try:
+        found: dict[str, Any] = json.loads((folder / "server.json").read_text())
+    except FileNotFoundError:
+        return None
+    return found
+
+
+def _start(
+    folder: Path,
+    name: str,
+    config: Mapping[str, str],
+    deadline: float,
+    redact: Callable[[str], str],
+    stopping: Callable[[], bool],
+) -> dict[str, Any]:
+    """Start the keeper, or wait for one whose starter died, until its server serves."""
+    lock = folder / "keeper.lock"
+    launched = False
+    while (server := _server(folder)) is None:
+        # A keeper that is not ours may be one that is ending.
+        if not is_held(lock):
+            if launched:
+                raise _why(folder, name, redact)
+            _launch(folder, name, config, lock, deadline)
+            launched = True
+        if stopping():
+            raise Stopped(f"The shared Spark {name} was not waited for: the task is stopping.")
+        if time.monotonic() > deadline:
+            raise RetriableError(
+                f"The shared Spark {name} did not come up in time; {folder / 'keeper.log'} says what it does. "
+                "A machine with much to do needs more: raise spark.start.timeout.ms."
+            )
+        time.sleep(0.05)
+    return server
+
+
+def _launch(folder: Path, name: str, config: Mapping[str, str], lock: Path, deadline: float) -> None:
+    """Start a keeper that outlives us. It has its lock from us, so there is no moment without one."""
+    for old in ("server.json", "failed.json"):
+        (folder / old).unlink(missing_ok=True)
+    told = {"config": spark_keys(config), "name": name, "within": max(1.0, deadline - time.monotonic())}
+    write_private(folder / "start.json", told)
+    log = os.open(folder / "keeper.log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with lock.open("a") as held, os.fdopen(log, "w") as output:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        # The shell ends at once: the keeper is nobody's child, and outlives the task that happened to be the first.
+        subprocess.run(
+            ["/bin/sh", "-c", '"$@" &', "sh", *_KEEPER, str(folder), str(held.fileno())],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            pass_fds=[held.fileno()],
+            start_new_session=True,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [_code(), os.environ.get("PYTHONPATH")]))},
+            check=True,
+        )
+
+
+def _code() -> str:
+    """The folder that this code was imported from."""
+    return str(Path(__file__).parent.parent.parent)
+
+
+def _why(folder: Path, name: str, redact: Callable[[str], str]) -> ConnectError:
+    try:
+        said = json.loads((folder / "failed.json").read_text())
+    except (FileNotFoundError, ValueError):
+        return RetriableError(f"The shared Spark {name} ended while it came up; see {folder / 'keeper.log'}.")
+    kind = RetriableError if said["passing"] else ConnectError
+    return kind(redact(f"The shared Spark {name} cannot start: {said['message']}"))
+
+
+def _enter(folder: Path, server: Mapping[str, Any]) -> User:
+    session = str(uuid.uuid4())
+    # Locked before the keeper sees it.
+    file = folder / f".{session}"
+    lock = file.open("w")
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    shown = folder / "users" / session
+    file.rename(shown)
+    return User(session_url(server, session), f"sc://localhost:{server['port']}", shown, lock)
+
+
+def session_url(server: Mapping[str, Any], session: str) -> str:
+    """The address of a session, with the token."""
+    return f"sc://localhost:{server['port']}/;token={server['token']};user_id=connect;session_id={session}"
+
+
+@contextmanager
+def _locked(path: Path, deadline: float, stopping: Callable[[], bool]) -> Iterator[None]:
+    with path.open("a") as file:
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                pass
+            if stopping():
+                raise Stopped("The shared Spark was not waited for: the task is stopping.")
+            if time.monotonic() > deadline:
+                raise RetriableError(
+                    f"Another process has been starting the shared Spark for too long ({path.parent}). "
+                    "See its log there, or raise spark.start.timeout.ms."
+                )
+            time.sleep(0.05)
+        yield
