@@ -47,7 +47,7 @@ def problems(parsed: Config, engine: str) -> Iterator[Problem]:
     yield from _layout(parsed)
     yield from _running(parsed, engine)
     yield from _care(parsed)
-    yield from _errors(parsed)
+    yield from _errors(parsed, engine)
     if engine == "worker":
         yield from _without_spark(parsed)
 
@@ -135,13 +135,13 @@ def _care(parsed: Config) -> Iterator[Problem]:
         yield "vacuum.retention.hours", _SHORT_RETENTION
 
 
-def _errors(parsed: Config) -> Iterator[Problem]:
+def _errors(parsed: Config, engine: str) -> Iterator[Problem]:
     dead, kind = parsed["errors.deadletter.table"], parsed["format"]
     try:
         EvolutionPolicy.of(parsed)
     except ConfigError as error:
         yield "schema.evolution", f"{error.key} {error.message}"
-    if parsed["schema.evolution.on.mismatch"] == "quarantine" and not dead:
+    if parsed["schema.evolution.on.mismatch"] == "quarantine" and not dead and engine != "worker":
         yield "schema.evolution.on.mismatch", "quarantine needs errors.deadletter.table, where such records go."
     if not dead:
         return
@@ -160,6 +160,14 @@ def _without_spark(parsed: Config) -> Iterator[Problem]:
         yield "format", f"{parsed['format']} needs engine=spark. Write format=delta, or leave engine out."
     if parsed["table"] and not is_path(parsed["table"]):
         yield "table", "is a name, and engine=worker knows no catalog. Write the table's path."
+    if parsed["column.mapping"] != "none":
+        yield "column.mapping", "needs engine=spark: the deltalake package cannot write such tables in full."
+    if parsed["cluster.by"]:
+        yield "cluster.by", "needs engine=spark: the deltalake package knows no clustering. partition.by works."
+    if parsed["trigger"] in {"available_now", "once"}:
+        yield "trigger", f"{parsed['trigger']} needs engine=spark. Write trigger=interval, or leave it out."
+    if parsed["errors.deadletter.table"]:
+        yield "errors.deadletter.table", "needs engine=spark. Name a topic: errors.deadletterqueue.topic.name."
 
 
 def _is_true(written: object) -> bool:

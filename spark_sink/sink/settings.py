@@ -245,6 +245,23 @@ SETTINGS: Final = (
             doc="The time from the start of one batch to that of the next, in milliseconds; 0 for as soon as there is "
             "something. Each batch is a commit and some files: seconds, not milliseconds.",
         ),
+        settings.Long(
+            "flush.size",
+            default=0,
+            group=_RUNNING,
+            validator=settings.at_least(0),
+            doc="With engine=worker: so many records are written at the latest, whatever trigger.interval.ms says; 0 "
+            "for no such limit.",
+        ),
+        settings.Long(
+            "flush.bytes",
+            default=64 << 20,
+            importance="LOW",
+            group=_RUNNING,
+            validator=settings.between(1 << 10, 1 << 30),
+            doc="With engine=worker: rows that take so many bytes of memory, in all of a task's tables, are written "
+            "whatever trigger.interval.ms says. No more are taken while they cannot be.",
+        ),
         settings.String(
             "checkpoint.location",
             default=None,

@@ -1,0 +1,62 @@
+"""What deltalake raises, in one line: what, where, what to do."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from connect.errors import ConnectError, RetriableError
+
+#: What storage says that may pass by itself: a network or server that is away, a full disk that somebody clears.
+_PASSES: Final = re.compile(
+    r"HTTP error|timed? ?out|Connection|connect error|dns error|Server returned|SlowDown|TooManyRequests|50[0234]\b"
+    r"|No space left|Too many open files|os error (?:4|11|23|24|28|104|110|111|113)\b",
+    re.IGNORECASE,
+)
+_DENIED: Final = re.compile(
+    r"Permission denied|os error (?:1|13)\b|Forbidden|AccessDenied|Unauthorized|\b40[13]\b", re.IGNORECASE
+)
+_READ_ONLY: Final = re.compile(r"Read-only file system|os error 30\b", re.IGNORECASE)
+_NO_FOLDER: Final = re.compile(r"Not a directory|os error 20\b|Could not create local directory", re.IGNORECASE)
+_SCHEME: Final = re.compile(r"Unknown scheme: (\S+?)\.")
+_FEATURE: Final = re.compile(
+    r"typeWidening|columnMapping|deletionVectors|[Uu]nsupported|not (?:yet )?supported|feature"
+)
+_COLORS: Final = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def table_error(error: BaseException, uri: str, doing: str) -> ConnectError:
+    """The error to raise: a `RetriableError` where trying again may help.
+
+    Args:
+        error: what was raised; chain it.
+        uri: of the table.
+        doing: what was tried, such as "be written".
+    """
+    text = _COLORS.sub("", str(error))
+    start = f"Table {uri} could not {doing}: "
+    if _READ_ONLY.search(text):
+        return ConnectError(f"{start}its file system is read-only. Mount it for writing, or write to another place.")
+    if _DENIED.search(text):
+        return ConnectError(
+            f"{start}access was denied. Give this process's user, or the credentials in storage.*, the right to write"
+            " there."
+        )
+    if scheme := _SCHEME.search(text):
+        return ConnectError(f'{start}"{scheme[1]}" is no storage that is known. Write a path, or s3://, az://, gs://.')
+    if _NO_FOLDER.search(text):
+        return ConnectError(f"{start}part of the path is no folder. Check the key table.")
+    if _PASSES.search(text):
+        return RetriableError(f"{start}{_first_line(text)}")
+    if _FEATURE.search(text):
+        return ConnectError(f"{start}{_first_line(text)} The deltalake package does not know it; engine=spark may.")
+    return ConnectError(f"{start}{_first_line(text)}")
+
+
+def _first_line(text: str) -> str:
+    # What follows may be a preview of the rows.
+    lines = [line.strip(" ↳") for line in text.splitlines() if line.strip(" ↳")]
+    line = lines[0] if lines else "no reason was given"
+    if len(line) < 30 and len(lines) > 1:
+        line = f"{line}: {lines[1]}"  # "Generic S3 error" alone says little
+    return line if line.endswith(".") else line + "."

@@ -1,0 +1,119 @@
+"""Which table a record goes to, and the other way round: the tables that a configuration has filled."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from connect.data.batch import SinkBatch
+from connect.data.values import Values
+from connect.errors import ConnectError
+from spark_sink.delta.problems import table_error
+from spark_sink.sink.settings import FIELD, TOPIC
+
+_NAME: Final = re.compile(r"(?!\.+\Z)[A-Za-z0-9._-]+")
+
+
+def by_table(
+    batch: SinkBatch, template: str, field: str | None
+) -> tuple[list[tuple[str, Sequence[int]]], dict[int, str]]:
+    """The rows of each table, and why others have none. Records without a value and so without a field are in neither.
+
+    Args:
+        batch: of any topics.
+        template: the table's address, with variables.
+        field: of the value, that `${field}` stands for.
+    """
+    if TOPIC not in template and FIELD not in template:
+        return [(template, range(len(batch)))], {}
+    if FIELD not in template and batch.topics.constant:
+        return [(_filled(template, batch.topics[0], ""), range(len(batch)))], {}
+    names: Sequence[Any] = [""] * len(batch)
+    if FIELD in template:
+        assert field is not None
+        names = _texts_at(batch.values, field.split("."))
+    found: dict[str, list[int]] = {}
+    problems: dict[int, str] = {}
+    tables: dict[tuple[str, str], str] = {}
+    for row, place in enumerate(zip(batch.topics, names, strict=True)):
+        topic, name = place
+        if name is None:
+            continue
+        if name is _MISSING or (FIELD in template and not _NAME.fullmatch(name)):
+            problems[row] = f'its field "{field}" says which table it goes to, and holds no name of one.'
+            continue
+        table = tables.get(place) or tables.setdefault(place, _filled(template, topic, name))
+        found.setdefault(table, []).append(row)
+    return list(found.items()), problems
+
+
+def tables_of(template: str, storage: Mapping[str, str]) -> list[str]:
+    """The addresses of all tables whose names a template can have given. Raises ConnectError."""
+    found = [""]
+    for at, segment in enumerate(template.split("/")):
+        joint = "/" if at else ""
+        if TOPIC not in segment and FIELD not in segment:
+            found = [f"{each}{joint}{segment}" for each in found]
+            continue
+        pattern = re.escape(segment)
+        for variable in (TOPIC, FIELD):
+            pattern = pattern.replace(re.escape(variable), "[A-Za-z0-9._-]+")
+        found = [
+            f"{each}{joint}{name}"
+            for each in found
+            for name in _folders(each or ".", storage)
+            if re.fullmatch(pattern, name) and not name.startswith("_")
+        ]
+    return found
+
+
+class _Missing:
+    pass
+
+
+_MISSING: Final = _Missing()
+
+
+def _filled(template: str, topic: str, name: str) -> str:
+    return template.replace(TOPIC, topic).replace(FIELD, name)
+
+
+def _texts_at(values: Values, path: Sequence[str]) -> list[Any]:
+    """The field of each struct as text; `_MISSING` where there is none, None for a record without a value."""
+    texts: list[Any] = [None] * len(values)
+    for rows, group in values.groups():
+        held = group.struct_columns
+        if held is not None and held.struct.field(path[0]) is not None:
+            items, rest = held.field(path[0]).items, path[1:]
+        else:
+            items, rest = [item if item is not None else _NULL for item in group.to_list()], path
+        for row, item in zip(rows, items, strict=True):
+            texts[row] = None if item is _NULL else _text_at(item, rest)
+    return texts
+
+
+_NULL: Final = _Missing()
+
+
+def _text_at(item: Any, path: Sequence[str]) -> Any:
+    for name in path:
+        item = item.get(name) if isinstance(item, dict) else None
+    return str(item) if isinstance(item, str | int) and not isinstance(item, bool) else _MISSING
+
+
+def _folders(parent: str, storage: Mapping[str, str]) -> list[str]:
+    """The names of the folders in a folder; none if it is not there."""
+    from deltalake.fs import DeltaStorageHandler
+    from pyarrow import fs
+
+    try:
+        files = fs.PyFileSystem(DeltaStorageHandler(parent, options=dict(storage) or None))
+        inside = files.get_file_info(fs.FileSelector("", allow_not_found=True))
+    except Exception as error:
+        raise _listing_error(error, parent) from error
+    return [info.base_name for info in inside if info.type == fs.FileType.Directory]
+
+
+def _listing_error(error: BaseException, parent: str) -> ConnectError:
+    return table_error(error, f"in {parent}", "be looked for")

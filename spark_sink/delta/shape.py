@@ -1,0 +1,194 @@
+"""The columns of one table, and how they grow so that records fit: what the user allows and what deltalake can change.
+
+Rows are made strictly (`connect.data.tables`). Only when some do not fit is it asked what they would need; what is not
+allowed then makes a record unfit, and an unfit record changes nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from connect.data import widening
+from connect.data.evolution import AddField, Change, Evolution, MakeNullable, Mismatch, Path, WidenField
+from connect.data.evolution_policy import ADD, NULLABLE, WIDEN, EvolutionPolicy
+from connect.data.schema import Schema, Type
+from connect.data.values import Values
+from connect.errors import SchemaError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_KINDS: Final[dict[type, str]] = {AddField: ADD, WidenField: WIDEN, MakeNullable: NULLABLE}
+_PLANNED: Final = EvolutionPolicy(frozenset({ADD, NULLABLE}), mismatch="quarantine")
+_WRONG_NAME: Final = re.compile(r"[ ,;{}()\n\t=]")
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """Rows for a table.
+
+    Attributes:
+        rows: a struct for each of `kept`, null for a record without a value.
+        kept: which of the values they are, ascending.
+        mismatches: the other values, each with its reason.
+    """
+
+    rows: pa.StructArray
+    kept: Sequence[int]
+    mismatches: Sequence[Mismatch]
+
+
+class Shape:
+    """The columns of a table, those included that it will have once the rows that wait are written.
+
+    Args:
+        policy: what the user allows.
+        schema: what the table has; None when there is none yet, and then everything is allowed.
+    """
+
+    def __init__(self, policy: EvolutionPolicy, schema: Schema | None) -> None:
+        self._policy = policy
+        self._exists = schema is not None
+        self.schema = schema
+
+    def found(self, schema: Schema) -> None:
+        """The table has these columns now, for somebody made or changed it. Ours that are still to come stay.
+
+        Raises:
+            SchemaError: rows that wait cannot be written to such a table.
+        """
+        planned, self.schema, self._exists = self.schema, schema, True
+        if planned is not None and planned != schema and planned.fields:
+            verdict = Evolution(_PLANNED, schema).judge(Values([{}], planned))
+            if verdict.mismatches:
+                raise SchemaError(f"It was changed, and rows that wait do not fit it: {verdict.mismatches[0].reason}")
+            self.schema = verdict.target
+
+    def fit(self, values: Values) -> Fit:
+        """The rows of these values. The shape grows where the policy allows it."""
+        from connect.data.tables import Unfit, rows_of
+
+        everything = range(len(values))
+        lenient = self._policy.ignore_unknown and (ADD not in self._policy.allowed)
+        if self.schema is not None and self.schema.fields:
+            try:
+                rows = rows_of(values, self.schema, unknown="ignore" if lenient else "reject")
+            except Unfit:
+                pass
+            else:
+                return Fit(rows, everything, ())
+        return self._grow(values)
+
+    def _grow(self, values: Values) -> Fit:
+        from connect.data.tables import Unfit, rows_of, schema_of
+
+        unfit: dict[int, str] = {}
+        while True:
+            kept = [row for row in range(len(values)) if row not in unfit]
+            some = values.take(kept) if unfit else values
+            refused: list[str] = []
+            try:
+                needed = schema_of(some, self.schema)
+                grown = self._grown(needed, refused)
+                rows = rows_of(some, grown, unknown="ignore" if self._policy.ignore_unknown else "reject")
+            except Unfit as error:
+                hint = f" ({refused[0]})" if refused else ""
+                unfit.update({kept[each.row]: each.reason + hint for each in error.mismatches})
+            else:
+                break
+        if not grown.fields:
+            unfit.update((kept[row], _NOTHING) for row, there in enumerate(rows.is_valid().to_pylist()) if there)
+            kept = [row for row in kept if row not in unfit]
+            rows = rows_of(values.take(kept), grown)
+        else:
+            self.schema = grown
+        return Fit(rows, kept, [Mismatch(row, why) for row, why in sorted(unfit.items())])
+
+    def _grown(self, needed: Schema, refused: list[str]) -> Schema:
+        from connect.data.tables import schema_of_table, table_schema
+
+        # What a table does not keep (names of structs, defaults) is not planned either.
+        needed = schema_of_table(table_schema(needed))
+        return _changed(self.schema or Schema.struct({}), needed, (), lambda change: self._may(change, refused))
+
+    def _may(self, change: Change, refused: list[str]) -> bool:
+        why = _not_for_delta(change, exists=self._exists)
+        if why is None and isinstance(change, AddField) and self._differs_in_case(change):
+            why = f'the table has "{change.path[-1]}" in other letters, and Delta tells no capitals from small ones'
+        if not self._exists:
+            if why is None:
+                return True
+        elif _KINDS[type(change)] not in self._policy.allowed:
+            return False
+        if why is not None:
+            refused.append(why)
+        return why is None
+
+    def _differs_in_case(self, change: AddField) -> bool:
+        fields = (self.schema or Schema.struct({})).fields if len(change.path) == 1 else ()
+        return any(field.name.casefold() == change.path[0].casefold() for field in fields)
+
+
+_NOTHING: Final = "none of its fields has a value that tells its type, so there is no column to write."
+
+
+def _not_for_delta(change: Change, *, exists: bool) -> str | None:
+    if isinstance(change, WidenField) and exists:
+        name = ".".join(change.path)
+        return (
+            f"{name} would have to become {widening.type_name(change.schema)}, and engine=worker cannot widen columns;"
+            " engine=spark can"
+        )
+    if isinstance(change, MakeNullable) and len(change.path) > 1:
+        return f"{'.'.join(change.path)} is required within a struct, and engine=worker can change whole columns only"
+    if isinstance(change, AddField):
+        names = [change.path[-1], *_names(change.schema)]
+        if wrong := [name for name in names if not name or _WRONG_NAME.search(name)]:
+            return f'"{wrong[0]}" can be no column of a Delta table without column mapping; ReplaceField renames fields'
+    return None
+
+
+def _names(schema: Schema) -> list[str]:
+    """The names of all fields within a value."""
+    inner = [each for each in (schema.key_schema, schema.value_schema) if each is not None]
+    return [name for field in schema.fields for name in (field.name, *_names(field.schema))] + [
+        name for each in inner for name in _names(each)
+    ]
+
+
+def _changed(was: Schema, now: Schema, path: Path, may: Callable[[Change], bool]) -> Schema:
+    """`was` with those of the changes to `now` that may be; `was` itself if there are none."""
+    if was is now or was == now:
+        return was
+    if was.type is Type.STRUCT and now.type is Type.STRUCT:
+        fields = {field.name: field.schema for field in was.fields}
+        for field in now.fields:
+            here = (*path, field.name)
+            known = was.field(field.name)
+            if known is not None:
+                fields[field.name] = _value(known.schema, field.schema, here, may)
+            elif may(AddField(here, field.schema.as_optional())):
+                fields[field.name] = field.schema.as_optional()
+        same = len(fields) == len(was.fields) and all(fields[field.name] is field.schema for field in was.fields)
+        return was if same else was.replace(fields=fields)
+    inner = {
+        each: _value(before, after, (*path, name), may)
+        for each, name in (("key_schema", "key"), ("value_schema", "element" if was.type is Type.ARRAY else "value"))
+        if (before := getattr(was, each)) is not None and (after := getattr(now, each)) is not None
+    }
+    return was if all(inner[each] is getattr(was, each) for each in inner) else was.replace(**inner)
+
+
+def _value(was: Schema, now: Schema, path: Path, may: Callable[[Change], bool]) -> Schema:
+    result = was
+    if (was.type, was.name, was.parameters) != (now.type, now.name, now.parameters):
+        if may(WidenField(path, was, now)):
+            result = now.replace(optional=was.optional)
+    elif not was.type.is_primitive:
+        result = _changed(was, now, path, may)
+    if now.optional and not was.optional and may(MakeNullable(path)):
+        result = result.as_optional()
+    return result

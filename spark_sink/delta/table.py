@@ -1,0 +1,285 @@
+"""One Delta table as a place for rows and the offsets that they come from, in the same commit.
+
+Delta's log keeps for an application id the highest version it has written (the action `txn`). For each topic partition
+there are two such ids:
+
+    connect/<connector>/<topic>-<partition>          the offset after the last record that is in the table
+    connect/<connector>/<topic>-<partition>/owner    a number that grows whenever a task takes the partition over
+
+Every commit carries both. Two commits with an application id in common conflict unless the second was made by somebody
+who has seen the first (Delta's protocol, held by deltalake's conflict check): so an owner who was replaced cannot add a
+row any more, however late its commit comes. It has to look again, and then sees that the partition is not its own.
+
+deltalake is imported when a table is opened, not before.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from connect.data.record import TopicPartition
+from connect.errors import ConnectError, FencedError, RetriableError
+from spark_sink.delta.problems import table_error
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from deltalake import CommitProperties, DeltaTable
+
+log = logging.getLogger(__name__)
+
+#: How often a commit is tried that another writer came before. deltalake tries as often again where nothing conflicts.
+_TRIES: Final = 20
+#: The offset of a partition that somebody reset: as if there were none. (A transaction cannot be taken out of the log.)
+UNKNOWN: Final = -1
+
+
+class Conflict(Exception):
+    """Another writer's commit came before ours, and ours depends on what it changed: look again."""
+
+
+class Table:
+    """A table that may not exist yet.
+
+    Args:
+        uri: a path, or an address that deltalake knows.
+        connector: its name; the table's offsets are its own.
+        storage: options of the storage.
+    """
+
+    def __init__(self, uri: str, connector: str, storage: Mapping[str, str]) -> None:
+        self.uri = uri
+        self._connector = connector
+        self._storage = dict(storage)
+        self._table: DeltaTable | None = None
+        self._claims: dict[TopicPartition, int] = {}  # in the table
+        self._planned: dict[TopicPartition, int] = {}  # to be there with the next commit
+
+    # Reading.
+
+    @property
+    def exists(self) -> bool:
+        """Whether it was there when it was last looked at."""
+        return self._table is not None
+
+    def look(self) -> bool:
+        """Open the table, or see what is new in it. Says whether it exists.
+
+        Raises:
+            RetriableError: its storage does not answer.
+            ConnectError: it cannot be read, or not be written by deltalake.
+        """
+        from deltalake import DeltaTable
+        from deltalake.exceptions import TableNotFoundError
+
+        try:
+            if self._table is not None:
+                self._table.update_incremental()
+                return True
+            table = DeltaTable(self.uri, storage_options=self._storage or None)
+        except TableNotFoundError as error:
+            if "Unknown scheme" in str(error):
+                raise table_error(error, self.uri, "be opened") from error
+            self._table = None
+            return False
+        except Exception as error:  # deltalake raises plain Exceptions as well
+            raise table_error(error, self.uri, "be opened") from error
+        if (mapping := table.metadata().configuration.get("delta.columnMapping.mode", "none")) != "none":
+            raise ConnectError(
+                f"Table {self.uri} has column mapping ({mapping}), which the deltalake package cannot write in full. "
+                "Use engine=spark."
+            )
+        self._table = table
+        return True
+
+    @property
+    def columns(self) -> pa.Schema:
+        """The table's columns, as Arrow has them."""
+        import pyarrow as pa
+
+        return pa.schema(self._there.schema().to_arrow())
+
+    @property
+    def partition_columns(self) -> list[str]:
+        """What it is partitioned by."""
+        return list(self._there.metadata().partition_columns)
+
+    @property
+    def version(self) -> int:
+        """The version that was last seen."""
+        return int(self._there.version())
+
+    def offset(self, place: TopicPartition) -> int | None:
+        """The offset after the last record of a partition that is in the table; None when it has none."""
+        found = self._transaction(self._id(place))
+        return None if found == UNKNOWN else found
+
+    # Writing.
+
+    def create(self, columns: pa.Schema, partition_by: Iterable[str], properties: Mapping[str, str]) -> None:
+        """Create the table, unless somebody else has just done so. Errors as `look`."""
+        from deltalake import DeltaTable
+
+        try:
+            self._table = DeltaTable.create(
+                self.uri,
+                columns,
+                mode="ignore",
+                partition_by=list(partition_by) or None,
+                configuration=dict(properties) or None,
+                storage_options=self._storage or None,
+                raise_if_key_not_exists=False,
+            )
+        except Exception as error:
+            raise table_error(error, self.uri, "be created") from error
+        self.look()
+
+    def claim(self, places: Iterable[TopicPartition]) -> None:
+        """Take partitions over: what an earlier owner of theirs still has under way is refused from now on.
+
+        Errors as `look`.
+        """
+        places = list(places)
+        for _ in range(_TRIES):
+            self.look()
+            self._planned = {place: self._owner(place) + 1 for place in places}
+            try:
+                self._commit(self._empty_commit, places, {})
+            except Conflict:
+                continue
+            return
+        raise RetriableError(f"Table {self.uri}: other writers came before, {_TRIES} times in a row.")
+
+    def forget(self, places: Iterable[TopicPartition]) -> None:
+        """These partitions are no longer ours."""
+        for place in places:
+            self._claims.pop(place, None)
+
+    def check_owned(self, places: Iterable[TopicPartition]) -> None:
+        """Raise FencedError if somebody else has taken over one of these partitions since we did.
+
+        Those that were not taken over in this table are with the next commit.
+        """
+        self._planned = {}
+        for place in places:
+            seen, mine = self._owner(place), self._claims.get(place)
+            if mine is None:
+                self._planned[place] = seen + 1
+            elif seen > mine:
+                raise FencedError(
+                    f"Table {self.uri}: {place} was taken over by another task of a connector called "
+                    f"{self._connector}. This one writes nothing more. If two clusters have a connector of this name, "
+                    "give one of them another name."
+                )
+
+    def commit(
+        self, write: Callable[[DeltaTable, CommitProperties], object], offsets: Mapping[TopicPartition, int]
+    ) -> None:
+        """Have something written together with offsets.
+
+        What was seen of the table by `look` is what the commit is based on; call `check_owned` for it before.
+
+        Raises:
+            Conflict: another writer came before: `look` and decide anew.
+            RetriableError: the storage does not answer. Whether the commit was made can be seen in `offset`.
+            ConnectError: the table cannot be written.
+        """
+        self._commit(lambda properties: write(self._there, properties), offsets, offsets)
+
+    def commit_offsets(self, offsets: Mapping[TopicPartition, int]) -> None:
+        """Put down offsets without rows. Errors as `commit`."""
+        self.commit(lambda _, properties: self._empty_commit(properties), offsets)
+
+    def add_columns(self, columns: pa.Schema, places: Iterable[TopicPartition]) -> None:
+        """Give the table these columns; of a struct that it has, the fields that are new. Errors as `commit`.
+
+        Args:
+            columns: the new ones, and structs with new fields.
+            places: for whose rows; they have to be ours.
+        """
+        from deltalake import write_deltalake
+
+        self._commit(
+            lambda properties: write_deltalake(
+                self._there, columns.empty_table(), mode="append", schema_mode="merge", commit_properties=properties
+            ),
+            places,
+            {},
+        )
+        log.info("Table %s has new columns: %s.", self.uri, ", ".join(columns.names))
+
+    def allow_null(self, column: str, places: Iterable[TopicPartition]) -> None:
+        """Let a column that is required hold null. Errors and `places` as `add_columns`."""
+        self._commit(
+            lambda properties: self._there.alter.drop_column_not_null(column, commit_properties=properties), places, {}
+        )
+        log.info('Table %s takes null in column "%s" from now on.', self.uri, column)
+
+    def alter_offsets(self, offsets: Mapping[TopicPartition, int | None]) -> None:
+        """Set offsets as a user wants them, and let no task that is still writing come after."""
+        wanted = {place: UNKNOWN if offset is None else offset for place, offset in offsets.items()}
+        for _ in range(_TRIES):
+            self.claim(wanted)
+            try:
+                self.commit_offsets(wanted)
+            except Conflict:
+                continue
+            self.forget(wanted)
+            return
+        raise RetriableError(f"Table {self.uri}: other writers came before, {_TRIES} times in a row.")
+
+    # Inside.
+
+    @property
+    def _there(self) -> DeltaTable:
+        assert self._table is not None, "look first"
+        return self._table
+
+    def _id(self, place: TopicPartition) -> str:
+        return f"connect/{self._connector}/{place.topic}-{place.partition}"
+
+    def _owner_id(self, place: TopicPartition) -> str:
+        return f"{self._id(place)}/owner"
+
+    def _owner(self, place: TopicPartition) -> int:
+        return self._transaction(self._owner_id(place)) or 0
+
+    def _transaction(self, identity: str) -> int | None:
+        if self._table is None:
+            return None
+        try:
+            return self._table.transaction_version(identity)
+        except Exception as error:
+            raise table_error(error, self.uri, "be read") from error
+
+    def _commit(
+        self,
+        write: Callable[[CommitProperties], Any],
+        places: Iterable[TopicPartition],
+        offsets: Mapping[TopicPartition, int],
+    ) -> None:
+        from deltalake import CommitProperties, Transaction
+        from deltalake.exceptions import CommitFailedError
+
+        owners = {place: self._planned.get(place, self._claims.get(place, 0)) for place in places}
+        properties = CommitProperties(
+            app_transactions=[
+                *(Transaction(self._owner_id(place), number) for place, number in owners.items()),
+                *(Transaction(self._id(place), offset) for place, offset in offsets.items()),
+            ],
+            custom_metadata={"connector": self._connector},
+        )
+        try:
+            write(properties)
+        except CommitFailedError as error:
+            log.debug("Table %s: %s", self.uri, error)
+            raise Conflict(str(error)) from error
+        except Exception as error:
+            raise table_error(error, self.uri, "be written") from error
+        self._claims.update(owners)
+
+    def _empty_commit(self, properties: CommitProperties) -> None:
+        table = self._there
+        table.create_write_transaction([], "append", table.schema(), commit_properties=properties)
+        table.update_incremental()

@@ -1,0 +1,198 @@
+"""DeltaSinkTask: topics into Delta tables by the worker itself, with neither Spark nor a JVM.
+
+Rows wait in memory and are written by `pre_commit`, with the offsets they come from in the same commit of the table
+(see `spark_sink.delta.table`): nothing is lost and nothing repeated, whatever dies when.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import logging
+import time
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from connect import ConnectError, Offsets, RetriableError, SinkBatch, SinkTask, TopicPartition
+from connect.data.evolution import Mismatch
+from connect.errors import SchemaError
+from spark_sink.delta.options import Options
+from spark_sink.delta.routing import by_table, tables_of
+from spark_sink.delta.table import Table
+from spark_sink.sink.settings import SETTINGS
+
+if TYPE_CHECKING:
+    from spark_sink.delta.care import Care
+    from spark_sink.delta.waiting import Part
+    from spark_sink.delta.writer import Writer
+
+log = logging.getLogger(__name__)
+
+_REFUSED_MS: Final = 1000
+_CARE_S: Final = 1.0
+
+
+class DeltaSinkTask(SinkTask):
+    """Writes rows to the tables that their records belong to.
+
+    One table: it knows best how far each partition is, so `open` answers with its offsets and takes the partitions over
+    in it. Several tables: one may be further than another, so reading goes on where the consumer group is, which never
+    is ahead of any of them, and each table leaves out what it has.
+
+    `put` only makes rows and never writes: a record that does not fit is found there, alone, and a commit that fails
+    is nobody's fault among the records.
+    """
+
+    settings = SETTINGS
+    atomic: ClassVar[bool] = True
+
+    def start(self, config: Mapping[str, str]) -> None:
+        if importlib.util.find_spec("deltalake") is None or importlib.util.find_spec("pyarrow") is None:
+            raise ConnectError(
+                "Delta tables without Spark need the package deltalake. Install connect-runtime[delta], or set "
+                "engine=spark."
+            )
+        from spark_sink.delta.care import Care
+
+        self._options = options = Options.of(config)
+        self._writers: dict[str, Writer] = {}
+        self._since: float | None = None  # when the first of the rows came that wait
+        self._care: Care | None = None
+        if self.context.task_id == 0 and (options.compaction_s or options.vacuum_s):
+            self._care = Care(options.storage, options.compaction_s, options.vacuum_s, options.retention_hours)
+
+    def open(self, partitions: Sequence[TopicPartition]) -> Offsets | None:
+        for writer in self._writers.values():
+            writer.forget(partitions)
+        if not self._options.is_one_table:
+            return None
+        table = self._writer(self._options.table).table
+        if not table.look():
+            return None
+        table.claim(partitions)
+        known = {place: table.offset(place) for place in partitions}
+        return {place: offset for place, offset in known.items() if offset is not None}
+
+    def put(self, batch: SinkBatch) -> None:
+        if len(batch):
+            self._refuse_when_full()
+            self._take(batch)
+        self._ask_for_commit()
+
+    def pre_commit(self, offsets: Offsets) -> Offsets:
+        for uri, writer in list(self._writers.items()):
+            began = time.monotonic()
+            waiting = writer.waiting.records
+            written = writer.flush(offsets)
+            if written:
+                self._tell(uri, written, time.monotonic() - began)
+            if waiting and self._care is not None:
+                self._care.after_commit(uri)
+        self._since = None
+        return offsets
+
+    def close(self, partitions: Sequence[TopicPartition]) -> None:
+        for writer in self._writers.values():
+            writer.forget(partitions)
+
+    def stop(self) -> None:
+        if getattr(self, "_care", None) is not None:
+            assert self._care is not None
+            self._care.join(_CARE_S)
+
+    # Taking.
+
+    def _take(self, batch: SinkBatch) -> None:
+        tables, homeless = by_table(batch, self._options.table, self._options.table_field)
+        unfit = [Mismatch(row, why) for row, why in homeless.items()]
+        prepared: list[tuple[Writer, Part]] = []
+        for uri, rows in tables:
+            writer = self._writer(uri)
+            part, mismatches = writer.prepare(batch if len(rows) == len(batch) else batch.take(rows))
+            unfit += [Mismatch(rows[each.row], f"{each.reason} (Table {uri})") for each in mismatches]
+            prepared.append((writer, part))
+        if unfit:
+            self._report(batch, sorted(unfit, key=lambda mismatch: mismatch.row))
+        for writer, part in prepared:
+            writer.waiting.add(part)
+        if self._since is None and self._records:
+            self._since = time.monotonic()
+
+    def _report(self, batch: SinkBatch, unfit: Sequence[Mismatch]) -> None:
+        records, reporter = batch.records(), self.context.errant_records
+        for mismatch in unfit:
+            record = records[mismatch.row]
+            error = SchemaError(f"The record does not fit the table: {mismatch.reason}")
+            if self._options.policy.mismatch == "fail" or reporter is None:
+                raise SchemaError(
+                    f"Topic {record.original_topic}, partition {record.original_partition}, offset "
+                    f"{record.original_offset}: {error} Allow more with schema.evolution, or quarantine such records."
+                ) from error
+            reporter.report(record, error)
+
+    def _writer(self, uri: str) -> Writer:
+        from spark_sink.delta.writer import Writer
+
+        if uri not in self._writers:
+            self._writers[uri] = Writer(Table(uri, self.context.connector, self._options.storage), self._options)
+        return self._writers[uri]
+
+    # When to write.
+
+    @property
+    def _records(self) -> int:
+        return sum(writer.waiting.records for writer in self._writers.values())
+
+    @property
+    def _bytes(self) -> int:
+        return sum(writer.waiting.bytes for writer in self._writers.values())
+
+    def _is_full(self) -> bool:
+        most = self._options.flush_records
+        return self._bytes >= self._options.flush_bytes or (most > 0 and self._records >= most)
+
+    def _refuse_when_full(self) -> None:
+        """A commit was asked for and did not come, or failed: take no more until it is done (P7)."""
+        if self._is_full():
+            self.context.request_commit()
+            self.context.timeout(_REFUSED_MS)
+            raise RetriableError(
+                f"{self._records} rows ({self._bytes} bytes) wait to be written: no more are taken before they are."
+            )
+
+    def _ask_for_commit(self) -> None:
+        if self._since is None:
+            return
+        left = self._options.interval_s - (time.monotonic() - self._since)
+        if left <= 0 or self._is_full():
+            self.context.request_commit()
+        else:
+            self.context.timeout(int(left * 1000) + 1)
+
+    def _tell(self, uri: str, rows: int, seconds: float) -> None:
+        metrics = self.context.metrics
+        metrics.count("delta_rows_total", rows, table=uri)
+        metrics.observe("delta_commit_seconds", seconds, table=uri)
+        log.info("wrote %s rows to table %s in %.2f s", f"{rows:,}", uri, seconds)
+
+
+def alter_offsets(config: Mapping[str, str], offsets: Mapping[TopicPartition, int | None]) -> bool:
+    """Change offsets in the tables, as a user wants them while the connector is stopped.
+
+    Args:
+        config: of the connector, with its name.
+        offsets: where to go on; None for where the consumer group begins.
+
+    Raises:
+        ConnectError: a table cannot be written.
+    """
+    options = Options.of(config)
+    uris = [options.table] if options.is_one_table else tables_of(options.table, options.storage)
+    for uri in uris:
+        table = Table(uri, config["name"], options.storage)
+        if table.look():
+            known = (
+                offsets if options.is_one_table else {p: o for p, o in offsets.items() if table.offset(p) is not None}
+            )
+            if known:
+                table.alter_offsets(known)
+    return True

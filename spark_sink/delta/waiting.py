@@ -1,0 +1,158 @@
+"""Rows that wait to be written, each with the place in Kafka that it comes from. It loads pyarrow: for tasks only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from connect.data.batch import SinkBatch
+from connect.data.column import Column, Constant
+from connect.data.record import TopicPartition
+from connect.data.values import Values
+
+
+class Part(NamedTuple):
+    """Rows of one batch.
+
+    Attributes:
+        rows: as the table's columns were when they were made.
+        places: for each of them `topic` (its number), `partition`, `offset`, and `deleted`: whether it stands for the
+            deletion of its key's row.
+    """
+
+    rows: pa.RecordBatch
+    places: pa.RecordBatch
+
+    def keep(self, mask: pa.BooleanArray) -> Part:
+        """The rows for which the mask is true."""
+        return Part(self.rows.filter(mask), self.places.filter(mask))
+
+
+class Waiting:
+    """Rows in the order in which they came.
+
+    Attributes:
+        records: how many.
+        bytes: that they take.
+    """
+
+    def __init__(self) -> None:
+        self._parts: list[Part] = []
+        self._topics: dict[str, int] = {}
+        self.records = 0
+        self.bytes = 0
+
+    def part(self, rows: pa.StructArray, batch: SinkBatch, kept: Sequence[int], *, deletes: bool) -> Part:
+        """Rows of a batch, without the null ones.
+
+        Args:
+            rows: made of the records.
+            batch: that they come from.
+            kept: which of the batch's records they are.
+            deletes: whether a record without a value is a deletion, if it has a row.
+        """
+        deleted = _nulls(batch.values) if deletes else []
+        if rows.null_count:
+            there = rows.is_valid()
+            kept = [row for row, valid in zip(kept, there.to_pylist(), strict=True) if valid]
+            rows = rows.filter(there)
+        topics, partitions, offsets = batch.original_topics, batch.original_partitions, batch.offsets
+        if len(kept) < len(batch):
+            topics, partitions, offsets = topics.take(kept), partitions.take(kept), offsets.take(kept)
+        gone = set(deleted)
+        columns = {
+            "topic": self._numbers(topics),
+            "partition": _integers(partitions, pa.int32()),
+            "offset": _integers(offsets, pa.int64()),
+            "deleted": pa.array([row in gone for row in kept], pa.bool_()) if gone else _repeated(False, len(kept)),
+        }
+        return Part(pa.RecordBatch.from_struct_array(rows), pa.RecordBatch.from_pydict(columns))
+
+    def add(self, part: Part) -> None:
+        """Have a part wait."""
+        if len(part.rows):
+            self._parts.append(part)
+            self.records += len(part.rows)
+            self.bytes += part.rows.nbytes + part.places.nbytes
+
+    def clear(self) -> None:
+        """Nothing waits any more."""
+        self._parts.clear()
+        self.records = self.bytes = 0
+
+    def spans(self) -> dict[TopicPartition, tuple[int, int]]:
+        """For each partition the offsets of its first and last row."""
+        if not self._parts:
+            return {}
+        places = pa.Table.from_batches([part.places for part in self._parts])
+        found = places.group_by(["topic", "partition"]).aggregate([("offset", "min"), ("offset", "max")])
+        topics = list(self._topics)
+        return {
+            TopicPartition(topics[each["topic"]], each["partition"]): (each["offset_min"], each["offset_max"])
+            for each in found.to_pylist()
+        }
+
+    def from_offsets(self, begin: Mapping[TopicPartition, int]) -> list[Part]:
+        """The rows at or behind these offsets; all of the partitions that are not named."""
+        parts = self._parts
+        for place, offset in begin.items():
+            parts = [part.keep(pc.invert(self._is_before(part, place, offset))) for part in parts]
+        return [part for part in parts if len(part.rows)]
+
+    def forget(self, places: Iterable[TopicPartition]) -> None:
+        """Leave the rows of these partitions out."""
+        parts = self.from_offsets(dict.fromkeys(places, 1 << 62))
+        self.clear()
+        for part in parts:
+            self.add(part)
+
+    def _is_before(self, part: Part, place: TopicPartition, offset: int) -> pa.BooleanArray:
+        topics, partitions, offsets, _ = part.places.columns
+        here = pc.and_(pc.equal(topics, self._topics.get(place.topic, -1)), pc.equal(partitions, place.partition))
+        return pc.and_(here, pc.less(offsets, offset))
+
+    def _numbers(self, topics: Column[str]) -> pa.Array:
+        numbers = self._topics
+        if isinstance(topics, Constant) and len(topics):
+            return _repeated(numbers.setdefault(topics[0], len(numbers)), len(topics), pa.int32())
+        return pa.array([numbers.setdefault(topic, len(numbers)) for topic in topics], pa.int32())
+
+
+def joined(parts: Sequence[Part], columns: pa.Schema) -> tuple[pa.Table, pa.ChunkedArray]:
+    """The rows of parts as a table has them now, and which of them are deletions.
+
+    Raises:
+        pa.ArrowInvalid: somebody made a column narrower, and a value does not fit.
+    """
+    rows = [
+        pa.RecordBatch.from_arrays([_column(part.rows, field) for field in columns], schema=columns) for part in parts
+    ]
+    deleted = pa.chunked_array([part.places.column("deleted") for part in parts], pa.bool_())
+    return pa.Table.from_batches(rows, columns), deleted
+
+
+def _column(rows: pa.RecordBatch, field: pa.Field) -> pa.Array:
+    place = rows.schema.get_field_index(field.name)
+    if place < 0:
+        return pa.nulls(len(rows), field.type)
+    column = rows.column(place)
+    return column if column.type == field.type else column.cast(field.type)
+
+
+def _integers(column: Column[int], kind: pa.DataType) -> pa.Array:
+    if isinstance(column, Constant) and len(column):
+        return _repeated(column[0], len(column), kind)
+    return pa.array(column.to_list(), kind)
+
+
+def _repeated(value: bool | int, length: int, kind: pa.DataType | None = None) -> pa.Array:
+    return pa.repeat(pa.scalar(value, kind), length)
+
+
+def _nulls(values: Values) -> list[int]:
+    """The rows that are null."""
+    groups = [(rows, group) for rows, group in values.groups() if group.struct_columns is None]
+    return [row for rows, group in groups for row, item in zip(rows, group.to_list(), strict=True) if item is None]

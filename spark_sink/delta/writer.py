@@ -1,0 +1,215 @@
+"""One table of a task: rows are made for it, wait, and are written with their offsets in one commit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from connect.data.batch import SinkBatch
+from connect.data.evolution import Mismatch
+from connect.data.record import TopicPartition
+from connect.data.schema import Schema
+from connect.data.tables import schema_of_table, table_schema
+from connect.errors import ConnectError, RetriableError, SchemaError
+from spark_sink.delta.columns import MoreColumns
+from spark_sink.delta.modes import append, overwrite, upsert
+from spark_sink.delta.options import Options
+from spark_sink.delta.shape import Shape
+from spark_sink.delta.table import Conflict, Table
+from spark_sink.delta.waiting import Part, Waiting, joined
+from spark_sink.sink.settings import OVERWRITE, UPSERT
+
+_TRIES: Final = 20
+
+
+class Writer:
+    """Everything about one table.
+
+    Attributes:
+        table: see `Table`.
+        waiting: rows that are to be written.
+    """
+
+    def __init__(self, table: Table, options: Options) -> None:
+        self.table = table
+        self.waiting = Waiting()
+        self._options = options
+        self._more = MoreColumns(options)
+        self._shape: Shape | None = None
+        self._columns: pa.Schema | None = None
+        self._look_again = True
+
+    # Taking.
+
+    def prepare(self, batch: SinkBatch) -> tuple[Part, list[Mismatch]]:
+        """Rows of a batch, and those of its records that do not fit. Have the rows wait with `waiting.add`.
+
+        Raises:
+            RetriableError: the table's storage does not answer.
+            ConnectError: the table cannot be read, or not be made.
+        """
+        shape = self._current()
+        values, problems = self._more.of(batch)
+        fine: Sequence[int] = range(len(batch))
+        if problems:
+            fine = [row for row in fine if row not in problems]
+            values = values.take(fine)
+        fit = shape.fit(values)
+        kept = [fine[row] for row in fit.kept] if problems else fit.kept
+        unfit = {**problems, **{fine[each.row]: each.reason for each in fit.mismatches}}
+        rows = fit.rows
+        if self._options.mode == UPSERT and len(rows):
+            kept, rows = self._with_keys(kept, rows, unfit)
+        part = self.waiting.part(rows, batch, kept, deletes=self._options.deletes)
+        return part, [Mismatch(row, why) for row, why in sorted(unfit.items())]
+
+    def forget(self, places: Iterable[TopicPartition]) -> None:
+        """These partitions are no longer ours: of their rows nothing is written any more."""
+        places = list(places)
+        self.table.forget(places)
+        self.waiting.forget(places)
+
+    def _with_keys(
+        self, kept: Sequence[int], rows: pa.StructArray, unfit: dict[int, str]
+    ) -> tuple[Sequence[int], pa.StructArray]:
+        """The rows whose key is there."""
+        for name in self._more.pk:
+            if rows.type.get_field_index(name) < 0:
+                raise ConnectError(
+                    f'Table {self.table.uri} has no column "{name}", which pk.fields makes part of the key.'
+                )
+            if pa.types.is_nested(rows.type.field(name).type):
+                raise ConnectError(f'The column "{name}" of pk.fields holds {rows.type.field(name).type}: no key.')
+            missing = pc.and_(pc.is_null(pc.struct_field(rows, name)), rows.is_valid())
+            if pc.any(missing).as_py():
+                fine = [at for at, gone in enumerate(missing.to_pylist()) if not gone]
+                why = f'its "{name}" is null, and that is part of its key.'
+                unfit.update(dict.fromkeys(set(kept) - {kept[at] for at in fine}, why))
+                kept, rows = [kept[at] for at in fine], rows.take(pa.array(fine, pa.int64()))
+        return kept, rows
+
+    # Writing.
+
+    def flush(self, positions: Mapping[TopicPartition, int]) -> int:
+        """Write what waits, with its offsets. Rows that are in the table already are left out.
+
+        Args:
+            positions: up to where everything was taken, dropped records included.
+
+        Returns:
+            the number of rows written.
+
+        Raises:
+            RetriableError: it may go better later; what waits still does.
+            FencedError: a partition is another task's.
+            ConnectError: it cannot be written.
+        """
+        for _ in range(_TRIES):
+            try:
+                written = self._write(positions)
+            except Conflict:
+                self._look_again = True
+            except BaseException:
+                self._look_again = True
+                raise
+            else:
+                self.waiting.clear()
+                return written
+        raise RetriableError(f"Table {self.table.uri}: other writers came before, {_TRIES} times in a row.")
+
+    def _write(self, positions: Mapping[TopicPartition, int]) -> int:
+        one_table = self._options.is_one_table
+        if not self.waiting.records and not (one_table and positions):
+            return 0
+        shape = self._current()
+        if not self.table.exists:
+            if not self.waiting.records:
+                return 0
+            self._create(shape)
+        spans = self.waiting.spans()
+        offsets = {place: max(last + 1, positions.get(place, 0)) for place, (_, last) in spans.items()}
+        if one_table:
+            offsets = {**positions, **offsets}
+        self.table.check_owned(offsets)
+        done = {place: known for place in offsets if (known := self.table.offset(place)) is not None}
+        offsets = {place: offset for place, offset in offsets.items() if offset > done.get(place, -1)}
+        if not offsets:
+            return 0
+        behind = {place: done[place] for place, (first, _) in spans.items() if first < done.get(place, 0)}
+        parts = self.waiting.from_offsets(behind)
+        if not parts:
+            self.table.commit_offsets(offsets)
+            return 0
+        self._grow(shape, offsets)
+        try:
+            rows, deleted = joined(parts, self.table.columns)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+            raise ConnectError(
+                f"Table {self.table.uri} was changed, and rows that wait do not fit it: {error}"
+            ) from error
+        if self._options.mode == UPSERT:
+            upsert(self.table, rows, deleted, self._more.pk, offsets)
+        elif self._options.mode == OVERWRITE:
+            overwrite(self.table, rows, self._options.replace_where, offsets)
+        else:
+            append(self.table, rows, offsets)
+        return len(rows)
+
+    # The table's columns.
+
+    def _current(self) -> Shape:
+        """The table's columns as they were last seen, with ours that are to come."""
+        if self._look_again:
+            self.table.look()
+            self._look_again = False
+        if self._shape is None:
+            self._shape = Shape(self._options.policy, None)
+            if not self.table.exists and not self._options.auto_create:
+                self._look_again = True
+                raise ConnectError(
+                    f"Table {self.table.uri} does not exist, and auto.create=false. Create it, or set auto.create=true."
+                )
+        if self.table.exists and (columns := self.table.columns) != self._columns:
+            try:
+                self._shape.found(schema_of_table(columns))
+            except SchemaError as error:
+                raise ConnectError(f"Table {self.table.uri}: {error}") from error
+            self._columns = columns
+        return self._shape
+
+    def _create(self, shape: Shape) -> None:
+        assert shape.schema is not None, "rows wait, so their columns are known"
+        columns = table_schema(shape.schema)
+        if missing := [name for name in self._options.partition_by if name not in columns.names]:
+            raise ConnectError(
+                f'Table {self.table.uri} is to be partitioned by "{missing[0]}", and the first records have no such '
+                f"field. They have {', '.join(columns.names)}."
+            )
+        self.table.create(columns, self._options.partition_by, self._options.properties)
+        self._current()
+
+    def _grow(self, shape: Shape, offsets: Mapping[TopicPartition, int]) -> None:
+        """Give the table the columns that rows which wait have beyond it. They stay, whatever becomes of the rows."""
+        assert shape.schema is not None
+        has = schema_of_table(self.table.columns)
+        if has == shape.schema:
+            return
+        wanted = table_schema(shape.schema)
+        new: list[pa.Field] = []
+        for field in shape.schema.fields:
+            known = has.field(field.name)
+            if known is not None and not known.schema.optional and field.schema.optional:
+                self.table.allow_null(field.name, offsets)
+            if known is None or _inside(known.schema) != _inside(field.schema):
+                new.append(wanted.field(field.name))
+        if new:
+            self.table.add_columns(pa.schema(new), offsets)
+        self._columns = self.table.columns
+        shape.found(schema_of_table(self._columns))
+
+
+def _inside(schema: Schema) -> Schema:
+    return schema.as_optional()
