@@ -1,4 +1,4 @@
-"""Waiting in a Python worker of Spark: `Alive`."""
+"""Whether a Python worker of Spark may go on, and waiting in one: `Alive`."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ import time
 from typing import Final
 
 from connect.errors import ConnectError
+from spark_sink.query.gate import lease_is_over
 
 _LOOK_S: Final = 0.2
+_LEASE_S: Final = 0.05
 
 
 class Orphaned(ConnectError):
@@ -16,24 +18,34 @@ class Orphaned(ConnectError):
 
 
 class Alive:
-    """Whether this Python worker still works for somebody.
+    """Whether this Python worker still works for somebody who holds the connector's lease.
 
     Spark kills the Python worker of a task that it ends, so a wait needs no other end than that. Only a worker whose
     Spark was killed itself has to notice by itself: its parent is another process then.
+
+    Args:
+        gate: see `WritePlan`.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, gate: str = "") -> None:
         self._parent = os.getppid()
+        self._gate = gate
 
     def check(self) -> None:
-        """Raises Orphaned when nobody is there any more."""
+        """Return when the next write may begin: it waits while the lease is over (P3). Raises Orphaned."""
+        self._look()
+        while self._gate and lease_is_over(self._gate):
+            time.sleep(_LEASE_S)
+            self._look()
+
+    def _look(self) -> None:
         if os.getppid() != self._parent:
             raise Orphaned("The Spark process that this Python worker belonged to is gone: it writes nothing more.")
 
     def pause(self, seconds: float) -> None:
-        """Wait so long, and notice when nobody is there any more. Raises as `check` does."""
+        """Wait so long, and then as `check` does. Raises Orphaned."""
         until = time.monotonic() + seconds
-        self.check()
         while (left := until - time.monotonic()) > 0:
             time.sleep(min(left, _LOOK_S))
-            self.check()
+            self._look()
+        self.check()

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable
 
 from connect.data.record import SinkRecord
 from connect.kafka.client_settings import task_client_settings
-from connect.kafka.new_topics import TopicMaker
 from connect.kafka.produce import BatchProducer, DeliveryError
 from connect.pipeline import ErrorPolicy
 from connect.pipeline.build import record_encoder
-from connect.pipeline.dead_letter_queue import DeadLetterQueue, new_topic
+from connect.pipeline.dead_letter_queue import DeadLetterQueue
 from connect.pipeline.dead_letters import DeadLetterSettings, Letter
 from connect.pipeline.side_topics import SideTopics
 from connect.plugins import Plugins
@@ -59,22 +57,3 @@ def dead_letters(
     topics = SideTopics(make_producer, alive.check, count_refusal)
     policy.dead_letter = DeadLetterQueue(settings, plan.connector, number, topics, policy.counts, encode).write
     return topics
-
-
-def make_topics(plan: WritePlan, wait: Callable[[float], None] = time.sleep) -> None:
-    """Make the connector's dead letter topic if it is missing, as Kafka Connect does when a task starts.
-
-    Args:
-        plan: see there.
-        wait: see `TopicMaker`.
-
-    Raises:
-        ConfigError: a key is wrong.
-        ConnectError: the broker refuses.
-    """
-    settings = DeadLetterSettings.of(plan.connector_config)
-    if settings is None:
-        return
-    admin = task_client_settings("admin", plan.worker_config, plan.connector_config)
-    made = new_topic(settings)
-    TopicMaker(admin.librdkafka, lambda _: made, wait, "errors.deadletterqueue.topic.*")(settings.topic)

@@ -2,37 +2,28 @@
 
 from __future__ import annotations
 
-import time
 import uuid
-from collections.abc import Callable
 from typing import Any
 
-from spark_sink.any_sink.aside import make_topics
 from spark_sink.any_sink.plan import WritePlan
 
 
-def register_writer(spark: Any, plan: WritePlan, wait: Callable[[float], None] = time.sleep) -> str:
+def register_writer(spark: Any, plan: WritePlan) -> str:
     """Register a sink for streams of raw rows (`rows.RAW`): `df.writeStream.format(name)`.
 
-    The connector's dead letter topic is made where it is missing. Each Spark task runs one sink task, numbered as it
-    is: a DataFrame is brought to as few partitions as the connector may have tasks by `df.coalesce(tasks.max)`, which
-    keeps the order of records.
+    Each Spark task runs one sink task, numbered as it is. A DataFrame is brought to as few partitions as the connector
+    may have tasks by `df.coalesce(tasks.max)`, which keeps the order of records. The connector's dead letter topic is
+    there already.
 
     Args:
         spark: a SparkSession, also one of Spark Connect.
         plan: see there. It travels to the executors pickled with the sink's class, never as options, which are printed.
-        wait: called with seconds while brokers do not answer; raises to end the wait.
 
     Returns:
         the format's name, unique in the session.
-
-    Raises:
-        ConfigError: a key is wrong.
-        ConnectError: the dead letter topic cannot be made.
     """
     from pyspark.sql.datasource import DataSource
 
-    make_topics(plan, wait)
     unique = f"connect-sink-{uuid.uuid4().hex}"
 
     class AnySink(DataSource):  # pickled by value, with the plan

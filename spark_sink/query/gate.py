@@ -37,11 +37,25 @@ class Gate:
         self.path.unlink(missing_ok=True)
 
 
+def lease_is_over(path: str) -> bool:
+    """Whether the lease has run out. A gate that is shut on purpose, or not to be seen from here, does not say so.
+
+    For what is under way and may be finished: a paused connector's batch, but not one whose owner may be another now.
+    """
+    until = _read(path)
+    return until is not None and until != 0.0 and time.clock_gettime(_CLOCK) >= until
+
+
 def work_may_begin(path: str) -> bool:
     """Whether the gate is open. One that is not there is shut."""
+    until = _read(path)
+    return until is not None and time.clock_gettime(_CLOCK) < until
+
+
+def _read(path: str) -> float | None:
     try:
         with Path(path).open("rb", buffering=0) as file:
             read = file.read(_MOMENT.size)
     except OSError:
-        return False
-    return len(read) == _MOMENT.size and time.clock_gettime(_CLOCK) < _MOMENT.unpack(read)[0]
+        return None
+    return float(_MOMENT.unpack(read)[0]) if len(read) == _MOMENT.size else None

@@ -8,7 +8,6 @@ import pytest
 
 from connect.errors import ConnectError
 from spark_sink.any_sink import notes
-from spark_sink.any_sink.checks import check
 from spark_sink.any_sink.done import Done, Span, Tally
 
 from .raw import COLUMNS, plan, rows
@@ -62,10 +61,3 @@ def test_an_error_is_one_line_with_its_trace_and_without_secrets(
     assert caught.value.__context__ is None
     logging.getLogger("connectors.some").warning("no room for %s", "more")
     assert "WARNING connectors.some: [hidden] for more" in capsys.readouterr().err
-
-
-def test_retry_topics_are_refused() -> None:
-    assert check({"errors.tolerance": "all"}) == []
-    ((key, message),) = check({"errors.retry.topics": "5s"})
-    assert key == "errors.retry.topics"
-    assert "engine=spark" in message
