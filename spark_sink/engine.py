@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Final
 from connect.api import SinkConnector
 from connect.api.engine import Engine, EngineTask
 from connect.errors import ConfigError
+from spark_sink.any_sink.settings import SETTINGS as WRITING
 from spark_sink.query.settings import SETTINGS
 from spark_sink.session.settings import SETTINGS as SESSION
 
@@ -21,7 +22,7 @@ class SparkEngine(Engine):
     """Runs sink connectors, and those that are made for it, as streaming queries of Spark."""
 
     name = "spark"
-    settings: ClassVar = SETTINGS | SESSION
+    settings: ClassVar = SETTINGS | WRITING | SESSION
 
     def task(self, connector: type[Any]) -> EngineTask:
         module, _, name = _task_of(connector).partition(":")

@@ -253,7 +253,7 @@ PREFIXES: Final = (
     *("key.converter.", "value.converter.", "header.converter."),
     *("config.providers.", "listeners.https.", "admin.listeners.https.", "metrics.context."),
     *("config.storage.", "offset.storage.", "status.storage."),
-    *("ssl.", "sasl.", "security."),
+    *("ssl.", "sasl.", "security.", "spark."),
 )
 _READ_ELSEWHERE: Final = frozenset({"connector.client.config.override.allowlist"})
 

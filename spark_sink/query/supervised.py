@@ -7,12 +7,13 @@ the worker's restart policy says what follows.
 from __future__ import annotations
 
 import logging
+import shutil
 import tempfile
 import time
 from abc import abstractmethod
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from connect.api.engine import EngineProgress, EngineTask
 from connect.errors import ConnectError
@@ -22,9 +23,6 @@ from spark_sink.query.progress import QueryProgress
 from spark_sink.session import Session, open_session
 
 log = logging.getLogger("connect.spark")
-
-#: How long a query may take to stop before its session is ended without it.
-_STOP_S: Final = 3.0
 
 
 class GivenUp(ConnectError):
@@ -58,8 +56,8 @@ class SupervisedTask(EngineTask):
         context = self.context
         self._paused = paused
         self.queries: list[Query] = []
-        folder = Path(tempfile.mkdtemp(prefix="connect-spark-"))
-        self.gate = Gate(folder / "gate")
+        self._folder = Path(tempfile.mkdtemp(prefix="connect-spark-"))
+        self.gate = Gate(self._folder / "gate")
         began = time.monotonic()
         log.info("starting Spark")
         self.session = open_session(
@@ -97,7 +95,7 @@ class SupervisedTask(EngineTask):
         self.translated(self._begin_all)
         self._wait(seconds)
         self.translated(self._look_after)
-        return self._told()
+        return self.told()
 
     def pause(self) -> None:
         self._paused = True
@@ -114,6 +112,8 @@ class SupervisedTask(EngineTask):
             for query in self.queries:
                 self._end(query)
             self.session.close()
+        if hasattr(self, "_folder"):
+            shutil.rmtree(self._folder, ignore_errors=True)
 
     def _open_gate(self) -> None:
         self.gate.open_until(0.0 if self._paused else self.context.lease_until())
@@ -190,7 +190,8 @@ class SupervisedTask(EngineTask):
         except Exception as error:  # the session goes in any case
             log.debug("While the query %s was stopped: %s", query.name, error)
 
-    def _told(self) -> EngineProgress:
+    def told(self) -> EngineProgress:
+        """How far the queries are."""
         progress = [query.progress for query in self.queries]
         rows = sum(each.rows for each in progress)
         lags = [each.lag for each in progress]

@@ -46,6 +46,8 @@ _QUIET: Final = (
     "org.apache.spark.sql.execution.datasources.FileFormatWriter",
     "org.apache.spark.sql.delta.files.DeltaFileFormatWriter",
     "org.apache.spark.sql.execution.streaming.runtime.MicroBatchExecution",
+    "org.apache.spark.sql.execution.streaming.sinks.FileStreamSink",  # of a checkpoint that has no batch yet
+    "org.apache.spark.scheduler.DAGScheduler",  # of a query that was stopped while nothing ran
 )
 
 

@@ -1,0 +1,55 @@
+"""Any sink connector on Spark: its sink task runs in the executors, and commits with each batch."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from connect.api.engine import EngineProgress
+from spark_sink.any_sink import notes
+from spark_sink.any_sink.plan import WritePlan
+from spark_sink.any_sink.register import register_writer
+from spark_sink.any_sink.settings import FLUSH_TIMEOUT
+from spark_sink.any_sink.settings import SETTINGS as WRITING
+from spark_sink.query.sink_task import SinkQuery, SinkQueryTask
+
+
+class AnySinkTask(SinkQueryTask):
+    """See `SinkQueryTask`. With `tasks.max` written, as many sink tasks run at once, at most."""
+
+    def prepare(self) -> None:
+        self._notes = self.gate.path.with_name("notes")
+        Path(self._notes).mkdir()
+        super().prepare()
+
+    def checkpoint_location(self) -> str:
+        return self.context.connector_config.get("checkpoint.location") or self.folder_of_this_machine()
+
+    def write(self, query: SinkQuery, rows: Any) -> Any:
+        context = self.context
+        target, folder = context.task_target
+        plan = WritePlan(
+            connector=context.connector,
+            task=target,
+            folder=folder,
+            task_config=dict(context.configs),
+            connector_config=dict(context.connector_config),
+            worker_config=dict(context.worker_config),
+            plugin_path=tuple(context.plugin_path),
+            notes=str(self._notes),
+            flush_within=WRITING.parse(context.connector_config)[FLUSH_TIMEOUT] / 1000,
+        )
+        if tasks := context.connector_config.get("tasks.max"):
+            rows = rows.coalesce(max(1, int(tasks)))
+        return rows.writeStream.format(register_writer(self.session.spark, plan))
+
+    def told(self) -> EngineProgress:
+        said = notes.read(str(self._notes))
+        progress = super().told()
+        return replace(
+            progress,
+            written=said.tally.written + said.tally.known,
+            errors=said.tally.errors,
+            failing=progress.failing or said.waiting,
+        )

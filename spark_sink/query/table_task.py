@@ -1,0 +1,105 @@
+"""The Spark sink connector's task: topics into tables, a query for each table that has a topic in its name."""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import Any, Final
+
+from spark_sink.query.sink_task import SinkQuery, SinkQueryTask, TooEarly
+from spark_sink.query.supervised import Query
+from spark_sink.reading.plan import ReadPlan, RowShape
+from spark_sink.reading.sample import Sampler
+from spark_sink.reading.schema_change import changed_at
+from spark_sink.sink.settings import TOPIC, canonical, checkpoint_location
+from spark_sink.tables import TableSettings, TableWriter
+
+log = logging.getLogger("connect.spark")
+
+#: The column of values that are no structs.
+_WRAP: Final = "value"
+_MORE_ROWS: Final = 5_000
+_LOOK_AGAIN_S: Final = 1.0
+
+
+class TableTask(SinkQueryTask):
+    """See `SinkQueryTask`."""
+
+    def prepare(self) -> None:
+        config = canonical(self.context.connector_config)
+        self._settings = TableSettings.of(config)
+        self.query_for_each_topic = TOPIC in config.get("table", "")
+        self._samplers: dict[str, Sampler] = {}
+        self._look_due = 0.0
+        super().prepare()
+
+    def checkpoint_location(self) -> str:
+        found = checkpoint_location(self.context.connector_config)
+        if found is None:
+            return self.folder_of_this_machine()
+        return found
+
+    def write(self, query: SinkQuery, rows: Any) -> Any:
+        writer = TableWriter(self._settings, self.context.connector, self.app_id(query), self._topic(query))
+        return rows.writeStream.foreachBatch(writer)
+
+    def _topic(self, query: SinkQuery) -> str | None:
+        """The topic of all rows, where that is known: transformations may route records elsewhere."""
+        routed = bool((self.context.connector_config.get("transforms") or "").strip())
+        return query.topics[0] if len(query.topics) == 1 and not routed else None
+
+    def shape(self, query: SinkQuery) -> RowShape:
+        if query.sample is None or query.sample.values is None:
+            self._look(query)
+        sample = query.sample
+        if sample is None or sample.values is None:
+            raise TooEarly(f"{query.name}: no record yet that says which columns there are")
+        settings = self._settings
+        if settings.wants_keys and sample.keys is None:
+            raise TooEarly(f"{query.name}: no record yet that says what its key is")
+        return RowShape(
+            sample.values,
+            sample.keys if settings.wants_keys else None,
+            _WRAP,
+            settings.wrap_key,
+            metadata=settings.wants_metadata,
+            failures=settings.wants_failures,
+        )
+
+    def recover(self, query: Query, error: BaseException) -> bool:
+        place = changed_at(error)
+        if place is None:
+            return False
+        assert isinstance(query, SinkQuery)
+        at, offset = place
+        log.info("new fields in %s-%d at offset %d: the query begins anew with them", *at, offset)
+        sampler = self._sampler(query)
+        query.sample = sampler.look({**query.progress.offsets, at: offset}, query.sample, self.keep_going, _MORE_ROWS)
+        return True
+
+    def stop(self) -> None:
+        super().stop()
+        for sampler in getattr(self, "_samplers", {}).values():
+            sampler.close()
+
+    def _look(self, query: SinkQuery) -> None:
+        now = time.monotonic()
+        if query.sample is not None and now < self._look_due:
+            return
+        self._look_due = now + _LOOK_AGAIN_S
+        positions, _ = self.generations.positions(self.generation, query.name)
+        query.sample = self._sampler(query).look(positions, query.sample, self.keep_going)
+
+    def _sampler(self, query: SinkQuery) -> Sampler:
+        if query.name not in self._samplers:
+            context = self.context
+            plan = ReadPlan(
+                connector=context.connector,
+                topics=query.topics,
+                pattern="" if query.topics else context.connector_config["topics.regex"],
+                worker=context.worker_config,
+                config=context.connector_config,
+                plugin_path=tuple(context.plugin_path),
+            )
+            self._samplers[query.name] = Sampler(plan, _WRAP, self._settings.wrap_key)
+        return self._samplers[query.name]
