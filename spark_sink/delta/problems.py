@@ -14,15 +14,24 @@ _PASSES: Final = re.compile(
     re.IGNORECASE,
 )
 _DENIED: Final = re.compile(
-    r"Permission denied|os error (?:1|13)\b|Forbidden|AccessDenied|Unauthorized|\b40[13]\b", re.IGNORECASE
+    r"Permission ?denied|os error (?:1|13)\b|code: 13\b|Forbidden|AccessDenied|Unauthorized|\b40[13]\b", re.IGNORECASE
 )
-_READ_ONLY: Final = re.compile(r"Read-only file system|os error 30\b", re.IGNORECASE)
-_NO_FOLDER: Final = re.compile(r"Not a directory|os error 20\b|Could not create local directory", re.IGNORECASE)
+_READ_ONLY: Final = re.compile(r"Read-only file system|os error 30\b|code: 30\b", re.IGNORECASE)
+_NO_FOLDER: Final = re.compile(
+    r"Not a directory|os error 20\b|code: 20\b|Could not create local directory", re.IGNORECASE
+)
 _SCHEME: Final = re.compile(r"Unknown scheme: (\S+?)\.")
 _FEATURE: Final = re.compile(
     r"typeWidening|columnMapping|deletionVectors|[Uu]nsupported|not (?:yet )?supported|feature"
 )
+_LONGEST: Final = 300
 _COLORS: Final = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def is_missing(error: BaseException) -> bool:
+    """Whether a TableNotFoundError says no more than that there is no table yet: it is raised for much else as well."""
+    text = str(error)
+    return not (_DENIED.search(text) or _SCHEME.search(text))
 
 
 def table_error(error: BaseException, uri: str, doing: str) -> ConnectError:
@@ -55,8 +64,7 @@ def table_error(error: BaseException, uri: str, doing: str) -> ConnectError:
 
 def _first_line(text: str) -> str:
     # What follows may be a preview of the rows.
-    lines = [line.strip(" ↳") for line in text.splitlines() if line.strip(" ↳")]
-    line = lines[0] if lines else "no reason was given"
-    if len(line) < 30 and len(lines) > 1:
-        line = f"{line}: {lines[1]}"  # "Generic S3 error" alone says little
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    causes = [line.lstrip("↳ ") for line in lines if line.startswith("↳")]  # "Generic S3 error" alone says little
+    line = ": ".join([*lines[:1], *causes])[:_LONGEST].strip() or "no reason was given"
     return line if line.endswith(".") else line + "."

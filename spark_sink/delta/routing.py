@@ -8,8 +8,7 @@ from typing import Any, Final
 
 from connect.data.batch import SinkBatch
 from connect.data.values import Values
-from connect.errors import ConnectError
-from spark_sink.delta.problems import table_error
+from spark_sink.delta.problems import is_missing, table_error
 from spark_sink.sink.settings import FIELD, TOPIC
 
 _NAME: Final = re.compile(r"(?!\.+\Z)[A-Za-z0-9._-]+")
@@ -104,16 +103,17 @@ def _text_at(item: Any, path: Sequence[str]) -> Any:
 
 def _folders(parent: str, storage: Mapping[str, str]) -> list[str]:
     """The names of the folders in a folder; none if it is not there."""
+    from deltalake.exceptions import TableNotFoundError
     from deltalake.fs import DeltaStorageHandler
     from pyarrow import fs
 
     try:
         files = fs.PyFileSystem(DeltaStorageHandler(parent, options=dict(storage) or None))
         inside = files.get_file_info(fs.FileSelector("", allow_not_found=True))
-    except Exception as error:
-        raise _listing_error(error, parent) from error
+    except TableNotFoundError as error:
+        if is_missing(error):
+            return []
+        raise table_error(error, f"in {parent}", "be looked for") from error
+    except Exception as error:  # deltalake raises plain Exceptions as well
+        raise table_error(error, f"in {parent}", "be looked for") from error
     return [info.base_name for info in inside if info.type == fs.FileType.Directory]
-
-
-def _listing_error(error: BaseException, parent: str) -> ConnectError:
-    return table_error(error, f"in {parent}", "be looked for")

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from connect.data.record import TopicPartition
 from connect.errors import ConnectError, FencedError, RetriableError
-from spark_sink.delta.problems import table_error
+from spark_sink.delta.problems import is_missing, table_error
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -79,7 +79,7 @@ class Table:
                 return True
             table = DeltaTable(self.uri, storage_options=self._storage or None)
         except TableNotFoundError as error:
-            if "Unknown scheme" in str(error):
+            if not is_missing(error):
                 raise table_error(error, self.uri, "be opened") from error
             self._table = None
             return False
@@ -121,16 +121,21 @@ class Table:
         """Create the table, unless somebody else has just done so. Errors as `look`."""
         from deltalake import DeltaTable
 
+        # Of Delta's own properties only those that deltalake knows: others would promise what it does not keep.
+        own = {key: value for key, value in properties.items() if key.startswith("delta.")}
+        others = {key: value for key, value in properties.items() if key not in own}
         try:
-            self._table = DeltaTable.create(
+            table = DeltaTable.create(
                 self.uri,
                 columns,
                 mode="ignore",
                 partition_by=list(partition_by) or None,
-                configuration=dict(properties) or None,
+                configuration=own or None,
                 storage_options=self._storage or None,
-                raise_if_key_not_exists=False,
+                raise_if_key_not_exists=True,
             )
+            if others and table.version() == 0:
+                table.alter.set_table_properties(others, raise_if_not_exists=False)
         except Exception as error:
             raise table_error(error, self.uri, "be created") from error
         self.look()
@@ -151,6 +156,10 @@ class Table:
             return
         raise RetriableError(f"Table {self.uri}: other writers came before, {_TRIES} times in a row.")
 
+    def expect_nobody(self, places: Iterable[TopicPartition]) -> None:
+        """There is no table yet to take these partitions over in: whoever writes first will own them."""
+        self._claims.update(dict.fromkeys(places, 0))
+
     def forget(self, places: Iterable[TopicPartition]) -> None:
         """These partitions are no longer ours."""
         for place in places:
@@ -164,9 +173,9 @@ class Table:
         self._planned = {}
         for place in places:
             seen, mine = self._owner(place), self._claims.get(place)
-            if mine is None:
+            if not mine:
                 self._planned[place] = seen + 1
-            elif seen > mine:
+            if mine is not None and seen > mine:
                 raise FencedError(
                     f"Table {self.uri}: {place} was taken over by another task of a connector called "
                     f"{self._connector}. This one writes nothing more. If two clusters have a connector of this name, "

@@ -67,6 +67,7 @@ class DeltaSinkTask(SinkTask):
             return None
         table = self._writer(self._options.table).table
         if not table.look():
+            table.expect_nobody(partitions)
             return None
         table.claim(partitions)
         known = {place: table.offset(place) for place in partitions}
