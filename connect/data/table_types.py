@@ -140,6 +140,8 @@ def _schema(column: pa.Field, path: str) -> Schema:
         return plain.replace(**attributes)
     if pa.types.is_timestamp(kind):
         return logical.TIMESTAMP.replace(**attributes)
+    if pa.types.is_time(kind):
+        return logical.TIME.replace(**attributes)
     if pa.types.is_decimal(kind):
         digits = {PRECISION: str(kind.precision), logical.SCALE: str(kind.scale)}
         return logical.decimal(kind.scale).replace(parameters=digits, **attributes)

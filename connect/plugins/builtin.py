@@ -41,6 +41,16 @@ _OUR_CONNECTORS = [
             "DatabricksDeltaLakeSink",
         ),
     ),
+    (
+        PluginKind.SOURCE,
+        "spark_sink.source.connectors:DeltaSourceConnector",
+        ("DeltaLakeSourceConnector", "DeltaLakeSource"),
+    ),
+    (
+        PluginKind.SOURCE,
+        "spark_sink.source.connectors:SparkSourceConnector",
+        ("SparkSqlSourceConnector", "SparkSqlSource"),
+    ),
 ]
 
 _CONVERTERS = [

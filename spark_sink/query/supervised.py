@@ -197,8 +197,9 @@ class SupervisedTask(EngineTask):
         lags = [each.lag for each in progress]
         return EngineProgress(
             read=rows,
-            written=rows,
+            written=sum(each.written for each in progress),
             lag=-1 if -1 in lags or not lags else sum(lags),
+            errors=sum(each.errors for each in progress),
             topics=frozenset(topic for each in progress for topic in each.topics),
             busy=any(q.running is not None and q.running.status["isTriggerActive"] for q in self.queries),
             failing=self.failing(),

@@ -203,6 +203,11 @@ class Accounts:
             if account.stream == self.run.stream and account.batch == batch
         )
 
+    @property
+    def has_any(self) -> bool:
+        """Whether anything of the run's checkpoint is accounted for."""
+        return any(account.stream == self.run.stream for account in self._known.values())
+
     def close(self) -> None:
         """Release clients."""
         if self._topic is not None:

@@ -73,6 +73,11 @@ class BatchWriter:
         self._gate = gate
         self._tally = tally
 
+    @property
+    def shape(self) -> RowShape:
+        """What becomes of a row."""
+        return self._plan.shape
+
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_tally": None}
 
@@ -152,7 +157,7 @@ def check_columns(schema: Any, shape: RowShape) -> None:
         for name in shape.columns
         if name in known
     ]
-    schema_of_table(to_arrow_schema(StructType(wanted)))
+    schema_of_table(to_arrow_schema(StructType(wanted), timezone="UTC"))
 
 
 def value_columns(names: Sequence[str], include: Sequence[str], exclude: Sequence[str]) -> tuple[str, ...]:

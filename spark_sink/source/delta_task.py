@@ -1,0 +1,127 @@
+"""The Delta source's task: a stream of a table's versions, from where it is to begin."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from connect.errors import ConfigError
+from connect.settings import Definition
+from spark_sink.source import settings
+from spark_sink.source.batches import check_columns
+from spark_sink.source.changes import TIMESTAMP, TYPE, VERSION, ChangeShape
+from spark_sink.source.records import RowShape
+from spark_sink.source.task import SourceProgress, SourceQueryTask
+
+_FEED = (TYPE, VERSION, TIMESTAMP)
+
+
+class DeltaSourceTask(SourceQueryTask):
+    """See `SourceQueryTask`. Offsets are versions:
+
+    {"version": 12}                 goes on with version 12
+    {"snapshot": 11, "file": 40}    the table as it was at version 11 is being read
+    """
+
+    settings: ClassVar[Definition] = settings.DELTA
+
+    def check(self) -> None:
+        self._table = str(self.config["table"])
+        self._changes = self.config["mode"] == settings.CHANGES
+        self._name = _identifier(self._table)
+        if not self._changes:
+            return
+        found = self._sql(f"SHOW TBLPROPERTIES {self._name}").collect()
+        properties = {row["key"]: row["value"] for row in found}
+        if properties.get("delta.enableChangeDataFeed", "false").lower() != "true":
+            raise ConfigError(
+                "mode",
+                f"the table {self._table} has no change data feed. Run ALTER TABLE {self._name} SET TBLPROPERTIES "
+                "(delta.enableChangeDataFeed = true), or set mode=appends if rows are only added.",
+            )
+
+    def partition(self) -> dict[str, Any]:
+        return {"table": self.config["table"]}
+
+    def first(self) -> dict[str, Any]:
+        version, moment = self.config["starting.version"], self.config["starting.timestamp"]
+        if moment is not None:
+            return {"timestamp": moment.strip()}
+        if version is None:
+            return {"snapshot": self._latest()}
+        latest = version.strip().lower() == "latest"
+        return {"version": self._latest() + 1 if latest else int(version)}
+
+    def start_query(self) -> Any:
+        reader = self.session.spark.readStream.format("delta")
+        reader = reader.option("maxFilesPerTrigger", self.config["max.files.per.trigger"])
+        if self.config["max.bytes.per.trigger"]:
+            reader = reader.option("maxBytesPerTrigger", self.config["max.bytes.per.trigger"].strip())
+        if self._changes:
+            reader = reader.option("readChangeFeed", "true")
+        elif self.config["skip.change.commits"]:
+            reader = reader.option("skipChangeCommits", "true")
+        if self.is_new():
+            if "version" in self.offset:
+                if self.offset["version"] > self._latest():
+                    return None  # Spark takes no version that is not there
+                reader = reader.option("startingVersion", self.offset["version"])
+            elif "timestamp" in self.offset:
+                reader = reader.option("startingTimestamp", self.offset["timestamp"])
+        rows = reader.load(self._table) if settings.is_path(self._table) else reader.table(self._table)
+        shape = self._shape([field.name for field in rows.schema.fields])
+        check_columns(rows.schema, shape)
+        return self.stream(rows, self.writer(shape))
+
+    def offset_of(self, progress: SourceProgress) -> dict[str, Any] | None:
+        found = progress.position
+        found = json.loads(found) if isinstance(found, str) else found
+        return None if not found else offset_of(found, changes=self._changes)
+
+    def _shape(self, names: list[str]) -> RowShape:
+        config = self.config
+        values = self.columns([name for name in names if name not in _FEED])
+        topic, key, order = settings.topic_of(config), tuple(config["key.fields"]), tuple(config["order.by"])
+        if not self._changes:
+            return RowShape(topic, key, values, order, self.partition())
+        return ChangeShape(
+            topic,
+            key,
+            values,
+            order,
+            self.partition(),
+            envelope=config["envelope"],
+            tombstones=settings.writes_tombstones(config),
+            snapshot=int(self.offset.get("snapshot", -1)),
+        )
+
+    def _latest(self) -> int:
+        """The table's newest version."""
+        return int(self._sql(f"DESCRIBE HISTORY {self._name} LIMIT 1").first()["version"])
+
+    def _sql(self, text: str) -> Any:
+        return self.session.spark.sql(text)
+
+
+def offset_of(found: Mapping[str, Any], *, changes: bool) -> dict[str, Any]:
+    """The offset that stands for an end of Spark's stream of a table.
+
+    Args:
+        found: as Delta writes it: everything before a version's file of that index is read. A negative index stands for
+            the beginning of the version.
+        changes: whether changes are read, which are never cut within a version.
+    """
+    version, index = int(found["reservoirVersion"]), int(found["index"])
+    if found.get("isStartingVersion") in (True, "true"):
+        return {"snapshot": version, "file": index}
+    if index < 0:
+        return {"version": version}
+    return {"version": version + 1} if changes else {"version": version, "file": index}
+
+
+def _identifier(table: str) -> str:
+    """The table as Spark's SQL names it."""
+    if settings.is_path(table):
+        return f"delta.`{table}`"
+    return ".".join(f"`{part}`" for part in table.split("."))

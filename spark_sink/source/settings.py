@@ -1,0 +1,287 @@
+"""The keys of the two source connectors. Nothing here imports Spark."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from typing import Any, Final
+
+from connect import settings
+
+CHANGES, APPENDS = "changes", "appends"
+BATCH, STREAM = "batch", "stream"
+NONE, DEBEZIUM, FLAT = "none", "debezium", "flat"
+
+TABLE_VARIABLE: Final = "${table}"
+#: Options of the source that a streaming query reads are handed on without this.
+OPTION: Final = "source.option."
+#: A transaction more for each writer and batch: more than this seldom pays.
+_MOST_WRITERS: Final = 16
+
+_TABLE, _QUERY, _RECORDS, _RUNNING = "Table", "Query", "Records", "Running"
+
+
+def _version(name: str, value: str) -> None:
+    if value.strip().lower() != "latest" and not value.strip().isdecimal():
+        raise ValueError(f'"{value}" is no version. Write a whole number from 0 on, or latest.')
+
+
+def _timestamp(name: str, value: str) -> None:
+    try:
+        dt.datetime.fromisoformat(value.strip())
+    except ValueError:
+        raise ValueError(f'"{value}" is no moment. Write 2024-05-06T07:08:09Z, or a day.') from None
+
+
+def _size(name: str, value: str) -> None:
+    if not value.strip().rstrip("bkmgtBKMGT").isdecimal():
+        raise ValueError(f'"{value}" is no size. Write 512m, or 10g.')
+
+
+def _distinct(name: str, value: list[str]) -> None:
+    if "" in value or len(set(value)) < len(value):
+        raise ValueError("names a column twice, or has an empty name between its commas.")
+
+
+def _table(name: str, value: str) -> None:
+    if not value.strip() or "`" in value or "\n" in value:
+        raise ValueError(f'"{value}" is no table. Write a path such as /lake/orders, or a name such as shop.orders.')
+
+
+_KEY = settings.List(
+    "key.fields",
+    default=[],
+    group=_RECORDS,
+    importance="HIGH",
+    validator=_distinct,
+    doc="Columns of plain types that make the key, a struct of them. Records of one key are written in order. Without, "
+    "keys are null.",
+)
+_COLUMNS = (
+    settings.List(
+        "columns.include",
+        default=[],
+        group=_RECORDS,
+        validator=_distinct,
+        doc="Columns that the value has. By default all.",
+    ),
+    settings.List(
+        "columns.exclude",
+        default=[],
+        group=_RECORDS,
+        validator=_distinct,
+        doc="Columns that the value has not. A key may still have them.",
+    ),
+)
+_ORDER = settings.List(
+    "order.by",
+    default=[],
+    group=_RECORDS,
+    validator=_distinct,
+    doc="Columns by which the rows of a batch are sorted, ascending, after what else orders them.",
+)
+_WRITING = (
+    settings.Int(
+        "kafka.writers",
+        default=None,
+        group=_RUNNING,
+        validator=settings.between(1, 1000),
+        doc="Into how many parts a batch is cut, each written by one task of an executor, with exactly-once in one "
+        f"transaction. By default spark.sql.shuffle.partitions, {_MOST_WRITERS} at most.",
+    ),
+    settings.Boolean(
+        "exactly.once",
+        default=False,
+        group=_RUNNING,
+        doc="Whether to write exactly once also where the worker does not (exactly.once.source.support=enabled in "
+        "distributed mode): batches are then accounted for in exactly.once.topic.",
+    ),
+    settings.String(
+        "exactly.once.topic",
+        default=None,
+        group=_RUNNING,
+        importance="LOW",
+        doc="With exactly.once=true: the compacted topic of accounts, made if it does not exist. By default "
+        "connect-batches-<connector>.",
+    ),
+)
+
+DELTA: Final = settings.define(
+    settings.String(
+        "table",
+        group=_TABLE,
+        importance="HIGH",
+        width="LONG",
+        validator=_table,
+        doc="The Delta table: a path (/lake/orders, s3a://lake/orders) or a name of Spark's catalog (shop.orders).",
+    ),
+    settings.String(
+        "topic",
+        group=_TABLE,
+        importance="HIGH",
+        validator=settings.non_empty,
+        doc=f"The topic. {TABLE_VARIABLE} stands for the table's name, or the last part of its path.",
+    ),
+    settings.String(
+        "mode",
+        default=CHANGES,
+        group=_TABLE,
+        importance="HIGH",
+        validator=settings.one_of(CHANGES, APPENDS),
+        doc="changes: inserts, updates and deletes, by the table's change data feed "
+        "(delta.enableChangeDataFeed=true). appends: rows of a table to which rows are only added.",
+    ),
+    settings.String(
+        "starting.version",
+        default=None,
+        group=_TABLE,
+        validator=_version,
+        doc="The version whose changes come first, or latest: what comes after the connector has begun. By default "
+        "the table as it is, then its changes.",
+    ),
+    settings.String(
+        "starting.timestamp",
+        default=None,
+        group=_TABLE,
+        validator=_timestamp,
+        doc="Instead of a version: changes from this moment on.",
+    ),
+    settings.Boolean(
+        "skip.change.commits",
+        default=False,
+        group=_TABLE,
+        doc="With mode=appends: whether versions that change or delete rows are passed over. Otherwise they fail the "
+        "task.",
+    ),
+    settings.String(
+        "envelope",
+        default=NONE,
+        group=_RECORDS,
+        importance="HIGH",
+        validator=settings.one_of(NONE, DEBEZIUM, FLAT),
+        doc="With mode=changes, what a value is. none: the row. debezium: what was and what is (op, before, after, "
+        "source). flat: each row of the feed with _change_type, _commit_version and _commit_timestamp.",
+    ),
+    _KEY,
+    *_COLUMNS,
+    _ORDER,
+    settings.Boolean(
+        "tombstones",
+        default=None,
+        group=_RECORDS,
+        doc="With mode=changes: whether null values tell that a key is gone: with envelope=none instead of the row, "
+        "otherwise after the event. By default yes where there are key.fields, but for envelope=flat.",
+    ),
+    settings.Int(
+        "max.files.per.trigger",
+        default=1000,
+        group=_RUNNING,
+        validator=settings.at_least(1),
+        doc="About how many files of the table one batch reads at most. A version's changes are never cut.",
+    ),
+    settings.String(
+        "max.bytes.per.trigger",
+        default=None,
+        group=_RUNNING,
+        validator=_size,
+        doc="About how much of the table one batch reads at most: 512m, 10g.",
+    ),
+) | settings.define(*_WRITING)
+
+SQL: Final = settings.define(
+    settings.String(
+        "query",
+        group=_QUERY,
+        importance="HIGH",
+        width="LONG",
+        validator=settings.non_empty,
+        doc="The query, in Spark's SQL. A streaming one reads STREAM(table), or the view source (see source.format).",
+    ),
+    settings.String(
+        "topic", group=_QUERY, importance="HIGH", validator=settings.non_empty, doc="The topic that rows go to."
+    ),
+    settings.String(
+        "mode",
+        default=BATCH,
+        group=_QUERY,
+        importance="HIGH",
+        validator=settings.one_of(BATCH, STREAM),
+        doc="batch: the query is run again and again. stream: a streaming query.",
+    ),
+    settings.Long(
+        "poll.interval.ms",
+        default=60_000,
+        group=_QUERY,
+        validator=settings.at_least(1),
+        doc="With mode=batch: the time from the start of one run to that of the next.",
+    ),
+    settings.String(
+        "incrementing.column.name",
+        default=None,
+        group=_QUERY,
+        doc="With mode=batch: a column of whole numbers that only grow. Each run takes the rows above the last one. "
+        "Without this and timestamp.column.name each run takes all rows.",
+    ),
+    settings.String(
+        "timestamp.column.name",
+        default=None,
+        group=_QUERY,
+        doc="With mode=batch: a column that says when a row was written or changed. With incrementing.column.name "
+        "rows of the same moment are told apart.",
+    ),
+    settings.Long(
+        "timestamp.delay.interval.ms",
+        default=0,
+        group=_QUERY,
+        validator=settings.at_least(0),
+        doc="Rows are taken when their timestamp is so old: for transactions that come late.",
+    ),
+    settings.String(
+        "source.format",
+        default=None,
+        group=_QUERY,
+        doc="With mode=stream: a format that Spark reads as a stream (delta, parquet, rate, ...). The query finds it "
+        f"as the view source. Its options stand under {OPTION}*.",
+    ),
+    settings.String(
+        "source.schema",
+        default=None,
+        group=_QUERY,
+        width="LONG",
+        doc="With source.format, for formats that need it: the columns, as in CREATE TABLE.",
+    ),
+    settings.String(
+        "output.mode",
+        default="append",
+        group=_QUERY,
+        validator=settings.one_of("append", "update", "complete"),
+        doc="With mode=stream, for queries that aggregate: which rows a batch gives.",
+    ),
+    _KEY,
+    *_COLUMNS,
+    _ORDER,
+    *_WRITING,
+)
+
+
+def topic_of(config: Mapping[str, Any]) -> str:
+    """The topic of a table, the variable filled in."""
+    last = str(config["table"]).rstrip("/").rpartition("/")[2].rpartition(".")[2]
+    return str(config["topic"]).strip().replace(TABLE_VARIABLE, last)
+
+
+def is_path(table: str) -> bool:
+    """Whether a table is named by its path."""
+    return "/" in table
+
+
+def writes_tombstones(config: Mapping[str, Any]) -> bool:
+    """What `tombstones` says, or its default."""
+    if config["tombstones"] is not None:
+        return bool(config["tombstones"])
+    return bool(config["key.fields"]) and config["envelope"] != FLAT
+
+
+def writers(config: Mapping[str, Any], shuffle_partitions: int) -> int:
+    """What `kafka.writers` says, or its default."""
+    return int(config["kafka.writers"] or max(1, min(shuffle_partitions, _MOST_WRITERS)))

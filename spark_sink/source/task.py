@@ -1,0 +1,299 @@
+"""What both sources do on Spark: where their query begins, how it writes, and where the runtime is told that it is."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Final, NamedTuple
+
+from connect.api.metrics import PluginMetrics
+from connect.errors import ConnectError
+from connect.kafka.new_topics import NewTopic
+from connect.settings import Config, Definition
+from spark_sink.causes import text_of
+from spark_sink.query.gate import work_may_begin
+from spark_sink.query.progress import QueryProgress
+from spark_sink.query.settings import SETTINGS
+from spark_sink.query.supervised import Query, SupervisedTask
+from spark_sink.source import positions, settings
+from spark_sink.source.accounts import Accounts, Cut, Run
+from spark_sink.source.batches import BatchWriter, NotNow, Tally
+from spark_sink.source.clients import SourceClients
+from spark_sink.source.records import RowShape
+from spark_sink.source.writing import WritePlan
+
+log = logging.getLogger("connect.spark")
+
+_REPORT_S: Final = 1.0
+_QUERY: Final = "query"
+
+
+class Place(NamedTuple):
+    """Where exactly-once keeps its accounts: a topic, and what transactional ids begin with."""
+
+    topic: str
+    prefix: str
+
+
+class SourceProgress(QueryProgress):
+    """How far a source's query is.
+
+    Args:
+        name, metrics: see `QueryProgress`.
+        tally: what was written.
+        counted: whether the tally is told: not where Spark's server runs the writing.
+
+    Attributes:
+        position: what the newest batch says of its first source's end, as Spark keeps it.
+        batch: its number; -1 for none.
+    """
+
+    def __init__(self, name: str, metrics: PluginMetrics, tally: Tally, *, counted: bool) -> None:
+        super().__init__(name, metrics)
+        self.position: Any = None
+        self.batch = -1
+        self._tally = tally
+        self._counted = counted
+
+    @property
+    def lag(self) -> int:
+        return -1
+
+    @property
+    def written(self) -> int:
+        return self._tally.written if self._counted else self.rows
+
+    @property
+    def errors(self) -> int:
+        return self._tally.errors
+
+    def take(self, query: Any) -> None:
+        super().take(query)
+        self.topics |= self._tally.topics
+        for report in query.recentProgress[-1:]:
+            self.batch = int(report["batchId"])
+            sources = report["sources"]
+            if sources:
+                self.position = sources[0]["endOffset"]
+
+    def _places(self, source: Any) -> None:
+        """Positions of such sources are no offsets of topics."""
+
+
+class SourceQueryTask(SupervisedTask):
+    """Runs the one query of a source."""
+
+    settings: ClassVar[Definition]
+
+    def prepare(self) -> None:
+        context = self.context
+        self.config: Config = self.settings.parse(context.connector_config)
+        self.running: Config = SETTINGS.parse(context.connector_config)
+        self.clients = SourceClients(context.connector, context.worker_config, context.connector_config)
+        self.tally = Tally()
+        self._accounts: Accounts | None = None
+        self._reported: Mapping[str, Any] | None = None
+        self._report_due = 0.0
+        self._problem = ""
+        self._began_anew_at = -1
+        self.location = (self.running["checkpoint.location"] or self._folder_of_this_machine()).rstrip("/")
+        self.exactly_once = self._exactly_once()
+        self.check()
+        self._settle()
+        self.progress = SourceProgress(_QUERY, context.metrics, self.tally, counted=not self.session.remote)
+        self.queries.append(Query(_QUERY, self.progress))
+
+    # What heirs say.
+
+    @abstractmethod
+    def partition(self) -> dict[str, Any]:
+        """The source partition, as Connect's offsets name it."""
+
+    @abstractmethod
+    def first(self) -> dict[str, Any]:
+        """The offset at which a query begins that has none yet."""
+
+    @abstractmethod
+    def start_query(self) -> Any:
+        """Start the query. Returns it, or None when it is too early."""
+
+    @abstractmethod
+    def offset_of(self, progress: SourceProgress) -> dict[str, Any] | None:
+        """The offset that stands for what is written; None for nothing new."""
+
+    def check(self) -> None:
+        """Raise what is wrong before anything begins."""
+
+    # Where it begins.
+
+    def _settle(self) -> None:
+        """Find the checkpoint to go on with; a new one where there is none, or a user has altered the offset."""
+        stored = self.context.offsets([self.partition()])[0]
+        name = positions.checkpoint_of(stored)
+        if stored is not None and name is not None and self.has_checkpoint(name):
+            self.checkpoint, self.offset = name, positions.unmarked(stored)
+            self._reported = dict(stored)
+            return
+        if name is not None and self._is_accounted_for(name):
+            raise ConnectError(
+                f"The checkpoint {self.location}/{name} is not there, and a part of a batch may be written already. Set"
+                " checkpoint.location to a place that all workers see; or alter or reset the connector's offsets to"
+                " begin anew, which may repeat records."
+            )
+        self.offset = self.first() if stored is None else positions.unmarked(stored)
+        self.checkpoint = positions.new_checkpoint(stored)
+        log.info("the query begins at %s, with the checkpoint %s", self.offset, self.checkpoint)
+        self.store(self.offset)
+
+    def store(self, offset: Mapping[str, Any]) -> None:
+        """Make the offset durable that stands for what is written. Raises ConnectError."""
+        found = positions.marked(offset, self.checkpoint)
+        if found != self._reported:
+            self.context.store_offsets([(self.partition(), found)])
+            self._reported = found
+        self.offset = positions.unmarked(offset)
+
+    @property
+    def folder(self) -> str:
+        """Spark's checkpoint."""
+        return f"{self.location}/{self.checkpoint}/{_QUERY}"
+
+    def is_new(self) -> bool:
+        """Whether the checkpoint holds no batch yet, so that the start counts."""
+        return not self.has_checkpoint(self.checkpoint)
+
+    def has_checkpoint(self, name: str) -> bool:
+        """Whether a checkpoint of this name holds a batch."""
+        from pyspark.errors import AnalysisException
+
+        path = f"{self.location}/{name}/{_QUERY}/offsets"
+        try:
+            # Twice: of a single path that is not there Spark also logs a warning with a trace.
+            listed = self.session.spark.read.format("binaryFile").load([path, path])
+            return bool(listed.select("path").limit(1).collect())
+        except AnalysisException as error:
+            if "PATH_NOT_FOUND" in str(error):
+                return False
+            raise
+
+    def _folder_of_this_machine(self) -> str:
+        base = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+        return (Path(base) / "connect-runtime" / "spark" / "checkpoints" / self.context.connector).as_uri()
+
+    # How it writes.
+
+    def _exactly_once(self) -> Place | None:
+        """Where accounts are kept: with exactly-once of the worker among its offsets, else in a topic of our own."""
+        context = self.context
+        if context.transactional_id is not None:
+            assert context.offsets_topic is not None
+            return Place(context.offsets_topic, context.transactional_id.rpartition("-")[0])
+        if not self.config["exactly.once"]:
+            return None
+        topic = self.config["exactly.once.topic"] or f"connect-batches-{context.connector}"
+        self.clients.make_topic(NewTopic(topic, 1, -1, {"cleanup.policy": "compact"}), "exactly.once.topic")
+        return Place(topic, f"connect-{context.connector}")
+
+    def _run(self, checkpoint: str) -> Run | None:
+        place = self.exactly_once
+        return None if place is None else Run(self.context.connector, place.prefix, place.topic, checkpoint)
+
+    def _is_accounted_for(self, checkpoint: str) -> bool:
+        run = self._run(checkpoint)
+        if run is None:
+            return False
+        accounts = Accounts(run, self.clients)
+        try:
+            accounts.begin(Cut(1), self.keep_going)
+            return accounts.has_any
+        finally:
+            accounts.close()
+
+    def writer(self, shape: RowShape) -> BatchWriter:
+        """What writes batches of these rows. With exactly-once a new run begins with it."""
+        spark, context = self.session.spark, self.context
+        cut = Cut(settings.writers(self.config, int(spark.conf.get("spark.sql.shuffle.partitions", "8"))), shape.key)
+        run = self._run(self.checkpoint)
+        if self._accounts is not None:
+            self._accounts.close()
+        self._accounts = None if run is None else Accounts(run, self.clients)
+        if self._accounts is not None:
+            self._accounts.begin(cut, self.keep_going)
+        plan = WritePlan(shape, self.clients, tuple(context.plugin_path), run)
+        gate = str(self.gate.path) if self.driver_is_here() else None
+        return BatchWriter(plan, cut, self._accounts, gate, self.tally)
+
+    def columns(self, names: Sequence[str]) -> tuple[str, ...]:
+        """The columns of values, of rows with these. Raises ConfigError."""
+        from spark_sink.source.batches import value_columns
+
+        return value_columns(names, self.config["columns.include"], self.config["columns.exclude"])
+
+    def driver_is_here(self) -> bool:
+        """Whether Spark's driver sees this machine's files."""
+        config = self.context.connector_config
+        remote = config.get("spark.remote") or config.get("spark.master", "")
+        return not remote.startswith("sc://") or "//127.0.0.1:" in remote or "//localhost:" in remote
+
+    def stream(self, rows: Any, writer: BatchWriter, output_mode: str = "append") -> Any:
+        """Start a streaming query that writes these rows."""
+        made = rows.writeStream.foreachBatch(writer).outputMode(output_mode)
+        made = made.option("checkpointLocation", self.folder)
+        if self.running["trigger"] == "interval":
+            made = made.trigger(processingTime=f"{self.running['trigger.interval.ms']} milliseconds")
+        else:
+            made = made.trigger(availableNow=True)
+        return made.start()
+
+    # While it runs.
+
+    def may_begin(self) -> bool:
+        """Whether something new may begin: the connector is not paused, and its lease holds."""
+        return work_may_begin(str(self.gate.path))
+
+    def begin(self, query: Query) -> Any:
+        return self.start_query() if self.may_begin() else None
+
+    def recover(self, query: Query, error: BaseException) -> bool:
+        said = text_of(error)
+        if NotNow.__name__ in said:
+            return True
+        if "DELTA_SCHEMA_CHANGED" in said and self._began_anew_at < self.progress.rows:
+            log.info("the table has other columns now: the query begins anew with them")
+            self._began_anew_at = self.progress.rows
+            return True
+        return False
+
+    def look_around(self) -> None:
+        if time.monotonic() < self._report_due:
+            return
+        self._report_due = time.monotonic() + _REPORT_S
+        self._report()
+
+    def failing(self) -> str:
+        return self._problem
+
+    def stop(self) -> None:
+        if hasattr(self, "progress"):
+            for query in self.queries:
+                self.end_query(query)
+            self._report()
+        if getattr(self, "_accounts", None) is not None:
+            assert self._accounts is not None
+            self._accounts.close()
+        super().stop()
+
+    def _report(self) -> None:
+        offset = self.offset_of(self.progress)
+        if offset is None:
+            return
+        try:
+            self.store(offset)
+        except ConnectError as error:
+            self._problem = f"Offsets are not stored: {error}"
+        else:
+            self._problem = ""
