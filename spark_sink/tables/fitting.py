@@ -25,6 +25,7 @@ from spark_sink.tables.types import (
     fits,
     literal,
     quoted,
+    requires,
     same,
     sql_name,
     widest,
@@ -204,7 +205,7 @@ class _Fitter:
 
     def value(self, mine: Type, other: Type, sql: str, path: Path) -> str:
         """An expression of the table's type (as it will be) for a value of another one."""
-        if same(mine, other):
+        if same(mine, other) and not requires(mine):
             return sql
         if not isinstance(mine, str) and not isinstance(other, str) and mine["type"] == other["type"]:
             if mine["type"] == "struct":

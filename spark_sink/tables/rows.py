@@ -61,7 +61,7 @@ class Rows:
             )
         return rows
 
-    def keys(self) -> list[Incoming]:
+    def key_columns(self) -> list[Incoming]:
         """For upsert: the columns that make the key.
 
         Raises:
@@ -87,7 +87,7 @@ class Rows:
         Raises:
             ConfigError: `metadata.columns` and the fields have a name in common.
         """
-        keys = self.keys()
+        keys = self.key_columns()
         names = {column.name.lower() for column in keys}
         columns = keys + [c for c in columns_of(self.columns["_value"], "_value") if c.name.lower() not in names]
         names |= {column.name.lower() for column in columns}
@@ -99,7 +99,7 @@ class Rows:
 
     def refusals(self) -> list[Refusal]:
         """What makes a row no row of its table, whatever its columns are."""
-        return [(f"{key.sql} IS NULL", f'The column "{key.name}" of its key is null.') for key in self.keys()]
+        return [(f"{key.sql} IS NULL", f'The column "{key.name}" of its key is null.') for key in self.key_columns()]
 
     def parts(self) -> tuple[str, str]:
         """Expressions for what stands for ${topic} and ${field} in the table's name; null where it may not."""

@@ -68,6 +68,15 @@ def same(one: Type, other: Type) -> bool:
     return all(same(one[part], other[part]) for part in _parts(one))
 
 
+def requires(kind: Type) -> bool:
+    """Whether something within the type must not be null."""
+    if isinstance(kind, str):
+        return False
+    if kind["type"] == "struct":
+        return any(not field.get("nullable", True) or requires(field["type"]) for field in kind["fields"])
+    return any(requires(kind[part]) for part in _parts(kind))
+
+
 def without_void(kind: Type) -> Type | None:
     """The type without what has no type yet, because it was never anything but null; None if nothing is left."""
     if isinstance(kind, str):

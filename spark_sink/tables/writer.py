@@ -121,7 +121,7 @@ class TableWriter:
     def _commit(self, good: Any, rows: Rows, table: Table, fitted: Fitted, batch_id: int) -> None:
         options = {"txnAppId": self.app_id, "txnVersion": str(batch_id)}
         if self.settings.mode == UPSERT:
-            keys = upsert.key_names(fitted, rows.keys())
+            keys = upsert.key_names(fitted, rows.key_columns())
             newest = upsert.source(good, fitted, keys)
             view = "connect_upsert"
             merging = upsert.statement(table, view, fitted, keys, self.settings.deletes)
@@ -156,7 +156,7 @@ class TableWriter:
             if each.topic is None or each.field is None:
                 places[None] = [rows.no_table()[0]]
             else:
-                condition = f"({topic} = {literal(each.topic)} AND {name} = {literal(each.field)})"
+                condition = f"({topic} <=> {literal(each.topic)} AND {name} <=> {literal(each.field)})"
                 places.setdefault(self.settings.table_for(each.topic, each.field), []).append(condition)
         return [(table, " OR ".join(conditions)) for table, conditions in places.items()]
 

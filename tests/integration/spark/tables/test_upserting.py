@@ -1,0 +1,148 @@
+"""Batches that are merged into Delta tables: the newest record of each key is its row."""
+
+import datetime
+import random
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from connect.errors import ConfigError, SchemaError
+from spark_sink.tables import upsert
+
+VALUE = {"id": pa.int64(), "text": pa.string()}
+KEY = {"id": pa.int64()}
+
+
+def record(id_: int | None, text: str | None = None, **more: Any) -> dict[str, Any]:
+    """Of a key; a tombstone without a text."""
+    return {"key": {"id": id_}, "value": None if text is None else {"id": id_, "text": text}, **more}
+
+
+@pytest.mark.promise("P10")
+def test_the_newest_record_of_a_key_is_its_row(tables: Any) -> None:
+    writer = tables.writer(mode="upsert")
+    first = tables.batch(VALUE, [record(1, "a"), record(2, "b"), record(1, "c"), record(3, "d"), record(3)], KEY)
+    second = tables.batch(VALUE, [record(2), record(1, "e"), record(1), record(1, "f"), record(9)], KEY)
+    writer(first, 0)
+    assert tables.read() == [{"id": 1, "text": "c"}, {"id": 2, "text": "b"}]
+    writer(second, 1)
+    writer(second, 1)  # again
+    writer(first, 0)  # late, by somebody who was thought dead
+    assert tables.read() == [{"id": 1, "text": "f"}]
+    assert tables.operations() == ["CREATE TABLE", "MERGE", "MERGE"]
+
+
+def test_without_transactions_a_late_batch_would_undo_a_newer_one(tables: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    merge = upsert.merge
+    monkeypatch.setattr(upsert, "merge", lambda *a: merge(*a[:3], f"{a[3]}/{random.random()}", a[4]))
+    writer = tables.writer(mode="upsert")
+    for number, text in ((0, "a"), (1, "b"), (0, "a")):
+        writer(tables.batch(VALUE, [record(1, text)], KEY), number)
+    assert tables.read() == [{"id": 1, "text": "a"}]
+
+
+def test_a_merges_transaction_is_not_left_to_others_in_the_session(tables: Any) -> None:
+    tables.writer(mode="upsert")(tables.batch(VALUE, [record(1, "a")], KEY), 0)
+    assert tables.spark.conf.get("spark.databricks.delta.write.txnAppId", None) is None
+    assert tables.spark.conf.get("spark.databricks.delta.write.txnVersion", None) is None
+    assert not [view for view in tables.spark.catalog.listTables() if view.name.startswith("connect_")]
+
+
+@pytest.mark.slow
+@pytest.mark.promise("P10")
+@pytest.mark.parametrize("seed", [1, 2])
+def test_upserts_and_deletes_are_what_a_dictionary_makes_of_them(tables: Any, seed: int) -> None:
+    chosen = random.Random(seed)
+    model: dict[tuple[int, str], dict[str, Any]] = {}
+    key = {"a": pa.int32(), "b": pa.string()}
+    value = {"a": pa.int32(), "b": pa.string(), "n": pa.int64(), "more": pa.struct([("x", pa.float64())])}
+    offsets = [0, 0, 0]
+    writer, batches = tables.writer(mode="upsert"), []
+    for number in range(8):
+        records = []
+        for _ in range(chosen.randrange(1, 40)):
+            a, b = chosen.randrange(4), chosen.choice(["x", "y", "it's `b`"])
+            place = (a + len(b)) % 3  # a key has one partition
+            row = {"a": a, "b": b, "n": chosen.randrange(1000), "more": chosen.choice([None, {"x": chosen.random()}])}
+            tombstone = chosen.random() < 0.3
+            records.append({"key": {"a": a, "b": b}, "value": None if tombstone else row, "partition": place})
+            records[-1]["offset"], offsets[place] = offsets[place], offsets[place] + chosen.choice([1, 1, 3])
+            if tombstone:
+                model.pop((a, b), None)
+            else:
+                model[a, b] = row
+        chosen.shuffle(records)  # executors hand over partitions in any order
+        batches.append(tables.batch(value, records, key))
+        writer(batches[-1], number)
+        if chosen.random() < 0.4:
+            tables.writer(mode="upsert")(batches[chosen.randrange(number + 1)], chosen.randrange(number + 1))
+        assert tables.read() == sorted(model.values(), key=repr), f"after batch {number}"
+
+
+def test_the_newest_of_several_topics_is_told_by_time(tables: Any) -> None:
+    def at(second: int) -> datetime.datetime:
+        return datetime.datetime(2026, 1, 1, 0, 0, second, tzinfo=datetime.UTC)
+
+    records = [
+        record(1, "new", topic="a", offset=5, time=at(9)),
+        record(1, "old", topic="b", offset=99, time=at(8)),
+        # Within a partition offsets count, whatever clocks said.
+        record(2, "later", topic="a", offset=7, time=at(1)),
+        record(2, "earlier", topic="a", offset=6, time=at(9)),
+    ]
+    tables.writer(mode="upsert")(tables.batch(VALUE, records, KEY), 0)
+    assert tables.read() == [{"id": 1, "text": "new"}, {"id": 2, "text": "later"}]
+
+
+def test_tombstones_are_left_out_if_they_may_not_delete(tables: Any) -> None:
+    writer = tables.writer(mode="upsert", delete__enabled="false")
+    writer(tables.batch(VALUE, [record(1, "a"), record(2, "b"), record(1)], KEY), 0)
+    writer(tables.batch(VALUE, [record(2)], KEY), 1)
+    assert tables.read() == [{"id": 1, "text": "a"}, {"id": 2, "text": "b"}]
+
+
+def test_the_key_may_be_in_the_value(tables: Any) -> None:
+    writer = tables.writer(mode="upsert", pk__mode="record_value", pk__fields="ID")
+    writer(tables.batch(VALUE, [record(1, "a"), record(1, "b"), record(7)]), 0)
+    assert tables.read() == [{"id": 1, "text": "b"}]
+
+
+def test_a_key_that_is_no_struct_gets_a_column(tables: Any) -> None:
+    writer = tables.writer(mode="upsert", pk__fields="user")
+    for number, text in enumerate("ab"):
+        records = [{"key": {"user": "u1"}, "value": {"text": text}}]
+        writer(tables.batch({"text": pa.string()}, records, {"user": pa.string()}), number)
+    assert tables.read() == [{"text": "b", "user": "u1"}]
+
+
+def test_a_table_of_keys_alone_is_a_set(tables: Any) -> None:
+    writer = tables.writer(mode="upsert")
+    writer(tables.batch({"id": pa.int64()}, [record(1, ""), record(2, ""), record(1)], KEY), 0)
+    assert tables.read() == [{"id": 2}]
+
+
+def test_a_key_with_null_is_refused(tables: Any) -> None:
+    with pytest.raises(SchemaError, match='Topic t, partition 0, offset 1: The column "id" of its key is null'):
+        tables.writer(mode="upsert")(tables.batch(VALUE, [record(1, "a"), record(None, "b")], KEY), 0)
+
+
+def test_a_key_that_is_missing_is_named(tables: Any) -> None:
+    with pytest.raises(ConfigError, match='pk.fields.*"nr" is no field of the key, which has: id'):
+        tables.writer(mode="upsert", pk__fields="nr")(tables.batch(VALUE, [record(1, "a")], KEY), 0)
+
+
+def test_columns_of_others_are_left_as_they_are(tables: Any) -> None:
+    tables.spark.sql(f"CREATE TABLE delta.`{tables.path()}` (theirs int, Text string, id bigint) USING delta")
+    tables.spark.sql(f"INSERT INTO delta.`{tables.path()}` VALUES (5, 'old', 1)")
+    tables.writer(mode="upsert")(tables.batch(VALUE, [record(1, "a"), record(2, "b")], KEY), 0)
+    assert tables.read() == [{"theirs": 5, "Text": "a", "id": 1}, {"theirs": None, "Text": "b", "id": 2}]
+
+
+def test_new_fields_of_records_become_columns(tables: Any) -> None:
+    writer = tables.writer(mode="upsert", metadata__columns="offset")
+    writer(tables.batch(VALUE, [record(1, "a"), record(2, "b")], KEY), 0)
+    more = {"id": 1, "text": "c", "more": [{"x": 1}]}
+    wider = {**VALUE, "more": pa.list_(pa.struct([("x", pa.int64())]))}
+    writer(tables.batch(wider, [{"key": {"id": 1}, "value": more}], KEY), 1)
+    assert tables.read() == [{**more, "_offset": 0}, {"id": 2, "text": "b", "more": None, "_offset": 1}]
