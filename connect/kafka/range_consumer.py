@@ -15,10 +15,10 @@ from connect.kafka.client_log import log as client_log
 
 log = logging.getLogger("connect.kafka")
 
-_WAIT_S: Final = 0.5
-#: How long nothing may come before reading is given up, and how long the end may lie before a range's end.
-_SILENCE_S: Final = 60.0
-_TRUNCATED_S: Final = 10.0
+#: How long records are gathered for one batch, where fewer come than it may hold.
+_WAIT_S: Final = 0.05
+#: How long a broker may wait for records that are not there yet. A request that waits holds up the next range's.
+_BROKER_WAIT_MS: Final = 100
 
 
 class DataLossError(ConnectError):
@@ -34,24 +34,41 @@ class RangeConsumer:
         settings: librdkafka's, of a consumer.
         fail_on_data_loss: whether records that are gone are an error; else reading goes on behind them.
         fetch_ahead_kb: how much may be fetched and not yet read.
+        silence_s: how long nothing may come before reading is given up.
+        truncated_s: how long a partition may end before a range does: its leader may be a new one that learns later.
+        unknown_s: how long brokers may not know a partition, likewise.
     """
 
     def __init__(
-        self, settings: Mapping[str, Any], *, fail_on_data_loss: bool = True, fetch_ahead_kb: int = 16_384
+        self,
+        settings: Mapping[str, Any],
+        *,
+        fail_on_data_loss: bool = True,
+        fetch_ahead_kb: int = 16_384,
+        silence_s: float = 60.0,
+        truncated_s: float = 10.0,
+        unknown_s: float = 10.0,
     ) -> None:
         from confluent_kafka import Consumer
 
         own = {
+            "allow.auto.create.topics": False,
             "enable.auto.commit": False,
             "enable.partition.eof": True,
             "auto.offset.reset": "error" if fail_on_data_loss else "earliest",
+            "fetch.wait.max.ms": _BROKER_WAIT_MS,
             "queued.max.messages.kbytes": fetch_ahead_kb,
+            "topic.metadata.propagation.max.ms": int(unknown_s * 1000),
             "group.instance.id": None,
         }
         merged = {key: value for key, value in {**settings, **own}.items() if value is not None}
-        self._consumer: Any = Consumer({**merged, "logger": client_log})
+        self._consumer: Any = Consumer({**merged, "error_cb": self._on_error, "logger": client_log})
         self._fail = fail_on_data_loss
+        self._silence_s = silence_s
+        self._truncated_s = truncated_s
         self._at: tuple[TopicPartition, int] | None = None  # what the client hands out next
+        self._place: TopicPartition | None = None
+        self._gone = ""  # why nothing is left to be read
         self._problem = ""
 
     def read(self, place: TopicPartition, start: int, end: int, rows: int) -> Iterator[SinkBatch]:
@@ -62,55 +79,68 @@ class RangeConsumer:
             RetriableError: no broker answers for a while.
             ConnectError: the brokers refuse.
         """
-        if self._at != (place, start):
-            from confluent_kafka import TopicPartition as Place
+        from confluent_kafka import Message
+        from confluent_kafka import TopicPartition as Place
 
+        self._place, self._gone, self._problem = place, "", ""
+        if start < end and self._at != (place, start):
             self._consumer.assign([Place(place.topic, place.partition, start)])
-        position, heard, ended_at = start, time.monotonic(), None
-        while position < end:
+        position, partition_end, heard = start, -1, time.monotonic()
+        while position < end and not self._gone:
             self._at = None  # until it is certain again
-            messages = self._consumer.consume(min(rows, end - position), _WAIT_S)
-            records = [m for m in messages if m.error() is None] if any(m.error() for m in messages) else messages
-            if len(records) < len(messages):
-                found = self._look_at_errors(place, messages)
-                ended_at = found if found is not None else ended_at
+            records = self._consumer.consume(min(rows, end - position), _WAIT_S)
+            if any(map(Message.error, records)):
+                partition_end = self._partition_end(records, partition_end)
+                records = [message for message in records if message.error() is None]
+            if records and records[0].offset() < position:  # `start` was out of range, and the client began anew
+                records = [message for message in records if message.offset() >= position]
             if records:
-                position, heard, ended_at = records[-1].offset() + 1, time.monotonic(), None
-                self._at = (place, position)
+                position = records[-1].offset() + 1
+                self._at = (place, max(position, partition_end))
                 if position > end:  # behind a gap
                     records = [message for message in records if message.offset() < end]
                 if records:
                     yield batch_of(records, place)
-            elif ended_at is not None and ended_at >= end:
-                position = ended_at
-                self._at = (place, ended_at)
-            elif ended_at is not None and time.monotonic() - heard > _TRUNCATED_S:
-                self._lost(place, f"the partition ends at offset {ended_at}, before {end}")
-                return
-            elif time.monotonic() - heard > _SILENCE_S:
+                heard = time.monotonic()  # not before: who takes the records may take long
+            elif partition_end >= end:  # only marks of transactions, or what was compacted, lies between
+                position = end
+                self._at = (place, partition_end)
+            elif partition_end >= 0 and time.monotonic() - heard > self._truncated_s:
+                self._gone = f"the partition ends at offset {partition_end}, before {end}"
+            elif time.monotonic() - heard > self._silence_s:
                 raise RetriableError(
-                    f"{place.topic}-{place.partition} cannot be read: nothing came for {_SILENCE_S:.0f} s."
+                    f"{place.topic}-{place.partition} cannot be read: nothing came for {self._silence_s:.0f} s."
                     f" {self._problem}".rstrip()
                 )
+        if position < end:
+            self._lost(place, self._gone)
 
-    def _look_at_errors(self, place: TopicPartition, messages: list[Any]) -> int | None:
-        """Where the partition ends, if the client said so. Raises for errors that do not pass."""
+    def _partition_end(self, messages: list[Any], known: int) -> int:
+        """Where the partition ends, as far as the client said so. Raises for errors that do not pass."""
         from confluent_kafka import KafkaError
 
-        end = None
         for message in messages:
             error = message.error()
             if error is None:
                 continue
             if error.code() == KafkaError._PARTITION_EOF:
-                end = message.offset()
+                known = message.offset()
             elif error.code() in (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE):
-                self._lost(place, error.str())
-            elif error.code() in (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_PARTITION):
-                self._lost(place, "there is no such partition any more")
+                self._gone = error.str()
             else:
                 records_of([message], self._say)
-        return end
+        return known
+
+    def _on_error(self, error: Any) -> None:
+        """Called by the client while it consumes."""
+        from confluent_kafka import KafkaError
+
+        unknown = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION)
+        place = self._place
+        if error.code() not in unknown:
+            self._say(error.str())
+        elif place is not None and error.str().startswith(f"{place.topic} [{place.partition}]"):
+            self._gone = "there is no such partition any more"
 
     def _lost(self, place: TopicPartition, why: str) -> None:
         words = f"Records of {place.topic}-{place.partition} are gone before they were read: {why}."
