@@ -1,0 +1,101 @@
+"""P1, P3, P10: whoever writes a Delta table is killed at random moments; each record is one row of it."""
+
+import json
+import random
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from deltalake import DeltaTable
+
+from . import topic as topics
+from .attacks import Attacks
+from .conftest import StartWorker
+from .test_crashes import ROUNDS
+from .worker import Worker, until
+
+if TYPE_CHECKING:
+    from connect.kafka.broker import Broker
+
+PARTITIONS = 3
+AT_A_TIME = 3000
+
+
+def numbers(table: Path) -> list[tuple[int, int]]:
+    """The records that are rows of a table, in order."""
+    if not DeltaTable.is_deltatable(str(table)):
+        return []
+    rows = DeltaTable(table).to_pyarrow_table(columns=["p", "n"]).to_pydict()
+    return sorted(zip(rows["p"], rows["n"], strict=True))
+
+
+def attack(
+    worker: Worker, bootstrap: str, topic: str, chance: random.Random, rounds: int, table: Path, keys: Mapping[str, str]
+) -> None:
+    """Have a whole topic written while this worker and its children are killed."""
+    topics.create(bootstrap, topic, PARTITIONS)
+
+    def versions() -> int:
+        return sum(1 for _ in worker.folder.rglob("_delta_log/*.json"))
+
+    attacks = Attacks(worker, "rows", chance, lambda: None)
+    worker.put(
+        "rows",
+        {
+            "connector.class": "DeltaSinkConnector",
+            "engine": "worker",
+            "topics": topic,
+            "table": str(table),
+            "trigger.interval.ms": "10",  # as many commits as can be, so that some deaths come in the middle of one
+            "value.converter": "org.apache.kafka.connect.json.JsonConverter",
+            "value.converter.schemas.enable": "false",
+            "consumer.override.max.poll.records": str(chance.choice([10, 50])),
+            "transforms": "slow",
+            "transforms.slow.type": "unruly.Slow",
+            "consumer.override.session.timeout.ms": "6000",
+            "consumer.override.heartbeat.interval.ms": "500",
+            **keys,
+        },
+    )
+    for number, strike in enumerate(attacks.some(rounds)):
+
+        def moment(commits: int = versions() + chance.randrange(40)) -> None:
+            until(lambda: versions() >= commits, 90, lambda: f"commits are made\n{worker.last_words()}")
+
+        some = range(number * AT_A_TIME, (number + 1) * AT_A_TIME)
+        records = [[json.dumps({"p": p, "n": n}).encode() for n in some] for p in range(PARTITIONS)]
+        topics.fill(bootstrap, topic, records)
+        attacks.strike(strike, moment)
+    each = rounds * AT_A_TIME
+    until(
+        lambda: topics.committed(bootstrap, "connect-rows", topic, PARTITIONS) == [each] * PARTITIONS,
+        180,
+        lambda: f"all is committed: {attacks.done}\n{worker.last_words()}",
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.promise("P1", "P3", "P10")
+def test_a_delta_table_has_each_record_once_whatever_is_killed(
+    start_worker: StartWorker, broker: "Broker", chance: random.Random, tmp_path: Path
+) -> None:
+    worker = start_worker(task_shutdown_graceful_timeout_ms="1000", offset_flush_interval_ms="20")
+    table = tmp_path / "lake" / "rows"
+    attack(worker, broker.bootstrap_servers, f"rows-{chance.randrange(1 << 32)}", chance, 6, table, {})
+    assert numbers(table) == [(p, n) for p in range(PARTITIONS) for n in range(6 * AT_A_TIME)]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600 + 30 * ROUNDS)
+@pytest.mark.promise("P1", "P3", "P10")
+def test_so_has_each_of_several_tables(
+    start_worker: StartWorker, broker: "Broker", chance: random.Random, tmp_path: Path, new_topic: Callable[..., str]
+) -> None:
+    worker = start_worker(task_shutdown_graceful_timeout_ms="1000", offset_flush_interval_ms="20")
+    lake = tmp_path / "lake"
+    keys = {"table": f"{lake}/${{field}}", "table.field": "p"}
+    attack(worker, broker.bootstrap_servers, f"rows-{chance.randrange(1 << 32)}", chance, ROUNDS, lake, keys)
+    for p in range(PARTITIONS):
+        assert numbers(lake / str(p)) == [(p, n) for n in range(ROUNDS * AT_A_TIME)]
