@@ -10,7 +10,7 @@ PACKAGES := connect connectors transforms rest spark_sink
 CODE  := $(PACKAGES) tests .ci $(wildcard bench)
 say    = @printf '\033[1m==> %s\033[0m\n' $(1)
 
-.PHONY: help setup check test test-full test-slow demo bench bench-pool chaos docs clean
+.PHONY: help setup check test test-full test-slow demo demo-spark bench bench-pool chaos docs clean
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -45,8 +45,11 @@ test-full: check ## Check, then all tests
 test-slow: setup ## Only the tests that `make test` leaves out
 	@$(PY) -m pytest -m slow
 
-demo: setup ## Lines flow from a file through a real Kafka broker into another file
-	@$(PY) -m connect.cli demo
+demo: setup ## Lines flow from a file through a real Kafka broker into another file, and a Delta table (SPARK=0: without)
+	@$(PY) -m connect.cli demo $(if $(filter 0,$(SPARK)),--no-spark)
+
+demo-spark: setup ## A topic becomes a Delta table by Spark, on this machine or, with CLUSTER=2, on a cluster of two workers
+	@$(PY) -m connect.cli demo --only-spark $(if $(CLUSTER),--cluster $(CLUSTER))
 
 bench: setup ## Measure against Apache Kafka Connect on this machine
 	@$(PY) -m bench

@@ -1,0 +1,91 @@
+"""The part of the demo in which Spark writes tables."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from connect.cli._delta_rows import row_count, rows_of
+from connect.cli._demo_run import FILES, DemoError, append, await_, copy_changed, say, worker
+
+SPARK_FILE = "connect-spark-sink.properties"
+_WORKER_FILE = "connect-spark-standalone.properties"
+_SPARK_WITHIN_S = 180.0
+_SMALL = {"spark.driver.memory": "1g"}
+_ORDERS = 10_000
+_STRING = "org.apache.kafka.connect.storage.StringConverter"
+_JSON = {"value.converter": "org.apache.kafka.connect.json.JsonConverter", "value.converter.schemas.enable": "false"}
+
+
+def show_lines_as_rows(folder: Path, environment: dict[str, str], source: Path, shown: tuple[str, ...]) -> None:
+    say("5. Have Spark write the same topic into a Delta table (it takes some seconds to start)")
+    table, log = folder / "lake" / "lines", folder / "spark.log"
+    copy_changed(SPARK_FILE, folder, {"table": str(table), "trigger.interval.ms": "500", **_SMALL})
+    _own_worker(folder, _WORKER_FILE)
+    began = time.monotonic()
+    lines = source.read_text(encoding="utf-8").splitlines()
+    with worker(folder, environment, log, [_WORKER_FILE, SPARK_FILE]) as running:
+        # A demo that was killed may have left lines in the topic.
+        await_(lambda: row_count(table) >= len(lines), running, log, _SPARK_WITHIN_S)
+        took = time.monotonic() - began
+    rows, commits = rows_of(table)
+    for row in {row["value"]: row for row in rows if row["value"] in shown}.values():
+        say(f"   {row}")
+    say(f"   and others: {len(rows):,} rows in {commits} commits, {took:.0f} s after its start")
+
+
+def show_table(folder: Path, environment: dict[str, str], cluster: int | None) -> None:
+    source, table, log = folder / "orders.jsonl", folder / "lake" / "orders", folder / "worker.log"
+    orders = [json.dumps({"id": n, "item": f"item {n % 7}", "price": n / 4, "paid": n % 3 > 0}) for n in range(_ORDERS)]
+    append(source, orders)
+    files = [_WORKER_FILE, FILES[1], SPARK_FILE]
+    _own_worker(folder, files[0])
+    topic = f"orders-{uuid.uuid4().hex[:8]}"
+    copy_changed(FILES[1], folder, {"file": str(source), "topic": topic, "value.converter": _STRING})
+    with _cluster(cluster, environment) as master:
+        changes = {"table": str(table), "topics": topic, "trigger.interval.ms": "500", **_SMALL, **_JSON}
+        copy_changed(SPARK_FILE, folder, changes | {"spark.master": master})
+        say(f"3. Run them on {master}: connect standalone {' '.join(files)}")
+        began = time.monotonic()
+        with worker(folder, environment, log, files) as running:
+            await_(lambda: row_count(table) >= _ORDERS, running, log, _SPARK_WITHIN_S)
+            took = time.monotonic() - began
+    rows, commits = rows_of(table)
+    for row in sorted(rows, key=lambda row: int(row["id"]))[:3]:
+        say(f"   {row}")
+    say(f"   and {len(rows) - 3:,} rows more, in {commits} commits, {took:.0f} s after the start")
+    say("4. Stop the worker and the broker")
+
+
+@contextmanager
+def _cluster(workers: int | None, environment: dict[str, str]) -> Iterator[str]:
+    """The address of a Spark master: this process's own machine, or a cluster that is started for it."""
+    if workers is None:
+        say("2. Take orders as lines of JSON; Spark runs within this machine")
+        yield "local[2]"
+        return
+    say(f"2. Take orders as lines of JSON, and start a Spark cluster of {workers} workers")
+    command = [sys.executable, "-m", "spark_sink.session.cluster", "--workers", str(workers)]
+    process = subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        said = next((line for line in process.stdout if "spark://" in line), None)
+        if said is None:
+            raise DemoError(f"The cluster did not start (exit code {process.wait()}).")
+        yield re.findall(r"spark://\S+", said)[0].rstrip(".,")
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _own_worker(folder: Path, name: str) -> None:
+    """The quickstart's worker once more, with offsets and a port of its own: the first one may still run."""
+    text = copy_changed(FILES[0], folder, {"offset.storage.file.filename": f"{name}.offsets"}, name)
+    (folder / name).write_text(f"{text}\nlisteners=http://127.0.0.1:0\n", encoding="utf-8")
