@@ -81,6 +81,11 @@ RULES: Final = (
         "spark.jars.packages; a Spark Connect server has to be started with it.",
     ),
     _rule(
+        r"Service '(?P<service>[\w.]+)' failed after \d+ retries \(\D*(?P<port>\d*)",
+        "The port {port} of Spark's service {service} is taken by another program. Choose another one, or leave it to "
+        "Spark by not setting its key (spark.driver.port, spark.blockManager.port, spark.ui.port).",
+    ),
+    _rule(
         r"No space left on device|ENOSPC|Disk quota exceeded",
         "A disk is full: {said} Make room on it.",
         RetriableError,

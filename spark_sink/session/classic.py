@@ -16,8 +16,9 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Self
 
-from connect.errors import ConnectError, RetriableError
+from connect.errors import ConfigError, ConnectError, RetriableError
 from connect.jvm.jars import JarsUnavailable, resolve
+from spark_sink.causes import cause_of
 from spark_sink.session import conf as confs
 from spark_sink.session.jvm import Jvm, SparkNotInstalled, Stopped, await_ready, died, last_words, launch
 from spark_sink.session.jvm_log import quieten_python
@@ -156,7 +157,10 @@ def _killed_after(jvm: Jvm, seconds: float) -> Iterator[None]:
 def _said(error: Exception, jvm: Jvm, master: Master) -> ConnectError:
     if jvm.ended() is not None:
         return died(jvm)
-    return ConnectError(f"Spark at {master.url} cannot start: {error}")
+    found = cause_of(error)
+    if isinstance(found, ConfigError):
+        return found
+    return type(found)(f"Spark at {master.url} cannot start. {str(found).removeprefix('Spark failed: ')}")
 
 
 def _gateway(file: Path) -> tuple[int, str]:

