@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from connect.cli import demo
+from connect.cli import _demo_run, demo
 
 
 @pytest.fixture
@@ -34,21 +34,20 @@ def log(tmp_path):
 def test_a_worker_that_ended_is_told_of_with_the_end_of_its_log(process, log, capsys):
     worker = process("raise SystemExit(7)")
     worker.wait(60)
-    with pytest.raises(demo.DemoError, match="exit code 7"):
-        demo._await(lambda: False, worker, log)
+    with pytest.raises(_demo_run.DemoError, match="exit code 7"):
+        _demo_run.await_(lambda: False, worker, log)
     told = capsys.readouterr().err.splitlines()
     assert told[0] == "the end of the worker's log:"
     assert told[1:] == [f"  line {number}" for number in range(75, 100)]
 
 
-def test_lines_that_do_not_arrive_in_time_are_told_of(process, log, monkeypatch):
-    monkeypatch.setattr(demo, "_ARRIVE_WITHIN_S", 0.0)
-    with pytest.raises(demo.DemoError, match="did not arrive within"):
-        demo._await(lambda: False, process("input()"), log)
+def test_lines_that_do_not_arrive_in_time_are_told_of(process, log):
+    with pytest.raises(_demo_run.DemoError, match="did not arrive within"):
+        _demo_run.await_(lambda: False, process("input()"), log, within=0.0)
 
 
 def test_only_one_demo_runs_at_a_time(tmp_path):
-    with demo._alone(tmp_path), pytest.raises(demo.DemoError, match="runs already"), demo._alone(tmp_path):
+    with demo._alone(tmp_path), pytest.raises(_demo_run.DemoError, match="runs already"), demo._alone(tmp_path):
         pass
     with demo._alone(tmp_path):
         pass
@@ -57,8 +56,8 @@ def test_only_one_demo_runs_at_a_time(tmp_path):
 def test_the_files_are_those_of_the_quickstart_but_for_where_offsets_are_kept(tmp_path):
     demo._copy_files(tmp_path)
     config = Path(__file__).parents[3] / "config"
-    for name in demo.FILES:
+    for name in _demo_run.FILES:
         ours, theirs = (tmp_path / name).read_text().splitlines(), (config / name).read_text().splitlines()
         changed = [line for line in ours if line not in theirs]
         assert len(ours) == len(theirs)
-        assert changed == (["offset.storage.file.filename=connect.offsets"] if name == demo.FILES[0] else [])
+        assert changed == (["offset.storage.file.filename=connect.offsets"] if name == _demo_run.FILES[0] else [])
