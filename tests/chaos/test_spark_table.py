@@ -1,0 +1,151 @@
+"""P1, P3, P10: Spark writes a Delta table while all that takes part is killed at random; each record is one row."""
+
+import json
+import os
+import random
+import signal
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import psutil
+import pytest
+
+from . import topic as topics
+from .attacks import FREEZE_S, Attacks
+from .conftest import StartWorker
+from .test_delta_table import numbers
+from .worker import Worker, until
+
+if TYPE_CHECKING:
+    from connect.kafka.broker import Broker
+
+PARTITIONS = 2
+AT_A_TIME = 5000
+#: Spark needs seconds to start, many times as long where the machine is busy.
+WITHIN_S = 240
+
+
+class SparkAttacks(Attacks):
+    """Those on any worker, and those on what Spark is made of."""
+
+    def kinds(self) -> list[Callable[[], None]]:
+        """Each of them."""
+        return [
+            self.kill_task,
+            self.kill_task_that_is_deaf,
+            self.kill_worker,
+            self.freeze_worker,
+            self.kill_jvm,
+            self.kill_executors_python,
+            self.kill_source_runner,
+            self.freeze_driver,
+        ]
+
+    def kill_jvm(self) -> None:
+        """Driver and executors at once, as when they run out of memory."""
+        self._kill(self._below(lambda line: line.startswith(("java", "/")) and "org.apache.spark" in line))
+
+    def kill_executors_python(self) -> None:
+        """What reads ranges: its Spark task is tried again, or the query fails."""
+        self._kill(self._below(lambda line: "pyspark.daemon" in line and "streaming" not in line))
+
+    def kill_source_runner(self) -> None:
+        """What offers offsets."""
+        self._kill(self._below(lambda line: "python_streaming_source_runner" in line))
+
+    def freeze_driver(self) -> None:
+        """Its lease ends while the JVM runs on: nothing more is committed, and all goes on when it wakes up."""
+        pid = self._task_pid()
+        self._moment()
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            time.sleep(FREEZE_S + 3)  # what was under way is through by then
+            committed = self.commits()
+            time.sleep(3)
+            assert self.commits() == committed
+        finally:
+            os.kill(pid, signal.SIGCONT)
+
+    commits: Callable[[], int]
+
+    def _below(self, wanted: Callable[[str], bool]) -> list[psutil.Process]:
+        self._moment()
+        found = []
+        for process in psutil.Process(self._worker.pid).children(recursive=True):
+            try:
+                if wanted(" ".join(process.cmdline())):
+                    found.append(process)
+            except psutil.NoSuchProcess:
+                continue
+        return found
+
+    def _kill(self, processes: list[psutil.Process]) -> None:
+        for process in processes:
+            try:
+                process.kill()
+            except psutil.NoSuchProcess:
+                continue
+
+
+def attack(
+    worker: Worker, bootstrap: str, topic: str, chance: random.Random, rounds: int, table: Path, keys: Mapping[str, str]
+) -> None:
+    """Have a whole topic written while this worker and all of Spark are killed."""
+    topics.create(bootstrap, topic, PARTITIONS)
+    attacks = SparkAttacks(worker, "rows", chance, lambda: None)
+
+    def versions() -> int:
+        return sum(1 for _ in table.glob("_delta_log/*.json"))
+
+    attacks.commits = versions
+    worker.put(
+        "rows",
+        {
+            "connector.class": "SparkSink",
+            "topics": topic,
+            "table": str(table),
+            "trigger.interval.ms": "0",
+            "max.records.per.batch": "700",
+            "spark.master": "local[2]",
+            "spark.driver.memory": "1g",
+            "value.converter": "org.apache.kafka.connect.json.JsonConverter",
+            "value.converter.schemas.enable": "false",
+            **keys,
+        },
+    )
+    kinds = attacks.kinds()
+    chosen = [kinds[number % len(kinds)] for number in range(rounds)]
+    chance.shuffle(chosen)
+    for number, strike in enumerate(chosen):
+
+        def moment(commits: int = versions() + 1 + chance.randrange(6)) -> None:
+            until(lambda: versions() >= commits, WITHIN_S, lambda: f"commits are made\n{worker.last_words()}")
+
+        some = range(number * AT_A_TIME, (number + 1) * AT_A_TIME)
+        records = [[json.dumps({"p": p, "n": n}).encode() for n in some] for p in range(PARTITIONS)]
+        topics.fill(bootstrap, topic, records)
+        attacks.strike(strike, moment)
+    each = rounds * AT_A_TIME
+
+    def all_is_written() -> bool:
+        if worker.task("rows")["state"] == "FAILED":
+            worker.ask("restart_task", name="rows", task=0)
+        return topics.committed(bootstrap, "connect-rows", topic, PARTITIONS) == [each] * PARTITIONS
+
+    until(all_is_written, WITHIN_S, lambda: f"all is committed: {attacks.done}\n{worker.last_words()}")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.promise("P1", "P3", "P10")
+@pytest.mark.parametrize("mode", ["append", "upsert"])
+def test_each_record_is_one_row_whatever_of_spark_is_killed(
+    start_worker: StartWorker, broker: "Broker", chance: random.Random, tmp_path: Path, mode: str
+) -> None:
+    worker = start_worker(task_shutdown_graceful_timeout_ms="5000")
+    table = tmp_path / "lake" / "rows"
+    keys = {} if mode == "append" else {"mode": "upsert", "pk.mode": "record_value", "pk.fields": "p,n"}
+    attack(worker, broker.bootstrap_servers, f"rows-{chance.randrange(1 << 32)}", chance, 8, table, keys)
+    assert numbers(table) == [(p, n) for p in range(PARTITIONS) for n in range(8 * AT_A_TIME)]
