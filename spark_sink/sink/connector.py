@@ -7,7 +7,6 @@ Only the configuration is looked at here. The table is written by `spark_sink.ta
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import import_module
 from typing import Any, ClassVar
 
 from connect import SinkConnector, TopicPartition, __version__
@@ -31,8 +30,9 @@ class SparkSinkConnector(SinkConnector):
 
     def task_class(self) -> type[Any]:
         """The task for engine=worker."""
-        task: type[Any] = import_module("spark_sink.delta").DeltaSinkTask
-        return task
+        from spark_sink.delta import DeltaSinkTask
+
+        return DeltaSinkTask
 
     def start(self, config: Mapping[str, str]) -> None:
         super().start(canonical(config))
@@ -54,7 +54,9 @@ class SparkSinkConnector(SinkConnector):
     def alter_offsets(self, config: Mapping[str, str], offsets: Mapping[TopicPartition, int | None]) -> bool:
         if engine_of(config) != "worker":
             return True  # the engine keeps them in its checkpoints, and begins a new one
-        return bool(import_module("spark_sink.delta").alter_offsets(canonical(config), offsets))
+        from spark_sink.delta import alter_offsets
+
+        return alter_offsets(canonical(config), offsets)
 
 
 def engine_of(config: Mapping[str, str]) -> str:

@@ -31,8 +31,6 @@ def source(rows: Any, fitted: Fitted, keys: Sequence[str]) -> Any:
         fitted: for the table.
         keys: the table's columns that make the key.
     """
-    from pyspark.sql import functions as f
-
     key = ", ".join(map(quoted, keys))
     columns = [quoted(name) for name in fitted.columns]
     rows = rows.selectExpr(
@@ -43,7 +41,7 @@ def source(rows: Any, fitted: Fitted, keys: Sequence[str]) -> Any:
         f"_timestamp AS {_TIME}",
     )
     # One shuffle serves both.
-    rows = rows.repartition(*(f.col(quoted(name)) for name in keys))
+    rows = rows.repartition(*map(quoted, keys))
     for inside, newest in (
         (f"{key}, {_PLACE}", f"{_OFFSET} DESC"),
         (key, f"{_TIME} DESC NULLS LAST, {_OFFSET} DESC, {_PLACE} DESC"),
@@ -98,9 +96,7 @@ def key_names(fitted: Fitted, keys: Sequence[Incoming]) -> list[str]:
 
 @contextlib.contextmanager
 def _own_session(spark: Any) -> Iterator[Any]:
-    from pyspark.sql.utils import is_remote
-
-    if not is_remote():
+    if not hasattr(type(spark), "cloneSession"):
         yield spark
         return
     own = spark.cloneSession()

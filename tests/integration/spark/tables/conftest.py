@@ -49,6 +49,12 @@ class Tables:
 
     def batch(self, value: dict[str, pa.DataType], records: Records, key: dict[str, pa.DataType] | None = None) -> Any:
         """A batch as the reader makes it. Offsets count from 0 where records do not say theirs."""
+        return self.spark.createDataFrame(self.rows(value, records, key))
+
+    def rows(
+        self, value: dict[str, pa.DataType], records: Records, key: dict[str, pa.DataType] | None = None
+    ) -> pa.Table:
+        """The same without Spark."""
         columns: dict[str, Any] = {
             "_topic": pa.array([r.get("topic", "t") for r in records], pa.string()),
             "_partition": pa.array([r.get("partition", 0) for r in records], pa.int32()),
@@ -66,7 +72,7 @@ class Tables:
             columns["_key"] = pa.array([r.get("key") for r in records], pa.struct(list(key.items())))
         columns["_value"] = pa.array([r["value"] for r in records], pa.struct(list(value.items())))
         columns["_failure"] = pa.array([r.get("failure") for r in records], _FAILURE)
-        return self.spark.createDataFrame(pa.table(columns))
+        return pa.table(columns)
 
     def read(self, name: str = "table") -> list[dict[str, Any]]:
         """The rows by the package deltalake, in order of their text."""
