@@ -21,7 +21,7 @@ from typing import Any
 
 from connect.data.record import TopicPartition
 from connect.errors import ConnectError
-from spark_sink.reading.plan import OffsetMap
+from spark_sink.reading.plan import OffsetMap, as_map, as_offsets
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,20 +112,3 @@ class Generations:
                 return []
             raise
         return rows
-
-
-def as_map(offsets: Mapping[TopicPartition, int]) -> OffsetMap:
-    """As Spark keeps them."""
-    made: OffsetMap = {}
-    for place, offset in sorted(offsets.items()):
-        made.setdefault(place.topic, {})[str(place.partition)] = offset
-    return made
-
-
-def as_offsets(offsets: Mapping[str, Mapping[str, int]]) -> dict[TopicPartition, int]:
-    """The way back."""
-    return {
-        TopicPartition(topic, int(partition)): int(offset)
-        for topic, parts in offsets.items()
-        for partition, offset in parts.items()
-    }

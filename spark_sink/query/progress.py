@@ -8,7 +8,7 @@ from typing import Any
 
 from connect.api.metrics import PluginMetrics
 from connect.data.record import TopicPartition
-from spark_sink.query.generations import as_offsets
+from spark_sink.reading.plan import as_offsets
 
 
 class QueryProgress:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 import pyarrow as pa
@@ -10,7 +11,8 @@ from pyspark.sql.types import StructField, StructType
 
 from connect.data.batch import SinkBatch
 from connect.data.schema import Schema
-from connect.data.tables import rows_of, table_schema
+from connect.data.tables import Unfit, rows_of, schema_of, table_schema
+from connect.data.values import Values
 from spark_sink.reading.failures import FailedRecord
 from spark_sink.reading.plan import RowShape
 
@@ -49,6 +51,19 @@ def spark_schema(shape: RowShape) -> StructType:
 def row_type(schema: Schema) -> pa.DataType:
     """The Arrow type of rows: a struct of the table's columns."""
     return pa.struct(list(table_schema(schema)))
+
+
+@dataclass(frozen=True, slots=True)
+class Misfits:
+    """Rows of a batch that do not fit.
+
+    Attributes:
+        reasons: why, for each.
+        grows: the first that a schema with more room would hold; None when there is none.
+    """
+
+    reasons: Mapping[int, str]
+    grows: int | None = None
 
 
 class RawColumns:
@@ -110,11 +125,28 @@ class RowColumns:
                     names=["topic", "partition", "offset"],
                 ),
             }
+        for name, values, schema, wrap in self._tables(records):
+            columns[name] = rows_of(values, schema, wrap=wrap)
+        return self._made(columns, n)
+
+    def misfits(self, records: SinkBatch) -> Misfits:
+        """Which rows `batch` refuses: those that a schema with more room would hold, or the others."""
+        reasons: dict[int, str] = {}
+        for _, values, schema, wrap in self._tables(records):
+            try:
+                rows_of(values, schema, wrap=wrap)
+            except Unfit as unfit:
+                found = _misfits(values, schema, wrap, unfit)
+                if found.grows is not None:
+                    return found
+                reasons = {**found.reasons, **reasons}
+        return Misfits(reasons)
+
+    def _tables(self, records: SinkBatch) -> Iterator[tuple[str, Values, Schema, str]]:
         shape = self._shape
         if shape.keys is not None:
-            columns["_key"] = rows_of(records.keys, shape.keys, wrap=shape.wrap_key)
-        columns["_value"] = rows_of(records.values, shape.values, wrap=shape.wrap)
-        return self._made(columns, n)
+            yield "_key", records.keys, shape.keys, shape.wrap_key
+        yield "_value", records.values, shape.values, shape.wrap
 
     def failures(self, failed: Sequence[FailedRecord]) -> pa.RecordBatch:
         """Records that were given up, as rows without a value."""
@@ -141,6 +173,20 @@ class RowColumns:
                 column = column.cast(field.type)
             arrays.append(column)
         return pa.RecordBatch.from_arrays(arrays, schema=self._schema)
+
+
+def _misfits(values: Values, schema: Schema, wrap: str, unfit: Unfit) -> Misfits:
+    reasons = {mismatch.row: mismatch.reason for mismatch in unfit.mismatches}
+    rows = unfit.rows
+    while rows:
+        try:
+            grown = schema_of(values.take(rows), schema, wrap=wrap)
+        except Unfit as hopeless:  # they contradict what the schema says, or what rows before them say
+            reasons |= {rows[mismatch.row]: mismatch.reason for mismatch in hopeless.mismatches}
+            rows = [row for place, row in enumerate(rows) if place not in hopeless.rows]
+        else:
+            return Misfits(reasons, rows[0] if grown != schema else None)
+    return Misfits(reasons)
 
 
 def _repeated(column: Any, kind: pa.DataType) -> pa.Array:

@@ -5,19 +5,24 @@ Runs in a Python process that Spark starts beside its driver, called from one th
 
 from __future__ import annotations
 
+import logging
 import math
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
 from connect.data.record import TopicPartition
+from connect.errors import ConnectError
 from connect.kafka.range_consumer import DataLossError
 from connect.kafka.topic_ends import TopicEnds
 from spark_sink.query.gate import work_may_begin
-from spark_sink.reading.plan import OffsetMap, ReadPlan
+from spark_sink.reading.admission import Pace, take
+from spark_sink.reading.plan import OffsetMap, ReadPlan, as_map, as_offsets
+
+log = logging.getLogger("connect.spark")
 
 #: How often topics and partitions are looked for that came.
 _PLACES_S: Final = 5.0
@@ -47,7 +52,8 @@ class TopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._places_due = 0.0
         self._latest: dict[TopicPartition, int] = {}
         self._frozen: dict[TopicPartition, int] | None = None
-        self._allowed_at = 0.0
+        self._pace = Pace(plan.most_per_second)
+        self._turn = 0
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_ends": None}
@@ -66,13 +72,16 @@ class TopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def latestOffset(self, start: OffsetMap, limit: ReadLimit) -> OffsetMap:  # noqa: N802
         gate = self._plan.gate
         if gate is not None and not work_may_begin(gate):
+            self._pace.allowed()  # what was not read meanwhile is not made up for
             return start
         ends = self._frozen if self._frozen is not None else self._find_ends()
         begin = self._begin(start, ends)
-        most = min(_rows(limit), self._by_rate())
-        taken = _take(begin, ends, most)
-        if self._plan.most_per_second:
-            self._spent(sum(taken[place] - begin[place] for place in taken))
+        if self._frozen is not None and any(end > begin[place] for place, end in ends.items()):
+            self._pace.wait()  # "nothing more" would be the end of the query
+        most = min(_rows(limit), self._pace.allowed())
+        taken = take(begin, ends, most, self._turn)
+        self._turn += len(taken)
+        self._pace.spend(sum(offset - begin[place] for place, offset in taken.items()))
         return _as_map({**begin, **taken}, start)
 
     def reportLatestOffset(self) -> OffsetMap | None:  # noqa: N802
@@ -82,17 +91,16 @@ class TopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._frozen = self._find_ends()
 
     def partitions(self, start: OffsetMap, end: OffsetMap) -> list[Part]:
-        ranges = []
-        for topic, parts in end.items():
-            for partition, until in parts.items():
-                begin = start.get(topic, {}).get(partition, 0)
-                if begin < until:
-                    ranges.append(Part(topic, int(partition), begin, until))
+        known, until = as_offsets(start), as_offsets(end)
+        # Of a partition that came, or was made anew, all that there is.
+        firsts = self._firsts([place for place, offset in until.items() if known.get(place, offset + 1) > offset])
+        begin = {**known, **firsts}
+        ranges = [Part(*place, begin[place], offset) for place, offset in until.items() if begin[place] < offset]
         whole = sum(part.end - part.start for part in ranges)
         if self._plan.rows is None or not self._plan.parts or not whole:
             return ranges
         size = max(_LEAST_ROWS, -(-whole // self._plan.parts))
-        return [cut for part in ranges for cut in _cut(part, size)]
+        return [piece for part in ranges for piece in cut(part, size)]
 
     def stop(self) -> None:
         self._ends = None
@@ -107,79 +115,63 @@ class TopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     # Offsets.
 
-    def _find_ends(self) -> dict[TopicPartition, int]:
-        plan = self._plan
+    def _asked(self) -> TopicEnds:
         if self._ends is None:
-            self._ends = TopicEnds(plan.worker, plan.config, plan.subscription())
-        now = time.monotonic()
-        if now >= self._places_due:
-            self._places = self._ends.places()
-            self._places_due = now + _PLACES_S
-        self._latest = {place: end for place, end in self._ends.ends(self._places).items() if end >= 0}
+            self._ends = TopicEnds(self._plan.worker, self._plan.config, self._plan.subscription())
+        return self._ends
+
+    def _find_ends(self) -> dict[TopicPartition, int]:
+        asked = self._asked()
+        if looked := time.monotonic() >= self._places_due:
+            self._look_for_places()
+        try:
+            self._latest = asked.ends(self._places)
+        except ConnectError:
+            if looked:
+                raise
+            self._look_for_places()  # a topic may be gone
+            self._latest = asked.ends(self._places)
         return self._latest
+
+    def _look_for_places(self) -> None:
+        self._places = self._asked().places()
+        self._places_due = time.monotonic() + _PLACES_S
 
     def _begin(self, start: OffsetMap, ends: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
         """Where each partition goes on: a new one with its first record."""
-        known = {TopicPartition(t, int(p)): offset for t, parts in start.items() for p, offset in parts.items()}
-        new = [place for place in ends if place not in known]
-        if new:
-            if self._ends is None:
-                self._find_ends()
-            assert self._ends is not None
-            known.update({place: max(0, first) for place, first in self._ends.begins(new).items()})
+        known = as_offsets(start)
         for place, end in ends.items():
-            if known[place] > end and self._plan.fail_on_data_loss:
-                raise DataLossError(
+            if known.get(place, 0) > end:
+                words = (
                     f"{place.topic}-{place.partition} ends at offset {end}, before {known[place]} where reading was to"
-                    " go on: it was made anew, or truncated. Reset the connector's offsets, or set"
-                    " fail.on.data.loss=false."
+                    " go on: it was made anew, or truncated."
                 )
-        return known
+                if self._plan.fail_on_data_loss:
+                    raise DataLossError(f"{words} Reset the connector's offsets, or set fail.on.data.loss=false.")
+                log.warning("%s It is read from its first record.", words)
+                del known[place]
+        return {**known, **self._firsts([place for place in ends if place not in known])}
 
-    def _by_rate(self) -> float:
-        """How many records may be read now."""
-        rate = self._plan.most_per_second
-        if not rate:
-            return float("inf")
-        now = time.monotonic()
-        self._allowed_at = max(self._allowed_at, now - 1.0)  # at most a second's worth is saved up
-        return max(0.0, (now - self._allowed_at) * rate)
-
-    def _spent(self, records: int) -> None:
-        self._allowed_at += records / self._plan.most_per_second
-
-
-def _rows(limit: ReadLimit) -> float:
-    return float(limit.max_rows) if isinstance(limit, ReadMaxRows) else float("inf")
+    def _firsts(self, places: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+        """The offsets of the first records; 0 where a partition is gone, for the executors to find it missing."""
+        if not places:
+            return {}
+        there = set(self._asked().places()).intersection(places)
+        return {**dict.fromkeys(places, 0), **self._asked().begins(there)}
 
 
-def _take(
-    begin: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int], most: float
-) -> dict[TopicPartition, int]:
-    """Up to where each partition is read: of each the same share of what waits, so that none is left behind."""
-    waiting = {place: max(0, end - begin[place]) for place, end in ends.items()}
-    whole = sum(waiting.values())
-    if whole <= most:
-        return {place: begin[place] + count for place, count in waiting.items()}
-    share, left = most / whole, int(most)
-    taken = {}
-    for place, count in sorted(waiting.items(), key=lambda item: -item[1]):
-        rows = min(left, count, math.ceil(count * share))
-        taken[place] = begin[place] + rows
-        left -= rows
-    return taken
-
-
-def _cut(part: Part, size: int) -> Iterator[Part]:
+def cut(part: Part, size: int) -> Iterator[Part]:
+    """A range in pieces of about the same size, none smaller than this unless the range is."""
     pieces = max(1, (part.end - part.start) // size)
     step = -(-(part.end - part.start) // pieces)
     for start in range(part.start, part.end, step):
         yield Part(part.topic, part.partition, start, min(part.end, start + step))
 
 
+def _rows(limit: ReadLimit) -> float:
+    return float(limit.max_rows) if isinstance(limit, ReadMaxRows) else math.inf
+
+
 def _as_map(offsets: Mapping[TopicPartition, int], before: OffsetMap) -> OffsetMap:
     """As Spark keeps them. A topic that is gone keeps what was known of it."""
-    merged: OffsetMap = {topic: dict(parts) for topic, parts in before.items()}
-    for place, offset in sorted(offsets.items()):
-        merged.setdefault(place.topic, {})[str(place.partition)] = offset
-    return merged
+    return as_map({**as_offsets(before), **offsets})

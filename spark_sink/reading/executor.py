@@ -5,6 +5,7 @@ Runs in Spark's Python workers. A worker is used again for the next batch, so cl
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +16,7 @@ import pyarrow as pa
 from connect.data.batch import SinkBatch
 from connect.data.collector import freeze, tune_collector
 from connect.data.record import TopicPartition
-from connect.data.tables import Unfit, schema_of
+from connect.data.tables import Unfit
 from connect.kafka.client_settings import task_client_settings
 from connect.kafka.range_consumer import RangeConsumer
 from connect.pipeline import sink_chain
@@ -27,6 +28,8 @@ from spark_sink.reading.schema_change import SchemaChanged
 
 if TYPE_CHECKING:
     from spark_sink.reading.driver import Part
+
+log = logging.getLogger("connect.spark")
 
 #: Records of one step. Larger ones gain nothing in the chain; smaller ones cost Spark a step for each.
 _ROWS: Final = 10_000
@@ -40,8 +43,12 @@ def read(plan: ReadPlan, schema: Any, part: Part) -> Iterator[pa.RecordBatch]:
     reading = _readings.pop(plan.id, None) or _begun(plan, schema)
     while len(_readings) >= _KEPT:
         _readings.pop(next(iter(_readings))).close()
-    yield from reading.batches(TopicPartition(part.topic, part.partition), part.start, part.end)
-    _readings[plan.id] = reading  # not after an error: it may have left something half done
+    try:
+        yield from reading.batches(TopicPartition(part.topic, part.partition), part.start, part.end)
+    except BaseException:
+        reading.close()  # it may have left something half done
+        raise
+    _readings[plan.id] = reading
 
 
 def _begun(plan: ReadPlan, schema: Any) -> Reading:
@@ -90,25 +97,31 @@ class Reading:
             return
         try:
             yield self._rows.batch(records)
-        except Unfit as unfit:
-            yield from self._without(records, unfit)
+        except Unfit:
+            yield from self._without_misfits(records)
 
-    def _without(self, records: SinkBatch, unfit: Unfit) -> Iterator[pa.RecordBatch]:
-        """A batch of which some rows do not fit: a schema that has grown starts the query anew, others are given up."""
-        assert self._plan.rows is not None
-        first = records.take([unfit.rows[0]])
-        try:
-            schema_of(first.values, self._plan.rows.values, wrap=self._plan.rows.wrap)
-        except Unfit as hopeless:
-            self._failures.reject(first, hopeless)
-        else:
-            raise SchemaChanged(first.original_topics[0], first.original_partitions[0], first.offsets[0])
-        rest = [row for row in range(len(records)) if row != unfit.rows[0]]
-        yield from self._batches_of(records.take(rest))
+    def _without_misfits(self, records: SinkBatch) -> Iterator[pa.RecordBatch]:
+        """A batch without the rows that do not fit: those are given up, where no schema with more room would hold them.
+
+        Raises:
+            SchemaChanged: the schema has to grow.
+        """
+        misfits = self._rows.misfits(records)
+        if (row := misfits.grows) is not None:
+            raise SchemaChanged(records.original_topics[row], records.original_partitions[row], records.offsets[row])
+        for row, reason in sorted(misfits.reasons.items()):
+            self._failures.reject(records.slice(row, row + 1), reason)
+        rest = [row for row in range(len(records)) if row not in misfits.reasons]
+        if rest:
+            yield self._rows.batch(records.take(rest))
 
     def close(self) -> None:
-        """Release clients."""
-        self._consumer.close()
+        """Release clients and plug-ins, whatever they say to that."""
+        closing = [self._consumer.close]
         if self._raw is None:
-            self._chain.close()
-            self._failures.close()
+            closing += [self._chain.close, self._failures.close]
+        for close in closing:
+            try:
+                close()
+            except Exception as error:  # plug-ins raise anything
+                log.warning("While reading was ended: %s: %s", type(error).__name__, error)

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from connect.data.batch import SinkBatch
 from connect.data.record import SinkRecord
-from connect.errors import ConnectError
+from connect.errors import SchemaError
 from connect.kafka.client_settings import task_client_settings
 from connect.kafka.produce import BatchProducer, DeliveryError
 from connect.pipeline import ErrorPolicy, Failure, Stage
@@ -51,19 +51,21 @@ class Failures:
             queue = DeadLetterQueue(settings, plan.connector, 0, self._topics, policy.counts, self._encoder(plugins))
             policy.dead_letter = queue.write
 
-    def reject(self, one: SinkBatch, error: Exception) -> None:
-        """This record does not fit the table.
+    def reject(self, one: SinkBatch, reason: str) -> None:
+        """This record does not fit the table, for this reason.
 
         Raises:
-            ConnectError: the connector does not want to go on without it.
+            SchemaError: the connector does not want to go on without it.
+            RecordError: nor does its error policy.
         """
         mismatch = self._plan.config.get("schema.evolution.on.mismatch") or "fail"
         if mismatch == "fail":
             place = f"{one.original_topics[0]}-{one.original_partitions[0]}@{one.offsets[0]}"
-            raise ConnectError(
-                f"The record {place} does not fit the table: {error} Mend it, or have such records go to the error"
+            raise SchemaError(
+                f"The record {place} does not fit the table: {reason} Mend it, or have such records go to the error"
                 ' policy with "schema.evolution.on.mismatch": "quarantine".'
-            ) from error
+            )
+        error = SchemaError(f"The record does not fit the table: {reason}")
         self._policy.reject(Failure(Stage.TASK_PUT, "SparkSink", error, one.records()[0], one))
 
     def taken(self) -> list[FailedRecord]:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from connect.data.record import TopicPartition
 from connect.data.schema import Schema
 from connect.settings.java_regex import java_regex
 
@@ -68,8 +69,8 @@ class ReadPlan:
     connector: str
     topics: tuple[str, ...]
     pattern: str
-    worker: Mapping[str, str]
-    config: Mapping[str, str]
+    worker: Mapping[str, str] = field(repr=False)
+    config: Mapping[str, str] = field(repr=False)
     plugin_path: tuple[str, ...] = ()
     start: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     rows: RowShape | None = None
@@ -85,3 +86,20 @@ class ReadPlan:
     def subscription(self) -> list[str] | re.Pattern[str]:
         """Names, or a compiled pattern."""
         return list(self.topics) or java_regex(self.pattern)
+
+
+def as_map(offsets: Mapping[TopicPartition, int]) -> OffsetMap:
+    """As Spark keeps them."""
+    made: OffsetMap = {}
+    for place, offset in sorted(offsets.items()):
+        made.setdefault(place.topic, {})[str(place.partition)] = offset
+    return made
+
+
+def as_offsets(offsets: Mapping[str, Mapping[str, int]]) -> dict[TopicPartition, int]:
+    """The way back."""
+    return {
+        TopicPartition(topic, int(partition)): int(offset)
+        for topic, parts in offsets.items()
+        for partition, offset in parts.items()
+    }

@@ -1,0 +1,288 @@
+"""The driver's side of reading: which offsets a batch takes, and into which parts it is cut."""
+
+import math
+import pickle
+import time
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
+
+from connect.data.record import TopicPartition
+from connect.data.schema import INT64, Schema
+from connect.errors import ConnectError
+from connect.kafka.range_consumer import DataLossError
+from spark_sink.query.gate import Gate
+from spark_sink.reading import admission, driver
+from spark_sink.reading.driver import Part, TopicReader, cut
+from spark_sink.reading.plan import ReadPlan, RowShape
+
+from .conftest import StandingTime
+
+ALL = ReadAllAvailable()
+T0, T1, U0 = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("u", 0)
+ROWS = RowShape(Schema.struct({"id": INT64}))
+
+
+class Topics:
+    """What a broker knows; stands in for `TopicEnds`.
+
+    Attributes:
+        ranges: for each partition its first offset and its end.
+        looked: how often partitions were looked for.
+    """
+
+    def __init__(self) -> None:
+        self.ranges: dict[TopicPartition, tuple[int, int]] = {}
+        self.looked = 0
+
+    def __call__(self, worker: Any, connector: Any, topics: Any) -> "Topics":
+        return self
+
+    def places(self) -> list[TopicPartition]:
+        self.looked += 1
+        return list(self.ranges)
+
+    def ends(self, places: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        return self._asked(places, 1)
+
+    def begins(self, places: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        return self._asked(places, 0)
+
+    def _asked(self, places: Iterable[TopicPartition], which: int) -> dict[TopicPartition, int]:
+        try:
+            return {place: self.ranges[place][which] for place in places}
+        except KeyError as error:
+            raise ConnectError(f"The ends of the topics are not known: no {error}") from error
+
+
+@pytest.fixture
+def topics(monkeypatch: pytest.MonkeyPatch) -> Topics:
+    made = Topics()
+    monkeypatch.setattr(driver, "TopicEnds", made)
+    return made
+
+
+def reader(**plan: Any) -> TopicReader:
+    return TopicReader(
+        ReadPlan(**({"connector": "c", "topics": ("t", "u"), "pattern": "", "worker": {}, "config": {}} | plan)), None
+    )
+
+
+def ranges(parts: Iterable[Part]) -> list[tuple[str, int, int, int]]:
+    return sorted((part.topic, part.partition, part.start, part.end) for part in parts)
+
+
+def test_a_new_query_begins_where_its_plan_says_and_else_with_the_first_records(topics):
+    topics.ranges = {T0: (0, 10), T1: (100, 130), U0: (40, 50)}
+    one = reader(start={"t": {"0": 7}, "u": {"0": 45}})
+    begin = one.initialOffset()
+    assert begin == {"t": {"0": 7}, "u": {"0": 45}}
+    end = one.latestOffset(begin, ALL)
+    assert end == {"t": {"0": 10, "1": 130}, "u": {"0": 50}}
+    assert ranges(one.partitions(begin, end)) == [("t", 0, 7, 10), ("t", 1, 100, 130), ("u", 0, 45, 50)]
+
+
+def test_a_batch_that_is_made_again_by_another_reader_has_the_same_parts(topics):
+    topics.ranges = {T0: (0, 10), T1: (100, 130)}
+    end = reader().latestOffset({}, ALL)
+    topics.ranges = {T0: (0, 99), T1: (100, 199), U0: (0, 5)}
+    assert ranges(reader().partitions({}, end)) == [("t", 0, 0, 10), ("t", 1, 100, 130)]
+
+
+def test_a_part_of_a_partition_that_is_gone_is_for_the_executors_to_miss(topics):
+    topics.ranges = {T0: (0, 10)}
+    assert ranges(reader().partitions({"u": {"0": 3}}, {"t": {"0": 10}, "u": {"0": 9, "1": 4}})) == [
+        ("t", 0, 0, 10),
+        ("u", 0, 3, 9),
+        ("u", 1, 0, 4),
+    ]
+
+
+def test_nothing_new_gives_the_same_offsets_and_no_part(topics):
+    topics.ranges = {T0: (0, 10), T1: (5, 5)}
+    one = reader()
+    end = one.latestOffset({}, ALL)
+    assert end == {"t": {"0": 10, "1": 5}}
+    assert one.latestOffset(end, ALL) == end
+    assert one.partitions(end, end) == []
+    assert one.partitions({}, {"t": {"1": 5}}) == []
+
+
+def test_partitions_and_topics_that_come_are_found_after_a_while(topics, monkeypatch):
+    now = [time.monotonic()]
+    monkeypatch.setattr(driver.time, "monotonic", lambda: now[0])
+    topics.ranges = {T0: (0, 10)}
+    one = reader()
+    end = one.latestOffset({}, ALL)
+    topics.ranges = {T0: (0, 12), T1: (3, 9), U0: (0, 0)}
+    assert one.latestOffset(end, ALL) == {"t": {"0": 12}}
+    assert topics.looked == 2  # for the partitions, and for the first record of a new one
+    now[0] += 5.0
+    assert one.latestOffset(end, ALL) == {"t": {"0": 12, "1": 9}, "u": {"0": 0}}
+
+
+def test_a_topic_that_is_gone_keeps_its_offsets_and_the_others_go_on(topics):
+    topics.ranges = {T0: (0, 10), U0: (0, 10)}
+    one = reader()
+    end = one.latestOffset({}, ALL)
+    topics.ranges = {T0: (0, 20)}
+    assert one.latestOffset(end, ALL) == {"t": {"0": 20}, "u": {"0": 10}}
+
+
+def test_brokers_that_do_not_answer_are_an_error(topics):
+    topics.ranges = {T0: (0, 10)}
+    one = reader()
+    end = one.latestOffset({}, ALL)
+
+    def refuse(places):
+        raise ConnectError("The ends of the topics are not known: timed out")
+
+    topics.ends = refuse  # type: ignore[method-assign]
+    with pytest.raises(ConnectError, match="timed out"):
+        one.latestOffset(end, ALL)
+
+
+@pytest.mark.promise("P9")
+def test_a_partition_that_ends_before_the_offset_is_lost(topics):
+    topics.ranges = {T0: (0, 30), U0: (0, 5)}
+    with pytest.raises(DataLossError, match=r"t-0 ends at offset 30, before 50.*fail\.on\.data\.loss=false"):
+        reader().latestOffset({"t": {"0": 50}}, ALL)
+
+
+def test_a_partition_made_anew_is_read_from_its_first_record_where_that_is_wished(topics):
+    topics.ranges = {T0: (0, 30), T1: (7, 20)}
+    one = reader(fail_on_data_loss=False)
+    start = {"t": {"0": 50, "1": 25}}
+    end = one.latestOffset(start, ALL)
+    assert end == {"t": {"0": 30, "1": 20}}
+    assert ranges(one.partitions(start, end)) == [("t", 0, 0, 30), ("t", 1, 7, 20)]
+    assert ranges(reader(fail_on_data_loss=False).partitions(start, end)) == [("t", 0, 0, 30), ("t", 1, 7, 20)]
+    assert one.latestOffset(end, ALL) == end
+
+
+def test_limits_are_told_to_spark_the_narrower_one():
+    assert reader().getDefaultReadLimit() == ReadAllAvailable()
+    assert reader(most_records=500).getDefaultReadLimit() == ReadMaxRows(500)
+    assert reader(most_bytes=1000, record_bytes=10.0).getDefaultReadLimit() == ReadMaxRows(100)
+    assert reader(most_bytes=1000, record_bytes=10.0, most_records=500).getDefaultReadLimit() == ReadMaxRows(100)
+    assert reader(most_bytes=1000, record_bytes=10.0, most_records=5).getDefaultReadLimit() == ReadMaxRows(5)
+    assert reader(most_bytes=1000, record_bytes=0.0).getDefaultReadLimit() == ReadMaxRows(1000)
+    assert reader(most_bytes=10, record_bytes=1000.0).getDefaultReadLimit() == ReadMaxRows(1)
+
+
+def test_no_batch_is_larger_than_the_limit_and_all_is_read_in_the_end(topics):
+    topics.ranges = {T0: (0, 1000), T1: (990, 1000), U0: (0, 1)}
+    one, at, rows = reader(), {}, []
+    while (end := one.latestOffset(at, ReadMaxRows(100))) != at:
+        rows.append(sum(part.end - part.start for part in one.partitions(at, end)))
+        at = end
+    assert at == {"t": {"0": 1000, "1": 1000}, "u": {"0": 1}}
+    assert sum(rows) == 1011
+    assert max(rows) <= 100
+    assert len(rows) <= 12
+
+
+@pytest.mark.promise("P3")
+def test_nothing_new_is_offered_while_the_gate_is_shut(topics, tmp_path):
+    topics.ranges = {T0: (0, 10)}
+    path = tmp_path / "gate"
+    one = reader(gate=str(path))
+    assert one.latestOffset({"t": {"0": 3}}, ALL) == {"t": {"0": 3}}
+    gate = Gate(path)
+    assert one.latestOffset({}, ALL) == {}
+    gate.open_until(math.inf)
+    assert one.latestOffset({}, ALL) == {"t": {"0": 10}}
+    gate.open_until(time.clock_gettime(time.CLOCK_BOOTTIME) - 0.001)
+    topics.ranges = {T0: (0, 20)}
+    assert one.latestOffset({"t": {"0": 10}}, ALL) == {"t": {"0": 10}}
+
+
+def test_what_comes_after_the_start_is_not_for_a_query_of_what_is_there(topics):
+    topics.ranges = {T0: (0, 10)}
+    one = reader()
+    one.prepareForTriggerAvailableNow()
+    topics.ranges = {T0: (0, 99), T1: (0, 99)}
+    end = one.latestOffset({}, ReadMaxRows(6))
+    assert end == {"t": {"0": 6}}
+    end = one.latestOffset(end, ReadMaxRows(6))
+    assert end == {"t": {"0": 10}}
+    assert one.latestOffset(end, ReadMaxRows(6)) == end
+    assert one.reportLatestOffset() == {"t": {"0": 10}}
+
+
+def test_a_query_of_what_is_there_keeps_its_pace_to_the_end(topics, monkeypatch):
+    stands = StandingTime()
+    monkeypatch.setattr(admission, "time", stands)
+    topics.ranges = {T0: (0, 35), T1: (0, 5)}
+    one, at = reader(most_per_second=20), {}
+    one.prepareForTriggerAvailableNow()
+    began = stands.now
+    while (end := one.latestOffset(at, ALL)) != at:
+        at = end
+    assert at == {"t": {"0": 35, "1": 5}}
+    assert stands.now == pytest.approx(began + 1)  # the first twenty at once, the others in a second
+
+
+def test_where_topics_end_is_reported_once_it_is_known(topics):
+    topics.ranges = {T0: (0, 10), U0: (3, 4)}
+    one = reader()
+    assert one.reportLatestOffset() is None
+    one.latestOffset({}, ReadMaxRows(1))
+    assert one.reportLatestOffset() == {"t": {"0": 10}, "u": {"0": 4}}
+
+
+def test_ranges_of_rows_are_cut_for_the_executors_but_not_into_crumbs(topics):
+    topics.ranges = {T0: (0, 0), T1: (0, 0)}
+    start, end = {"t": {"0": 0, "1": 0}}, {"t": {"0": 100_000, "1": 100}}
+    parts = ranges(reader(rows=ROWS, parts=4).partitions(start, end))
+    assert parts == [("t", 0, 0, 33334), ("t", 0, 33334, 66668), ("t", 0, 66668, 100_000), ("t", 1, 0, 100)]
+    assert len(reader(rows=ROWS, parts=100).partitions(start, end)) == 6  # of 20,000, and the small one
+    assert len(reader(rows=ROWS, parts=0).partitions(start, end)) == 2
+    assert len(reader(rows=None, parts=4).partitions(start, end)) == 2  # raw records of a partition keep their order
+
+
+@given(st.integers(0, 10**12), st.integers(1, 10**7), st.integers(1, 10**7))
+def test_the_pieces_of_a_range_are_the_range(start, length, size):
+    size = max(size, length // 1000)
+    pieces = list(cut(Part("t", 3, start, start + length), size))
+    assert [piece.start for piece in pieces] == [start, *(piece.end for piece in pieces[:-1])]
+    assert pieces[-1].end == start + length
+    assert {(piece.topic, piece.partition) for piece in pieces} == {("t", 3)}
+    lengths = [piece.end - piece.start for piece in pieces]
+    assert max(lengths) < 2 * size or len(pieces) == 1
+    if len(pieces) > 1:
+        assert min(lengths[:-1]) >= size
+
+
+def test_a_reader_and_its_parts_travel_without_a_client(topics):
+    topics.ranges = {T0: (0, 10)}
+    plan = {"worker": {"bootstrap.servers": "b"}, "config": {"name": "c"}, "rows": ROWS, "start": {"t": {"0": 3}}}
+    one = reader(**plan)
+    one.latestOffset({}, ALL)
+    there: TopicReader = pickle.loads(pickle.dumps(one))
+    assert there._ends is None
+    assert there.initialOffset() == {"t": {"0": 3}}
+    assert there.latestOffset({}, ALL) == {"t": {"0": 10}}
+    part = pickle.loads(pickle.dumps(Part("t", 1, 5, 9)))
+    assert ranges([part]) == [("t", 1, 5, 9)]
+
+
+@pytest.mark.promise("P8")
+def test_a_plan_is_shown_without_its_configurations():
+    plan = ReadPlan("c", ("t",), "", {"sasl.jaas.config": "hidden-1"}, {"password": "hidden-2"})
+    assert "hidden" not in repr(plan)
+    assert "topics=('t',)" in repr(plan)
+    assert pickle.loads(pickle.dumps(plan)) == plan
+    assert plan.id != ReadPlan("c", ("t",), "", {}, {}).id
+
+
+def test_a_plan_names_topics_or_a_pattern():
+    assert ReadPlan("c", ("t", "u"), "", {}, {}).subscription() == ["t", "u"]
+    pattern = ReadPlan("c", (), r"t\d++", {}, {}).subscription()
+    assert not isinstance(pattern, list)
+    assert pattern.fullmatch("t12")
+    assert not pattern.fullmatch("t12x")
