@@ -39,7 +39,7 @@ _LOOKS_SECRET = re.compile(
 
 _NAMES_A_SECRET = re.compile(
     r"password|passwd|passphrase|secret|credential"
-    r"|(?:token|(?:api|access|private|account|encryption)[._-]?key|user\.info|jaas\.config|keystore\.key)$",
+    r"|(?:token|(?:api|access|private|account|encryption|sas)[._-]?key|user\.info|jaas\.config|keystore\.key)$",
     re.IGNORECASE,
 )
 _VARIABLES = re.compile(r"\s*(?:\$\{[^}]*\}\s*)+")

@@ -53,6 +53,7 @@ class Table:
         self._connector = connector
         self._storage = dict(storage)
         self._table: DeltaTable | None = None
+        self._seen: tuple[int, pa.Schema] | None = None  # its columns as they are in a version
         self._claims: dict[TopicPartition, int] = {}  # in the table
         self._planned: dict[TopicPartition, int] = {}  # to be there with the next commit
 
@@ -98,7 +99,10 @@ class Table:
         """The table's columns, as Arrow has them."""
         import pyarrow as pa
 
-        return pa.schema(self._there.schema().to_arrow())
+        version = self.version
+        if self._seen is None or self._seen[0] != version:
+            self._seen = version, pa.schema(self._there.schema().to_arrow())
+        return self._seen[1]
 
     @property
     def partition_columns(self) -> list[str]:
@@ -118,8 +122,12 @@ class Table:
     # Writing.
 
     def create(self, columns: pa.Schema, partition_by: Iterable[str], properties: Mapping[str, str]) -> None:
-        """Create the table, unless somebody else has just done so. Errors as `look`."""
+        """Create the table, unless somebody else has done so before.
+
+        Errors as `look`, and Conflict when somebody does so at the same time.
+        """
         from deltalake import DeltaTable
+        from deltalake.exceptions import CommitFailedError
 
         # Of Delta's own properties only those that deltalake knows: others would promise what it does not keep.
         own = {key: value for key, value in properties.items() if key.startswith("delta.")}
@@ -136,6 +144,8 @@ class Table:
             )
             if others and table.version() == 0:
                 table.alter.set_table_properties(others, raise_if_not_exists=False)
+        except CommitFailedError as error:  # somebody else was faster by a little
+            raise Conflict(str(error)) from error
         except Exception as error:
             raise table_error(error, self.uri, "be created") from error
         self.look()
