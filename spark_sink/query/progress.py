@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from connect.api.metrics import PluginMetrics
@@ -32,17 +32,7 @@ class QueryProgress:
         self.topics: set[str] = set()
         self._name = name
         self._metrics = metrics
-        self._seen: tuple[str, int] = ("", -1)
-
-    @property
-    def written(self) -> int:
-        """Records that were written: as many as were read, where nobody counts them."""
-        return self.rows
-
-    @property
-    def errors(self) -> int:
-        """Records that were given up, where somebody counts them."""
-        return 0
+        self._seen: tuple[str, str] | None = None
 
     @property
     def lag(self) -> int:
@@ -52,25 +42,29 @@ class QueryProgress:
         return sum(max(0, end - self.offsets.get(place, 0)) for place, end in self.latest.items())
 
     def take(self, query: Any) -> None:
-        """Take what is new. Reports of batches come in order; those of idle moments repeat the last batch's number."""
-        for report in query.recentProgress:
-            batch, run = int(report["batchId"]), str(report["runId"])
-            source = report["sources"][0] if report["sources"] else {}
-            self._places(source)
-            if self._seen[0] == run and batch <= self._seen[1]:
-                continue
-            if rows := int(report["numInputRows"]):
-                self._seen = (run, batch)
-                self.rows += rows
-                self._measure(report, rows)
+        """Take what is new."""
+        new = []
+        for report in _newest_first(query):
+            if (seen := (str(report["runId"]), str(report["timestamp"]))) == self._seen:
+                break
+            new.append((seen, report))
+        for seen, report in reversed(new):
+            self._seen = seen
+            self._take(report)
 
-    def _places(self, source: Mapping[str, Any]) -> None:
-        if end := _offsets(source, "endOffset"):
-            before = self.offsets
-            self.offsets = {**before, **end}
-            self.topics.update(place.topic for place, offset in end.items() if offset > before.get(place, 0))
-        if latest := _offsets(source, "latestOffset"):
-            self.latest = latest
+    def _take(self, report: Mapping[str, Any]) -> None:
+        source = report["sources"][0] if report["sources"] else {}
+        end = _offsets(source, "endOffset")
+        begin = dict.fromkeys(end, 0) | self.offsets | _offsets(source, "startOffset")
+        # An end before the beginning is that of a partition made anew.
+        moved = {place: offset - (begin[place] if begin[place] <= offset else 0) for place, offset in end.items()}
+        self.offsets = {**self.offsets, **end}
+        self.latest = _offsets(source, "latestOffset") or self.latest
+        self.topics.update(place.topic for place, count in moved.items() if count)
+        # Spark counts rows as often as they are read: a batch may be read more than once to be written.
+        if rows := min(int(report["numInputRows"]), sum(moved.values())):
+            self.rows += rows
+            self._measure(report, rows)
 
     def _measure(self, report: Mapping[str, Any], rows: int) -> None:
         seconds = int(report["batchDuration"]) / 1000
@@ -82,8 +76,18 @@ class QueryProgress:
             self._metrics.gauge("connect_spark_state_rows", state, query=self._name)
 
 
+def _newest_first(query: Any) -> Iterator[Mapping[str, Any]]:
+    """What Spark remembers to have said of a query. `recentProgress` would bring over all of it each time."""
+    if (in_java := getattr(query, "_jsq", None)) is None:  # Spark Connect
+        yield from reversed(query.recentProgress)
+        return
+    reports = in_java.recentProgress()
+    for place in reversed(range(len(reports))):
+        yield json.loads(reports[place].json())
+
+
 def _offsets(source: Mapping[str, Any], which: str) -> dict[TopicPartition, int]:
-    found = source.get(which) if isinstance(source, Mapping) else getattr(source, which, None)
+    found = source.get(which)
     if isinstance(found, str):
         found = json.loads(found)
     return as_offsets(found) if isinstance(found, dict) else {}
