@@ -115,13 +115,22 @@ def attack(
             **keys,
         },
     )
+
+    def mended() -> bool:
+        """A query fails only some time after a part of Spark was killed."""
+        if worker.task("rows")["state"] == "FAILED":
+            worker.ask("restart_task", name="rows", task=0)
+        return True
+
     kinds = attacks.kinds()
     chosen = [kinds[number % len(kinds)] for number in range(rounds)]
     chance.shuffle(chosen)
     for number, strike in enumerate(chosen):
 
         def moment(commits: int = versions() + 1 + chance.randrange(6)) -> None:
-            until(lambda: versions() >= commits, WITHIN_S, lambda: f"commits are made\n{worker.last_words()}")
+            until(
+                lambda: mended() and versions() >= commits, WITHIN_S, lambda: f"commits are made\n{worker.last_words()}"
+            )
 
         some = range(number * AT_A_TIME, (number + 1) * AT_A_TIME)
         records = [[json.dumps({"p": p, "n": n}).encode() for n in some] for p in range(PARTITIONS)]
@@ -130,9 +139,7 @@ def attack(
     each = rounds * AT_A_TIME
 
     def all_is_written() -> bool:
-        if worker.task("rows")["state"] == "FAILED":
-            worker.ask("restart_task", name="rows", task=0)
-        return topics.committed(bootstrap, "connect-rows", topic, PARTITIONS) == [each] * PARTITIONS
+        return mended() and topics.committed(bootstrap, "connect-rows", topic, PARTITIONS) == [each] * PARTITIONS
 
     until(all_is_written, WITHIN_S, lambda: f"all is committed: {attacks.done}\n{worker.last_words()}")
 

@@ -1,0 +1,224 @@
+"""The Spark sink's task on a real broker and a real Spark: where it begins, goes on, rests and begins anew."""
+
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from deltalake import DeltaTable
+
+from connect.errors import ConnectError
+from connect.kafka.broker import Broker
+from spark_sink.query import table_task
+from spark_sink.session import Session
+from spark_sink.tables import TableWriter
+
+from .sink_runs import Sink, make_topic, produce
+
+MakeSink = Callable[..., Sink]
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Path:
+    return tmp_path / "lake"
+
+
+@pytest.fixture
+def sink(broker: Broker, session: Session, monkeypatch: pytest.MonkeyPatch, lake: Path) -> MakeSink:
+    """Makes a connector for one table: `sink(topic, mode="upsert")`; underscores stand for dots."""
+
+    def make(topics: str = "", **config: str) -> Sink:
+        keys = {key.replace("_", "."): value for key, value in config.items()}
+        named = {"topics": topics} if topics else {}
+        return Sink(broker, session, monkeypatch, {"table": str(lake / "rows"), **named, **keys})
+
+    return make
+
+
+def rows(table: Path) -> list[dict[str, Any]]:
+    """All rows by n; none while there is no table."""
+    if not DeltaTable.is_deltatable(str(table)):
+        return []
+    return sorted(DeltaTable(table).to_pyarrow_table().to_pylist(), key=lambda row: row["n"])
+
+
+def numbers(table: Path) -> list[int]:
+    return [row["n"] for row in rows(table)]
+
+
+def test_records_become_rows_and_the_group_hears_of_it(broker: Broker, sink: MakeSink, lake: Path) -> None:
+    topic = make_topic(broker, 2)
+    for partition in (0, 1):
+        produce(broker, topic, [{"n": 2 * n + partition, "s": f"x{n}"} for n in range(100)], partition)
+    one = sink(topic)
+    with one.running() as run:
+        run.until(lambda: len(one.committed()) == 2 and {o for o, _ in one.committed().values()} == {100})
+        progress = run.progress
+        assert (progress.read, progress.written, progress.lag) == (200, 200, 0)
+        assert progress.topics == {topic}
+        mark = run.task.generation.mark
+    assert {note for _, note in one.committed().values()} == {mark}
+    assert numbers(lake / "rows") == list(range(200))
+
+
+def test_it_goes_on_where_it_was(broker: Broker, sink: MakeSink, lake: Path) -> None:
+    topic = make_topic(broker)
+    one = sink(topic)
+    for run in range(3):
+        produce(broker, topic, [{"n": run * 10 + n} for n in range(10)])
+        one.run_until({(topic, 0): (run + 1) * 10})
+    assert numbers(lake / "rows") == list(range(30))
+
+
+def test_while_paused_nothing_is_written(broker: Broker, sink: MakeSink, lake: Path) -> None:
+    topic = make_topic(broker)
+    produce(broker, topic, [{"n": n} for n in range(10)])
+    one = sink(topic)
+    with one.running() as run:
+        run.until(lambda: one.committed().get((topic, 0), (0, ""))[0] == 10)
+        run.task.pause()
+        run.until(lambda: not run.progress.busy)
+        produce(broker, topic, [{"n": n} for n in range(10, 20)])
+        for _ in range(20):
+            run.task.watch(0.05)
+        assert numbers(lake / "rows") == list(range(10))
+        run.task.resume()
+        run.until(lambda: len(numbers(lake / "rows")) == 20)
+
+
+def test_without_a_lease_nothing_is_written(broker: Broker, sink: MakeSink, lake: Path) -> None:
+    topic = make_topic(broker)
+    produce(broker, topic, [{"n": n} for n in range(10)])
+    one = sink(topic)
+    with one.running() as run:
+        run.until(lambda: len(numbers(lake / "rows")) == 10)
+        run.context.lease = -1.0
+        run.task.watch(0)
+        run.until(lambda: not run.progress.busy)
+        produce(broker, topic, [{"n": n} for n in range(10, 20)])
+        for _ in range(20):
+            run.task.watch(0.05)
+        assert numbers(lake / "rows") == list(range(10))
+        run.context.lease = 60.0
+        run.until(lambda: len(numbers(lake / "rows")) == 20)
+
+
+def test_offsets_that_somebody_altered_begin_a_new_checkpoint(broker: Broker, sink: MakeSink, lake: Path) -> None:
+    topic = make_topic(broker, 2)
+    produce(broker, topic, [{"n": n} for n in range(10)], 0)
+    produce(broker, topic, [{"n": 100 + n} for n in range(10)], 1)
+    one = sink(topic)
+    one.run_until({(topic, 0): 10, (topic, 1): 10})
+    one.alter({(topic, 0): 7})
+    produce(broker, topic, [{"n": 110}], 1)
+    one.run_until({(topic, 0): 10, (topic, 1): 11})
+    assert numbers(lake / "rows") == [*range(7), *(n for n in (7, 8, 9) for _ in range(2)), *range(100, 111)]
+    one.run_until({(topic, 0): 10})  # nothing more: the new generation is the current one
+    assert len(numbers(lake / "rows")) == 24
+
+
+def test_a_batch_that_was_begun_is_finished_before_altered_offsets_count(
+    broker: Broker, sink: MakeSink, lake: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topic = make_topic(broker, 2)
+    produce(broker, topic, [{"n": n} for n in range(10)], 0)
+    produce(broker, topic, [{"n": 100 + n} for n in range(10)], 1)
+    one = sink(topic)
+
+    class DiesAfterWriting(TableWriter):
+        def __call__(self, df: Any, batch_id: int) -> None:
+            super().__call__(df, batch_id)
+            raise RuntimeError("the power is gone")
+
+    with monkeypatch.context() as patched, one.running() as run:
+        patched.setattr(table_task, "TableWriter", DiesAfterWriting)
+        with pytest.raises(ConnectError, match="the power is gone"):
+            run.until(lambda: False)
+    assert len(numbers(lake / "rows")) == 20
+    one.alter({(topic, 0): 10})
+    produce(broker, topic, [{"n": 10}], 0)
+    one.run_until({(topic, 0): 11, (topic, 1): 10})
+    assert numbers(lake / "rows") == [*range(11), *range(100, 110)]
+
+
+def test_it_begins_where_the_group_was_left_by_another_engine(broker: Broker, sink: MakeSink, lake: Path) -> None:
+    topic = make_topic(broker)
+    produce(broker, topic, [{"n": n} for n in range(10)])
+    one = sink(topic)
+    one.alter({(topic, 0): 4})
+    one.run_until({(topic, 0): 10})
+    assert numbers(lake / "rows") == list(range(4, 10))
+
+
+def test_new_fields_become_columns(broker: Broker, sink: MakeSink, lake: Path) -> None:
+    topic = make_topic(broker)
+    produce(broker, topic, [{"n": n} for n in range(5)])
+    one = sink(topic)
+    with one.running() as run:
+        run.until(lambda: len(numbers(lake / "rows")) == 5)
+        produce(
+            broker, topic, [{"n": 5, "inner": {"a": 1}}, {"n": 6, "inner": {"a": 2, "b": "x"}}, {"n": 7, "more": True}]
+        )
+        run.until(lambda: len(numbers(lake / "rows")) == 8)
+    found = rows(lake / "rows")
+    assert found[0] == {"n": 0, "inner": None, "more": None}
+    assert [row["inner"] for row in found[5:]] == [{"a": 1, "b": None}, {"a": 2, "b": "x"}, None]
+    assert found[7]["more"] is True
+
+
+def test_a_record_that_contradicts_the_table_fails_the_task_with_its_place(broker: Broker, sink: MakeSink) -> None:
+    topic = make_topic(broker)
+    produce(broker, topic, [*({"n": n} for n in range(5)), {"n": "five"}])
+    with sink(topic).running() as run, pytest.raises(ConnectError, match=f"{topic}-0@5"):
+        run.until(lambda: False)
+
+
+def test_or_it_becomes_a_dead_letter(broker: Broker, sink: MakeSink, lake: Path) -> None:
+    topic = make_topic(broker)
+    produce(broker, topic, [{"n": 0}, b"no JSON", {"n": "two"}, {"n": 3}])
+    keys = {"errors.tolerance": "all", "schema.evolution.on.mismatch": "quarantine"}
+    one = sink(topic, errors_deadletter_table=str(lake / "letters"), **keys)
+    one.run_until({(topic, 0): 4})
+    assert numbers(lake / "rows") == [0, 3]
+    letters = DeltaTable(lake / "letters").to_pyarrow_table().to_pylist()
+    assert sorted(str(letter) for letter in letters if "no JSON" in str(letter)), letters
+    assert len(letters) == 2
+
+
+def test_a_table_for_each_topic_also_for_topics_that_come(
+    broker: Broker, sink: MakeSink, lake: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from spark_sink.query import sink_task
+
+    monkeypatch.setattr(sink_task, "_NEW_TOPICS_S", 0.5)
+    family = f"many-{uuid.uuid4().hex[:6]}"
+    first = make_topic(broker, name=f"{family}-a")
+    produce(broker, first, [{"n": 1}])
+    one = sink(topics_regex=f"{family}-.*", table=str(lake / "${topic}"))
+    with one.running() as run:
+        run.until(lambda: numbers(lake / first) == [1])
+        second = make_topic(broker, name=f"{family}-b")
+        produce(broker, second, [{"n": 2, "other": "column"}])
+        run.until(lambda: numbers(lake / second) == [2])
+    assert rows(lake / first) == [{"n": 1}]
+
+
+def test_an_empty_topic_is_waited_for(broker: Broker, sink: MakeSink, lake: Path) -> None:
+    topic = make_topic(broker)
+    with sink(topic).running() as run:
+        for _ in range(5):
+            run.task.watch(0.05)
+        produce(broker, topic, [{"n": 1}])
+        run.until(lambda: numbers(lake / "rows") == [1])
+
+
+def test_what_is_there_and_no_more(broker: Broker, sink: MakeSink, lake: Path) -> None:
+    topic = make_topic(broker)
+    produce(broker, topic, [{"n": n} for n in range(10)])
+    one = sink(topic, trigger="available_now", max_records_per_batch="4")
+    with one.running() as run:
+        run.until(lambda: run.task.queries[0].done)
+        produce(broker, topic, [{"n": 10}])
+        run.task.watch(0.1)
+    assert numbers(lake / "rows") == list(range(10))
