@@ -35,6 +35,16 @@ class QueryProgress:
         self._seen: tuple[str, str] | None = None
 
     @property
+    def written(self) -> int:
+        """Records that were written: as many as were read, where nobody counts them."""
+        return self.rows
+
+    @property
+    def errors(self) -> int:
+        """Records that were given up, where somebody counts them."""
+        return 0
+
+    @property
     def lag(self) -> int:
         """Records that wait; -1 while that is unknown."""
         if not self.latest:
