@@ -25,9 +25,8 @@ from spark_sink.sink.settings import (
 Problem = tuple[str, str]
 
 _NO_ICEBERG: Final = (
-    "iceberg needs Iceberg's jar, which does not come with this package. Write "
-    "spark.jars.packages=org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0 and the catalog as "
-    "spark.sql.catalog.<name>, or name a server that has them in spark.remote."
+    "iceberg is not possible: Iceberg has no jar for Spark 4.2 yet, and its newest, for 4.1, cannot be loaded there. "
+    "Write format=delta."
 )
 _SHORT_RETENTION: Final = (
     "is less than the 168 that Delta thinks safe. Write 168, or, where no query and no writer takes that long, "
@@ -54,14 +53,14 @@ def problems(parsed: Config, engine: str) -> Iterator[Problem]:
 
 def _table(parsed: Config) -> Iterator[Problem]:
     table, kind, field = parsed["table"] or "", parsed["format"], parsed["table.field"]
-    if kind == CONSOLE:
+    if kind == ICEBERG:
+        yield "format", _NO_ICEBERG
+    if kind in (CONSOLE, ICEBERG):
         return
     if not table:
         yield "table", "is required and has no default. Write a path such as /lake/orders, or a table's name."
     elif kind in ("parquet", "json") and not is_path(table):
         yield "table", f'"{table}" is no path, and format={kind} writes files in a folder. Write a path: ./{table}.'
-    elif kind == ICEBERG and is_path(table):
-        yield "table", "is a path, and Iceberg's tables have names in a catalog. Write catalog.schema.table."
     if field and FIELD not in table:
         yield "table.field", "has no effect: table does not contain ${field}. Write table=/lake/${field}, for example."
     if FIELD in table and not field:
@@ -72,8 +71,6 @@ def _mode(parsed: Config) -> Iterator[Problem]:
     mode, kind, raw = parsed["mode"], parsed["format"], parsed.raw
     if mode != APPEND and kind not in (DELTA, ICEBERG):
         yield "mode", f"{mode} is not possible with format={kind}: files are only added. Write mode=append."
-    if mode == UPSERT and kind == ICEBERG:
-        yield "mode", "upsert is not possible with format=iceberg here. Write format=delta, or mode=append."
     if mode == UPSERT and parsed["pk.mode"] == "record_value" and not parsed["pk.fields"]:
         yield "pk.fields", "is required by mode=upsert with pk.mode=record_value. Name the fields that make the key."
     if mode == UPSERT and parsed["pk.mode"] == "record_value" and _is_true(raw.get("delete.enabled")):
@@ -108,22 +105,10 @@ def _layout(parsed: Config) -> Iterator[Problem]:
 def _running(parsed: Config, engine: str) -> Iterator[Problem]:
     if parsed["trigger"] == "real_time":
         yield "trigger", "real_time is not for tables: Delta and files refuse it. Write trigger=interval."
-    needs_checkpoint = parsed["format"] != CONSOLE and parsed["table"] and engine != "worker"
+    needs_checkpoint = parsed["format"] not in (CONSOLE, ICEBERG) and parsed["table"] and engine != "worker"
     if needs_checkpoint and checkpoint_location(parsed.raw) is None:
         what = "is a bucket as a whole or begins with a variable" if is_path(parsed["table"]) else "is a name"
         yield "checkpoint.location", f"is required because table {what}. Write a folder that all workers reach."
-    if parsed["format"] == ICEBERG and engine != "worker" and "iceberg" not in _jars(parsed):
-        yield "format", _NO_ICEBERG
-
-
-def _jars(parsed: Config) -> str:
-    """What might bring Iceberg: jars that are named, or a server whose jars are not known here."""
-    raw = parsed.raw
-    if raw.get("spark.remote") or str(raw.get("spark.master", "")).startswith("sc://"):
-        return "iceberg"
-    return " ".join(
-        str(raw.get(key, "")) for key in ("spark.jars", "spark.jars.packages", "spark.driver.extraClassPath")
-    )
 
 
 def _care(parsed: Config) -> Iterator[Problem]:

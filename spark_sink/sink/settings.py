@@ -110,8 +110,8 @@ SETTINGS: Final = (
             importance="HIGH",
             group=_TABLE,
             validator=settings.one_of(*FORMATS),
-            doc="What is written: delta (tables of Delta Lake), parquet or json (files in a folder), iceberg (needs "
-            "its jar and a catalog), console (rows are printed).",
+            doc="What is written: delta (tables of Delta Lake), parquet or json (files in a folder), console (rows "
+            "are printed); iceberg as soon as it has a jar for Spark 4.2.",
         ),
         settings.String(
             "table",

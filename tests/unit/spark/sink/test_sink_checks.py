@@ -38,12 +38,6 @@ def errors(changes: dict[str, str]) -> dict[str, list[str]]:
             "spark.databricks.delta.retentionDurationCheck.enabled": "false",
         },
         {"engine": "worker"},
-        {
-            "format": "iceberg",
-            "table": "lake.shop.orders",
-            "checkpoint.location": "/lake/_checkpoints",
-            "spark.jars": "/jars/iceberg-spark-runtime.jar",
-        },
     ],
 )
 def test_a_configuration_that_makes_sense_is_taken(changes: dict[str, str]) -> None:
@@ -63,9 +57,7 @@ def test_a_configuration_that_makes_sense_is_taken(changes: dict[str, str]) -> N
         ({"format": "csv"}, "format", '"csv" is not one of'),
         ({"format": "parquet", "table": "orders"}, "table", "./orders"),
         ({"format": "parquet", "mode": "upsert"}, "mode", "files are only added"),
-        ({"format": "iceberg"}, "table", "catalog.schema.table"),
-        ({"format": "iceberg", "table": "l.s.o", "checkpoint.location": "/c"}, "format", "spark.jars.packages="),
-        ({"format": "iceberg", "mode": "upsert"}, "mode", "upsert"),
+        ({"format": "iceberg", "table": "lake.shop.orders"}, "format", "no jar for Spark 4.2 yet"),
         ({"format": "json", "table.property.delta.appendOnly": "true"}, "format", "no table properties"),
         ({"mode": "upsert", "pk.mode": "record_value"}, "pk.fields", "is required"),
         (
