@@ -74,14 +74,15 @@ class SourceProgress(QueryProgress):
     def take(self, query: Any) -> None:
         super().take(query)
         self.topics |= self._tally.topics
-        for report in query.recentProgress[-1:]:
-            self.batch = int(report["batchId"])
-            sources = report["sources"]
-            if sources:
-                self.position = sources[0]["endOffset"]
 
-    def _places(self, source: Any) -> None:
-        """Positions of such sources are no offsets of topics."""
+    def _take(self, report: Mapping[str, Any]) -> None:
+        # Positions of such sources are no offsets of topics. A batch is read once.
+        if "addBatch" in report["durationMs"]:  # otherwise it is the number of a batch to come
+            self.batch = int(report["batchId"])
+        self.position = report["sources"][0]["endOffset"] if report["sources"] else None
+        if rows := int(report["numInputRows"]):
+            self.rows += rows
+            self._measure(report, rows)
 
 
 class SourceQueryTask(SupervisedTask):
