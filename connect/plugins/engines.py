@@ -23,14 +23,17 @@ def chosen_engine(connector: type[Any], config: Mapping[str, str], worker: Mappi
     Raises:
         ConfigError: the connector cannot run on the engine that it asks for.
     """
-    offered: tuple[str, ...] = connector.engines
+    offered = tuple(name for name in connector.engines if name in {WORKER, *_ENGINES})
+    if not offered:
+        named = " or ".join(connector.engines)
+        raise ConfigError("engine", f"{connector.__name__} runs on {named}, which this runtime does not have.")
     wish = (config.get("engine") or "").strip()
     if wish and wish not in offered:
         known = "." if wish in {WORKER, *_ENGINES} else f', and there is no engine "{wish}".'
         raise ConfigError("engine", f"{connector.__name__} runs on {' or '.join(offered)}{known} Write {offered[0]}.")
-    default = (worker.get("engine.default") or WORKER).strip()
     if wish:
         return wish
+    default = (worker.get("engine.default") or WORKER).strip()
     return default if offered[0] == WORKER and default in offered else offered[0]
 
 

@@ -88,6 +88,7 @@ class EngineLoop:
             self._control.proceed()
             self._control.doing("starting the engine")
             self._task.start(paused=self._paused)
+            self._follow_pause()  # starting takes a while; what is told then is how it is then
             started()
             while True:
                 self._control.check()
@@ -108,9 +109,11 @@ class EngineLoop:
             report.used(Plain(sorted(progress.topics)))
         if not progress.failing:
             self._failing = None
-        elif self._failing is None:
-            self._failing = (time.monotonic(), progress.failing)
-            log.warning("%s", progress.failing)
+        else:
+            if self._failing is None:
+                log.warning("%s", progress.failing)
+            since = time.monotonic() if self._failing is None else self._failing[0]
+            self._failing = (since, progress.failing)
         if self._paused and not self._told_pause and not progress.busy:
             self._tell_pause()
 
