@@ -22,7 +22,7 @@ _NO_FOLDER: Final = re.compile(
 )
 _SCHEME: Final = re.compile(r"Unknown scheme: (\S+?)\.")
 _FEATURE: Final = re.compile(
-    r"typeWidening|columnMapping|deletionVectors|[Uu]nsupported|not (?:yet )?supported|feature"
+    r"typeWidening|columnMapping|deletionVectors|[Uu]nsupported|not (?:yet )?supported|table feature"
 )
 _LONGEST: Final = 300
 _COLORS: Final = re.compile(r"\x1b\[[0-9;]*m")
@@ -32,6 +32,11 @@ def is_missing(error: BaseException) -> bool:
     """Whether a TableNotFoundError says no more than that there is no table yet: it is raised for much else as well."""
     text = str(error)
     return not (_DENIED.search(text) or _SCHEME.search(text))
+
+
+def is_beyond(error: BaseException) -> bool:
+    """Whether a CommitFailedError says that deltalake does not know what the table needs, rather than of a conflict."""
+    return _FEATURE.search(str(error)) is not None
 
 
 def table_error(error: BaseException, uri: str, doing: str) -> ConnectError:

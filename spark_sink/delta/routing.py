@@ -11,7 +11,8 @@ from connect.data.values import Values
 from spark_sink.delta.problems import is_missing, table_error
 from spark_sink.sink.settings import FIELD, TOPIC
 
-_NAME: Final = re.compile(r"(?!\.+\Z)[A-Za-z0-9._-]+")
+#: What a record may choose of a table's address: nothing that leads into another folder.
+_NAME: Final = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*")
 
 
 def by_table(
@@ -98,7 +99,9 @@ _NULL: Final = _Missing()
 def _text_at(item: Any, path: Sequence[str]) -> Any:
     for name in path:
         item = item.get(name) if isinstance(item, dict) else None
-    return str(item) if isinstance(item, str | int) and not isinstance(item, bool) else _MISSING
+    if isinstance(item, bool):
+        return str(item).lower()
+    return str(item) if isinstance(item, str | int) else _MISSING
 
 
 def _folders(parent: str, storage: Mapping[str, str]) -> list[str]:

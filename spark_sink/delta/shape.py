@@ -7,15 +7,17 @@ allowed then makes a record unfit, and an unfit record changes nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from operator import is_
+from typing import TYPE_CHECKING, Any, Final
 
 from connect.data import widening
 from connect.data.evolution import AddField, Change, Evolution, MakeNullable, Mismatch, Path, WidenField
 from connect.data.evolution_policy import ADD, NULLABLE, WIDEN, EvolutionPolicy
 from connect.data.schema import Schema, Type
-from connect.data.values import Values
+from connect.data.struct_columns import StructColumns
+from connect.data.values import GroupedValues, Values
 from connect.errors import SchemaError
 
 if TYPE_CHECKING:
@@ -52,6 +54,8 @@ class Shape:
     def __init__(self, policy: EvolutionPolicy, schema: Schema | None) -> None:
         self._policy = policy
         self._exists = schema is not None
+        # Whether records write the name of a column in other letters; always looked at where unknown names are ignored.
+        self._respells = policy.ignore_unknown and ADD not in policy.allowed
         self.schema = schema
 
     def found(self, schema: Schema) -> None:
@@ -72,6 +76,8 @@ class Shape:
         from connect.data.tables import Unfit, rows_of
 
         everything = range(len(values))
+        if self._respells:
+            values = spelled_as(self.schema, values)
         lenient = self._policy.ignore_unknown and (ADD not in self._policy.allowed)
         if self.schema is not None and self.schema.fields:
             try:
@@ -80,6 +86,13 @@ class Shape:
                 pass
             else:
                 return Fit(rows, everything, ())
+        if (
+            self.schema is not None
+            and not self._respells
+            and (respelled := spelled_as(self.schema, values)) is not values
+        ):
+            self._respells = True
+            return self.fit(respelled)
         return self._grow(values)
 
     def _grow(self, values: Values) -> Fit:
@@ -128,8 +141,8 @@ class Shape:
         return why is None
 
     def _differs_in_case(self, change: AddField) -> bool:
-        fields = (self.schema or Schema.struct({})).fields if len(change.path) == 1 else ()
-        return any(field.name.casefold() == change.path[0].casefold() for field in fields)
+        beside = _at(self.schema or Schema.struct({}), change.path[:-1])
+        return any(field.name.casefold() == change.path[-1].casefold() for field in beside.fields)
 
 
 _NOTHING: Final = "none of its fields has a value that tells its type, so there is no column to write."
@@ -149,6 +162,55 @@ def _not_for_delta(change: Change, *, exists: bool) -> str | None:
         if wrong := [name for name in names if not name or _WRONG_NAME.search(name)]:
             return f'"{wrong[0]}" can be no column of a Delta table without column mapping; ReplaceField renames fields'
     return None
+
+
+def spelled_as(schema: Schema | None, values: Values) -> Values:
+    """Structs with the names of their fields as a table spells them: Delta tells no capitals from small letters.
+
+    The same values if there is nothing to change. What is within structs keeps its names.
+    """
+    names = {} if schema is None else {field.name.casefold(): field.name for field in schema.fields}
+    groups = [(rows, _respelled(names, group)) for rows, group in values.groups()]
+    if all(new is group for (_, new), (_, group) in zip(groups, values.groups(), strict=True)):
+        return values
+    return groups[0][1] if len(groups) == 1 else GroupedValues(len(values), groups)
+
+
+def _respelled(names: Mapping[str, str], group: Values) -> Values:
+    held, own = group.struct_columns, group.schemas[0] if len(group) else None
+    if held is not None:
+        struct = _respelled_schema(names, held.struct)
+        return group if struct is held.struct else StructColumns(struct, held.fields)
+    items = group.to_list()
+    new = [_respelled_keys(names, item) if isinstance(item, dict) else item for item in items]
+    if all(map(is_, new, items)):
+        return group
+    return Values(new, None if own is None else _respelled_schema(names, own))
+
+
+def _respelled_schema(names: Mapping[str, str], schema: Schema) -> Schema:
+    fields = _respelled_keys(names, {field.name: field.schema for field in schema.fields})
+    return schema if list(fields) == [field.name for field in schema.fields] else schema.replace(fields=fields)
+
+
+def _respelled_keys(names: Mapping[str, str], item: dict[str, Any]) -> dict[str, Any]:
+    wrong = {
+        key: right
+        for key in item
+        if isinstance(key, str) and (right := names.get(key.casefold(), key)) != key and right not in item
+    }
+    if not wrong or len(set(wrong.values())) < len(wrong):
+        return item  # the same field twice fits nowhere
+    return {wrong.get(key, key): value for key, value in item.items()}
+
+
+def _at(schema: Schema, path: Path) -> Schema:
+    """The schema at a path; an empty struct where there is none yet."""
+    for name in path:
+        field = schema.field(name) if schema.type is Type.STRUCT else None
+        inner = schema.key_schema if name == "key" else schema.value_schema
+        schema = (field.schema if field else None) or inner or Schema.struct({})
+    return schema
 
 
 def _names(schema: Schema) -> list[str]:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from connect.data.record import TopicPartition
 from connect.errors import ConnectError, FencedError, RetriableError
-from spark_sink.delta.problems import is_missing, table_error
+from spark_sink.delta.problems import is_beyond, is_missing, table_error
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,13 +30,18 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 #: How often a commit is tried that another writer came before. deltalake tries as often again where nothing conflicts.
-_TRIES: Final = 20
+TRIES: Final = 20
 #: The offset of a partition that somebody reset: as if there were none. (A transaction cannot be taken out of the log.)
 UNKNOWN: Final = -1
 
 
 class Conflict(Exception):
     """Another writer's commit came before ours, and ours depends on what it changed: look again."""
+
+
+def given_up(uri: str, conflict: Conflict | None) -> RetriableError:
+    """What to raise when others have come before all the time."""
+    return RetriableError(f"Table {uri}: other writers came before, {TRIES} times in a row. The last time: {conflict}")
 
 
 class Table:
@@ -156,15 +161,17 @@ class Table:
         Errors as `look`.
         """
         places = list(places)
-        for _ in range(_TRIES):
+        conflict: Conflict | None = None
+        for _ in range(TRIES):
             self.look()
             self._planned = {place: self._owner(place) + 1 for place in places}
             try:
                 self._commit(self._empty_commit, places, {})
-            except Conflict:
+            except Conflict as error:
+                conflict = error
                 continue
             return
-        raise RetriableError(f"Table {self.uri}: other writers came before, {_TRIES} times in a row.")
+        raise given_up(self.uri, conflict)
 
     def expect_nobody(self, places: Iterable[TopicPartition]) -> None:
         """There is no table yet to take these partitions over in: whoever writes first will own them."""
@@ -238,15 +245,17 @@ class Table:
     def alter_offsets(self, offsets: Mapping[TopicPartition, int | None]) -> None:
         """Set offsets as a user wants them, and let no task that is still writing come after."""
         wanted = {place: UNKNOWN if offset is None else offset for place, offset in offsets.items()}
-        for _ in range(_TRIES):
+        conflict: Conflict | None = None
+        for _ in range(TRIES):
             self.claim(wanted)
             try:
                 self.commit_offsets(wanted)
-            except Conflict:
+            except Conflict as error:
+                conflict = error
                 continue
             self.forget(wanted)
             return
-        raise RetriableError(f"Table {self.uri}: other writers came before, {_TRIES} times in a row.")
+        raise given_up(self.uri, conflict)
 
     # Inside.
 
@@ -292,8 +301,10 @@ class Table:
         try:
             write(properties)
         except CommitFailedError as error:
+            if is_beyond(error):
+                raise table_error(error, self.uri, "be written") from error
             log.debug("Table %s: %s", self.uri, error)
-            raise Conflict(str(error)) from error
+            raise Conflict(str(error).partition("\n")[0]) from error
         except Exception as error:
             raise table_error(error, self.uri, "be written") from error
         self._claims.update(owners)

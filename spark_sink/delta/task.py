@@ -29,6 +29,8 @@ log = logging.getLogger(__name__)
 
 _REFUSED_MS: Final = 1000
 _CARE_S: Final = 1.0
+#: A commit costs as much for one row as for thousands: after it rows wait at least so many times as long as it took.
+_REST: Final = 4.0
 
 
 class DeltaSinkTask(SinkTask):
@@ -56,6 +58,7 @@ class DeltaSinkTask(SinkTask):
         self._options = options = Options.of(config)
         self._writers: dict[str, Writer] = {}
         self._since: float | None = None  # when the first of the rows came that wait
+        self._rest_until = 0.0  # from writing
         self._care: Care | None = None
         if self.context.task_id == 0 and (options.compaction_s or options.vacuum_s):
             self._care = Care(options.storage, options.compaction_s, options.vacuum_s, options.retention_hours)
@@ -80,6 +83,7 @@ class DeltaSinkTask(SinkTask):
         self._ask_for_commit()
 
     def pre_commit(self, offsets: Offsets) -> Offsets:
+        start = time.monotonic()
         for uri, writer in list(self._writers.items()):
             began = time.monotonic()
             waiting = writer.waiting.records
@@ -88,7 +92,8 @@ class DeltaSinkTask(SinkTask):
                 self._tell(uri, written, time.monotonic() - began)
             if waiting and self._care is not None:
                 self._care.after_commit(uri)
-        self._since = None
+        self._since, now = None, time.monotonic()
+        self._rest_until = now + (now - start) * _REST
         return offsets
 
     def close(self, partitions: Sequence[TopicPartition]) -> None:
@@ -163,7 +168,7 @@ class DeltaSinkTask(SinkTask):
     def _ask_for_commit(self) -> None:
         if self._since is None:
             return
-        left = self._options.interval_s - (time.monotonic() - self._since)
+        left = max(self._since + self._options.interval_s, self._rest_until) - time.monotonic()
         if left <= 0 or self._is_full():
             self.context.request_commit()
         else:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -13,16 +12,14 @@ from connect.data.evolution import Mismatch
 from connect.data.record import TopicPartition
 from connect.data.schema import Schema
 from connect.data.tables import schema_of_table, table_schema
-from connect.errors import ConnectError, RetriableError, SchemaError
+from connect.errors import ConnectError, SchemaError
 from spark_sink.delta.columns import MoreColumns
 from spark_sink.delta.modes import append, overwrite, upsert
 from spark_sink.delta.options import Options
 from spark_sink.delta.shape import Shape
-from spark_sink.delta.table import Conflict, Table
+from spark_sink.delta.table import TRIES, Conflict, Table, given_up
 from spark_sink.delta.waiting import Part, Waiting, joined
 from spark_sink.sink.settings import OVERWRITE, UPSERT
-
-_TRIES: Final = 20
 
 
 class Writer:
@@ -107,10 +104,12 @@ class Writer:
             FencedError: a partition is another task's.
             ConnectError: it cannot be written.
         """
-        for _ in range(_TRIES):
+        conflict: Conflict | None = None
+        for _ in range(TRIES):
             try:
                 written = self._write(positions)
-            except Conflict:
+            except Conflict as error:
+                conflict = error
                 self._look_again = True
             except BaseException:
                 self._look_again = True
@@ -118,7 +117,7 @@ class Writer:
             else:
                 self.waiting.clear()
                 return written
-        raise RetriableError(f"Table {self.table.uri}: other writers came before, {_TRIES} times in a row.")
+        raise given_up(self.table.uri, conflict)
 
     def _write(self, positions: Mapping[TopicPartition, int]) -> int:
         one_table = self._options.is_one_table

@@ -342,6 +342,19 @@ class TestWhenItWrites:
         assert ids(rows()) == [0, 1, 2]
         assert orders.committed == {PLACE: 3}
 
+    def test_but_not_all_the_time(self, run: Run, rows: Rows) -> None:
+        orders = run(trigger__interval__ms="0")
+        orders.put({"id": 0})
+        task: Any = orders.task
+        assert task._rest_until > 0
+        task._rest_until = float(1 << 40)  # the last commit took for ever
+        orders.put({"id": 1})
+        orders.put_nothing()
+        assert ids(rows()) == [0]
+        task._rest_until = 0.0
+        orders.put_nothing()
+        assert ids(rows()) == [0, 1]
+
     def test_after_so_many_records(self, run: Run, rows: Rows, lake: Path) -> None:
         orders = run(flush__size="5", trigger__interval__ms="3600000")
         orders.put(*numbered(0, 4))

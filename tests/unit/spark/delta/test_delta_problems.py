@@ -122,7 +122,7 @@ def test_a_server_that_is_away_is_waited_for_and_secrets_are_kept(run: Run) -> N
         ("Upload aborted: Read-only file system (os error 30)", "its file system is read-only", False),
         ("Generic S3 error\n ↳ Server returned 503: SlowDown", "Generic S3 error: Server returned 503", True),
         ("Generic S3 error\n ↳ Client error with status 403 Forbidden", "access was denied", False),
-        ("Kernel: The table needs the feature typeWidening", "engine=spark may", False),
+        ("Kernel: The table needs the table feature typeWidening", "engine=spark may", False),
         ("Invariant violated: id > 5\nPreview of invalid data:\n| 2 |", "Invariant violated: id > 5.", False),
         ("", "no reason was given.", False),
     ],

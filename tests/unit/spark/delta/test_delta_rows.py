@@ -161,10 +161,12 @@ class TestWhereRowsGo:
         assert len(rows("test/de")) == 151
         assert rows("test/fr") == [{"to": {"country": "fr"}}]
         orders.restart(_QUARANTINE)
+        orders.put({"to": {"country": True}}, {"to": {"country": 49}})
         orders.put(*({"to": {"country": wrong}} for wrong in ("..", "a/b", "", None, 1.5)), {"to": "x"}, "x")
         assert len(orders.errant) == 7
         assert all('its field "to.country" says which table it goes to' in str(error) for _, error in orders.errant)
-        assert sorted(path.name for path in (lake / "test").iterdir()) == ["de", "fr"]
+        orders.commit()
+        assert sorted(path.name for path in (lake / "test").iterdir()) == ["49", "de", "fr", "true"]
 
 
 class TestEvolution:
@@ -219,13 +221,33 @@ class TestEvolution:
         orders.commit()
         assert rows() == [{"id": None, "x": 1}, {"id": None, "x": 2}]
 
-    @pytest.mark.parametrize(("name", "why"), [("a b", '"a b" can be no column'), ("ID", "in other letters")])
-    def test_names_that_delta_does_not_take_are_refused(self, run: Run, name: str, why: str) -> None:
+    @pytest.mark.parametrize(
+        ("value", "why"),
+        [
+            ({"a b": 1}, '"a b" can be no column'),
+            ({"in": {"x": {"": 1}}}, '"" can be no column'),
+            ({"ID": 1, "id": 2}, "in other letters"),
+            ({"iD": 1, "ID": 2}, "in other letters"),
+            ({"in": {"A": 1}}, "in other letters"),
+            ({"l": [{"A": 1}]}, "in other letters"),
+        ],
+    )
+    def test_names_that_delta_does_not_take_are_refused(self, run: Run, value: dict[str, Any], why: str) -> None:
         orders = run()
-        orders.put({"id": 1})
+        orders.put({"id": 1, "in": {"a": 1}, "l": [{"a": 1}]})
         orders.commit()
         with pytest.raises(SchemaError, match=why):
-            orders.put({"id": 2, name: 1})
+            orders.put(value)
+
+    def test_capitals_and_small_letters_are_the_same_column(self, run: Run, rows: Rows) -> None:
+        orders = run()
+        orders.put({"id": 1, "Name": "a"})
+        schema = Schema.struct({"ID": INT64, "name": STRING, "new": STRING})
+        orders.put(*({"ID": n, "name": "b", "new": "x"} for n in range(2, 5)), schema=schema)
+        orders.put({"Id": 5, "NEW": "y"}, {"id": 6}, None)
+        orders.commit()
+        found = [(row["id"], row["Name"], row["new"]) for row in rows()]
+        assert found == [(1, "a", None), (2, "b", "x"), (3, "b", "x"), (4, "b", "x"), (5, None, "y"), (6, None, None)]
 
     def test_records_that_do_not_fit_go_to_the_error_policy_alone(self, run: Run, rows: Rows) -> None:
         orders = run(schema__evolution__on__mismatch="quarantine", errors__tolerance="all", errors__log__enable="true")
