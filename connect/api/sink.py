@@ -52,6 +52,12 @@ class SinkTaskContext(Protocol):
     def errant_records(self) -> ErrantRecordReporter | None:
         """None when the connector's error policy takes no records: then raise from `put`."""
 
+    def committed(self, *partitions: TopicPartition) -> Offsets:
+        """What the consumer group has committed of these partitions, as far as it has.
+
+        For an `open` that compares it with what it finds in the target. Raises `ConnectError` when Kafka does not say.
+        """
+
     def rewind(self, offsets: Offsets) -> None:
         """Consume these partitions from these offsets next."""
 

@@ -105,6 +105,9 @@ class MemoryConsumer:
     def commit(self, offsets: Mapping[TopicPartition, int]) -> None:
         self._commit(offsets)
 
+    def committed(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+        return {place: self._topics.committed[place] for place in partitions if place in self._topics.committed}
+
     def seek(self, offsets: Mapping[TopicPartition, int]) -> None:
         self._positions.update({place: offset for place, offset in offsets.items() if place in self._positions})
 

@@ -68,6 +68,9 @@ class SinkContext:
     def assignment(self) -> frozenset[TopicPartition]:
         return self.loop.consumer.assignment
 
+    def committed(self, *partitions: TopicPartition) -> Offsets:
+        return self.loop.consumer.committed(partitions)
+
     def rewind(self, offsets: Offsets) -> None:
         self.loop.rewind(offsets)
 

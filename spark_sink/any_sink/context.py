@@ -38,6 +38,9 @@ class SinkContext:
         self.commit_wanted = False
         self.paused: set[TopicPartition] = set()
 
+    def committed(self, *partitions: TopicPartition) -> Offsets:
+        return {}  # where a query goes on is in its checkpoint; the group is told afterwards
+
     def rewind(self, offsets: Offsets) -> None:
         raise ConnectError(
             f'Connector "{self.connector}" wants to go back to an earlier record, which it cannot do on Spark: a'

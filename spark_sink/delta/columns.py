@@ -15,6 +15,10 @@ from connect.errors import ConfigError
 from spark_sink.delta.options import Options
 from spark_sink.sink.settings import UPSERT
 
+#: The columns of values and keys that are no structs.
+VALUE: Final = "value"
+KEY: Final = "key"
+
 _NO_KEY: Final = "mode=upsert needs a key, and the record's is null."
 _TIMESTAMP: Final = logical.TIMESTAMP.as_optional()
 
@@ -73,7 +77,7 @@ class MoreColumns:
             _no_clash(rows, [set(own).intersection(field.name for field in held.struct.fields)] * len(rows), problems)
             columns = dict(zip((field.name for field in held.struct.fields), held.fields, strict=True))
             struct = _struct(held.struct, tuple((name, column.schema) for name, column in added.items()))
-            return StructColumns(struct, list({**columns, **added}.values()))
+            return StructColumns(struct, list({**added, **columns, **added}.values()))
         items = values.to_list()
         if items[0] is None:
             if not self._options.deletes:
@@ -81,12 +85,14 @@ class MoreColumns:
             return StructColumns(
                 _struct(_NOTHING, tuple((n, c.schema) for n, c in added.items())), list(added.values())
             )
-        if not all(isinstance(item, dict) for item in items) or (schema is not None and schema.type is not Type.STRUCT):
-            return values  # no structs: the table says so
+        if schema is not None and schema.type is not Type.STRUCT:
+            schema, items = Schema.struct({VALUE: schema.as_optional()}), [{VALUE: item} for item in items]
+        items = [item if isinstance(item, dict) else {VALUE: item} for item in items]
         _no_clash(rows, [own.keys() & item.keys() for item in items], problems)
         names = tuple(added)
         cells = zip(*(column.items for column in added.values()), strict=True)
-        extended = [{**item, **dict(zip(names, row, strict=True))} for item, row in zip(items, cells, strict=True)]
+        more = [dict(zip(names, row, strict=True)) for row in cells]
+        extended = [{**new, **item, **new} for item, new in zip(items, more, strict=True)]
         if schema is not None:
             schema = _struct(schema, tuple((name, column.schema) for name, column in added.items()))
         return Values(extended, schema)
@@ -115,9 +121,9 @@ class MoreColumns:
             return {}
         own = keys.schema if keys.schemas.constant else None
         is_struct = own.type is Type.STRUCT if own is not None else any(isinstance(item, dict) for item in items)
-        wrap = None if is_struct else (self.pk or ("",))[0]
-        if wrap == "":
-            raise ConfigError("pk.fields", "is required, for records have keys that are no structs. Name their column.")
+        if not is_struct and not self.pk:
+            self.pk = (KEY,)
+        wrap = None if is_struct else self.pk[0]
         try:
             schema = own if is_struct and own is not None else schema_of(keys, None, wrap=wrap)
         except Unfit as unfit:
@@ -161,7 +167,8 @@ def _no_clash(rows: Sequence[int], clashes: Sequence[set[str]], problems: dict[i
 
 @lru_cache(maxsize=100)
 def _struct(schema: Schema, added: tuple[tuple[str, Schema], ...]) -> Schema:
-    return Schema.struct({**{field.name: field.schema for field in schema.fields}, **dict(added)})
+    new = dict(added)
+    return Schema.struct({**new, **{field.name: field.schema for field in schema.fields}, **new})
 
 
 def _key_schema(keys: Values, name: str) -> Schema:

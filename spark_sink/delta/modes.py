@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -13,6 +13,7 @@ from connect.data.record import TopicPartition
 from connect.errors import ConnectError
 from spark_sink.delta.table import Table
 
+_NEVER: Final = -(1 << 63)
 Offsets = Mapping[TopicPartition, int]
 
 
@@ -38,17 +39,33 @@ def overwrite(table: Table, rows: pa.Table, where: str | None, offsets: Offsets)
     )
 
 
-def upsert(table: Table, rows: pa.Table, deleted: pa.ChunkedArray, keys: Sequence[str], offsets: Offsets) -> None:
-    """Let the last row of each key be its row in the table; where that is a deletion, none."""
-    places = pa.table({**{name: rows.column(name) for name in keys}, "\0row": pa.array(range(len(rows)), pa.int64())})
-    last = places.group_by(list(keys)).aggregate([("\0row", "max")]).column("\0row_max").combine_chunks().sort()
-    rows, deleted = rows.take(last), deleted.take(last)
+def upsert(
+    table: Table,
+    rows: pa.Table,
+    places: pa.Table,
+    keys: Sequence[str],
+    columns: frozenset[str] | None,
+    offsets: Offsets,
+) -> None:
+    """Let the newest row of each key be its row in the table; where that is a deletion, none.
+
+    Args:
+        table: where.
+        rows: with all columns of the table.
+        places: where they come from, see `Part`.
+        keys: the columns that make the key.
+        columns: those that records have; the others keep what is in them. None for all.
+        offsets: of the commit.
+    """
+    newest = _newest(rows.select(list(keys)), places)
+    rows, deleted = rows.take(newest), places.column("deleted").take(newest)
     deletions = pc.any(deleted).as_py()
     mark = _free_name(rows)
     source = rows.append_column(mark, deleted) if deletions else rows
     same = " AND ".join(f"target.{_quoted(name)} = source.{_quoted(name)}" for name in keys)
     alive = f"NOT source.{_quoted(mark)}" if deletions else None
     cells = {_quoted(name): f"source.{_quoted(name)}" for name in rows.column_names}
+    changed = {_quoted(n): f"source.{_quoted(n)}" for n in rows.column_names if columns is None or n in columns}
 
     def merge(delta: Any, properties: Any) -> None:
         merger = delta.merge(
@@ -61,9 +78,31 @@ def upsert(table: Table, rows: pa.Table, deleted: pa.ChunkedArray, keys: Sequenc
         )
         if deletions:
             merger = merger.when_matched_delete(f"source.{_quoted(mark)}")
-        merger.when_matched_update(cells, alive).when_not_matched_insert(cells, alive).execute()
+        merger.when_matched_update(changed, alive).when_not_matched_insert(cells, alive).execute()
 
     table.commit(merge, offsets)
+
+
+def _newest(keys: pa.Table, places: pa.Table) -> pa.Array:
+    """The row of each key that counts, ascending.
+
+    Within a partition of a topic it is the last, between them that with the latest timestamp.
+    """
+    names = keys.column_names
+    numbered = keys
+    for name in ("topic", "partition", "timestamp"):
+        column = places.column(name)
+        numbered = numbered.append_column(f"\0{name}", column.fill_null(_NEVER) if name == "timestamp" else column)
+    numbered = numbered.append_column("\0row", pa.array(range(len(keys)), pa.int64()))
+    last = numbered.group_by([*names, "\0topic", "\0partition"]).aggregate([("\0row", "max")]).column("\0row_max")
+    last = last.combine_chunks().sort()
+    if len(places.group_by(["topic", "partition"]).aggregate([])) == 1:
+        return last
+    order = pc.sort_indices(numbered.take(last), [("\0timestamp", "ascending"), ("\0row", "ascending")])
+    by_time = numbered.take(last.take(order))
+    ranked = by_time.append_column("\0rank", pa.array(range(len(by_time)), pa.int64()))
+    best = ranked.group_by(names).aggregate([("\0rank", "max")]).column("\0rank_max")
+    return ranked.column("\0row").take(best).combine_chunks().sort()
 
 
 def _same_partitions(table: Table, rows: pa.Table) -> str:

@@ -6,6 +6,7 @@ allowed then makes a record unfit, and an unfit record changes nothing.
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,9 +20,12 @@ from connect.data.schema import Schema, Type
 from connect.data.struct_columns import StructColumns
 from connect.data.values import GroupedValues, Values
 from connect.errors import SchemaError
+from spark_sink.delta.columns import VALUE
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+log = logging.getLogger(__name__)
 
 _KINDS: Final[dict[type, str]] = {AddField: ADD, WidenField: WIDEN, MakeNullable: NULLABLE}
 _PLANNED: Final = EvolutionPolicy(frozenset({ADD, NULLABLE}), mismatch="quarantine")
@@ -54,8 +58,8 @@ class Shape:
     def __init__(self, policy: EvolutionPolicy, schema: Schema | None) -> None:
         self._policy = policy
         self._exists = schema is not None
-        # Whether records write the name of a column in other letters; always looked at where unknown names are ignored.
-        self._respells = policy.ignore_unknown and ADD not in policy.allowed
+        self._respells = False  # whether records write the name of a column in other letters
+        self._lenient = False  # whether fields were seen that are not to be written
         self.schema = schema
 
     def found(self, schema: Schema) -> None:
@@ -78,10 +82,9 @@ class Shape:
         everything = range(len(values))
         if self._respells:
             values = spelled_as(self.schema, values)
-        lenient = self._policy.ignore_unknown and (ADD not in self._policy.allowed)
         if self.schema is not None and self.schema.fields:
             try:
-                rows = rows_of(values, self.schema, unknown="ignore" if lenient else "reject")
+                rows = rows_of(values, self.schema, wrap=VALUE, unknown="ignore" if self._lenient else "reject")
             except Unfit:
                 pass
             else:
@@ -104,9 +107,9 @@ class Shape:
             some = values.take(kept) if unfit else values
             refused: list[str] = []
             try:
-                needed = schema_of(some, self.schema)
+                needed = schema_of(some, self.schema, wrap=VALUE)
                 grown = self._grown(needed, refused)
-                rows = rows_of(some, grown, unknown="ignore" if self._policy.ignore_unknown else "reject")
+                rows = rows_of(some, grown, wrap=VALUE, unknown="ignore" if self._policy.ignore_unknown else "reject")
             except Unfit as error:
                 hint = f" ({refused[0]})" if refused else ""
                 unfit.update({kept[each.row]: each.reason + hint for each in error.mismatches})
@@ -118,7 +121,16 @@ class Shape:
             rows = rows_of(values.take(kept), grown)
         else:
             self.schema = grown
+            self._tell_ignored(needed, grown)
         return Fit(rows, kept, [Mismatch(row, why) for row, why in sorted(unfit.items())])
+
+    def _tell_ignored(self, needed: Schema, grown: Schema) -> None:
+        """Name fields that are left out, the first time; from then on no batch is looked through for them."""
+        ignored = [each for each in _paths(needed) if each not in set(_paths(grown))]
+        if ignored and self._policy.ignore_unknown:
+            names = ", ".join(".".join(each) for each in ignored)
+            log.warning("Fields that the table does not have are not written: %s.", names)
+            self._lenient = self._respells = True
 
     def _grown(self, needed: Schema, refused: list[str]) -> Schema:
         from connect.data.tables import schema_of_table, table_schema
@@ -211,6 +223,17 @@ def _at(schema: Schema, path: Path) -> Schema:
         inner = schema.key_schema if name == "key" else schema.value_schema
         schema = (field.schema if field else None) or inner or Schema.struct({})
     return schema
+
+
+def _paths(schema: Schema, path: Path = ()) -> list[Path]:
+    """The paths of all fields within a struct."""
+    found: list[Path] = []
+    for name, inner in [(field.name, field.schema) for field in schema.fields] + [
+        (name, inner) for name, inner in (("key", schema.key_schema), ("value", schema.value_schema)) if inner
+    ]:
+        here = (*path, name)
+        found += [here, *_paths(inner, here)]
+    return found
 
 
 def _names(schema: Schema) -> list[str]:

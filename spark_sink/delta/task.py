@@ -36,9 +36,9 @@ _REST: Final = 4.0
 class DeltaSinkTask(SinkTask):
     """Writes rows to the tables that their records belong to.
 
-    One table: it knows best how far each partition is, so `open` answers with its offsets and takes the partitions over
-    in it. Several tables: one may be further than another, so reading goes on where the consumer group is, which never
-    is ahead of any of them, and each table leaves out what it has.
+    One table: it knows best how far each partition is, so `open` answers with its offsets and takes the partitions
+    over in it. Several tables: one may be further than another, so reading goes on where the consumer group is, which
+    never is ahead of any of them, and each table leaves out what it has.
 
     `put` only makes rows and never writes: a record that does not fit is found there, alone, and a commit that fails
     is nobody's fault among the records.
@@ -73,8 +73,11 @@ class DeltaSinkTask(SinkTask):
             table.expect_nobody(partitions)
             return None
         table.claim(partitions)
-        known = {place: table.offset(place) for place in partitions}
-        return {place: offset for place, offset in known.items() if offset is not None}
+        found = {place: table.offset(place) for place in partitions}
+        known = {place: offset for place, offset in found.items() if offset is not None}
+        # The group is ahead where it was moved on purpose, or where another engine has written meanwhile.
+        group = self.context.committed(*known)
+        return {place: max(offset, group.get(place, 0)) for place, offset in known.items()}
 
     def put(self, batch: SinkBatch) -> None:
         if len(batch):

@@ -19,16 +19,18 @@ class Part(NamedTuple):
 
     Attributes:
         rows: as the table's columns were when they were made.
-        places: for each of them `topic` (its number), `partition`, `offset`, and `deleted`: whether it stands for the
-            deletion of its key's row.
+        places: for each of them `topic` (its number), `partition`, `offset`, `timestamp` (milliseconds; null unless it
+            is asked for) and `deleted`: whether it stands for the deletion of its key's row.
+        columns: that the records have; None where they have no schema that says so.
     """
 
     rows: pa.RecordBatch
     places: pa.RecordBatch
+    columns: frozenset[str] | None = None
 
     def keep(self, mask: pa.BooleanArray) -> Part:
         """The rows for which the mask is true."""
-        return Part(self.rows.filter(mask), self.places.filter(mask))
+        return Part(self.rows.filter(mask), self.places.filter(mask), self.columns)
 
 
 class Waiting:
@@ -45,31 +47,42 @@ class Waiting:
         self.records = 0
         self.bytes = 0
 
-    def part(self, rows: pa.StructArray, batch: SinkBatch, kept: Sequence[int], *, deletes: bool) -> Part:
+    def part(
+        self,
+        rows: pa.StructArray,
+        batch: SinkBatch,
+        kept: Sequence[int],
+        columns: frozenset[str] | None = None,
+        *,
+        keyed: bool = False,
+    ) -> Part:
         """Rows of a batch, without the null ones.
 
         Args:
             rows: made of the records.
             batch: that they come from.
             kept: which of the batch's records they are.
-            deletes: whether a record without a value is a deletion, if it has a row.
+            columns: see `Part`.
+            keyed: whether rows have keys: their timestamps matter, and a record without a value is a deletion.
         """
-        deleted = _nulls(batch.values) if deletes else []
+        gone = set(_nulls(batch.values)) if keyed else set()
         if rows.null_count:
             there = rows.is_valid()
             kept = [row for row, valid in zip(kept, there.to_pylist(), strict=True) if valid]
             rows = rows.filter(there)
         topics, partitions, offsets = batch.original_topics, batch.original_partitions, batch.offsets
+        times = batch.timestamps
         if len(kept) < len(batch):
             topics, partitions, offsets = topics.take(kept), partitions.take(kept), offsets.take(kept)
-        gone = set(deleted)
-        columns = {
+            times = times.take(kept) if keyed else times
+        places = {
             "topic": self._numbers(topics),
             "partition": _integers(partitions, pa.int32()),
             "offset": _integers(offsets, pa.int64()),
+            "timestamp": pa.nulls(len(kept), pa.int64()) if not keyed else pa.array(times.to_list(), pa.int64()),
             "deleted": pa.array([row in gone for row in kept], pa.bool_()) if gone else _repeated(False, len(kept)),
         }
-        return Part(pa.RecordBatch.from_struct_array(rows), pa.RecordBatch.from_pydict(columns))
+        return Part(pa.RecordBatch.from_struct_array(rows), pa.RecordBatch.from_pydict(places), columns)
 
     def add(self, part: Part) -> None:
         """Have a part wait."""
@@ -110,7 +123,7 @@ class Waiting:
             self.add(part)
 
     def _is_before(self, part: Part, place: TopicPartition, offset: int) -> pa.BooleanArray:
-        topics, partitions, offsets, _ = part.places.columns
+        topics, partitions, offsets = part.places.columns[:3]
         here = pc.and_(pc.equal(topics, self._topics.get(place.topic, -1)), pc.equal(partitions, place.partition))
         return pc.and_(here, pc.less(offsets, offset))
 
@@ -121,8 +134,8 @@ class Waiting:
         return pa.array([numbers.setdefault(topic, len(numbers)) for topic in topics], pa.int32())
 
 
-def joined(parts: Sequence[Part], columns: pa.Schema) -> tuple[pa.Table, pa.ChunkedArray]:
-    """The rows of parts as a table has them now, and which of them are deletions.
+def joined(parts: Sequence[Part], columns: pa.Schema) -> tuple[pa.Table, pa.Table]:
+    """The rows of parts as a table has them now, and their places.
 
     Raises:
         pa.ArrowInvalid: somebody made a column narrower, and a value does not fit.
@@ -130,8 +143,7 @@ def joined(parts: Sequence[Part], columns: pa.Schema) -> tuple[pa.Table, pa.Chun
     rows = [
         pa.RecordBatch.from_arrays([_column(part.rows, field) for field in columns], schema=columns) for part in parts
     ]
-    deleted = pa.chunked_array([part.places.column("deleted") for part in parts], pa.bool_())
-    return pa.Table.from_batches(rows, columns), deleted
+    return pa.Table.from_batches(rows, columns), pa.Table.from_batches([part.places for part in parts])
 
 
 def _column(rows: pa.RecordBatch, field: pa.Field) -> pa.Array:

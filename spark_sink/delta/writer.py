@@ -10,8 +10,9 @@ import pyarrow.compute as pc
 from connect.data.batch import SinkBatch
 from connect.data.evolution import Mismatch
 from connect.data.record import TopicPartition
-from connect.data.schema import Schema
+from connect.data.schema import Schema, Type
 from connect.data.tables import schema_of_table, table_schema
+from connect.data.values import Values
 from connect.errors import ConnectError, SchemaError
 from spark_sink.delta.columns import MoreColumns
 from spark_sink.delta.modes import append, overwrite, upsert
@@ -38,6 +39,7 @@ class Writer:
         self._shape: Shape | None = None
         self._columns: pa.Schema | None = None
         self._look_again = True
+        self._keys: list[str] = []  # the columns that make the key, as the table spells them
 
     # Taking.
 
@@ -58,9 +60,11 @@ class Writer:
         kept = [fine[row] for row in fit.kept] if problems else fit.kept
         unfit = {**problems, **{fine[each.row]: each.reason for each in fit.mismatches}}
         rows = fit.rows
-        if self._options.mode == UPSERT and len(rows):
+        keyed = self._options.mode == UPSERT
+        if keyed and len(rows):
             kept, rows = self._with_keys(kept, rows, unfit)
-        part = self.waiting.part(rows, batch, kept, deletes=self._options.deletes)
+        columns = declared(values) if keyed else None
+        part = self.waiting.part(rows, batch, kept, columns, keyed=keyed)
         return part, [Mismatch(row, why) for row, why in sorted(unfit.items())]
 
     def forget(self, places: Iterable[TopicPartition]) -> None:
@@ -73,11 +77,13 @@ class Writer:
         self, kept: Sequence[int], rows: pa.StructArray, unfit: dict[int, str]
     ) -> tuple[Sequence[int], pa.StructArray]:
         """The rows whose key is there."""
-        for name in self._more.pk:
-            if rows.type.get_field_index(name) < 0:
-                raise ConnectError(
-                    f'Table {self.table.uri} has no column "{name}", which pk.fields makes part of the key.'
-                )
+        spelled = {field.name.casefold(): field.name for field in rows.type}
+        if missing := [name for name in self._more.pk if name.casefold() not in spelled]:
+            raise ConnectError(
+                f'Table {self.table.uri} has no column "{missing[0]}", which pk.fields makes part of the key.'
+            )
+        self._keys = [spelled[name.casefold()] for name in self._more.pk]
+        for name in self._keys:
             if pa.types.is_nested(rows.type.field(name).type):
                 raise ConnectError(f'The column "{name}" of pk.fields holds {rows.type.field(name).type}: no key.')
             missing = pc.and_(pc.is_null(pc.struct_field(rows, name)), rows.is_valid())
@@ -144,13 +150,15 @@ class Writer:
             return 0
         self._grow(shape, offsets)
         try:
-            rows, deleted = joined(parts, self.table.columns)
+            rows, places = joined(parts, self.table.columns)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
             raise ConnectError(
                 f"Table {self.table.uri} was changed, and rows that wait do not fit it: {error}"
             ) from error
         if self._options.mode == UPSERT:
-            upsert(self.table, rows, deleted, self._more.pk, offsets)
+            theirs = [part.columns for part in parts]
+            columns = None if None in theirs else frozenset().union(*(each or () for each in theirs))
+            upsert(self.table, rows, places, self._keys, columns, offsets)
         elif self._options.mode == OVERWRITE:
             overwrite(self.table, rows, self._options.replace_where, offsets)
         else:
@@ -208,6 +216,18 @@ class Writer:
             self.table.add_columns(pa.schema(new), offsets)
         self._columns = self.table.columns
         shape.found(schema_of_table(self._columns))
+
+
+def declared(values: Values) -> frozenset[str] | None:
+    """The fields of all schemas that values have; None if some have none."""
+    found: set[str] = set()
+    for _, group in values.groups():
+        own = group.schemas[0] if len(group) else None
+        if own is not None and own.type is Type.STRUCT:
+            found.update(field.name for field in own.fields)
+        elif any(item is not None for item in group.to_list()):
+            return None
+    return frozenset(found)
 
 
 def _inside(schema: Schema) -> Schema:

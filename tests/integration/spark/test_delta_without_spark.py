@@ -123,7 +123,7 @@ def test_records_that_do_not_fit_are_dead_letters_and_the_others_are_rows(
     broker: Any,
 ) -> None:
     topic, dead = new_topic(), new_topic()
-    produce(topic, {"id": 1}, b"{no json", {"id": "text"}, {"id": 2}, "no struct", {"id": [1]}, {"id": 3})
+    produce(topic, {"id": 1}, b"{no json", {"id": "text"}, {"id": 2}, {"id": {"x": 1}}, {"id": [1]}, {"id": 3})
     orders(
         topic,
         errors__tolerance="all",
@@ -133,12 +133,8 @@ def test_records_that_do_not_fit_are_dead_letters_and_the_others_are_rows(
         schema__evolution__on__mismatch="quarantine",
     ).until(lambda: len(rows()) == 3)
     letters = read(broker.bootstrap_servers, dead, 4)
-    assert sorted(letter.value() for letter in letters) == [
-        b'"no struct"',
-        b'{"id": "text"}',
-        b'{"id": [1]}',
-        b"{no json",
-    ]
+    wanted = [b'{"id": "text"}', b'{"id": [1]}', b'{"id": {"x": 1}}', b"{no json"]
+    assert sorted(letter.value() for letter in letters) == sorted(wanted)
     why = dict(next(letter for letter in letters if b"text" in letter.value()).headers())
     assert b'The field "id" holds a value of type str' in why["__connect.errors.exception.message"]
     assert [row["id"] for row in rows()] == [1, 2, 3]

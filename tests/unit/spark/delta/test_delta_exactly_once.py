@@ -118,6 +118,17 @@ class TestOneTable:
         assert ids(rows()) == list(range(5))
         assert orders.committed == {PLACE: 5}
 
+    def test_a_group_that_is_ahead_was_moved_or_written_for_by_another_engine(self, run: Run, rows: Rows) -> None:
+        orders = run()
+        orders.put(*numbered(0, 3))
+        orders.commit()
+        orders.crash()
+        orders._topics.committed[PLACE] = 5
+        orders.restart()
+        orders.put(*numbered(3, 8))
+        orders.commit()
+        assert ids(rows()) == [0, 1, 2, 5, 6, 7]
+
     def test_an_upsert_keeps_its_offsets_as_well(self, run: Run, rows: Rows, log: Log) -> None:
         orders = run(mode="upsert", pk__mode="record_value", pk__fields="id")
         orders.put(*numbered(0, 3), {"id": 1})
@@ -292,6 +303,7 @@ class TestAlteredOffsets:
         orders.stop()
         assert alter_offsets(self.config(lake), {PLACE: 2})
         assert log().transaction_version(OFFSET) == 2
+        orders._topics.committed[PLACE] = 2  # which the worker does
         orders.restart()
         orders.commit()
         assert ids(rows()) == [0, 1, 2, 2, 3, 3]

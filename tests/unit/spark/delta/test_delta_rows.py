@@ -93,8 +93,8 @@ class TestAppend:
         orders.commit()
         meta = {"_topic": "test", "_partition": 0}
         assert rows() == [
-            {"id": 1, **meta, "at": 0, "_timestamp": _NOON, "_key": "k"},
-            {"id": 2, **meta, "at": 1, "_timestamp": None, "_key": None},
+            {**meta, "at": 0, "_timestamp": _NOON, "_key": "k", "id": 1},
+            {**meta, "at": 1, "_timestamp": None, "_key": None, "id": 2},
         ]
         with pytest.raises(SchemaError, match='it has a field "at", which metadata.columns gives another meaning'):
             orders.put({"id": 3, "at": 5})
@@ -136,9 +136,23 @@ class TestAppend:
         orders.put({"id": "x"}, {"price": 1}, {"id": 3, "more": 1}, {"id": 3, "price": 1.5})
         assert len(orders.errant) == 5
 
-    def test_values_that_are_no_structs_are_refused(self, run: Run) -> None:
-        with pytest.raises(SchemaError, match="where a table needs a struct"):
-            run().put("just text")
+    def test_values_that_are_no_structs_are_one_column(self, run: Run, rows: Rows) -> None:
+        orders = run(metadata__columns="offset")
+        orders.put("just text", None, schema=OPTIONAL_STRING)
+        orders.put("more", {"id": 1})
+        orders.commit()
+        assert rows() == [
+            {"_offset": 0, "value": "just text", "id": None},
+            {"_offset": 2, "value": "more", "id": None},
+            {"_offset": 3, "value": None, "id": 1},
+        ]
+
+    def test_nor_need_they_have_other_columns(self, run: Run, rows: Rows) -> None:
+        orders = run()
+        orders.put("just text", None, schema=OPTIONAL_STRING)
+        orders.put("more", "less")
+        orders.commit()
+        assert rows() == [{"value": "just text"}, {"value": "less"}, {"value": "more"}]
 
     def test_a_record_of_nulls_makes_no_table(self, run: Run) -> None:
         with pytest.raises(SchemaError, match="none of its fields has a value that tells its type"):
@@ -190,7 +204,9 @@ class TestEvolution:
         orders.commit()
         assert rows() == [{"id": 1.0, "more": None}, {"id": 1.5, "more": True}]
 
-    def test_what_is_not_allowed_is_refused_or_ignored(self, run: Run, rows: Rows) -> None:
+    def test_what_is_not_allowed_is_refused_or_ignored(
+        self, run: Run, rows: Rows, caplog: pytest.LogCaptureFixture
+    ) -> None:
         orders = run(schema__evolution="none")
         orders.put({"id": 1})
         orders.commit()
@@ -199,8 +215,10 @@ class TestEvolution:
         orders.crash()
         orders.restart({"schema.evolution.unknown.fields": "ignore"})
         orders.put({"id": 3, "new": None})
+        orders.put({"ID": 4, "new": 7})
         orders.commit()
-        assert rows() == [{"id": 1}, {"id": 2}, {"id": 3}]
+        assert rows() == [{"id": 1}, {"id": 2}, {"id": 3}, {"id": 4}]
+        assert caplog.text.count("Fields that the table does not have are not written: new.") == 1
 
     def test_a_column_is_never_widened_and_it_says_who_can(self, run: Run) -> None:
         orders = run(schema__evolution="full")
@@ -251,7 +269,7 @@ class TestEvolution:
 
     def test_records_that_do_not_fit_go_to_the_error_policy_alone(self, run: Run, rows: Rows) -> None:
         orders = run(schema__evolution__on__mismatch="quarantine", errors__tolerance="all", errors__log__enable="true")
-        orders.put({"id": 1}, {"id": "x", "new": 1}, {"id": 2}, "text", {"id": [1]}, {"id": 3})
+        orders.put({"id": 1}, {"id": "x", "new": 1}, {"id": 2}, {1: 2}, {"id": [1]}, {"id": 3})
         orders.commit()
         assert rows() == [{"id": 1}, {"id": 2}, {"id": 3}]
         assert [record.original_offset for record, _ in orders.errant] == [1, 3, 4]
@@ -287,11 +305,11 @@ class TestUpsert:
         orders = run(mode="upsert", pk__fields="id")
         orders.put(*(SinkRecord("test", {"n": n}, None, key, None) for n, key in enumerate("abcab")))
         orders.commit()
-        assert rows() == [{"n": 2, "id": "c"}, {"n": 3, "id": "a"}, {"n": 4, "id": "b"}]
+        assert rows() == [{"id": "a", "n": 3}, {"id": "b", "n": 4}, {"id": "c", "n": 2}]
         orders.put(*(SinkRecord("test", value, None, key, None) for key, value in [("a", {"n": 9}), ("b", None)]))
         orders.put(*(SinkRecord("test", value, None, key, None) for key, value in [("d", None), ("a", {"n": 7})]))
         orders.commit()
-        assert rows() == [{"n": 2, "id": "c"}, {"n": 7, "id": "a"}]
+        assert rows() == [{"id": "a", "n": 7}, {"id": "c", "n": 2}]
 
     def test_a_key_may_have_several_fields(self, run: Run, rows: Rows) -> None:
         key = Schema.struct({"a": INT32, "B": STRING, "rest": STRING})
@@ -300,9 +318,10 @@ class TestUpsert:
         for a, b, n in [(1, "x", 1), (1, "y", 2), (1, "x", 3)]:
             orders.put(SinkRecord("test", {"a": a, "n": n}, value, {"a": a, "B": b, "rest": "-"}, key))
         orders.commit()
-        assert rows() == [{"a": 1, "n": 2, "B": "y"}, {"a": 1, "n": 3, "B": "x"}]
+        assert rows() == [{"a": 1, "B": "x", "n": 3}, {"a": 1, "B": "y", "n": 2}]
         orders.put(SinkRecord("test", None, None, {"a": 1, "B": "x", "rest": "-"}, key))
         orders.commit()
+        orders.restart({"pk.fields": "A,b"})
         assert rows() == [{"a": 1, "n": 2, "B": "y"}]
 
     def test_all_fields_of_the_key_unless_some_are_named(self, run: Run, rows: Rows) -> None:
@@ -310,7 +329,7 @@ class TestUpsert:
         for n in range(3):
             orders.put(SinkRecord("test", {"n": n}, None, {"k": 1, "l": "x"}, None))
         orders.commit()
-        assert rows() == [{"n": 2, "k": 1, "l": "x"}]
+        assert rows() == [{"k": 1, "l": "x", "n": 2}]
 
     def test_by_fields_of_the_value(self, run: Run, rows: Rows) -> None:
         orders = run(mode="upsert", pk__mode="record_value", pk__fields="id")
@@ -324,20 +343,50 @@ class TestUpsert:
         orders = run(mode="upsert", pk__fields="id", delete__enabled="false")
         orders.put(SinkRecord("test", {"n": 1}, None, "a"), SinkRecord("test", None, None, "a"))
         orders.commit()
-        assert rows() == [{"n": 1, "id": "a"}]
+        assert rows() == [{"id": "a", "n": 1}]
 
     def test_a_record_needs_a_key(self, run: Run) -> None:
         with pytest.raises(SchemaError, match="mode=upsert needs a key"):
             run(mode="upsert", pk__fields="id").put({"n": 1})
-        with pytest.raises(ConnectError, match="pk.fields.* is required, for records have keys that are no structs"):
-            run(mode="upsert").put({"n": 1}, key="a")
+        with pytest.raises(ConnectError, match='pk.fields.* names "b", and the records. keys have no such field'):
+            run(mode="upsert", pk__fields="b").put({"n": 1}, key={"a": 1})
+
+    def test_a_key_that_is_no_struct_is_the_column_key(self, run: Run, rows: Rows) -> None:
+        orders = run(mode="upsert")
+        orders.put({"n": 1}, {"n": 2}, key="a")
+        orders.commit()
+        assert rows() == [{"key": "a", "n": 2}]
+
+    def test_between_partitions_the_later_record_is_the_newer_one(self, run: Run, rows: Rows) -> None:
+        orders = run(mode="upsert", partitions=2)
+        for n, partition, time in [(1, 0, 50), (2, 1, 40), (3, 1, None), (4, 0, 10)]:
+            orders.put(SinkRecord("test", {"n": n}, None, "a", None, partition, 0, time))
+        orders.commit()
+        assert rows() == [{"key": "a", "n": 4}]  # the last of partition 0, for that of 1 has no time
+        orders.put(SinkRecord("test", {"n": 5}, None, "a", None, 0, 0, 20))
+        orders.put(SinkRecord("test", {"n": 6}, None, "a", None, 1, 0, 30))
+        orders.put(SinkRecord("test", None, None, "b", None, 1, 0, 30))
+        orders.put(SinkRecord("test", {"n": 7}, None, "a", None, 0, 0, 10))
+        orders.commit()
+        assert rows() == [{"key": "a", "n": 6}]
+
+    def test_columns_that_a_schema_does_not_have_keep_what_is_in_them(self, run: Run, rows: Rows) -> None:
+        orders = run(mode="upsert")
+        orders.put({"n": 1, "more": "x"}, key="a")
+        orders.commit()
+        orders.put({"n": 2}, key="a", schema=Schema.struct({"n": INT64}))
+        orders.commit()
+        assert rows() == [{"key": "a", "n": 2, "more": "x"}]
+        orders.put({"n": 3}, key="a")  # without a schema it is the whole row
+        orders.commit()
+        assert rows() == [{"key": "a", "n": 3, "more": None}]
 
     def test_new_columns_come_with_an_upsert_too(self, run: Run, rows: Rows) -> None:
         orders = run(mode="upsert", pk__fields="id")
         for value in ({"n": 1}, {"n": 2, "New": "x"}, {"New": "y"}):
             orders.put(value, key="a")
             orders.commit()
-        assert rows() == [{"n": None, "id": "a", "New": "y"}]
+        assert rows() == [{"id": "a", "n": None, "New": "y"}]
 
 
 class TestOverwrite:
