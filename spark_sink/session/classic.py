@@ -45,7 +45,10 @@ def begin(
     """The SparkSession and its JVM. Raises as `open_session` does."""
     conf = with_delta(conf)
     quieten_python()
-    jvm = launch("", ["pyspark-shell"], conf, redact=redact, environment=environment(master))
+    python = _python(conf, master, os.environ.get("PYSPARK_PYTHON"))
+    # The JVM itself runs some Python too, to look for data sources: by its environment, not by its configuration.
+    own = {"PYSPARK_PYTHON": python} if python else {}
+    jvm = launch("", ["pyspark-shell"], conf, redact=redact, environment={**environment(master), **own})
     try:
         with _our_environment(conf, master):
             return _session(jvm, master, deadline, stopping), jvm

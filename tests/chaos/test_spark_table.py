@@ -127,14 +127,16 @@ def attack(
     chance.shuffle(chosen)
     for number, strike in enumerate(chosen):
 
-        def moment(commits: int = versions() + 1 + chance.randrange(6)) -> None:
-            until(
-                lambda: mended() and versions() >= commits, WITHIN_S, lambda: f"commits are made\n{worker.last_words()}"
-            )
+        before = versions()
+
+        def moment(commits: int = before + 2 + chance.randrange(6)) -> None:
+            until(lambda: versions() >= commits, WITHIN_S, lambda: f"commits are made\n{worker.last_words()}")
 
         some = range(number * AT_A_TIME, (number + 1) * AT_A_TIME)
         records = [[json.dumps({"p": p, "n": n}).encode() for n in some] for p in range(PARTITIONS)]
         topics.fill(bootstrap, topic, records)
+        # It writes again: what the last attack broke has shown itself.
+        until(lambda: mended() and versions() > before, WITHIN_S, lambda: f"it goes on\n{worker.last_words()}")
         attacks.strike(strike, moment)
     each = rounds * AT_A_TIME
 
