@@ -19,6 +19,8 @@ log = logging.getLogger("connect.kafka")
 _WAIT_S: Final = 0.05
 #: How long a broker may wait for records that are not there yet. A request that waits holds up the next range's.
 _BROKER_WAIT_MS: Final = 100
+#: How long to wait for word of a topic's leaders, which is a matter of milliseconds.
+_METADATA_S: Final = 5.0
 
 
 class DataLossError(ConnectError):
@@ -85,6 +87,7 @@ class RangeConsumer:
         self._place, self._gone, self._problem = place, "", ""
         if start < end and self._at != (place, start):
             self._consumer.assign([Place(place.topic, place.partition, start)])
+            self._hasten(place.topic)
         position, partition_end, heard = start, -1, time.monotonic()
         while position < end and not self._gone:
             self._at = None  # until it is certain again
@@ -114,6 +117,15 @@ class RangeConsumer:
                 )
         if position < end:
             self._lost(place, self._gone)
+
+    def _hasten(self, topic: str) -> None:
+        """Have the client fetch a newly assigned partition now, not when it next looks for such: once a second."""
+        from confluent_kafka import KafkaException
+
+        try:
+            self._consumer.list_topics(topic, timeout=_METADATA_S)
+        except KafkaException:
+            pass  # reading tells what is wrong
 
     def _partition_end(self, messages: list[Any], known: int) -> int:
         """Where the partition ends, as far as the client said so. Raises for errors that do not pass."""
