@@ -16,7 +16,11 @@ from spark_sink.query.sink_task import SinkQuery, SinkQueryTask
 
 
 class AnySinkTask(SinkQueryTask):
-    """See `SinkQueryTask`. With `tasks.max` written, as many sink tasks run at once, at most."""
+    """See `SinkQueryTask`.
+
+    At most `tasks.max` sink tasks run at once, one where it is not written, as in Kafka Connect: a sink that may have
+    one task only, because it has a file for itself, relies on that.
+    """
 
     def prepare(self) -> None:
         self._notes = self.gate.path.with_name("notes")
@@ -37,12 +41,12 @@ class AnySinkTask(SinkQueryTask):
             connector_config=dict(context.connector_config),
             worker_config=dict(context.worker_config),
             plugin_path=tuple(context.plugin_path),
+            gate=str(self.gate.path),
             notes=str(self._notes),
             flush_within=WRITING.parse(context.connector_config)[FLUSH_TIMEOUT] / 1000,
         )
-        if tasks := context.connector_config.get("tasks.max"):
-            rows = rows.coalesce(max(1, int(tasks)))
-        return rows.writeStream.format(register_writer(self.session.spark, plan))
+        tasks = max(1, int(context.connector_config.get("tasks.max") or 1))
+        return rows.coalesce(tasks).writeStream.format(register_writer(self.session.spark, plan))
 
     def told(self) -> EngineProgress:
         said = notes.read(str(self._notes))
