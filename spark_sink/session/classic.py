@@ -23,6 +23,7 @@ from spark_sink.session import conf as confs
 from spark_sink.session.jvm import Jvm, SparkNotInstalled, Stopped, await_ready, died, last_words, launch
 from spark_sink.session.jvm_log import quieten_python
 from spark_sink.session.masters import Kind, Master
+from spark_sink.session.reach import await_answer
 
 log = logging.getLogger(__name__)
 
@@ -43,6 +44,7 @@ def begin(
     stopping: Callable[[], bool],
 ) -> tuple[Any, Jvm]:
     """The SparkSession and its JVM. Raises as `open_session` does."""
+    await_answer(master.addresses, f"The Spark master {master.url}", deadline, stopping)
     conf = with_delta(conf)
     quieten_python()
     python = _python(conf, master, os.environ.get("PYSPARK_PYTHON"))
@@ -160,6 +162,11 @@ def _killed_after(jvm: Jvm, seconds: float) -> Iterator[None]:
 def _said(error: Exception, jvm: Jvm, master: Master) -> ConnectError:
     if jvm.ended() is not None:
         return died(jvm)
+    if any("All masters are unresponsive" in line for line in jvm.log.said()):
+        return RetriableError(
+            f"The Spark master {master.url} did not answer as a master does. Check the address, and that it runs this "
+            "version of Spark."
+        )
     found = cause_of(error)
     if isinstance(found, ConfigError):
         return found

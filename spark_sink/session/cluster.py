@@ -25,7 +25,7 @@ HOST: Final = "127.0.0.1"
 _DEPLOY = "org.apache.spark.deploy"
 _SERVES = re.compile(r"Starting Spark master at (?P<url>spark://\S+)")
 _REGISTERED = re.compile("Successfully registered with master")
-_COMES_UP_WITHIN = 90.0
+_COMES_UP_WITHIN = 120.0  # seconds; some ten on an idle machine
 
 
 class Cluster:
@@ -63,6 +63,8 @@ class Cluster:
             "SPARK_LOCAL_IP": HOST,
             "SPARK_PUBLIC_DNS": HOST,
             "SPARK_DAEMON_MEMORY": "384m",
+            # As on another machine: executors import what is installed, and what they are sent.
+            "PYTHONPATH": "",
             # A port that is taken is said; Spark would take the next one.
             "SPARK_MASTER_OPTS": "-Dspark.port.maxRetries=0",
             **(environment or {}),

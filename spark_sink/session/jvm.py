@@ -22,6 +22,7 @@ from typing import IO, Self
 from connect.errors import ConfigError, ConnectError, RetriableError
 from connect.jvm.java import Java, JavaNotFound, find_java
 from connect.jvm.truststore import jvm_options
+from spark_sink.causes import cause_of
 from spark_sink.session import conf as confs
 from spark_sink.session.jvm_log import JvmLog, write_configuration
 from spark_sink.session.processes import Process, descendants, dying_with_parent, end, process
@@ -159,8 +160,9 @@ def launch_daemon(
     """Start a daemon of Spark's standalone cluster with `spark-class`. As `launch`."""
 
     def command(home: Path, folder: Path, options: list[str]) -> tuple[list[str], dict[str, str]]:
-        java = {"SPARK_DAEMON_JAVA_OPTS": " ".join(options), "SPARK_LOCAL_DIRS": str(folder)}
-        return [str(home / "bin" / "spark-class"), main, *arguments], {**java, **environment}
+        java = {"SPARK_DAEMON_JAVA_OPTS": " ".join(options)}
+        places = {"SPARK_LOCAL_DIRS": str(folder), "SPARK_WORKER_DIR": str(folder / "work")}
+        return [str(home / "bin" / "spark-class"), main, *arguments], {**java, **places, **environment}
 
     return _start(command, redact)
 
@@ -227,7 +229,11 @@ def died(jvm: Jvm, what: str = "Spark") -> ConnectError:
             f"{what}'s JVM was ended by the system ({last_words(jvm)}). "
             "This machine has too little memory for it: lower spark.driver.memory, or give the machine more."
         )
-    return ConnectError(f"{what}'s JVM ended with exit code {code}: {last_words(jvm)}")
+    words = last_words(jvm)
+    known = cause_of(RuntimeError(words))
+    if not str(known).startswith("Spark failed"):
+        return known
+    return ConnectError(f"{what}'s JVM ended with exit code {code}: {words}")
 
 
 def last_words(jvm: Jvm) -> str:

@@ -97,7 +97,7 @@ class JvmLog:
         self._thread.start()
 
     def said(self) -> list[str]:
-        """The last lines, redacted, without traces."""
+        """The last records, redacted; of a trace its first line."""
         return list(self._kept)
 
     def wait(self, seconds: float) -> None:
@@ -118,14 +118,14 @@ class JvmLog:
         if parts[0] == _MARK and len(parts) == 5:
             level, name = _LEVELS.get(parts[1], logging.DEBUG), parts[2]
             text, trace = _decoded(parts[3]), _decoded(parts[4])
-        text = self._redact(text)
-        self._kept.append(f"{name}: {text}" if name else text)
+        text, trace = self._redact(text), self._redact(trace)
+        self._kept.append(": ".join(filter(None, [name, text, trace.partition("\n")[0]])))
         now = time.monotonic()
         if now - self._since > _PERIOD:
             self._close_period()
         self._records += 1
         if self._records <= _AT_ONCE:
-            whole = f"{text}\n{self._redact(trace)}" if trace else text
+            whole = f"{text}\n{trace}" if trace else text
             log.log(level, "%s%s", f"{name}: " if name else "", _shortened(whole))
 
     def _close_period(self) -> None:

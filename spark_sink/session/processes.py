@@ -61,9 +61,10 @@ def descendants(pid: int) -> list[Process]:
 def end(processes: Iterable[Process], within: float) -> None:
     """Wait so many seconds for processes that are ending, then kill what is left."""
     left = list(processes)
-    eventually(lambda: not any(each.is_alive() for each in left), within)
-    for each in left:
-        each.kill()
+    if not eventually(lambda: not any(each.is_alive() for each in left), within):
+        for each in left:
+            each.kill()
+        eventually(lambda: not any(each.is_alive() for each in left), 1.0)
 
 
 def eventually(holds: Callable[[], bool], within: float) -> bool:

@@ -1,6 +1,6 @@
 """A process with a Spark session of its own, for tests that kill it: `python driver.py CONFIG WHAT`.
 
-It prints a line of JSON as soon as Spark works: its process id, the JVM's, and those of Python workers that are busy in C.
+It prints a line of JSON as soon as Spark works: the process ids of the JVM and of what runs below it.
 """
 
 import json
