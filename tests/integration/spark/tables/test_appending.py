@@ -39,12 +39,14 @@ def test_without_transactions_it_would_be_written_twice(
     assert len(tables.read()) == 2
 
 
+@pytest.mark.slow
 def test_another_query_has_batches_of_its_own(tables: Any, simple: Any) -> None:
     tables.writer("connect/c/000001-aa/q")(tables.batch(VALUE, simple((1, "a"))), 0)
     tables.writer("connect/c/000002-bb/q")(tables.batch(VALUE, simple((2, "b"))), 0)
     assert len(tables.read()) == 2
 
 
+@pytest.mark.slow
 def test_tombstones_and_what_was_given_up_are_no_rows(tables: Any) -> None:
     records = [{"value": {"id": 1, "text": "a"}}, {"value": None}]
     tables.writer()(tables.batch(VALUE, records), 0)
@@ -61,6 +63,7 @@ def test_metadata_become_columns_under_any_name(tables: Any) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_table_is_made_with_its_layout_and_properties(tables: Any, simple: Any) -> None:
     writer = tables.writer(partition__by="text", table__property__delta__appendOnly="true")
     writer(tables.batch(VALUE, simple((1, "a"))), 0)
@@ -70,6 +73,7 @@ def test_a_table_is_made_with_its_layout_and_properties(tables: Any, simple: Any
     assert tables.read() == [{"id": 1, "text": "a"}]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder_exists", [False, True])
 def test_a_table_is_clustered(tables: Any, simple: Any, folder_exists: bool) -> None:
     if folder_exists:
@@ -79,6 +83,7 @@ def test_a_table_is_clustered(tables: Any, simple: Any, folder_exists: bool) -> 
     assert tables.read() == [{"id": 1, "text": "a"}]
 
 
+@pytest.mark.slow
 def test_column_mapping_allows_any_name(tables: Any) -> None:
     batch = tables.batch(
         {"a b": pa.int64(), "c,`d": pa.struct([("e;f", pa.string())])}, [{"value": {"a b": 1, "c,`d": {"e;f": "x"}}}]
@@ -107,6 +112,7 @@ def test_a_batch_goes_to_the_tables_of_its_records(tables: Any) -> None:
     assert ids == {"a_DE": [0, 3], "a_FR": [1], "b.c_DE": [2]}
 
 
+@pytest.mark.slow
 @pytest.mark.promise("P10")
 def test_what_a_batch_wrote_before_it_failed_is_not_written_again(tables: Any, simple: Any) -> None:
     records = [{**record, "topic": topic} for record, topic in zip(simple((1, "a"), (2, "b")), "ab", strict=True)]
@@ -123,6 +129,7 @@ def test_what_a_batch_wrote_before_it_failed_is_not_written_again(tables: Any, s
     assert (tables.read("a"), tables.read("b")) == ([{"id": 1, "text": "a"}], [{"id": 2, "text": "b"}])
 
 
+@pytest.mark.slow
 def test_a_known_topic_saves_looking_for_tables(tables: Any, simple: Any) -> None:
     tables.writer(table=tables.path("${topic}"), topic="t")(tables.batch(VALUE, simple((1, "a"))), 0)
     assert tables.read("t") == [{"id": 1, "text": "a"}]
@@ -135,6 +142,7 @@ def test_a_record_does_not_choose_a_place_outside(tables: Any, name: str | None)
         writer(tables.batch(VALUE, [{"value": {"id": 1, "text": name}}]), 0)
 
 
+@pytest.mark.slow
 def test_a_table_has_a_name_in_a_catalog(tables: Any, simple: Any, unnamed: Callable[[str], None]) -> None:
     unnamed("connect_orders")
     tables.spark.sql(f"CREATE TABLE connect_orders (id bigint) USING delta LOCATION '{tables.path()}'")
@@ -173,6 +181,7 @@ def test_a_file_in_the_place_of_a_table_is_left_alone(tables: Any, simple: Any) 
     assert Path(tables.path()).read_text() == "theirs"
 
 
+@pytest.mark.slow
 def test_a_table_that_somebody_changed_is_looked_at_again(tables: Any, simple: Any) -> None:
     writer = tables.writer()
     writer(tables.batch(VALUE, simple((1, "a"))), 0)

@@ -37,6 +37,7 @@ def test_fields_are_added_at_any_depth(tables: Any) -> None:
     assert {"s": None, "l": [{"q": 5, "r": None}], "new": None} in tables.read()
 
 
+@pytest.mark.slow
 def test_all_changes_of_a_batch_are_made_at_once(tables: Any) -> None:
     writer = tables.writer()
     writer(tables.batch(ID, one(id=1)), 0)
@@ -44,6 +45,7 @@ def test_all_changes_of_a_batch_are_made_at_once(tables: Any) -> None:
     assert tables.operations() == ["CREATE TABLE", "WRITE", "ADD COLUMNS", "WRITE"]
 
 
+@pytest.mark.slow
 def test_types_are_widened_where_that_is_allowed(tables: Any) -> None:
     narrow = {
         "i": pa.int32(),
@@ -78,6 +80,7 @@ def test_without_leave_to_widen_values_are_looked_at(tables: Any) -> None:
     assert [row["i"] for row in tables.read()] == [1, 2**31 - 1]
 
 
+@pytest.mark.slow
 def test_a_field_that_may_not_be_added_is_an_error_where_it_is_not_null(tables: Any) -> None:
     writer = tables.writer(schema__evolution="none")
     writer(tables.batch({"s": pa.struct([("a", pa.int64())])}, one(s={"a": 1})), 0)
@@ -88,6 +91,7 @@ def test_a_field_that_may_not_be_added_is_an_error_where_it_is_not_null(tables: 
     assert [row["s"] for row in tables.read()] == [None, {"a": 1}, {"a": 2}]
 
 
+@pytest.mark.slow
 def test_fields_that_are_ignored_are_named_in_the_log_once(tables: Any, caplog: pytest.LogCaptureFixture) -> None:
     writer = tables.writer(schema__evolution="none", schema__evolution__unknown__fields="ignore")
     writer(tables.batch(ID, one(id=1)), 0)
@@ -100,6 +104,7 @@ def test_fields_that_are_ignored_are_named_in_the_log_once(tables: Any, caplog: 
     assert tables.read() == [{"id": 1}, {"id": 2}, {"id": 2}]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("allowed", [True, False])
 def test_not_null_is_taken_away_where_that_is_allowed(tables: Any, allowed: bool) -> None:
     tables.spark.sql(
@@ -117,6 +122,7 @@ def test_not_null_is_taken_away_where_that_is_allowed(tables: Any, allowed: bool
             writer(batch, 1)
 
 
+@pytest.mark.slow
 def test_case_is_no_difference_and_the_tables_is_kept(tables: Any) -> None:
     writer = tables.writer()
     writer(tables.batch({"Id": pa.int64(), "S": pa.struct([("A", pa.int64())])}, one(Id=1, S={"A": 1})), 0)
@@ -129,6 +135,7 @@ def test_fields_that_differ_in_case_only_are_refused(tables: Any) -> None:
         tables.writer()(tables.batch({"a": pa.int64(), "A": pa.int64()}, one(a=1, A=2)), 0)
 
 
+@pytest.mark.slow
 def test_another_writer_may_add_the_same_column_first(tables: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from spark_sink.tables.table import Table
 

@@ -46,17 +46,20 @@ def test_what_was_given_up_is_a_row_of_the_other_table(tables: Any) -> None:
     assert dead["timestamp"] is not None
 
 
+@pytest.mark.slow
 def test_the_table_is_made_when_something_is_to_be_in_it(tables: Any, simple: Any) -> None:
     writer(tables)(tables.batch(VALUE, simple((1, "a"))), 0)
     assert not (tables.folder / "dead").exists()
 
 
+@pytest.mark.slow
 def test_a_batch_of_failures_alone_is_no_loss(tables: Any) -> None:
     batch = tables.batch(VALUE, [{"value": None, "failure": FAILURE}])
     writer(tables, table=tables.path("${topic}"))(batch, 0)
     assert places(tables) == [("t", 0, 0)]
 
 
+@pytest.mark.slow
 @pytest.mark.promise("P5", "P10")
 def test_records_that_do_not_fit_are_quarantined(tables: Any, simple: Any) -> None:
     tables.writer()(tables.batch(VALUE, simple((1, "a"))), 0)
@@ -82,12 +85,14 @@ def test_records_that_do_not_fit_are_quarantined(tables: Any, simple: Any) -> No
     assert 'no column "more"' in dead[1]["message"]
 
 
+@pytest.mark.slow
 def test_without_quarantine_a_record_that_does_not_fit_is_an_error(tables: Any, simple: Any) -> None:
     tables.writer()(tables.batch(VALUE, simple((1, "a"))), 0)
     with pytest.raises(Exception, match="Allow more with schema.evolution"):
         writer(tables)(tables.batch({"id": pa.string()}, [{"value": {"id": "x"}}]), 1)
 
 
+@pytest.mark.slow
 def test_keys_with_null_and_records_without_a_table_are_dead_letters(tables: Any) -> None:
     key = {"id": pa.int64()}
     records = [
@@ -103,6 +108,7 @@ def test_keys_with_null_and_records_without_a_table_are_dead_letters(tables: Any
     assert places(tables) == [("t", 0, 1), ("t", 0, 2), ("t", 0, 3)]
 
 
+@pytest.mark.slow
 @pytest.mark.promise("P10")
 def test_a_batch_that_comes_again_to_a_stricter_table_loses_nothing(tables: Any) -> None:
     """The dead letters of the first time are written, the rows are not; then the table is replaced by another."""

@@ -27,6 +27,7 @@ def test_a_batch_replaces_the_partitions_of_its_records(tables: Any) -> None:
     assert tables.operations() == ["CREATE TABLE", "WRITE", "WRITE"]
 
 
+@pytest.mark.slow
 def test_a_batch_replaces_what_a_condition_says(tables: Any) -> None:
     tables.writer()(tables.batch(VALUE, day("mo", 1) + day("tu", 2)), 0)
     writer = tables.writer("connect/c/2/q", mode="overwrite", replace__where="day = 'tu'")
@@ -37,6 +38,7 @@ def test_a_batch_replaces_what_a_condition_says(tables: Any) -> None:
         writer(tables.batch(VALUE, day("we", 3)), 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", [None, "day = 'tu'"])
 def test_a_table_with_a_name_is_replaced_in_part(tables: Any, where: str | None) -> None:
     sql = tables.spark.sql

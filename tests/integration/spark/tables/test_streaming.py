@@ -9,6 +9,7 @@ import pyarrow.parquet
 import pytest
 
 from connect.errors import SchemaError
+from spark_sink.causes import cause_of
 from spark_sink.session import open_session
 from tests.integration.spark.tables.conftest import Tables
 
@@ -95,6 +96,31 @@ def _upserted_once(tables: Any) -> None:
     assert tables.read() == [{"id": 1, "text": "c"}]
     assert tables.operations().count("MERGE") == 2
     assert tables.spark.conf.get("spark.databricks.delta.write.txnAppId", None) is None
+
+
+@pytest.mark.slow
+def _says_what_does_not_fit(tables: Any) -> None:
+    tables.spark.sql(f"CREATE TABLE delta.`{tables.path()}` (id string) USING delta")
+    query = Query(tables)
+    query.add([_record(1, "a", 7)])
+    with pytest.raises(Exception, match="is of type string, and the value") as raised:
+        query.run(tables.writer())
+    cause = cause_of(raised.value)
+    assert isinstance(cause, SchemaError)
+    assert str(cause).startswith(
+        'Topic t, partition 0, offset 7: It does not fit the table. The column "id" is of type'
+    )
+    assert "\n" not in str(cause)
+
+
+@pytest.mark.slow
+def test_the_error_of_a_query_names_the_record_that_does_not_fit(tables: Any) -> None:
+    _says_what_does_not_fit(tables)
+
+
+@pytest.mark.slow
+def test_over_spark_connect_the_error_names_the_record_that_does_not_fit(remote: Any) -> None:
+    _says_what_does_not_fit(remote)
 
 
 @pytest.mark.promise("P10")

@@ -33,6 +33,7 @@ def test_the_newest_record_of_a_key_is_its_row(tables: Any) -> None:
     assert tables.operations() == ["CREATE TABLE", "MERGE", "MERGE"]
 
 
+@pytest.mark.slow
 def test_without_transactions_a_late_batch_would_undo_a_newer_one(tables: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     merge = upsert.merge
     monkeypatch.setattr(upsert, "merge", lambda *a: merge(*a[:3], f"{a[3]}/{random.random()}", a[4]))
@@ -42,6 +43,7 @@ def test_without_transactions_a_late_batch_would_undo_a_newer_one(tables: Any, m
     assert tables.read() == [{"id": 1, "text": "a"}]
 
 
+@pytest.mark.slow
 def test_a_merges_transaction_is_not_left_to_others_in_the_session(tables: Any) -> None:
     tables.writer(mode="upsert")(tables.batch(VALUE, [record(1, "a")], KEY), 0)
     assert tables.spark.conf.get("spark.databricks.delta.write.txnAppId", None) is None
@@ -80,6 +82,7 @@ def test_upserts_and_deletes_are_what_a_dictionary_makes_of_them(tables: Any, se
         assert tables.read() == sorted(model.values(), key=repr), f"after batch {number}"
 
 
+@pytest.mark.slow
 def test_the_newest_of_several_topics_is_told_by_time(tables: Any) -> None:
     def at(second: int) -> datetime.datetime:
         return datetime.datetime(2026, 1, 1, 0, 0, second, tzinfo=datetime.UTC)
@@ -95,6 +98,7 @@ def test_the_newest_of_several_topics_is_told_by_time(tables: Any) -> None:
     assert tables.read() == [{"id": 1, "text": "new"}, {"id": 2, "text": "later"}]
 
 
+@pytest.mark.slow
 def test_tombstones_are_left_out_if_they_may_not_delete(tables: Any) -> None:
     writer = tables.writer(mode="upsert", delete__enabled="false")
     writer(tables.batch(VALUE, [record(1, "a"), record(2, "b"), record(1)], KEY), 0)
@@ -102,12 +106,14 @@ def test_tombstones_are_left_out_if_they_may_not_delete(tables: Any) -> None:
     assert tables.read() == [{"id": 1, "text": "a"}, {"id": 2, "text": "b"}]
 
 
+@pytest.mark.slow
 def test_the_key_may_be_in_the_value(tables: Any) -> None:
     writer = tables.writer(mode="upsert", pk__mode="record_value", pk__fields="ID")
     writer(tables.batch(VALUE, [record(1, "a"), record(1, "b"), record(7)]), 0)
     assert tables.read() == [{"id": 1, "text": "b"}]
 
 
+@pytest.mark.slow
 def test_a_key_that_is_no_struct_gets_a_column(tables: Any) -> None:
     writer = tables.writer(mode="upsert", pk__fields="user")
     for number, text in enumerate("ab"):
@@ -116,6 +122,7 @@ def test_a_key_that_is_no_struct_gets_a_column(tables: Any) -> None:
     assert tables.read() == [{"text": "b", "user": "u1"}]
 
 
+@pytest.mark.slow
 def test_a_table_of_keys_alone_is_a_set(tables: Any) -> None:
     writer = tables.writer(mode="upsert")
     writer(tables.batch({"id": pa.int64()}, [record(1, ""), record(2, ""), record(1)], KEY), 0)
@@ -132,6 +139,7 @@ def test_a_key_that_is_missing_is_named(tables: Any) -> None:
         tables.writer(mode="upsert", pk__fields="nr")(tables.batch(VALUE, [record(1, "a")], KEY), 0)
 
 
+@pytest.mark.slow
 def test_columns_of_others_are_left_as_they_are(tables: Any) -> None:
     tables.spark.sql(f"CREATE TABLE delta.`{tables.path()}` (theirs int, Text string, id bigint) USING delta")
     tables.spark.sql(f"INSERT INTO delta.`{tables.path()}` VALUES (5, 'old', 1)")
@@ -139,6 +147,7 @@ def test_columns_of_others_are_left_as_they_are(tables: Any) -> None:
     assert tables.read() == [{"theirs": 5, "Text": "a", "id": 1}, {"theirs": None, "Text": "b", "id": 2}]
 
 
+@pytest.mark.slow
 def test_new_fields_of_records_become_columns(tables: Any) -> None:
     writer = tables.writer(mode="upsert", metadata__columns="offset")
     writer(tables.batch(VALUE, [record(1, "a"), record(2, "b")], KEY), 0)
