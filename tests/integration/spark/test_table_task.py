@@ -62,6 +62,7 @@ def test_records_become_rows_and_the_group_hears_of_it(broker: Broker, sink: Mak
     assert numbers(lake / "rows") == list(range(200))
 
 
+@pytest.mark.slow
 def test_it_goes_on_where_it_was(broker: Broker, sink: MakeSink, lake: Path) -> None:
     topic = make_topic(broker)
     one = sink(topic)
@@ -71,6 +72,7 @@ def test_it_goes_on_where_it_was(broker: Broker, sink: MakeSink, lake: Path) -> 
     assert numbers(lake / "rows") == list(range(30))
 
 
+@pytest.mark.slow
 def test_while_paused_nothing_is_written(broker: Broker, sink: MakeSink, lake: Path) -> None:
     topic = make_topic(broker)
     produce(broker, topic, [{"n": n} for n in range(10)])
@@ -87,6 +89,7 @@ def test_while_paused_nothing_is_written(broker: Broker, sink: MakeSink, lake: P
         run.until(lambda: len(numbers(lake / "rows")) == 20)
 
 
+@pytest.mark.slow
 def test_without_a_lease_nothing_is_written(broker: Broker, sink: MakeSink, lake: Path) -> None:
     topic = make_topic(broker)
     produce(broker, topic, [{"n": n} for n in range(10)])
@@ -118,6 +121,7 @@ def test_offsets_that_somebody_altered_begin_a_new_checkpoint(broker: Broker, si
     assert len(numbers(lake / "rows")) == 24
 
 
+@pytest.mark.slow
 def test_a_batch_that_was_begun_is_finished_before_altered_offsets_count(
     broker: Broker, sink: MakeSink, lake: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -142,6 +146,7 @@ def test_a_batch_that_was_begun_is_finished_before_altered_offsets_count(
     assert numbers(lake / "rows") == [*range(11), *range(100, 110)]
 
 
+@pytest.mark.slow
 def test_it_begins_where_the_group_was_left_by_another_engine(broker: Broker, sink: MakeSink, lake: Path) -> None:
     topic = make_topic(broker)
     produce(broker, topic, [{"n": n} for n in range(10)])
@@ -174,6 +179,7 @@ def test_a_record_that_contradicts_the_table_fails_the_task_with_its_place(broke
         run.until(lambda: False)
 
 
+@pytest.mark.slow
 def test_or_it_becomes_a_dead_letter(broker: Broker, sink: MakeSink, lake: Path) -> None:
     topic = make_topic(broker)
     produce(broker, topic, [{"n": 0}, b"no JSON", {"n": "two"}, {"n": 3}])
@@ -186,6 +192,7 @@ def test_or_it_becomes_a_dead_letter(broker: Broker, sink: MakeSink, lake: Path)
     assert len(letters) == 2
 
 
+@pytest.mark.slow
 def test_a_table_for_each_topic_also_for_topics_that_come(
     broker: Broker, sink: MakeSink, lake: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -204,6 +211,7 @@ def test_a_table_for_each_topic_also_for_topics_that_come(
     assert rows(lake / first) == [{"n": 1}]
 
 
+@pytest.mark.slow
 def test_an_empty_topic_is_waited_for(broker: Broker, sink: MakeSink, lake: Path) -> None:
     topic = make_topic(broker)
     with sink(topic).running() as run:
@@ -213,6 +221,7 @@ def test_an_empty_topic_is_waited_for(broker: Broker, sink: MakeSink, lake: Path
         run.until(lambda: numbers(lake / "rows") == [1])
 
 
+@pytest.mark.slow
 def test_what_is_there_and_no_more(broker: Broker, sink: MakeSink, lake: Path) -> None:
     topic = make_topic(broker)
     produce(broker, topic, [{"n": n} for n in range(10)])
