@@ -3,6 +3,7 @@
 import contextlib
 import secrets
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
@@ -11,6 +12,8 @@ from spark_sink.session import Session, open_session
 from spark_sink.session.cluster import Cluster
 from spark_sink.session.jvm import SparkNotInstalled
 from spark_sink.session.server import Server, start
+
+from .readings import Readings
 
 SPARK = {"spark.master": "local[2]", "spark.driver.memory": "1g"}
 
@@ -87,3 +90,9 @@ def cluster(cannot_have: Callable[[str, object], NoReturn]) -> Iterator[Cluster]
         cannot_have("Spark cluster", error)
     with running:
         yield running
+
+
+@pytest.fixture
+def readings(spark: Any, broker: Any, tmp_path: Path) -> Readings:
+    """See `Readings`."""
+    return Readings(spark, broker, tmp_path)
