@@ -72,7 +72,7 @@ class QueryProgress:
         self.latest = _offsets(source, "latestOffset") or self.latest
         self.topics.update(place.topic for place, count in moved.items() if count)
         # Spark counts rows as often as they are read: a batch may be read more than once to be written.
-        if rows := min(int(report["numInputRows"]), sum(moved.values())):
+        if rows := min(rows_in(report), sum(moved.values())):
             self.rows += rows
             self._measure(report, rows)
 
@@ -84,6 +84,11 @@ class QueryProgress:
         state = sum(int(operator["numRowsTotal"]) for operator in report["stateOperators"])
         if state:
             self._metrics.gauge("connect_spark_state_rows", state, query=self._name)
+
+
+def rows_in(report: Mapping[str, Any]) -> int:
+    """How many rows a batch read. Over Spark Connect only the sources say it."""
+    return sum(int(source["numInputRows"] or 0) for source in report["sources"])
 
 
 def _newest_first(query: Any) -> Iterator[Mapping[str, Any]]:

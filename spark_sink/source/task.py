@@ -16,7 +16,7 @@ from connect.kafka.new_topics import NewTopic
 from connect.settings import Config, Definition
 from spark_sink.causes import text_of
 from spark_sink.query.gate import work_may_begin
-from spark_sink.query.progress import QueryProgress
+from spark_sink.query.progress import QueryProgress, rows_in
 from spark_sink.query.settings import SETTINGS
 from spark_sink.query.supervised import Query, SupervisedTask
 from spark_sink.source import positions, settings
@@ -80,7 +80,7 @@ class SourceProgress(QueryProgress):
         if "addBatch" in report["durationMs"]:  # otherwise it is the number of a batch to come
             self.batch = int(report["batchId"])
         self.position = report["sources"][0]["endOffset"] if report["sources"] else None
-        if rows := int(report["numInputRows"]):
+        if rows := rows_in(report):
             self.rows += rows
             self._measure(report, rows)
 
