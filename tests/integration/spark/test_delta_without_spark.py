@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -191,3 +192,34 @@ def test_a_table_that_cannot_be_written_fails_the_task_in_one_line(
     run = orders(topic, table=str(tmp_path / "file" / "orders"))
     trace = run.await_state("orders", "FAILED")
     assert "could not be created: part of the path is no folder. Check the key table." in trace
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.promise("P1", "P10")
+def test_the_engine_may_change_to_and_fro(
+    orders: Callable[..., Herd],
+    new_topic: Callable[..., str],
+    produce: Callable[..., None],
+    rows: Rows,
+    herd: Callable[..., Herd],
+    no_shared_spark: None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("tests.integration.worker.conftest.WITHIN_S", 180.0)
+    topic = new_topic(partitions=2)
+    for turn, engine in enumerate(("worker", "spark", "worker", "spark")):
+        before, all_of_them = 40 * turn, 40 * (turn + 1)
+        for partition in range(2):
+            produce(topic, *({"id": before + 2 * n + partition} for n in range(20)), partition=partition)
+        run = orders(topic, herd(), engine=engine, spark__master="local[2]")
+        run.until(partial(_are_committed, run, all_of_them), partial(run.task, "orders"))
+        run.herder.stop_connector("orders").result(120)
+        run.await_connector("orders", "STOPPED")
+        run.stop()
+        assert [row["id"] for row in rows()] == list(range(all_of_them))
+
+
+def _are_committed(run: Herd, records: int) -> bool:
+    offsets = [entry.offset for entry in run.herder.offsets("orders").result(60)]
+    return sum(int(offset["kafka_offset"]) for offset in offsets if offset) == records
