@@ -104,6 +104,7 @@ def test_the_table_as_it_is_and_then_its_changes(source: Any, table: Table) -> N
 
 
 @pytest.mark.promise("P10")
+@pytest.mark.slow
 def test_nothing_is_left_out_or_repeated_between_runs(source: Any, table: Table) -> None:
     table.insert("(1, 0)")
     for turn in range(1, 4):
@@ -119,7 +120,7 @@ def test_nothing_is_left_out_or_repeated_between_runs(source: Any, table: Table)
     assert found == {key: [{"id": key, "n": 0}] for key in (101, 102, 103)}
 
 
-@pytest.mark.parametrize("exactly_once", [True, False])
+@pytest.mark.parametrize("exactly_once", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_every_key_sees_its_versions_in_order_though_they_come_in_one_batch(
     source: Any, table: Table, exactly_once: bool, seed: int
 ) -> None:
@@ -137,6 +138,7 @@ def test_every_key_sees_its_versions_in_order_though_they_come_in_one_batch(
     assert {key: [value["n"] for value in found] for key, found in by_key(source.records()).items()} == expected
 
 
+@pytest.mark.slow
 def test_envelopes_of_debezium(source: Any, table: Table) -> None:
     table.insert("(1, 10)", "(2, 20)")
     with source(key_fields="id", envelope="debezium") as run:
@@ -163,6 +165,7 @@ def test_envelopes_of_debezium(source: Any, table: Table) -> None:
     assert created["source"]["ts_ms"] > 1_700_000_000_000
 
 
+@pytest.mark.slow
 def test_an_altered_version_begins_there_with_another_checkpoint(source: Any, table: Table) -> None:
     table.insert("(1, 1)")
     table.insert("(2, 2)")
@@ -184,6 +187,7 @@ def test_an_altered_version_begins_there_with_another_checkpoint(source: Any, ta
     assert len(source.records()) == 8
 
 
+@pytest.mark.slow
 def test_latest_is_what_comes_after_the_connector_has_begun(source: Any, table: Table) -> None:
     table.insert("(1, 1)")
     with source(key_fields="id", starting_version="latest") as run:
@@ -194,6 +198,7 @@ def test_latest_is_what_comes_after_the_connector_has_begun(source: Any, table: 
     assert source.records() == [({"id": 2}, {"id": 2, "n": 2})]
 
 
+@pytest.mark.slow
 def test_columns_that_come_begin_the_query_anew(source: Any, table: Table) -> None:
     table.insert("(1, 1)")
     with source(key_fields="id") as run:
@@ -204,6 +209,7 @@ def test_columns_that_come_begin_the_query_anew(source: Any, table: Table) -> No
     assert by_key(source.records())[2] == [{"id": 2, "n": 2, "m": "x"}]
 
 
+@pytest.mark.slow
 def test_columns_may_be_left_out(source: Any, table: Table) -> None:
     table.insert("(1, 1)")
     with source(key_fields="id", columns_exclude="id") as run:
@@ -211,6 +217,7 @@ def test_columns_may_be_left_out(source: Any, table: Table) -> None:
     assert source.records() == [({"id": 1}, {"n": 1})]
 
 
+@pytest.mark.slow
 def test_a_paused_source_writes_nothing_and_goes_on(source: Any, table: Table) -> None:
     table.insert("(1, 1)")
     with source(key_fields="id") as run:
@@ -225,6 +232,7 @@ def test_a_paused_source_writes_nothing_and_goes_on(source: Any, table: Table) -
     assert len(source.records()) == 2
 
 
+@pytest.mark.slow
 def test_rows_of_a_table_that_only_grows(
     spark: Any, tmp_path: Path, source: Any, table: Table, monkeypatch: Any
 ) -> None:
@@ -245,6 +253,7 @@ def test_a_table_without_a_change_data_feed_is_said_what_it_needs(
         pass
 
 
+@pytest.mark.slow
 def test_types_arrive_as_connect_has_them(spark: Any, tmp_path: Path, source: Any, table: Table) -> None:
     columns = (
         "b tinyint, s smallint, i int, l bigint, f float, d double, flag boolean, text string, raw binary,"
@@ -289,6 +298,7 @@ def test_types_arrive_as_connect_has_them(spark: Any, tmp_path: Path, source: An
     assert kinds["names"] == ("map", None)
 
 
+@pytest.mark.slow
 def test_a_variant_is_its_json(spark: Any, tmp_path: Path, source: Any, table: Table) -> None:
     odd = Table(spark, tmp_path / "odd", "id int, v variant")
     odd.sql("INSERT INTO {t} SELECT 1, parse_json('{{\"a\": [1, 2]}}')")

@@ -141,6 +141,7 @@ def test_a_column_that_cannot_count_is_named(source: Any, rows_of: Callable[...,
         run.until(lambda: False)
 
 
+@pytest.mark.slow
 def test_a_stream_of_a_format(source: Any, spark: Any, tmp_path: Path) -> None:
     folder = tmp_path / "in"
     folder.mkdir()
@@ -163,6 +164,7 @@ def test_a_stream_of_a_format(source: Any, spark: Any, tmp_path: Path) -> None:
     assert source.offset() == {"batch": 1}
 
 
+@pytest.mark.slow
 def test_a_stream_of_a_table_of_the_catalog(source: Any, spark: Any, tmp_path: Path) -> None:
     table = f"t{tmp_path.name.replace('-', '_')}"
     spark.sql(f"CREATE TABLE {table} (id bigint, name string) USING delta LOCATION '{tmp_path}/t'")
@@ -175,6 +177,7 @@ def test_a_stream_of_a_table_of_the_catalog(source: Any, spark: Any, tmp_path: P
         spark.sql(f"DROP TABLE {table}")
 
 
+@pytest.mark.slow
 def test_aggregates_of_a_stream_give_what_changed(source: Any, spark: Any, tmp_path: Path) -> None:
     folder = tmp_path / "in"
     folder.mkdir()
