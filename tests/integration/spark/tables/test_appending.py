@@ -152,6 +152,22 @@ def test_a_table_has_a_name_in_a_catalog(tables: Any, simple: Any, unnamed: Call
     assert tables.read() == [{"id": 0, "text": "a"}, {"id": 1, "text": "a"}]
 
 
+@pytest.mark.slow
+def test_topics_that_have_one_table_are_written_to_it_together(
+    tables: Any, simple: Any, unnamed: Callable[[str], None]
+) -> None:
+    unnamed("connect_of_two")
+    tables.spark.sql(f"CREATE TABLE connect_of_two (id bigint) USING delta LOCATION '{tables.path()}'")
+    topics = ["connect.of_two", "connect_of.two", "connect.of_two"]
+    records = [
+        {**each, "topic": topic} for each, topic in zip(simple((1, "a"), (2, "b"), (3, "c")), topics, strict=True)
+    ]
+    writer = tables.writer(table="${topic}", checkpoint__location="/c")
+    for _ in range(2):
+        writer(tables.batch(VALUE, records), 0)
+    assert [row["id"] for row in tables.read()] == [1, 2, 3]
+
+
 def test_a_catalog_that_forgets_gets_no_table(tables: Any, simple: Any) -> None:
     writer = tables.writer(table="connect_new", checkpoint__location="/c")
     with pytest.raises(ConfigError, match="forgets its catalog"):
