@@ -18,6 +18,7 @@ class SinkContext:
         wait: seconds that the task wants to wait before a put that it refused comes again; None when it did not say.
         commit_wanted: whether it wants `pre_commit` to be called soon.
         paused: partitions of which it wants nothing for now.
+        begins: for each of its partitions the offset of the first record of this micro-batch.
     """
 
     def __init__(
@@ -37,9 +38,11 @@ class SinkContext:
         self.wait: float | None = None
         self.commit_wanted = False
         self.paused: set[TopicPartition] = set()
+        self.begins: dict[TopicPartition, int] = {}
 
     def committed(self, *partitions: TopicPartition) -> Offsets:
-        return {}  # where a query goes on is in its checkpoint; the group is told afterwards
+        """What the query's checkpoint has, which the consumer group is told of: all before this micro-batch."""
+        return {place: self.begins[place] for place in partitions if place in self.begins}
 
     def rewind(self, offsets: Offsets) -> None:
         raise ConnectError(

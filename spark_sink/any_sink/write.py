@@ -160,6 +160,7 @@ class Write:
         if not begin:
             return
         self._context.assignment |= begin.keys()
+        self._context.begins |= begin
         with self._delivery.place(f"open of {said(list(begin))}"):
             known = self._task.open(list(begin)) or {}
         for place, offset in known.items():

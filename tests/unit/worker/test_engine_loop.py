@@ -118,10 +118,21 @@ class Setting:
 
     def context(self) -> EngineContext:
         spec = messages.TaskSpec(
-            connector="orders", task=0, kind="sink", connector_class="m:C", folder=None,
-            config={"a": "1"}, connector_config={"name": "orders"}, worker_config={"b": "2"},
-            plugin_path=["/plugins"], secrets=["hidden"], paused=False, lease_until=0.0,
-            log_level=20, offsets_topic="offsets", transactional_id="orders-0",
+            connector="orders",
+            task=0,
+            kind="sink",
+            connector_class="m:C",
+            folder=None,
+            config={"a": "1"},
+            connector_config={"name": "orders"},
+            worker_config={"b": "2"},
+            plugin_path=["/plugins"],
+            secrets=["hidden"],
+            paused=False,
+            lease_until=0.0,
+            log_level=20,
+            offsets_topic="offsets",
+            transactional_id="orders-0",
         )
         metrics = self.registry.labelled(connector="orders")
         target = ("m:Task", "/plugins/m")

@@ -15,6 +15,7 @@ from connect.errors import ConfigError, ConnectError
 from connect.pipeline import RecordError
 from spark_sink.any_sink import notes, parts
 from spark_sink.any_sink.alive import Alive, Orphaned
+from spark_sink.any_sink.delivery import Delivery
 from spark_sink.any_sink.done import Done, Span, Tally
 from spark_sink.any_sink.write import write
 from spark_sink.query.gate import Gate
@@ -56,8 +57,8 @@ def test_no_task_is_started_for_nothing() -> None:
 
 
 def test_the_context_says_what_the_worker_s_says() -> None:
-    write(plan("Asking"), 2, [rows(b"a")])
-    assert ("c", 2, {"file": "f"}, frozenset([T0])) in calls()
+    write(plan("Asking"), 2, [rows(b"a", first=7)])
+    assert calls()[1:3] == [("c", 2, {"file": "f"}, frozenset([T0])), {T0: 7}]
 
 
 def test_a_put_that_is_refused_comes_again_and_so_does_a_pre_commit(caplog: pytest.LogCaptureFixture) -> None:
@@ -70,7 +71,13 @@ def test_a_put_that_is_refused_comes_again_and_so_does_a_pre_commit(caplog: pyte
 def test_what_a_write_waits_for_is_noted_while_it_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
     monkeypatch.setattr(Alive, "pause", lambda self, seconds: seen.append(notes.read(str(tmp_path)).waiting))
+    ask = Delivery.ask
+    asked = []
+    monkeypatch.setattr(
+        Delivery, "ask", lambda self, at: (asked.append(notes.read(str(tmp_path)).waiting), ask(self, at))[1]
+    )
     write(plan("Refusing", notes=str(tmp_path)), 0, [rows(b"a", b"b")])
+    assert asked[0] == ""  # the put was taken by then
     busy = "now: The target is busy."
     assert seen == [f"Refusing cannot put 2 records {busy}"] * 2 + [f"Refusing cannot make its records durable {busy}"]
     assert notes.read(str(tmp_path)).waiting == ""
@@ -137,6 +144,12 @@ def test_a_commit_that_is_asked_for_comes_after_the_put() -> None:
     assert [call for call in calls() if call[0] in ("put", "pre_commit")] == [
         *[("put", [b"a"]), ("pre_commit", {T0: 1}), ("put", [b"b"]), ("pre_commit", {T0: 2}), ("pre_commit", {T0: 2})]
     ]
+
+
+def test_records_out_of_order_are_not_written() -> None:
+    with pytest.raises(ConnectError, match="t-0 come out of order: offset 3 after 5"):
+        write(plan("Noting"), 0, [rows(b"a", first=5), rows(b"b", first=3)])
+    assert puts(calls()) == [[b"a"]]
 
 
 def test_rewinding_is_refused() -> None:

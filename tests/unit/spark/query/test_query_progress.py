@@ -22,19 +22,24 @@ def report(
     """A report as Spark 4.2 writes it."""
     source = {
         "description": "org.apache.spark.sql.execution.datasources.v2.python.PythonMicroBatchStream@7918a8a2",
-        "startOffset": start, "endOffset": end, "latestOffset": latest or end, "numInputRows": rows,
-        "inputRowsPerSecond": 0.0, "processedRowsPerSecond": 95.2,
+        "startOffset": start,
+        "endOffset": end,
+        "latestOffset": latest or end,
+        "numInputRows": rows,
+        "inputRowsPerSecond": 0.0,
+        "processedRowsPerSecond": 95.2,
     }
     return json.dumps(
         {
-
-                "id": "705b3ec1-f72a-48b9-a40d-cfea674aa493",
-                "runId": f"a5adb724-6ae5-48fd-99ac-{run:012d}",
-                "name": None
-            ,
+            "id": "705b3ec1-f72a-48b9-a40d-cfea674aa493",
+            "runId": f"a5adb724-6ae5-48fd-99ac-{run:012d}",
+            "name": None,
             "timestamp": f"2026-11-22T05:56:{batch if at is None else at:02d}.074Z",
-            "batchId": batch, "batchDuration": 500, "numInputRows": rows,
-            "inputRowsPerSecond": 0.0, "processedRowsPerSecond": 95.2,
+            "batchId": batch,
+            "batchDuration": 500,
+            "numInputRows": rows,
+            "inputRowsPerSecond": 0.0,
+            "processedRowsPerSecond": 95.2,
             "durationMs": {"addBatch": 400, "latestOffset": 54, "triggerExecution": 500},
             "stateOperators": [],
             "sources": [source],

@@ -143,6 +143,7 @@ class Asking(Noting):
         context = self.context
         calls.append((context.connector, context.task_id, dict(context.configs), context.assignment))
         context.metrics.count("things_total")
+        calls.append(dict(context.committed(*partitions, TopicPartition("other", 0))))
 
 
 class Once(Transformation):
