@@ -260,10 +260,9 @@ class SinkQueryTask(SupervisedTask):
     def failing(self) -> str:
         return self._problem
 
-    def stop(self) -> None:
+    def last_report(self) -> None:
         if hasattr(self, "_marked") and hasattr(self, "generation"):
             self._report()
-        super().stop()
 
     def _make_dead_letter_topic(self) -> None:
         settings = DeadLetterSettings.of(self.context.connector_config)

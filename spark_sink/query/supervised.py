@@ -13,7 +13,7 @@ import time
 from abc import abstractmethod
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from connect.api.engine import EngineProgress, EngineTask
 from connect.errors import ConnectError
@@ -23,6 +23,10 @@ from spark_sink.query.progress import QueryProgress
 from spark_sink.session import Session, open_session
 
 log = logging.getLogger("connect.spark")
+
+
+#: How long a task that is to stop waits for a batch that is being written; all of it has a few seconds.
+_FINISH_S: Final = 2.5
 
 
 class GivenUp(ConnectError):
@@ -109,11 +113,36 @@ class SupervisedTask(EngineTask):
         if hasattr(self, "gate"):
             self.gate.close()
         if hasattr(self, "session"):
+            self._let_finish()
             for query in self.queries:
                 self._end(query)
+            self.last_report()
             self.session.close()
         if hasattr(self, "_folder"):
             shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _let_finish(self) -> None:
+        """Wait a moment for batches that are being written: what is interrupted may be in the table and not reported."""
+        deadline = time.monotonic() + _FINISH_S
+        while time.monotonic() < deadline and any(self._is_busy(query) for query in self.queries):
+            time.sleep(0.05)
+        for query in self.queries:
+            if query.running is not None:
+                try:
+                    query.progress.take(query.running)
+                except Exception as error:  # Spark may be gone
+                    log.debug("%s", error)
+
+    @staticmethod
+    def _is_busy(query: Query) -> bool:
+        try:
+            return query.running is not None and bool(query.running.status["isTriggerActive"])
+        except Exception as error:  # Spark may be gone
+            log.debug("%s", error)
+            return False
+
+    def last_report(self) -> None:
+        """Called when all queries have ended and the session is still there."""
 
     def _open_gate(self) -> None:
         self.gate.open_until(0.0 if self._paused else self.context.lease_until())
@@ -201,7 +230,7 @@ class SupervisedTask(EngineTask):
             lag=-1 if -1 in lags or not lags else sum(lags),
             errors=sum(each.errors for each in progress),
             topics=frozenset(topic for each in progress for topic in each.topics),
-            busy=any(q.running is not None and q.running.status["isTriggerActive"] for q in self.queries),
+            busy=any(map(self._is_busy, self.queries)),
             failing=self.failing(),
         )
 
