@@ -157,6 +157,27 @@ def test_over_spark_connect_a_batch_is_upserted_once(remote: Any) -> None:
 
 
 @pytest.mark.slow
+def test_over_spark_connect_a_merges_transaction_is_in_no_session_of_others(
+    remote: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All queries of a client are in one session there: another one's rows must not pass for this one's."""
+    from pyspark.sql.connect.conf import RuntimeConf
+
+    told: list[tuple[str, str]] = []
+    original = RuntimeConf.set
+
+    def spied(self: Any, key: str, value: Any) -> None:
+        told.append((self._client._session_id, key))
+        original(self, key, value)
+
+    monkeypatch.setattr(RuntimeConf, "set", spied)
+    remote.writer(mode="upsert")(remote.batch(VALUE, [_record(1, "a", 0)], KEY), 0)
+    transactions = [session for session, key in told if key.startswith("spark.databricks.delta.write.txn")]
+    assert len(transactions) == 2
+    assert remote.spark.session_id not in transactions
+
+
+@pytest.mark.slow
 def test_over_spark_connect_tables_are_made_changed_and_looked_after(remote: Any) -> None:
     keys = {
         "cluster.by": "id",
