@@ -98,15 +98,20 @@ def _fields(schema: Schema, required: bool) -> list[pa.Field]:
     for field in schema.fields:
         chosen = _type(field.schema, required)
         if chosen is not None:
-            metadata = {LOGICAL_NAME: logical.TIME_NAME} if field.schema.name == logical.TIME_NAME else None
-            fields.append(pa.field(field.name, chosen, not (required and is_required(field.schema)), metadata))
+            nullable = not (required and is_required(field.schema))
+            fields.append(pa.field(field.name, chosen, nullable, _told(field.schema)))
     return fields
 
 
 def _inner(name: str, schema: Schema | None, required: bool) -> pa.Field | None:
     assert schema is not None
     chosen = _type(schema, required)
-    return None if chosen is None else pa.field(name, chosen, not (required and is_required(schema)))
+    return None if chosen is None else pa.field(name, chosen, not (required and is_required(schema)), _told(schema))
+
+
+def _told(schema: Schema) -> dict[bytes | str, bytes | str] | None:
+    """What the type of a column does not tell, in the metadata of its field."""
+    return {LOGICAL_NAME: logical.TIME_NAME} if schema.name == logical.TIME_NAME else None
 
 
 def _decimal(schema: Schema) -> pa.DataType:

@@ -6,6 +6,7 @@ import random
 import signal
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -122,11 +123,13 @@ def attack(
             worker.ask("restart_task", name="rows", task=0)
         return True
 
+    def goes_on(before: int) -> bool:
+        return mended() and versions() > before
+
     kinds = attacks.kinds()
     chosen = [kinds[number % len(kinds)] for number in range(rounds)]
     chance.shuffle(chosen)
     for number, strike in enumerate(chosen):
-
         before = versions()
 
         def moment(commits: int = before + 2 + chance.randrange(6)) -> None:
@@ -136,7 +139,7 @@ def attack(
         records = [[json.dumps({"p": p, "n": n}).encode() for n in some] for p in range(PARTITIONS)]
         topics.fill(bootstrap, topic, records)
         # It writes again: what the last attack broke has shown itself.
-        until(lambda: mended() and versions() > before, WITHIN_S, lambda: f"it goes on\n{worker.last_words()}")
+        until(partial(goes_on, before), WITHIN_S, lambda: f"it goes on\n{worker.last_words()}")
         attacks.strike(strike, moment)
     each = rounds * AT_A_TIME
 

@@ -49,11 +49,14 @@ def test_rows_are_what_converters_and_transformations_make(readings: Readings, n
 
     def row(partition: int, offset: int, key: str, value: Any) -> dict[str, Any]:
         return {
-            "_topic": f"to-{topic}", "_partition": partition, "_offset": offset,
+            "_topic": f"to-{topic}",
+            "_partition": partition,
+            "_offset": offset,
             # PySpark hands out timestamps as this machine's wall clock says them.
             "_timestamp": dt.datetime.fromtimestamp(1_790_000_000 + (123 + partition) / 1000),  # noqa: DTZ006
             "_origin": {"topic": topic, "partition": partition, "offset": offset},
-            "_key": {"key": key}, "_value": value,
+            "_key": {"key": key},
+            "_value": value,
         }
 
     rows.sort(key=lambda row: (row["_partition"], row["_offset"]))
@@ -126,8 +129,11 @@ def test_types_of_fields_come_through_spark_as_they_are(readings: Readings, new_
         ],
     }
     value = {name: item for name, (_, item) in fields.items()} | {
-        "day": 20_000, "at": 1_790_000_000_123,
-        "list": ["a", "b"], "map": {"k": 1}, "deep": {"x": 3},
+        "day": 20_000,
+        "at": 1_790_000_000_123,
+        "list": ["a", "b"],
+        "map": {"k": 1},
+        "deep": {"x": 3},
     }
     empty = {**value, "list": None, "map": None, "deep": None}
     readings.produce(topic, [value, None, empty])
