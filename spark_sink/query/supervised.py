@@ -122,7 +122,7 @@ class SupervisedTask(EngineTask):
             shutil.rmtree(self._folder, ignore_errors=True)
 
     def _let_finish(self) -> None:
-        """Wait a moment for batches that are being written: a table may have an interrupted one that is not reported."""
+        """Wait a moment for batches that are being written: an interrupted one may be written, and not reported."""
         deadline = time.monotonic() + _FINISH_S
         while time.monotonic() < deadline and any(self._is_busy(query) for query in self.queries):
             time.sleep(0.05)
