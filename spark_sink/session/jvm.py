@@ -7,6 +7,7 @@ which may hold secrets, is given in a file for this user only and never as argum
 from __future__ import annotations
 
 import fcntl
+import importlib.metadata
 import importlib.util
 import os
 import re
@@ -105,14 +106,23 @@ def spark_home() -> Path:
     """The folder of PySpark, or SPARK_HOME.
 
     Raises:
-        SparkNotInstalled: there is no PySpark here.
+        SparkNotInstalled: there is no PySpark here, or SPARK_HOME is another version's.
     """
     found = importlib.util.find_spec("pyspark")
     if found is None or found.origin is None:
         raise SparkNotInstalled(
             "Spark is not installed in this worker's Python. Install it: pip install 'connect-runtime[spark]'"
         )
-    return Path(os.environ.get("SPARK_HOME") or Path(found.origin).parent)
+    home = os.environ.get("SPARK_HOME")
+    if not home:
+        return Path(found.origin).parent
+    version = importlib.metadata.version("pyspark")
+    if not any(Path(home, "jars").glob(f"spark-core_*-{version}.jar")):
+        raise SparkNotInstalled(
+            f"SPARK_HOME is {home}, which is not Spark {version}, the version of this worker's PySpark. Unset it, or "
+            "name a folder of that version."
+        )
+    return Path(home)
 
 
 def java_for_spark() -> Java:
@@ -260,10 +270,10 @@ def _folder() -> tuple[Path, IO[bytes]]:
     base = Path(tempfile.gettempdir())
     for old in base.glob(f"{_SWEPT}*"):
         _sweep(old)
-    folder = Path(tempfile.mkdtemp(prefix=_SWEPT))
-    lock = (folder / _LOCK).open("wb")
+    made = Path(tempfile.mkdtemp(prefix=f".{_SWEPT}"))  # nobody sweeps it before it is locked
+    lock = (made / _LOCK).open("wb")
     fcntl.flock(lock, fcntl.LOCK_EX)
-    return folder, lock
+    return made.rename(base / made.name[1:]), lock
 
 
 def _sweep(folder: Path) -> None:

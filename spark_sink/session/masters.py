@@ -70,7 +70,7 @@ def master_of(config: Mapping[str, str]) -> Master:
             REMOTE, f'names a Spark Connect server, and {MASTER} is "{master}" as well. Remove one of the two.'
         )
     if remote and not remote.startswith("sc://"):
-        raise ConfigError(REMOTE, f'"{remote}" is not a Spark Connect server. Write sc://host:15002.')
+        raise ConfigError(REMOTE, "is not a Spark Connect server. Write sc://host:15002.")
     url = remote or master or EVERYWHERE
     if found := _LOCAL.fullmatch(url):
         cores = found["cores"] or "1"

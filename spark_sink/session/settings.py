@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Final
+import re
+from typing import Any, Final
 
 from connect import settings
-from spark_sink.session.masters import EVERYWHERE, MASTER, REMOTE
+from spark_sink.session.masters import EVERYWHERE, MASTER, REMOTE, master_of
 
 SHARED: Final = "spark.shared.session"
 SHIP_CODE: Final = "spark.ship.code"
 START_TIMEOUT: Final = "spark.start.timeout.ms"
 
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+
+def _is_place(key: str, value: Any) -> None:
+    master_of({key: value})  # says what is wrong with it, and never an option of it, such as a token
+
+
+def _is_name(key: str, value: Any) -> None:
+    if not _NAME.fullmatch(value):
+        raise ValueError("is not a name. Write letters, digits, dots, hyphens and underscores.")
+
+
 SETTINGS = settings.define(
     settings.String(
         MASTER,
         default=EVERYWHERE,
+        validator=_is_place,
         importance="HIGH",
         group="Spark",
         width="MEDIUM",
@@ -24,6 +38,7 @@ SETTINGS = settings.define(
     settings.String(
         REMOTE,
         default=None,
+        validator=_is_place,
         importance="MEDIUM",
         group="Spark",
         width="MEDIUM",
@@ -33,6 +48,7 @@ SETTINGS = settings.define(
     settings.String(
         SHARED,
         default=None,
+        validator=_is_name,
         importance="MEDIUM",
         group="Spark",
         width="SHORT",

@@ -18,7 +18,6 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import re
 import subprocess
 import sys
 import time
@@ -37,7 +36,6 @@ from spark_sink.session.masters import MASTER, REMOTE, master_of
 from spark_sink.session.settings import SHARED
 
 _KEEPER = (sys.executable, "-m", "spark_sink.session.keeper")
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
 @dataclass
@@ -70,12 +68,10 @@ def join(
     """Become a user of the Spark of this name, which is started when it does not run.
 
     Raises:
-        ConfigError: the name, or a master that is not local.
+        ConfigError: a master that is not local.
         RetriableError: it did not come up in time.
         ConnectError: it cannot start; the message says why.
     """
-    if not _NAME.fullmatch(name):
-        raise ConfigError(SHARED, f'"{name}" is not a name. Write letters, digits, dots, hyphens and underscores.')
     if config.get(REMOTE) or not master_of(config).is_local:
         raise ConfigError(SHARED, f"is for a local Spark. Remove it, or set {MASTER} to local[*].")
     folder = folder_of(name)

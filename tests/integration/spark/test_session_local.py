@@ -174,6 +174,28 @@ def test_no_java(no_shared_spark: None, monkeypatch: pytest.MonkeyPatch) -> None
         open_session(LOCAL, "no java")
 
 
+def test_a_spark_home_of_another_version(
+    no_shared_spark: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "jars").mkdir()
+    (tmp_path / "jars" / "spark-core_2.13-3.5.1.jar").touch()
+    monkeypatch.setenv("SPARK_HOME", str(tmp_path))
+
+    with pytest.raises(SparkNotInstalled, match="SPARK_HOME is .* Unset it"):
+        open_session(LOCAL, "home")
+
+
+@pytest.mark.slow
+def test_a_package_of_the_user_comes_beside_delta(no_shared_spark: None, tmp_path: Path) -> None:
+    config = {**LOCAL, "spark.jars.packages": "org.jspecify:jspecify:1.0.0"}
+    with open_session(config, "packages") as session:
+        jars = session.spark.sparkContext.getConf().get("spark.jars")
+        session.spark.range(3).write.format("delta").save(str(tmp_path / "table"))
+
+        assert "jspecify-1.0.0.jar" in jars
+        assert "delta-spark_4.2_2.13" in jars
+
+
 @pytest.mark.slow
 def test_a_path_without_programs_is_enough(
     no_shared_spark: None, monkeypatch: pytest.MonkeyPatch, shared_spark: Any

@@ -2,6 +2,7 @@ import pytest
 
 from connect.errors import ConfigError
 from spark_sink.session.masters import Kind, master_of
+from spark_sink.session.settings import SETTINGS
 
 
 @pytest.mark.parametrize(
@@ -59,4 +60,22 @@ def test_a_token_is_in_no_message() -> None:
     with pytest.raises(ConfigError) as caught:
         master_of({"spark.remote": "sc://:99/;token=secret-thing"})
 
+    assert "secret-thing" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("spark.master", "lokal"),
+        ("spark.remote", "host:15002;token=secret-thing"),
+        ("spark.shared.session", "a/b"),
+        ("spark.ship.code", "sometimes"),
+        ("spark.start.timeout.ms", "1"),
+    ],
+)
+def test_a_wrong_key_is_found_before_anything_starts(key: str, value: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        SETTINGS.parse({key: value})
+
+    assert caught.value.key == key
     assert "secret-thing" not in str(caught.value)
