@@ -53,6 +53,7 @@ def test_tombstones_and_what_was_given_up_are_no_rows(tables: Any) -> None:
     assert tables.read() == [{"id": 1, "text": "a"}]
 
 
+@pytest.mark.slow
 def test_metadata_become_columns_under_any_name(tables: Any) -> None:
     at = datetime.datetime(2026, 1, 2, 3, 4, 5, 678000, tzinfo=datetime.UTC)
     records = [{"topic": "x", "partition": 3, "offset": 77, "time": at, "key": {"key": "k"}, "value": {"id": 1}}]
@@ -99,6 +100,7 @@ def test_column_mapping_allows_any_name(tables: Any) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_batch_goes_to_the_tables_of_its_records(tables: Any) -> None:
     records = [
         {"topic": topic, "value": {"id": number, "to": {"country": country}}}

@@ -68,6 +68,7 @@ def test_types_are_widened_where_that_is_allowed(tables: Any) -> None:
     assert sorted(tables.read_by_spark(), key=lambda row: row["i"]) == [small, small, big]
 
 
+@pytest.mark.slow
 def test_without_leave_to_widen_values_are_looked_at(tables: Any) -> None:
     writer = tables.writer()
     writer(tables.batch({"i": pa.int32(), "d": pa.decimal128(4, 1)}, one(i=1, d=decimal.Decimal("1.0"))), 0)
