@@ -176,8 +176,12 @@ def _key_schema(keys: Values, name: str) -> Schema:
 
     if keys.schemas.constant and (own := keys.schemas[0] if len(keys) else None) is not None:
         return own.as_optional()
+    is_struct = any(isinstance(key, dict) for key in keys)
     try:
-        field = schema_of(Values([{name: key} for key in keys]), None).field(name)
+        schema = schema_of(keys, None, wrap=None if is_struct else name)
     except Unfit:
-        field = None
+        return OPTIONAL_STRING
+    if is_struct:
+        return schema.as_optional()
+    field = schema.field(name)
     return OPTIONAL_STRING if field is None else field.schema

@@ -6,12 +6,13 @@ import logging
 import time
 from typing import Any, Final
 
+from connect.data.schema import OPTIONAL_STRING, Schema
 from spark_sink.query.sink_task import SinkQuery, SinkQueryTask, TooEarly
 from spark_sink.query.supervised import Query
 from spark_sink.reading.plan import ReadPlan, RowShape
-from spark_sink.reading.sample import Sampler
+from spark_sink.reading.sample import Sample, Sampler
 from spark_sink.reading.schema_change import changed_at
-from spark_sink.sink.settings import TOPIC, canonical, checkpoint_location
+from spark_sink.sink.settings import TOPIC, UPSERT, canonical, checkpoint_location
 from spark_sink.tables import TableSettings, TableWriter
 
 log = logging.getLogger("connect.spark")
@@ -51,20 +52,7 @@ class TableTask(SinkQueryTask):
     def shape(self, query: SinkQuery) -> RowShape:
         if query.sample is None or query.sample.values is None:
             self._look(query)
-        sample = query.sample
-        if sample is None or sample.values is None:
-            raise TooEarly(f"{query.name}: no record yet that says which columns there are")
-        settings = self._settings
-        if settings.wants_keys and sample.keys is None:
-            raise TooEarly(f"{query.name}: no record yet that says what its key is")
-        return RowShape(
-            sample.values,
-            sample.keys if settings.wants_keys else None,
-            _WRAP,
-            settings.wrap_key,
-            metadata=settings.wants_metadata,
-            failures=settings.wants_failures,
-        )
+        return shape_of(query.name, query.sample, self._settings)
 
     def recover(self, query: Query, error: BaseException) -> bool:
         place = changed_at(error)
@@ -103,3 +91,31 @@ class TableTask(SinkQueryTask):
             )
             self._samplers[query.name] = Sampler(plan, _WRAP, self._settings.wrap_key)
         return self._samplers[query.name]
+
+
+def shape_of(name: str, sample: Sample | None, settings: TableSettings) -> RowShape:
+    """The shape of rows for a table.
+
+    Args:
+        name: of the query, for messages.
+        sample: what is known of the records.
+        settings: of the table.
+
+    Raises:
+        TooEarly: there is no record yet that says which columns there are, or what is to be merged by.
+    """
+    if sample is None or sample.values is None:
+        raise TooEarly(f"{name}: no record yet that says which columns there are")
+    keys = sample.keys if settings.wants_keys else None
+    if settings.wants_keys and keys is None:
+        if settings.mode == UPSERT:
+            raise TooEarly(f"{name}: no record yet that says what its key is")
+        keys = Schema.struct({settings.wrap_key: OPTIONAL_STRING})  # of records that have none, as in the worker
+    return RowShape(
+        sample.values,
+        keys,
+        _WRAP,
+        settings.wrap_key,
+        metadata=settings.wants_metadata,
+        failures=settings.wants_failures,
+    )

@@ -1,0 +1,118 @@
+"""A connector that knows nothing of Spark, run by a worker with engine=spark."""
+
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from confluent_kafka import Consumer, TopicPartition
+
+from connect.kafka.broker import Broker
+from tests.integration.worker.conftest import Herd, herd
+
+from .any_sinks import PLUGINS, AnySinks
+
+__all__ = ["herd"]
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(400), pytest.mark.usefixtures("no_shared_spark")]
+
+WITHIN_S = 120.0
+
+
+@pytest.fixture
+def sinks(broker: Broker, tmp_path: Path) -> AnySinks:
+    return AnySinks(None, broker, tmp_path)
+
+
+@pytest.fixture
+def on_spark(herd: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Runs a connector: `on_spark(topics, **config)`."""
+    monkeypatch.setattr("tests.integration.worker.conftest.WITHIN_S", WITHIN_S)
+
+    def start(topics: str, run: Herd | None = None, **config: str) -> Herd:
+        run = run or herd(plugin__path=PLUGINS)
+        common = {"engine": "spark", "spark.master": "local[2]", "topics": topics, "trigger.interval.ms": "100"}
+        place = {"checkpoint.location": (tmp_path / "checkpoints").as_uri()}
+        said = {key.replace("__", "."): value for key, value in config.items()}
+        run.run("sink", **{**common, **place, **said})
+        run.await_state("sink", "RUNNING")
+        return run
+
+    return start
+
+
+def committed(broker: Broker, topic: str) -> dict[int, int]:
+    """What the connector's group has."""
+    consumer = Consumer({"bootstrap.servers": broker.bootstrap_servers, "group.id": "connect-sink"})
+    try:
+        places = [TopicPartition(topic, number) for number in consumer.list_topics(topic).topics[topic].partitions]
+        return {place.partition: place.offset for place in consumer.committed(places, timeout=30)}
+    finally:
+        consumer.close()
+
+
+def task_process() -> int:
+    """The process of the task: the one that has a JVM."""
+    for process in psutil.Process().children(recursive=True):
+        if process.name() == "java" and "SparkSubmit" in " ".join(process.cmdline()):
+            parent = process.parent()
+            assert parent is not None
+            return parent.pid
+    raise AssertionError("There is no JVM.")
+
+
+@pytest.mark.promise("P1", "P10")
+def test_a_third_party_s_sink_runs_pauses_and_loses_nothing_when_its_task_is_killed_in_the_middle_of_a_put(
+    sinks: AnySinks, on_spark: Any, new_topic: Any, broker: Broker
+) -> None:
+    topic = new_topic(partitions=2)
+    for partition in (0, 1):
+        sinks.produce(topic, [str(number) for number in range(1000)], partition)
+    config = {"connector__class": "spark_lines.LinesSinkConnector", "folder": str(sinks.folder), "tasks__max": "2"}
+    run = on_spark(topic, hang="1500", max__records__per__batch="500", **config)
+    run.until(lambda: committed(broker, topic) == {0: 1000, 1: 1000}, lambda: run.task("sink"))
+
+    sinks.produce(topic, [str(number) for number in range(1000, 2000)])
+    run.until((sinks.folder / "hanging").exists, lambda: run.task("sink"))
+    os.kill(task_process(), signal.SIGKILL)
+    run.await_state("sink", "FAILED")
+    pid = int((sinks.folder / "hanging").read_text())
+    run.until(lambda: not Path(f"/proc/{pid}").exists())  # nobody writes on behind the next one's back
+    run.herder.restart_task("sink", 0).result(60)
+    run.until(lambda: committed(broker, topic) == {0: 2000, 1: 1000}, lambda: run.task("sink"))
+
+    run.herder.pause("sink").result(60)
+    run.await_state("sink", "PAUSED")
+    sinks.produce(topic, ["2000"])
+    run.herder.resume("sink").result(60)
+    run.until(lambda: committed(broker, topic) == {0: 2001, 1: 1000}, lambda: run.task("sink"))
+    run.stop()
+    for partition, count in ((0, 2001), (1, 1000)):
+        lines = sinks.lines(topic, partition)
+        assert sorted({line[0] for line in lines}) == list(range(count))
+    assert len(sinks.lines(topic, 1)) == 1000
+
+
+@pytest.mark.promise("P10")
+def test_the_file_sink_writes_each_line_once_also_when_its_task_is_killed(
+    sinks: AnySinks, on_spark: Any, new_topic: Any, broker: Broker
+) -> None:
+    topic, target = new_topic(partitions=2), sinks.folder / "out.txt"
+    for partition in (0, 1):
+        sinks.produce(topic, [f"{partition} {number}" for number in range(500)], partition)
+    config = {"connector__class": "FileStreamSink", "file": str(target), "exactly__once": "true"}
+    run = on_spark(topic, **config)
+    run.until(lambda: committed(broker, topic) == {0: 500, 1: 500}, lambda: run.task("sink"))
+    os.kill(task_process(), signal.SIGKILL)
+    run.await_state("sink", "FAILED")
+    for partition in (0, 1):
+        sinks.produce(topic, [f"{partition} {number}" for number in range(500, 700)], partition)
+    run.herder.restart_task("sink", 0).result(60)
+    run.until(lambda: committed(broker, topic) == {0: 700, 1: 700}, lambda: run.task("sink"))
+    run.stop()
+    lines = target.read_text().splitlines()
+    for partition in ("0", "1"):
+        mine = [line for line in lines if line.startswith(partition)]
+        assert mine == [f"{partition} {number}" for number in range(700)]
