@@ -237,15 +237,20 @@ def _decimal(schema: Schema, node: Any) -> Decimal:
     return value
 
 
+def _short_name(schema: Schema) -> str:
+    return str(schema.name).rpartition(".")[2]
+
+
 def _counted(bits: int) -> Callable[[Schema, Any], Any]:
+    low = -(1 << (bits - 1))
+
     def make(schema: Schema, node: Any) -> Any:
-        name = str(schema.name).rpartition(".")[2]
-        if type(node) is not int or (bits < 64 and not -(1 << 31) <= node < 1 << 31):
-            raise DataError(f"{name} takes a whole JSON number, and there is {_kind(node)}.")
+        if type(node) is not int or (bits < 64 and not low <= node < -low):
+            raise DataError(f"{_short_name(schema)} takes a whole JSON number, and there is {_kind(node)}.")
         try:
-            return logical.decode(schema, _wrapped(node, bits))
+            return logical.decode(schema, node if low <= node < -low else _wrapped(node, bits))
         except SchemaError as error:
-            raise DataError(f"{name}: {error}") from None
+            raise DataError(f"{_short_name(schema)}: {error}") from None
 
     return make
 

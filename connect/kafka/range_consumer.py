@@ -46,7 +46,7 @@ class RangeConsumer:
         settings: Mapping[str, Any],
         *,
         fail_on_data_loss: bool = True,
-        fetch_ahead_kb: int = 16_384,
+        fetch_ahead_kb: int = 4_096,
         silence_s: float = 60.0,
         truncated_s: float = 10.0,
         unknown_s: float = 10.0,

@@ -75,7 +75,10 @@ class Connect:
     """A query of Spark Connect."""
 
     def __init__(self, *reports: str) -> None:
-        self.recentProgress = [StreamingQueryProgress.fromJson(json.loads(text)) for text in reports]
+        told = [json.loads(text) for text in reports]
+        for each in told:
+            del each["numInputRows"]  # over Spark Connect it is not there
+        self.recentProgress = [StreamingQueryProgress.fromJson(each) for each in told]
 
 
 Make = Callable[..., Any]
