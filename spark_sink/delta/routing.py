@@ -27,7 +27,7 @@ def by_table(
     """
     if TOPIC not in template and FIELD not in template:
         return [(template, range(len(batch)))], {}
-    if FIELD not in template and batch.topics.constant:
+    if FIELD not in template and batch.topics.constant and _NAME.fullmatch(batch.topics[0]):
         return [(_filled(template, batch.topics[0], ""), range(len(batch)))], {}
     names: Sequence[Any] = [""] * len(batch)
     if FIELD in template:
@@ -39,6 +39,11 @@ def by_table(
     for row, place in enumerate(zip(batch.topics, names, strict=True)):
         topic, name = place
         if name is None:
+            continue
+        if TOPIC in template and not _NAME.fullmatch(topic):
+            problems[row] = (
+                "its topic cannot be part of a table's name: that takes letters, digits, dots, dashes and underscores."
+            )
             continue
         if name is _MISSING or (FIELD in template and not _NAME.fullmatch(name)):
             problems[row] = f'its field "{field}" says which table it goes to, and holds no name of one.'

@@ -71,6 +71,16 @@ def test_an_unknown_storage(run: Run) -> None:
         run(table="foo://lake/orders")
 
 
+@pytest.mark.parametrize("topic", ["../elsewhere", "2024/x", ".."])
+def test_a_topic_that_a_transformation_made_leads_into_no_other_folder(run: Run, lake: Path, topic: str) -> None:
+    routed = {"transforms": "to", "transforms__to__type": "RegexRouter", "transforms__to__regex": ".*"}
+    orders = run(table=f"{lake}/in/${{topic}}", **routed, transforms__to__replacement=topic)
+    with pytest.raises(ConnectError, match="its topic cannot be part of a table's name"):
+        orders.put({"id": 1})
+    orders.crash()
+    assert not list(lake.rglob("_delta_log"))
+
+
 def test_a_table_that_must_be_there(run: Run) -> None:
     orders = run(auto__create="false")
     with pytest.raises(ConnectError, match="does not exist, and auto.create=false. Create it, or set auto.create=true"):
