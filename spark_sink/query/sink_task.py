@@ -128,6 +128,9 @@ class SinkQueryTask(SupervisedTask):
             fail_on_data_loss=config["fail.on.data.loss"],
         )
 
+    def is_done(self, query: Query) -> bool:
+        return query.progress.lag <= 0
+
     def driver_is_here(self) -> bool:
         """Whether Spark's driver sees this machine's files."""
         config = self.context.connector_config

@@ -18,7 +18,7 @@ from typing import Any, Final
 from connect.api.engine import EngineProgress, EngineTask
 from connect.errors import ConnectError
 from spark_sink.causes import cause_of
-from spark_sink.query.gate import Gate
+from spark_sink.query.gate import Gate, work_may_begin
 from spark_sink.query.progress import QueryProgress
 from spark_sink.session import Session, open_session
 
@@ -88,6 +88,10 @@ class SupervisedTask(EngineTask):
     def recover(self, query: Query, error: BaseException) -> bool:
         """A query ended with an error. Whether it is to begin anew, rather than fail the task."""
         return False
+
+    def is_done(self, query: Query) -> bool:
+        """A query ended without an error. Whether it has read all, rather than nothing more while the gate was shut."""
+        return True
 
     def look_around(self) -> None:
         """Called now and then between batches: report, find new topics."""
@@ -172,7 +176,7 @@ class SupervisedTask(EngineTask):
             raise cause_of(error) from error
 
     def _begin_all(self) -> None:
-        if self._paused:
+        if not work_may_begin(str(self.gate.path)):
             return
         for query in self.queries:
             if query.running is None and not query.done:
@@ -199,11 +203,13 @@ class SupervisedTask(EngineTask):
 
     def _ended(self, query: Query) -> None:
         error = query.running.exception()
+        query.progress.take(query.running)
         query.running = None
         if error is None:
-            query.done = True
+            query.done = self.is_done(query)
+        if query.done:
             log.info("all that was there when it began is written; it rests until it is restarted")
-        elif not self.recover(query, error):
+        elif error is not None and not self.recover(query, error):
             raise error
 
     def end_query(self, query: Query) -> None:

@@ -26,6 +26,8 @@ log = logging.getLogger("connect.spark")
 
 #: How often topics and partitions are looked for that came.
 _PLACES_S: Final = 5.0
+#: How long brokers may not say where topics end before the query fails.
+_SILENCE_S: Final = 60.0
 #: A part is not cut smaller.
 _LEAST_ROWS: Final = 20_000
 
@@ -51,6 +53,7 @@ class TopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._places: list[TopicPartition] = []
         self._places_due = 0.0
         self._latest: dict[TopicPartition, int] = {}
+        self._answered: float | None = None
         self._frozen: dict[TopicPartition, int] | None = None
         self._pace = Pace(plan.most_per_second)
         self._turn = 0
@@ -121,17 +124,30 @@ class TopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._ends
 
     def _find_ends(self) -> dict[TopicPartition, int]:
-        asked = self._asked()
+        """Where partitions end, or ended when the brokers answered last, if that is not long ago.
+
+        Raises:
+            ConnectError: they do not answer for a while, or never did.
+        """
+        try:
+            self._latest = self._ask_for_ends()
+            self._answered = time.monotonic()
+        except ConnectError as error:
+            if self._answered is None or time.monotonic() - self._answered > _SILENCE_S:
+                raise
+            log.warning("%s Trying again; nothing is lost.", error)
+        return self._latest
+
+    def _ask_for_ends(self) -> dict[TopicPartition, int]:
         if looked := time.monotonic() >= self._places_due:
             self._look_for_places()
         try:
-            self._latest = asked.ends(self._places)
+            return self._asked().ends(self._places)
         except ConnectError:
             if looked:
                 raise
             self._look_for_places()  # a topic may be gone
-            self._latest = asked.ends(self._places)
-        return self._latest
+            return self._asked().ends(self._places)
 
     def _look_for_places(self) -> None:
         self._places = self._asked().places()

@@ -231,3 +231,26 @@ def test_what_is_there_and_no_more(broker: Broker, sink: MakeSink, lake: Path) -
         produce(broker, topic, [{"n": 10}])
         run.task.watch(0.1)
     assert numbers(lake / "rows") == list(range(10))
+
+
+@pytest.mark.slow
+@pytest.mark.promise("P3")
+def test_what_is_there_is_written_to_the_end_though_the_task_was_paused_and_without_a_lease(
+    broker: Broker, sink: MakeSink, lake: Path
+) -> None:
+    topic = make_topic(broker)
+    produce(broker, topic, [{"n": n} for n in range(30)])
+    with sink(topic, trigger="available_now", max_records_per_batch="10").running() as run:
+        run.until(lambda: len(numbers(lake / "rows")) >= 10)
+        run.task.pause()
+        run.until(lambda: run.task.queries[0].running is None)
+        assert not run.task.queries[0].done
+        assert len(numbers(lake / "rows")) < 30
+        run.context.lease = -1.0
+        run.task.resume()
+        for _ in range(5):
+            run.task.watch(0.05)
+        assert run.task.queries[0].running is None
+        run.context.lease = 60.0
+        run.until(lambda: run.task.queries[0].done)
+    assert numbers(lake / "rows") == list(range(30))

@@ -133,17 +133,32 @@ def test_a_topic_that_is_gone_keeps_its_offsets_and_the_others_go_on(topics):
     assert one.latestOffset(end, ALL) == {"t": {"0": 20}, "u": {"0": 10}}
 
 
-def test_brokers_that_do_not_answer_are_an_error(topics):
+@pytest.mark.promise("P9")
+def test_brokers_that_do_not_answer_are_waited_for_and_in_the_end_an_error(topics, monkeypatch):
+    now = [time.monotonic()]
+    monkeypatch.setattr(driver.time, "monotonic", lambda: now[0])
     topics.ranges = {T0: (0, 10)}
     one = reader()
-    end = one.latestOffset({}, ALL)
+    answer = topics.ends
 
     def refuse(places):
         raise ConnectError("The ends of the topics are not known: timed out")
 
-    topics.ends = refuse  # type: ignore[method-assign]
+    monkeypatch.setattr(topics, "ends", refuse)
     with pytest.raises(ConnectError, match="timed out"):
-        one.latestOffset(end, ALL)
+        one.latestOffset({}, ALL)  # they never did: something else may be wrong
+    monkeypatch.setattr(topics, "ends", answer)
+    end = one.latestOffset({}, ReadMaxRows(6))
+    monkeypatch.setattr(topics, "ends", refuse)
+    now[0] += 59
+    assert one.latestOffset(end, ALL) == {"t": {"0": 10}}  # as far as is known
+    assert one.latestOffset({"t": {"0": 10}}, ALL) == {"t": {"0": 10}}
+    now[0] += 2
+    with pytest.raises(ConnectError, match="timed out"):
+        one.latestOffset({"t": {"0": 10}}, ALL)
+    monkeypatch.setattr(topics, "ends", answer)
+    topics.ranges = {T0: (0, 12)}
+    assert one.latestOffset({"t": {"0": 10}}, ALL) == {"t": {"0": 12}}
 
 
 @pytest.mark.promise("P9")
