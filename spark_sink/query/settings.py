@@ -72,7 +72,7 @@ SETTINGS: Final = settings.define(
         default=True,
         group=_GROUP,
         importance="LOW",
-        doc="Whether the task fails when records are gone before they were read. If not, reading goes on behind them; a "
-        "topic that was made anew is read from its first record.",
+        doc="Whether the task fails when records are gone before they were read. If not, reading goes on behind them; "
+        "a topic that was made anew is read from its first record.",
     ),
 )
