@@ -108,12 +108,16 @@ def test_what_was_not_wanted_is_not_saved_up(time):
     assert pace.allowed() == 0
 
 
-def test_who_has_to_go_on_waits_until_one_may_be_read(time):
-    pace = Pace(10)
+@pytest.mark.parametrize("rate", [*range(1, 40), 997, 100_003])
+def test_who_has_to_go_on_waits_until_one_may_be_read(time, rate):
+    time.now = 1234.56789
+    pace = Pace(rate)
     pace.wait()
-    assert time.now == 5000.0
-    pace.spend(int(pace.allowed()))
-    assert pace.allowed() == 0
-    pace.wait()
-    assert time.now == pytest.approx(5000.1)
-    assert pace.allowed() == 1
+    assert time.now == 1234.56789
+    for _ in range(5):
+        pace.spend(int(pace.allowed()))
+        assert pace.allowed() == 0
+        before = time.now
+        pace.wait()
+        assert time.now == pytest.approx(before + 1 / rate)
+        assert pace.allowed() == 1

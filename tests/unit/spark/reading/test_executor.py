@@ -126,6 +126,13 @@ def test_records_that_fail_are_rows_where_that_is_wished(in_executor):
     assert (failure["key"], failure["value"], failure["headers"]) == (b"k", b"{", [{"key": "h", "value": b"1"}])
 
 
+def test_each_record_that_fails_is_one_row(in_executor):
+    values: list[Any] = [b"{", *({"id": n} for n in range(1, 25_000)), b"{"]
+    found = in_executor.rows(values, RowShape(ID.values, failures=True), **ALL)
+    assert [row["_origin"]["offset"] for row in found if row["_failure"]] == [0, 25_000]
+    assert len(found) == 25_001
+
+
 def test_where_records_that_fail_are_rows_errors_that_are_not_tolerated_end_the_task_all_the_same(in_executor):
     with pytest.raises(RecordError, match="t-3@1"):
         in_executor.rows([{"id": 1}, b"{"], RowShape(ID.values, failures=True))

@@ -201,6 +201,15 @@ def test_no_batch_is_larger_than_the_limit_and_all_is_read_in_the_end(topics):
     assert len(rows) <= 12
 
 
+def test_partitions_take_turns_where_a_batch_has_no_record_for_each(topics):
+    places = [TopicPartition("t", number) for number in range(7)]
+    topics.ranges = dict.fromkeys(places, (0, 1000))
+    one, at = reader(), {}
+    for _ in range(7):
+        at = one.latestOffset(at, ReadMaxRows(2))
+    assert at == {"t": {str(number): 2 for number in range(7)}}
+
+
 @pytest.mark.promise("P3")
 def test_nothing_new_is_offered_while_the_gate_is_shut(topics, tmp_path):
     topics.ranges = {T0: (0, 10)}
