@@ -47,5 +47,5 @@ def test_secrets_are_in_no_plan_no_report_no_setting_and_no_log_of_spark_s(
     shown += [run.query._jsq.explainInternal(True) or "", caplog.text, *capfd.readouterr()]
     told = "".join(shown)
     assert plan.id in told  # the source's name is
-    assert sum(record.name == "spark" for record in caplog.records) > 100  # Spark said much
+    assert sum(record.name == "spark" for record in caplog.records) > 20  # Spark said much
     assert SECRET not in told
