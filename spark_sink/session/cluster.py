@@ -65,8 +65,8 @@ class Cluster:
             "SPARK_DAEMON_MEMORY": "384m",
             # As on another machine: executors import what is installed, and what they are sent.
             "PYTHONPATH": "",
-            # A port that is taken is said; Spark would take the next one.
-            "SPARK_MASTER_OPTS": "-Dspark.port.maxRetries=0",
+            # A port that is taken is said; Spark would take the next one. The REST server has a fixed one, and no user.
+            "SPARK_MASTER_OPTS": "-Dspark.port.maxRetries=0 -Dspark.master.rest.enabled=false",
             **(environment or {}),
         }
         self._stopping = stopping

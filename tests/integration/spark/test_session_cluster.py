@@ -46,7 +46,7 @@ def python_without_us(folder: Path) -> Path:
     import pyarrow
 
     installed = Path(pyarrow.__file__).parent.parent
-    ours = ("__editable__", "_editable", "connect_runtime", "_virtualenv")
+    ours = ("__editable__", "_editable", "_virtualenv", "connect")
     for entry in installed.iterdir():
         if not entry.name.startswith(ours) and entry.suffix != ".pth":
             (packages / entry.name).symlink_to(entry)
