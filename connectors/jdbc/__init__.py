@@ -1,0 +1,1 @@
+"""Databases to topics and topics to tables, through SQLAlchemy and each database's fast path."""

@@ -1,0 +1,211 @@
+"""The connection of a task to its database: made when it is needed, thrown away when it broke, made again."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cached_property
+from typing import Any, Final
+
+import sqlalchemy
+from sqlalchemy import URL, Connection, Dialect, Engine
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.pool import NullPool
+
+from connect import ConnectError, RetriableError
+from connectors.jdbc.database import credentials
+from connectors.jdbc.database.failures import passes
+from connectors.jdbc.database.keys import DatabaseSettings
+from connectors.jdbc.database.url import translate
+
+log = logging.getLogger(__name__)
+
+#: Seconds after which a host that does not answer counts as away, unless the URL says otherwise.
+CONNECT_TIMEOUT: Final = 10
+#: What drivers are told so that a connection that died without a word is noticed (seconds, where they have it).
+_POSTGRESQL: Final = {
+    "connect_timeout": CONNECT_TIMEOUT,
+    "keepalives_idle": 30,
+    "keepalives_interval": 10,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 60_000,
+    "application_name": "connect-runtime",
+}
+_DRIVERS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "psycopg": _POSTGRESQL,
+    "pymysql": {"connect_timeout": CONNECT_TIMEOUT, "charset": "utf8mb4", "local_infile": True},
+    "pysqlite": {"timeout": 10.0},
+    "oracledb": {"tcp_connect_timeout": CONNECT_TIMEOUT},
+}
+
+
+class Database:
+    """One database, and one connection to it.
+
+    For one thread, apart from `cancel`. Everything that is done goes through `transaction()`, or through `connect()`
+    where transactions are somebody else's. After an error that passes the connection is thrown away; the next use makes
+    a new one, with the credentials of then.
+
+    Args:
+        chosen: what the keys say.
+        config: the configuration of now (`lambda: context.configs`): credentials are read from it at each connection.
+        stopping: whether to give up waiting; asked between tries.
+    """
+
+    def __init__(
+        self,
+        chosen: DatabaseSettings,
+        config: Callable[[], Mapping[str, str]],
+        stopping: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self.settings = chosen
+        self._stopping = stopping
+        self._credentials = credentials.provider(config)
+        self._engine: Engine | None = None
+        self._connection: Connection | None = None
+        self._waiting = threading.Event()
+
+    @cached_property
+    def url(self) -> URL:
+        """Where it is, as SQLAlchemy has it, as far as the URL says: without `connection.user` and its password."""
+        return translate(self.settings.url)
+
+    @cached_property
+    def dialect(self) -> Dialect:
+        """SQLAlchemy's dialect. What it asks the server (its version) is known once `connect` was called."""
+        return self._made().dialect
+
+    @property
+    def kind(self) -> str:
+        """`postgresql`, `mysql` (MariaDB too), `sqlite`, or SQLAlchemy's name; `generic` if `dialect.name` says so."""
+        chosen = self.settings.dialect.lower()
+        for word in ("generic", "postgresql", "mysql", "sqlite"):
+            if word in chosen:
+                return word
+        name = self.url.get_backend_name()
+        return "mysql" if name == "mariadb" else name
+
+    def connect(self) -> Connection:
+        """The connection, made if there is none.
+
+        Tries `connection.attempts` times, with `connection.backoff.ms` between them, as long as the error passes.
+
+        Raises:
+            RetriableError: it could not be reached.
+            ConnectError: it refuses us, in a way that does not pass.
+        """
+        connection = self._connection
+        if connection is not None and not connection.closed and not connection.invalidated:
+            return connection
+        self.discard()
+        for attempt in range(1, self.settings.attempts + 1):
+            try:
+                self._connection = self._made().connect()
+                return self._connection
+            except (SQLAlchemyError, OSError) as error:
+                why = reason(error)
+                if not passes(error):
+                    raise ConnectError(f"{self} refuses the connection: {why}") from error
+                last = attempt == self.settings.attempts
+                if last or self._stopping():
+                    raise RetriableError(f"{self} cannot be reached (try {attempt}): {why}") from error
+                log.warning("%s cannot be reached, try %d in %gs: %s", self, attempt + 1, self.settings.backoff, why)
+                self._waiting.wait(self.settings.backoff)
+        raise AssertionError("connection.attempts is at least 1")
+
+    @contextmanager
+    def transaction(self) -> Iterator[Connection]:
+        """One transaction: committed at the end, rolled back when the block raises.
+
+        Errors are the driver's, wrapped by SQLAlchemy; `passes` tells which of them are worth another try. After one
+        that passes, and after one in the commit itself (nobody knows then), the next transaction has a new connection.
+        """
+        connection = self.connect()
+        try:
+            with connection.begin():
+                yield connection
+        except BaseException as error:
+            if not isinstance(error, Exception) or passes(error) or connection.invalidated:
+                self.discard()
+            raise
+
+    def discard(self) -> None:
+        """Throw the connection away, whatever state it is in."""
+        connection, self._connection = self._connection, None
+        if connection is None:
+            return
+        try:
+            connection.invalidate()
+        except Exception as error:  # a broken connection breaks in many ways
+            log.debug("a connection to %s could not be thrown away: %s", self, error)
+        finally:
+            try:
+                connection.close()
+            except Exception as error:  # the same
+                log.debug("a connection to %s could not be closed: %s", self, error)
+
+    def wake(self) -> None:
+        """Let a wait between two tries end. From any thread."""
+        self._waiting.set()
+
+    def close(self) -> None:
+        """Close everything; the object may be used again."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            try:
+                connection.close()
+            except Exception as error:  # a broken connection breaks in many ways
+                log.debug("a connection to %s could not be closed: %s", self, error)
+        if self._engine is not None:
+            self._engine.dispose()
+
+    def _made(self) -> Engine:
+        if self._engine is None:
+            url = self.url
+            arguments = {
+                key: value for key, value in _DRIVERS.get(url.get_driver_name(), {}).items() if key not in url.query
+            }
+            try:
+                self._engine = sqlalchemy.create_engine(url, poolclass=NullPool, connect_args=arguments)
+            except ImportError as error:
+                raise ConnectError(
+                    f'The driver of "{url.drivername}" is not installed: {error}. Install it.'
+                ) from error
+            sqlalchemy.event.listen(self._engine, "do_connect", self._identify)
+        return self._engine
+
+    def _identify(self, _: Any, __: Any, ___: Any, told: dict[str, Any]) -> None:
+        """Who we are now, into what the driver is told."""
+        user, password = self._credentials()
+        if user is not None:
+            told["user"] = user
+        if password is not None:
+            told["password"] = password
+
+    def __str__(self) -> str:
+        url = self.url
+        if url.get_backend_name() == "sqlite":
+            return f"SQLite {url.database or '(in memory)'}"
+        hosts = url.query.get("host") or f"{url.host}:{url.port}"
+        where = hosts if isinstance(hosts, str) else ",".join(hosts)
+        return f"{_NAMES.get(url.get_backend_name(), url.get_backend_name())} {where}/{url.database or ''}"
+
+
+_NAMES: Final = {"postgresql": "PostgreSQL", "mysql": "MySQL", "mariadb": "MariaDB", "mssql": "SQL Server"}
+
+
+def reason(error: BaseException, *, trimmed: bool = False) -> str:
+    """What the database says, in one line, without the statement and its values that SQLAlchemy would add.
+
+    Args:
+        trimmed: leave out what the database says in detail, which may quote a row's values (`trim.sensitive.log`).
+    """
+    cause = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
+    primary = getattr(getattr(cause, "diag", None), "message_primary", None)
+    if trimmed and primary:
+        return str(primary)
+    said = str(cause.args[1]) if len(cause.args) == 2 and isinstance(cause.args[0], int) else str(cause)
+    line = " ".join(said.split()) or type(cause).__name__
+    return line if len(line) <= 500 else f"{line[:500]}..."

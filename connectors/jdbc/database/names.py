@@ -1,0 +1,79 @@
+"""Names of tables: taken apart as users write them, quoted as the database has it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from sqlalchemy.sql.compiler import IdentifierPreparer
+
+from connect import ConfigError
+
+_QUOTES: Final = {'"': '"', "`": "`", "[": "]"}
+
+
+@dataclass(frozen=True, slots=True)
+class TableName:
+    """A table. Parts that are None are what the connection's default is."""
+
+    name: str
+    schema: str | None = None
+    catalog: str | None = None
+
+    @classmethod
+    def parse(cls, written: str, *, key: str = "table.name.format") -> TableName:
+        """Of `table`, `schema.table` or `catalog.schema.table`; parts in quotes may hold dots.
+
+        Raises:
+            ConfigError: it has no or more than three parts. `key` is what it speaks of.
+        """
+        parts = split(written)
+        if not 1 <= len(parts) <= 3 or not all(parts):
+            raise ConfigError(key, f'"{written}" is no name of a table. Write table, or schema.table.')
+        return cls(parts[-1], *reversed(parts[:-1]))
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Catalog, schema and name, as far as they are said."""
+        return tuple(part for part in (self.catalog, self.schema, self.name) if part is not None)
+
+    @property
+    def sqlalchemy_schema(self) -> str | None:
+        """What SQLAlchemy calls a table's schema; a catalog stands before the dot."""
+        return f"{self.catalog}.{self.schema}" if self.catalog and self.schema else self.schema or self.catalog
+
+    def quoted(self, preparer: IdentifierPreparer, always: bool = True) -> str:
+        """As it stands in a statement. `always=False` leaves the database's own folding of names to it."""
+        return ".".join(quoted(part, preparer, always) for part in self.parts)
+
+    def __str__(self) -> str:
+        return ".".join(self.parts)
+
+
+def quoted(name: str, preparer: IdentifierPreparer, always: bool = True) -> str:
+    """A column's or table's name in a statement; see `TableName.quoted`."""
+    return preparer.quote_identifier(name) if always else name
+
+
+def split(written: str) -> list[str]:
+    """The parts between dots, without their quotes; a doubled quote within quotes is one."""
+    parts, part, close, place = [], "", "", 0
+    while place < len(written):
+        char = written[place]
+        if close:
+            if char != close:
+                part += char
+            elif written[place + 1 : place + 2] == close:
+                part += close
+                place += 1
+            else:
+                close = ""
+        elif char in _QUOTES and not part:
+            close = _QUOTES[char]
+        elif char == ".":
+            parts.append(part)
+            part = ""
+        else:
+            part += char
+        place += 1
+    return [*parts, part]
