@@ -26,6 +26,8 @@ def test_children_of_children_are_found_and_ended() -> None:
         child.stdout.readline()
         below = descendants(child.pid)
         assert len(below) == 1
-        end([*descendants(os.getpid()), *below], 0.0)
+        mine = process(child.pid)
+        assert mine in descendants(os.getpid())
+        end([mine, *below], 0.0)  # no other child of this process: the servers of other tests are among them
 
     assert not any(each.is_alive() for each in below)
