@@ -1,9 +1,10 @@
-"""What all tests share: the seed, the broker, and the account of servers that could not be had."""
+"""What all tests share: the seed, the broker, databases, and the account of servers that could not be had."""
 
 import os
 import signal
 import subprocess
 import sys
+import uuid
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NoReturn
 
@@ -12,6 +13,8 @@ import pytest
 
 if TYPE_CHECKING:
     from connect.kafka.broker import Broker
+    from tests.servers.mariadb import MariaServer
+    from tests.servers.postgresql import PostgresDatabase, PostgresServer
 
 MISSING = "cannot have "
 
@@ -65,6 +68,42 @@ def broker(
     )
     with subprocess.Popen([sys.executable, "-c", code, data], stdin=subprocess.PIPE, start_new_session=True):
         yield running
+
+
+@pytest.fixture(scope="session")
+def postgres(cannot_have: Callable[[str, object], NoReturn]) -> Iterator["PostgresServer"]:
+    """One real PostgreSQL for the whole run. For data of your own ask for `postgres_database`."""
+    from connect.jvm.jars import JarsUnavailable
+    from tests.servers.postgresql import PostgresServer
+
+    try:
+        server = PostgresServer()
+    except JarsUnavailable as error:
+        cannot_have("PostgreSQL", error)
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def postgres_database(postgres: "PostgresServer") -> Iterator["PostgresDatabase"]:
+    """A fresh database for one test."""
+    database = postgres.database(f"test_{uuid.uuid4().hex[:12]}")
+    yield database
+    database.drop()
+
+
+@pytest.fixture(scope="session")
+def mariadb(cannot_have: Callable[[str, object], NoReturn]) -> Iterator["MariaServer"]:
+    """One real MariaDB for the whole run. Make a database of your own: `mariadb.database(name)`."""
+    from connect.jvm.jars import JarsUnavailable
+    from tests.servers.mariadb import MariaServer, MissingLibraries
+
+    try:
+        server = MariaServer()
+    except (JarsUnavailable, MissingLibraries) as error:
+        cannot_have("MariaDB", error)
+    yield server
+    server.close()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

