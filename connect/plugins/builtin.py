@@ -21,7 +21,18 @@ _CONNECTORS = [
         "connectors.file:FileStreamSinkConnector",
         "org.apache.kafka.connect.file.FileStreamSinkTask",
     ),
+    (
+        PluginKind.SOURCE,
+        "io.confluent.connect.jdbc.JdbcSourceConnector",
+        "connectors.jdbc.source:JdbcSourceConnector",
+        "io.confluent.connect.jdbc.source.JdbcSourceTask",
+    ),
 ]
+
+#: What the same connectors are called in other projects of theirs.
+_OTHER_NAMES = {
+    "io.confluent.connect.jdbc.JdbcSourceConnector": ("io.aiven.connect.jdbc.JdbcSourceConnector",),
+}
 
 #: Connectors that no Java class is the model of: what they are, where, and what they are called beside that.
 _OUR_CONNECTORS = [
@@ -169,7 +180,7 @@ def _ref(kind: PluginKind, name: str, target: str, task: str | None = None, more
 
 
 BUILT_IN: tuple[PluginRef, ...] = tuple(
-    [_ref(kind, name, target, task) for kind, name, target, task in _CONNECTORS]
+    [_ref(kind, name, target, task, _OTHER_NAMES.get(name, ())) for kind, name, target, task in _CONNECTORS]
     + [_ref(kind, target.replace(":", "."), target, more=more) for kind, target, more in _OUR_CONNECTORS]
     + [_ref(kind, name, target) for kind, name, target in _OTHERS]
 )

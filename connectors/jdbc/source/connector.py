@@ -1,0 +1,216 @@
+"""JdbcSourceConnector: finds the tables, follows what comes and goes, and shares them out among the tasks."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Mapping
+from typing import Any, Final
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from connect import (
+    ConfigError,
+    ConnectError,
+    ExactlyOnceSupport,
+    RetriableError,
+    SourceConnector,
+    __version__,
+)
+from connect.settings import ConfigValue
+from connectors.jdbc.database import Database, DatabaseSettings, TableName
+from connectors.jdbc.database.connection import reason
+from connectors.jdbc.database.keys import with_aliases
+from connectors.jdbc.database.url import translate
+from connectors.jdbc.source import keys, offsets
+from connectors.jdbc.source.keys import BULK, SNAPSHOT, query_of
+from connectors.jdbc.source.parts import Part, shared_out, written
+from connectors.jdbc.source.plan import plan
+from connectors.jdbc.source.servers import Select, Server, server_of
+from connectors.jdbc.source.tables import Selection
+from connectors.jdbc.source.task import JdbcSourceTask
+
+log = logging.getLogger(__name__)
+
+_STOP_S: Final = 2.0
+
+
+class JdbcSourceConnector(SourceConnector):
+    """Rows of tables, or of a query, into topics."""
+
+    settings = keys.SETTINGS
+    version = __version__
+    task = JdbcSourceTask
+
+    def start(self, config: Mapping[str, str]) -> None:
+        super().start(with_aliases(config, keys.ALIASES))
+        self._parsed = self.settings.parse(self.config)
+        keys.check(self._parsed)
+        self._monitor: TableMonitor | None = None
+        if not query_of(self._parsed):
+            self._monitor = TableMonitor(self._parsed, self.config, self.context.request_task_reconfiguration)
+            self._monitor.start()
+
+    def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
+        if self._monitor is None:
+            return [{**self.config, **written([Part()])}]
+        limit = self._parsed["table.monitoring.startup.polling.limit.ms"] / 1000
+        parts = self._monitor.parts(limit)
+        if not parts:
+            log.warning("No table is there that the keys mean, so no task runs. New tables are looked for.")
+        stored = [self._as_stored(part) for part in parts]
+        return [{**self.config, **written(share)} for share in shared_out(stored, max_tasks) if share]
+
+    def stop(self) -> None:
+        if getattr(self, "_monitor", None) is not None:
+            assert self._monitor is not None
+            self._monitor.stop()
+
+    def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
+        named = with_aliases(config, keys.ALIASES)
+        values = self.settings.validate(named)
+        if any(value.errors for value in values):
+            return values
+        found = {value.name: value for value in values}
+        try:
+            parsed = self.settings.parse(named)
+            translate(DatabaseSettings.of(parsed).url)
+            keys.check(parsed)
+        except ConfigError as error:
+            found[error.key].errors.append(error.message)
+        return values
+
+    def exactly_once_support(self, config: Mapping[str, str]) -> ExactlyOnceSupport:
+        # Bulk repeats by its nature; and of many rows with one time nobody can say which were read.
+        exact = (config.get("mode") or "").strip() in (keys.INCREMENTING, keys.BOTH)
+        return ExactlyOnceSupport.SUPPORTED if exact else ExactlyOnceSupport.UNSUPPORTED
+
+    def alter_offsets(self, config: Mapping[str, str], changed: Mapping[Any, Mapping[str, Any] | None]) -> bool:
+        for frozen, offset in changed.items():
+            partition = dict(frozen)
+            known = set(partition) <= {"protocol", "table", "split"} and isinstance(partition.get("table"), str)
+            if partition != offsets.QUERY and not known:
+                raise ConnectError(
+                    'A source partition of tables reads {"protocol": "1", "table": "catalog.schema.table"}, of a query '
+                    '{"query": "query"}.'
+                )
+            if offset is not None and (wrong := offsets.problem(offset)):
+                raise ConnectError(f"The offset of {partition} is wrong: {wrong}.")
+        return True
+
+    def _as_stored(self, part: Part) -> Part:
+        """A range of a table as it was cut when its snapshot began: positions speak of those ranges."""
+        if part.table is None or not part.cuts or self._parsed["mode"] != SNAPSHOT:
+            return part
+        for number in range(1, len(part.cuts) + 2):
+            (partition,) = offsets.partitions(part.table, f"{number}/{len(part.cuts) + 1}")
+            stored = self.context.offset(partition)
+            if stored and stored.get(offsets.CUTS):
+                return Part(part.table, part.number, tuple(stored[offsets.CUTS]))
+        return part
+
+
+class TableMonitor(threading.Thread):
+    """Lists the tables again and again, in a thread and with a connection of its own.
+
+    Args:
+        parsed, config: the connector's keys.
+        changed: called when there are other tables than before.
+    """
+
+    def __init__(self, parsed: Mapping[str, Any], config: Mapping[str, str], changed: Any) -> None:
+        super().__init__(name="jdbc-source-tables", daemon=True)
+        self._parsed = parsed
+        self._changed = changed
+        self._stopped = threading.Event()
+        self._listed = threading.Event()
+        self._parts: list[Part] | None = None
+        self._error: Exception | None = None
+        self._wanted = False  # somebody went without a list
+        self._cuts: dict[TableName, tuple[int, ...]] = {}
+        chosen = DatabaseSettings.of(parsed)
+        self._database = Database(chosen, lambda: config, self._stopped.is_set)
+        self._server: Server = server_of(self._database, quotes=chosen.quotes)
+
+    def parts(self, seconds: float) -> list[Part]:
+        """What is to be read, as soon as it is known.
+
+        Raises:
+            RetriableError: not in time.
+            ConnectError: the database refuses, or the keys do not fit its tables.
+        """
+        self._listed.wait(seconds)
+        if self._parts is not None:
+            return self._parts
+        self._wanted = True
+        if self._error is not None and not isinstance(self._error, RetriableError):
+            raise ConnectError(str(self._error)) from self._error
+        raise RetriableError(
+            str(self._error) if self._error else f"The tables of {self._database} were not listed in {seconds:g} s."
+        )
+
+    def run(self) -> None:
+        """List tables until the connector stops."""
+        while not self._stopped.is_set():
+            try:
+                found = self._look()
+            except (ConnectError, SQLAlchemyError, OSError) as error:
+                self._database.discard()
+                self._error = (
+                    error if isinstance(error, ConnectError) else RetriableError(f"{self._database}: {reason(error)}")
+                )
+                log.warning("The tables could not be listed: %s", self._error)
+                pause = min(self._parsed["table.poll.interval.ms"], 10_000) / 1000
+            else:
+                changed = self._wanted or (self._parts is not None and found != self._parts)
+                self._error, self._parts, self._wanted = None, found, False
+                if changed:
+                    log.info("The tables are others than before: %s.", ", ".join(map(str, found)) or "none")
+                    self._changed()
+                pause = self._parsed["table.poll.interval.ms"] / 1000
+            self._listed.set()
+            self._stopped.wait(pause)
+        self._database.close()
+
+    def stop(self) -> None:
+        """Let the thread end."""
+        self._stopped.set()
+        self._database.wake()
+        if self.is_alive():
+            self.join(_STOP_S)
+
+    def _look(self) -> list[Part]:
+        connection = self._server.connect()
+        tables = Selection(self._parsed, self._server.catalog(connection)).of(self._server.tables(connection))
+        if self._parsed["table.splits"] == 1:
+            return [Part(table) for table in tables]
+        parts: list[Part] = []
+        for table in tables:
+            if table not in self._cuts:
+                self._cuts[table] = self._cut(connection, table)
+            cuts = self._cuts[table]
+            parts += [Part(table, number, cuts) for number in range(1, len(cuts) + 2)]
+        return parts
+
+    def _cut(self, connection: Any, table: TableName) -> tuple[int, ...]:
+        """The keys at which a table's ranges begin: of equal width between the lowest and the highest key."""
+        assert self._parsed["mode"] in (BULK, SNAPSHOT)
+        source = self._server.name(table)
+        whole = Select(f"SELECT * FROM {source}", source, table)
+        columns = self._server.columns(connection, whole)
+        key = plan(self._parsed, Part(table), columns, self._server.primary_key(connection, table)).number
+        if key is None or key.nullable:
+            log.info("Table %s has no key of whole numbers to cut it by, and is read as one.", table)
+            return ()
+        name = self._server.column(key.name)
+        with connection.begin():
+            low, high = (
+                connection.execution_options(no_parameters=True)
+                .exec_driver_sql(f"SELECT MIN({name}), MAX({name}) FROM {source}")
+                .one()
+            )
+        splits: int = self._parsed["table.splits"]
+        if low is None or int(high) - int(low) < splits:
+            return ()
+        width = int(high) - int(low) + 1
+        return tuple(int(low) + width * number // splits for number in range(1, splits))

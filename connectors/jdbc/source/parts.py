@@ -1,0 +1,69 @@
+"""What one task reads: tables, ranges of a table's key, or a query; and how that stands in a task's configuration.
+
+`tables` lists whole tables in the form of Confluent's connector, so that a task's configuration that a Java worker cut
+runs here, and the other way round. `task.parts`, of ours, is only there where ranges are, or a name holds a comma.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from connectors.jdbc.database import TableName
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A table, a range of its key, or (without a table) the query.
+
+    Attributes:
+        number: which of the table's ranges it is, from 1.
+        cuts: the keys at which ranges begin, but for the first; empty for a whole table.
+    """
+
+    table: TableName | None = None
+    number: int = 1
+    cuts: tuple[int, ...] = field(default=())
+
+    @property
+    def split(self) -> str | None:
+        """`2/4` for the second of four ranges; None for a whole table."""
+        return f"{self.number}/{len(self.cuts) + 1}" if self.cuts else None
+
+    @property
+    def bounds(self) -> tuple[int | None, int | None]:
+        """The first key of the range, and the first one after it."""
+        limits = (None, *self.cuts, None)
+        return limits[self.number - 1], limits[self.number]
+
+    def __str__(self) -> str:
+        if self.table is None:
+            return "the query"
+        return f"table {self.table}" if self.split is None else f"table {self.table} (range {self.split})"
+
+
+def shared_out(parts: Sequence[Part], tasks: int) -> list[list[Part]]:
+    """Parts for each task, at most so many tasks; ranges of one table go to different ones."""
+    count = min(tasks, len(parts))
+    return [list(parts[task::count]) for task in range(count)]
+
+
+def written(parts: Sequence[Part]) -> dict[str, str]:
+    """As a task's configuration has them."""
+    names = [".".join(f'"{part}"' for part in p.table.parts) for p in parts if p.table is not None and not p.cuts]
+    config = {"tables": ",".join(names), "tables.fetched": "true"}
+    if any(part.cuts for part in parts) or any("," in name or '"' in name[1:-1].replace('"."', "") for name in names):
+        config["task.parts"] = json.dumps([[p.table.parts, p.number, p.cuts] for p in parts if p.table is not None])
+    return config
+
+
+def read(config: Mapping[str, Any]) -> list[Part]:
+    """Of a parsed task's configuration; the query, where there are no tables."""
+    if config["task.parts"]:
+        return [
+            Part(TableName(names[-1], *reversed(names[:-1])), number, tuple(cuts))
+            for names, number, cuts in json.loads(config["task.parts"])
+        ]
+    return [Part(TableName.parse(name, key="tables")) for name in config["tables"]] or [Part()]

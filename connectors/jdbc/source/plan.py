@@ -1,0 +1,143 @@
+"""How a table is read: its mode, and the columns that say what is new, found and checked once its columns are known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from connect import ConfigError, ConnectError
+from connectors.jdbc.database.columns import TIMES, WHOLE, Column, Kind
+from connectors.jdbc.source.keys import BOTH, BULK, INCREMENTING, SNAPSHOT, TIMESTAMP, column_mapping
+from connectors.jdbc.source.parts import Part
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How one part is read.
+
+    Attributes:
+        times: columns of which the first that is not null is a row's time.
+        number: the column whose numbers grow; of a snapshot the key by which it is read, if there is one.
+    """
+
+    mode: str
+    times: tuple[Column, ...] = ()
+    number: Column | None = None
+
+
+def names(parsed: Mapping[str, Any], part: Part) -> tuple[str, tuple[str, ...], str]:
+    """The mode, timestamp columns and incrementing column that the keys say for a table; the last may be empty.
+
+    Raises:
+        ConfigError: mappings do not match the table exactly once.
+    """
+    times, number, mode = tuple(parsed["timestamp.column.name"]), parsed["incrementing.column.name"], parsed["mode"]
+    if part.table is not None:
+        times = _mapped(parsed, "timestamp.columns.mapping", part) or times
+        mapped = _mapped(parsed, "incrementing.column.mapping", part)
+        if len(mapped) > 1:
+            raise ConfigError("incrementing.column.mapping", f"names several columns for {part}. Name one.")
+        number = mapped[0] if mapped else number
+    if not mode:
+        mode = BOTH if times and number else TIMESTAMP if times else INCREMENTING
+    return mode, times if mode in (TIMESTAMP, BOTH) else (), number
+
+
+def _mapped(parsed: Mapping[str, Any], key: str, part: Part) -> tuple[str, ...]:
+    assert part.table is not None
+    if not parsed[key]:
+        return ()
+    parts = part.table.parts
+    whole = [".".join(parts[at:]) for at in range(len(parts))]
+    found = [columns for regex, columns in map(column_mapping, parsed[key]) if any(map(regex.fullmatch, whole))]
+    if len(found) != 1:
+        raise ConfigError(key, f"has {len(found) or 'no'} entries that match {part}. Let exactly one match each table.")
+    return found[0]
+
+
+def plan(parsed: Mapping[str, Any], part: Part, columns: Sequence[Column], primary_key: Sequence[str]) -> Plan:
+    """How to read a part whose columns are known.
+
+    Args:
+        primary_key: names of its columns; asked for with mode=snapshot and ranges only.
+
+    Raises:
+        ConfigError, ConnectError: a column is not there, or cannot serve.
+    """
+    mode, times, number = names(parsed, part)
+    strict: bool = parsed["validate.non.null"]
+    if mode in (BULK, SNAPSHOT):
+        return Plan(mode, (), _key(columns, number, primary_key, part))
+    found = tuple(_column(columns, name, "timestamp.column.name", part) for name in times)
+    _check_times(found, strict, part)
+    counting = None
+    if mode in (INCREMENTING, BOTH):
+        counting = _counting(columns, number, part)
+        if strict and counting.nullable:
+            raise ConnectError(
+                f'The incrementing column "{counting.name}" of {part} may be null, and such rows are never read. '
+                "Make it NOT NULL, choose another one, or set validate.non.null=false."
+            )
+    return Plan(mode, found, counting)
+
+
+def _check_times(times: Sequence[Column], strict: bool, part: Part) -> None:
+    for column in times:
+        if column.kind not in TIMES:
+            raise ConnectError(
+                f'The timestamp column "{column.name}" of {part} is of type {column.declared or column.kind.value}, '
+                "which is no timestamp."
+            )
+    if len({column.kind is Kind.MOMENT for column in times}) > 1:
+        raise ConnectError(
+            f"Of the timestamp columns of {part} some have a time zone and others have none. Choose columns of "
+            "one type."
+        )
+    if strict and times and all(column.nullable for column in times):
+        raise ConnectError(
+            f"The timestamp columns of {part} ({', '.join(column.name for column in times)}) may all be null, and such "
+            "rows are never read. Make one NOT NULL, choose another one, or set validate.non.null=false."
+        )
+
+
+def _counting(columns: Sequence[Column], name: str, part: Part) -> Column:
+    if name:
+        column = _column(columns, name, "incrementing.column.name", part)
+    else:
+        counting = [column for column in columns if column.counts]
+        if len(counting) != 1:
+            raise ConfigError(
+                "incrementing.column.name",
+                f"is not set, and {part} has {len(counting) or 'no'} columns by which the database numbers rows. "
+                "Name one.",
+            )
+        column = counting[0]
+    if not _is_whole(column):
+        raise ConnectError(
+            f'The incrementing column "{column.name}" of {part} is of type {column.declared or column.kind.value}. It '
+            "must hold whole numbers of at most 64 bits."
+        )
+    return column
+
+
+def _key(columns: Sequence[Column], name: str, primary_key: Sequence[str], part: Part) -> Column | None:
+    if not name and len(primary_key) != 1:
+        return None
+    column = _column(columns, name or primary_key[0], "incrementing.column.name", part)
+    if name and not _is_whole(column):
+        raise ConnectError(f'The column "{name}" of {part} must hold whole numbers, for it to be read by them.')
+    return column if _is_whole(column) and (name or not column.nullable) else None
+
+
+def _is_whole(column: Column) -> bool:
+    # A NUMERIC without any digits told may hold whole numbers only: its values are looked at.
+    return column.kind in WHOLE or (column.kind is Kind.NUMERIC and (column.scale is None or column.scale <= 0))
+
+
+def _column(columns: Sequence[Column], name: str, key: str, part: Part) -> Column:
+    exact = [column for column in columns if column.name == name]
+    alike = exact or [column for column in columns if column.name.lower() == name.lower()]
+    if len(alike) != 1:
+        raise ConfigError(key, f'{part} has no column "{name}". It has {", ".join(c.name for c in columns)}.')
+    return alike[0]

@@ -1,0 +1,75 @@
+"""Which tables are read: what the database has, by the keys that narrow it down."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from connect import ConnectError
+from connect.settings.java_regex import java_regex
+from connectors.jdbc.database import TableName
+from connectors.jdbc.database.names import split
+
+
+class Selection:
+    """The tables that the keys mean.
+
+    Args:
+        parsed: the connector's keys.
+        catalog: what `catalog.pattern` is when it is not set; None for all catalogs.
+    """
+
+    def __init__(self, parsed: Mapping[str, Any], catalog: str | None) -> None:
+        self._types = {written.upper().replace(" ", "_") for written in parsed["table.types"]}
+        pattern: str | None = parsed["catalog.pattern"]
+        self._catalog = catalog if pattern is None else pattern
+        self._schema: str | None = parsed["schema.pattern"]
+        self._listed = _names(parsed["table.whitelist"])
+        self._unlisted = _names(parsed["table.blacklist"])
+        self._include = list(map(java_regex, parsed["table.include.list"]))
+        self._exclude = list(map(java_regex, parsed["table.exclude.list"]))
+
+    def of(self, found: Iterable[tuple[TableName, str]]) -> list[TableName]:
+        """Those of the tables that there are, in order.
+
+        Raises:
+            ConnectError: two of them would go to one topic.
+        """
+        chosen = sorted((table for table, kind in found if self._takes(table, kind)), key=lambda table: table.parts)
+        seen: dict[str, TableName] = {}
+        for table in chosen:
+            if table.name in seen:
+                raise ConnectError(
+                    f'The tables "{seen[table.name]}" and "{table}" would go to one topic. Choose one of them with '
+                    "schema.pattern, catalog.pattern or table.include.list, and read the other by another connector."
+                )
+            seen[table.name] = table
+        return chosen
+
+    def _takes(self, table: TableName, kind: str) -> bool:
+        if kind.upper().replace(" ", "_") not in self._types:
+            return False
+        if self._catalog is not None and (table.catalog or "") != self._catalog:
+            return False
+        if self._schema is not None and not _like(self._schema, table.schema or ""):
+            return False
+        names = [table.parts[at:] for at in range(len(table.parts))]
+        if self._listed and not any(name in self._listed for name in names):
+            return False
+        if any(name in self._unlisted for name in names):
+            return False
+        written = [".".join(name) for name in names]
+        if self._include and not any(regex.fullmatch(each) for regex in self._include for each in written):
+            return False
+        return not any(regex.fullmatch(each) for regex in self._exclude for each in written)
+
+
+def _names(written: Iterable[str]) -> set[tuple[str, ...]]:
+    return {tuple(split(each)) for each in written if each}
+
+
+def _like(pattern: str, name: str) -> bool:
+    """Whether a name is like a pattern of SQL."""
+    words = (re.escape(char) if char not in "%_" else ".*" if char == "%" else "." for char in pattern)
+    return re.fullmatch("".join(words), name, re.DOTALL) is not None

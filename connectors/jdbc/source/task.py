@@ -1,0 +1,165 @@
+"""JdbcSourceTask: reads its tables one after another, each when it is due."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from connect import ConnectError, DataError, RetriableError, SourceBatch, SourceTask
+from connectors.jdbc.database import Database, DatabaseSettings, passes
+from connectors.jdbc.database.connection import reason
+from connectors.jdbc.database.keys import with_aliases
+from connectors.jdbc.source import keys, offsets
+from connectors.jdbc.source.parts import Part, read
+from connectors.jdbc.source.reader import Reader
+from connectors.jdbc.source.servers import server_of
+
+log = logging.getLogger(__name__)
+
+_WAIT_S: Final = 1.0
+_SLICE_S: Final = 0.05
+_RATE_S: Final = 5.0
+
+
+class JdbcSourceTask(SourceTask):
+    """Reads some tables, parts of tables, or a query. Keys are null, the timestamp is left to the producer."""
+
+    settings = keys.SETTINGS
+
+    def start(self, config: Mapping[str, str]) -> None:
+        named = with_aliases(config, keys.ALIASES)
+        parsed = self.settings.parse(named)
+        keys.check(parsed)
+        self._backoff = parsed["connection.backoff.ms"] / 1000
+        self._most_failures: int = parsed["query.retry.attempts"]
+        # One try at a time: between them the task is to answer.
+        chosen = replace(DatabaseSettings.of(parsed), attempts=1)
+        self._database = Database(
+            chosen, lambda: with_aliases(self.context.configs, keys.ALIASES), self.context.stopping
+        )
+        server = server_of(self._database, quotes=chosen.quotes, timeout_ms=parsed["query.timeout.ms"])
+        parts = read(parsed)
+        stored = self._stored(parts)
+        self._readers = [Reader(part, parsed, server, stored.get(part)) for part in parts]
+        self._server = server
+        self._interval = parsed["poll.interval.ms"] / 1000
+        self._not_before = 0.0
+        self._rates: dict[str, tuple[float, int]] = {}
+
+    def poll(self) -> SourceBatch | None:
+        deadline = time.monotonic() + _WAIT_S
+        while not self.context.stopping():
+            reader = self._next()
+            if reader is not None:
+                batch = self._read(reader)
+                if batch is not None:
+                    return batch
+            elif not self._wait(deadline):
+                return None
+        return None
+
+    def stop(self) -> None:
+        for reader in getattr(self, "_readers", ()):
+            reader.discard()
+        if hasattr(self, "_database"):
+            self._database.close()
+
+    def _stored(self, parts: list[Part]) -> dict[Part, tuple[dict[str, Any], Mapping[str, Any]]]:
+        """For each part that has an offset, the source partition that it is under, and the offset."""
+        asked = [
+            (part, partition)
+            for part in parts
+            for partition in (offsets.partitions(part.table, part.split) if part.table else [offsets.QUERY])
+        ]
+        found = self.context.offsets([partition for _, partition in asked])
+        stored: dict[Part, tuple[dict[str, Any], Mapping[str, Any]]] = {}
+        for (part, partition), offset in zip(asked, found, strict=True):
+            if offset is None or part in stored:
+                continue
+            # Before protocol 1 only names were told; what is stored from now on says more.
+            if part.table is not None and "protocol" not in partition:
+                stored[part] = (offsets.partitions(part.table)[0], offset)
+            else:
+                stored[part] = (partition, offset)
+        return stored
+
+    def _next(self) -> Reader | None:
+        """Whose turn it is: the one whose rows are being read, else the one that has been due longest."""
+        for reader in self._readers:
+            if reader.is_open:
+                return reader
+        now = time.monotonic()
+        if now < self._not_before:
+            return None
+        due = [reader for reader in self._readers if not reader.done and reader.due <= now]
+        return min(due, key=lambda reader: reader.due, default=None)
+
+    def _wait(self, deadline: float) -> bool:
+        """Wait until something is due. False when that is later than the deadline."""
+        now = time.monotonic()
+        due = min((reader.due for reader in self._readers if not reader.done), default=deadline + 1)
+        due = max(due, self._not_before)
+        while now < min(due, deadline) and not self.context.stopping():
+            time.sleep(min(_SLICE_S, max(0.001, min(due, deadline) - now)))
+            now = time.monotonic()
+        return due <= now
+
+    def _read(self, reader: Reader) -> SourceBatch | None:
+        try:
+            batch = reader.poll()
+        except Exception as error:
+            self._failed(reader, error)
+            return None
+        reader.failures = 0
+        self._count(reader, 0 if batch is None else len(batch))
+        return batch
+
+    def _failed(self, reader: Reader, error: Exception) -> None:
+        """Raise what the runtime is to know; a table that was dropped is left to the connector, which notices it."""
+        reader.discard()
+        metrics, table = self.context.metrics, str(reader.part.table or "query")
+        metrics.count("jdbc_source_errors_total", table=table)
+        metrics.gauge("jdbc_source_last_error_timestamp_seconds", time.time(), table=table)
+        if self._server.missing(error) and reader.part.table is not None:
+            self._database.discard()
+            reader.due = time.monotonic() + max(1.0, self._interval)
+            log.warning("%s is not there: %s. It is looked for again.", _capital(reader.part), reason(error))
+            return
+        if isinstance(error, DataError) or not (isinstance(error, RetriableError) or passes(error)):
+            self._database.discard()
+            if isinstance(error, ConnectError):
+                raise error
+            raise ConnectError(
+                f"{_capital(reader.part)} cannot be read from {self._database}: {reason(error)}"
+            ) from error
+        self._database.discard()
+        reader.failures += 1
+        said = str(error) if isinstance(error, ConnectError) else f"{self._database}: {reason(error)}"
+        if 0 <= self._most_failures < reader.failures:
+            raise ConnectError(
+                f"Reading {reader.part} failed {reader.failures} times in a row, which is more than "
+                f"query.retry.attempts allows: {said}"
+            ) from error
+        self._not_before = time.monotonic() + self._backoff
+        raise RetriableError(f"Reading {reader.part} failed (try {reader.failures}): {said}") from error
+
+    def _count(self, reader: Reader, rows: int) -> None:
+        metrics, table = self.context.metrics, str(reader.part.table or "query")
+        metrics.count("jdbc_source_rows_total", rows, table=table)
+        now = time.monotonic()
+        since, counted = self._rates.get(table, (now, 0))
+        counted += rows
+        if now - since >= _RATE_S:
+            metrics.gauge("jdbc_source_rows_per_second", counted / (now - since), table=table)
+            since, counted = now, 0
+        self._rates[table] = (since, counted)
+        if reader.position.time is not None:
+            metrics.gauge("jdbc_source_position_timestamp_seconds", reader.position.time / 1e6, table=table)
+
+
+def _capital(part: Part) -> str:
+    said = str(part)
+    return said[0].upper() + said[1:]
