@@ -27,11 +27,21 @@ _CONNECTORS = [
         "connectors.jdbc.source:JdbcSourceConnector",
         "io.confluent.connect.jdbc.source.JdbcSourceTask",
     ),
+    (
+        PluginKind.SINK,
+        "io.confluent.connect.jdbc.JdbcSinkConnector",
+        "connectors.jdbc.sink:JdbcSinkConnector",
+        "io.confluent.connect.jdbc.sink.JdbcSinkTask",
+    ),
 ]
 
 #: What the same connectors are called in other projects of theirs.
 _OTHER_NAMES = {
     "io.confluent.connect.jdbc.JdbcSourceConnector": ("io.aiven.connect.jdbc.JdbcSourceConnector",),
+    "io.confluent.connect.jdbc.JdbcSinkConnector": (
+        "io.aiven.connect.jdbc.JdbcSinkConnector",
+        "io.debezium.connector.jdbc.JdbcSinkConnector",
+    ),
 }
 
 #: Connectors that no Java class is the model of: what they are, where, and what they are called beside that.

@@ -113,16 +113,16 @@ def test_a_class_is_found_where_a_package_offers_it_again(tmp_path: Path) -> Non
 
 
 def test_entry_points_of_a_folder_count_and_may_carry_a_java_name(tmp_path: Path) -> None:
-    write(tmp_path / "jdbc/jdbc_sink.py", BOOM + "JdbcSink = type('JdbcSink', (), {})")
+    write(tmp_path / "nats/nats_sink.py", BOOM + "NatsSink = type('NatsSink', (), {})")
     install(
-        tmp_path / "jdbc",
-        "jdbc",
+        tmp_path / "nats",
+        "nats",
         "10.8",
-        "[connect.sinks]\nio.confluent.connect.jdbc.JdbcSinkConnector=jdbc_sink:JdbcSink",
+        "[connect.sinks]\ncom.example.connect.nats.NatsSinkConnector=nats_sink:NatsSink",
     )
-    ref = Plugins.discover([tmp_path]).find(CONNECTORS, "JdbcSink")
-    assert ref.name == "io.confluent.connect.jdbc.JdbcSinkConnector"
-    assert (ref.target, ref.version, ref.folder) == ("jdbc_sink:JdbcSink", "10.8", str(tmp_path / "jdbc"))
+    ref = Plugins.discover([tmp_path]).find(CONNECTORS, "NatsSink")
+    assert ref.name == "com.example.connect.nats.NatsSinkConnector"
+    assert (ref.target, ref.version, ref.folder) == ("nats_sink:NatsSink", "10.8", str(tmp_path / "nats"))
 
 
 def test_the_text_of_a_package_is_not_searched_only_loose_modules_are(tmp_path: Path) -> None:

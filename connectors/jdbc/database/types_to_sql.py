@@ -1,0 +1,255 @@
+"""What a field's values mean for a database, and the type of a column that is created for them. The one place for that.
+
+| Connect | PostgreSQL | MySQL, MariaDB | SQLite | others |
+|---|---|---|---|---|
+| INT8, INT16 | SMALLINT | TINYINT, SMALLINT | INTEGER | SMALLINT |
+| INT32, INT64 | INTEGER, BIGINT | INTEGER, BIGINT | INTEGER | INTEGER, BIGINT |
+| FLOAT32, FLOAT64 | REAL, DOUBLE PRECISION | FLOAT, DOUBLE | REAL | FLOAT |
+| BOOLEAN | BOOLEAN | BOOL | BOOLEAN | what SQLAlchemy has |
+| STRING | TEXT | LONGTEXT; in a key VARCHAR(255), by bytes | TEXT | long text; in a key VARCHAR(255) |
+| BYTES | BYTEA | LONGBLOB; in a key VARBINARY(255) | BLOB | long binary |
+| Decimal | NUMERIC | DECIMAL | TEXT: its numbers are not exact | NUMERIC(38, scale) |
+| Date, Time | DATE, TIME | DATE, TIME(6) | DATE, TIME | DATE, TIME |
+| Timestamp | TIMESTAMP | DATETIME(6) | DATETIME | TIMESTAMP |
+| ARRAY of the above | an array | JSON | JSON | long text |
+| STRUCT, MAP, other ARRAYs | JSONB | JSON | JSON | long text |
+
+Of Debezium's semantic types (`io.debezium.time.*`, `io.debezium.data.*`) those of time, Json and Uuid are known, where
+they are asked for. Imported with SQLAlchemy.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final
+
+import sqlalchemy
+from sqlalchemy.dialects import mysql, postgresql, sqlite
+from sqlalchemy.types import TypeEngine
+
+from connect import Schema, Type, logical
+
+#: Fields whose name is this hold no more than the type says.
+_PLAIN: Final = {
+    Type.INT8: "int8",
+    Type.INT16: "int16",
+    Type.INT32: "int32",
+    Type.INT64: "int64",
+    Type.FLOAT32: "float32",
+    Type.FLOAT64: "float64",
+    Type.BOOLEAN: "boolean",
+    Type.STRING: "string",
+    Type.BYTES: "bytes",
+}
+#: How many digits a decimal has at most, by this parameter of its schema.
+PRECISION: Final = "connect.decimal.precision"
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """What values are.
+
+    Attributes:
+        kind: int8 ... int64, float32, float64, boolean, string, bytes, decimal, date, time; `timestamp`, an instant;
+            `datetime`, a date and time of no zone; `zoned`, an instant as text with its zone; json; uuid; array.
+        unit: for what is encoded as a number since the epoch or midnight: `d`, `ms`, `us`, `ns`. Nothing for values
+            that Connect itself has a logical type for.
+        scale, precision: of a decimal; None where it does not say.
+        element: of an array.
+    """
+
+    kind: str
+    unit: str = ""
+    scale: int | None = None
+    precision: int | None = None
+    element: Meaning | None = None
+
+
+_DEBEZIUM: Final = {
+    "io.debezium.time.Date": Meaning("date", "d"),
+    "io.debezium.time.Time": Meaning("time", "ms"),
+    "io.debezium.time.MicroTime": Meaning("time", "us"),
+    "io.debezium.time.NanoTime": Meaning("time", "ns"),
+    "io.debezium.time.Timestamp": Meaning("datetime", "ms"),
+    "io.debezium.time.MicroTimestamp": Meaning("datetime", "us"),
+    "io.debezium.time.NanoTimestamp": Meaning("datetime", "ns"),
+    "io.debezium.time.ZonedTimestamp": Meaning("zoned"),
+    "io.debezium.data.Json": Meaning("json", "text"),
+    "io.debezium.data.Uuid": Meaning("uuid"),
+}
+
+
+@lru_cache(maxsize=2000)
+def meaning_of(schema: Schema, debezium: bool = False) -> Meaning:
+    """What values of this schema are for a database.
+
+    Args:
+        debezium: whether Debezium's semantic types are looked at; without, they are the numbers and texts they are
+            encoded as.
+    """
+    if schema.name == logical.DECIMAL_NAME:
+        digits = schema.parameters.get(PRECISION, "")
+        return Meaning("decimal", scale=logical.scale_of(schema), precision=int(digits) if digits.isdigit() else None)
+    if schema.name == logical.DATE_NAME:
+        return Meaning("date")
+    if schema.name == logical.TIME_NAME:
+        return Meaning("time")
+    if schema.name == logical.TIMESTAMP_NAME:
+        return Meaning("timestamp")
+    if debezium and schema.name in _DEBEZIUM:
+        return _DEBEZIUM[schema.name]
+    if schema.type is Type.ARRAY:
+        assert schema.value_schema is not None
+        element = meaning_of(schema.value_schema, debezium)
+        return Meaning("json") if element.kind in ("json", "array") else Meaning("array", element=element)
+    return Meaning(_PLAIN.get(schema.type, "json"))
+
+
+def column_type(meaning: Meaning, dialect: str, *, key: bool = False) -> TypeEngine[Any]:
+    """The type of a column that is created for such values.
+
+    Args:
+        meaning: see there.
+        dialect: `Database.kind`.
+        key: whether the column is part of the primary key.
+    """
+    if dialect == "postgresql":
+        return _postgresql(meaning)
+    if dialect == "mysql":
+        return _mysql(meaning, key)
+    if dialect == "sqlite":
+        return _SQLITE[meaning.kind]
+    return _other(meaning, key)
+
+
+_POSTGRESQL: Final[dict[str, TypeEngine[Any]]] = {
+    "int8": postgresql.SMALLINT(),
+    "int16": postgresql.SMALLINT(),
+    "int32": postgresql.INTEGER(),
+    "int64": postgresql.BIGINT(),
+    "float32": postgresql.REAL(),
+    "float64": postgresql.DOUBLE_PRECISION(),
+    "boolean": postgresql.BOOLEAN(),
+    "string": postgresql.TEXT(),
+    "bytes": postgresql.BYTEA(),
+    "date": postgresql.DATE(),
+    "time": postgresql.TIME(),
+    "timestamp": postgresql.TIMESTAMP(),
+    "datetime": postgresql.TIMESTAMP(),
+    "zoned": postgresql.TIMESTAMP(timezone=True),
+    "json": postgresql.JSONB(),
+    "uuid": postgresql.UUID(),
+}
+
+
+def _postgresql(meaning: Meaning) -> TypeEngine[Any]:
+    if meaning.kind == "decimal":
+        return postgresql.NUMERIC(meaning.precision, meaning.scale if meaning.precision else None)
+    if meaning.kind == "array":
+        assert meaning.element is not None
+        return postgresql.ARRAY(_postgresql(meaning.element))
+    return _POSTGRESQL[meaning.kind]
+
+
+_MYSQL: Final[dict[str, TypeEngine[Any]]] = {
+    "int8": mysql.TINYINT(),
+    "int16": mysql.SMALLINT(),
+    "int32": mysql.INTEGER(),
+    "int64": mysql.BIGINT(),
+    "float32": mysql.FLOAT(),
+    "float64": mysql.DOUBLE(),
+    "boolean": mysql.BOOLEAN(),
+    "string": mysql.LONGTEXT(),
+    "bytes": mysql.LONGBLOB(),
+    "date": mysql.DATE(),
+    "time": mysql.TIME(fsp=6),
+    "timestamp": mysql.DATETIME(fsp=6),
+    "datetime": mysql.DATETIME(fsp=6),
+    "zoned": mysql.DATETIME(fsp=6),
+    "json": mysql.JSON(),
+    "array": mysql.JSON(),
+    "uuid": mysql.VARCHAR(36),
+}
+
+
+def _mysql(meaning: Meaning, key: bool) -> TypeEngine[Any]:
+    if meaning.kind == "decimal":
+        scale = min(meaning.scale or 0, 30)
+        return mysql.DECIMAL(min(max(meaning.precision or 65, scale), 65), scale)
+    if key and meaning.kind == "string":
+        return mysql.VARCHAR(255, charset="utf8mb4", collation="utf8mb4_bin")
+    if key and meaning.kind == "bytes":
+        return mysql.VARBINARY(255)
+    return _MYSQL[meaning.kind]
+
+
+#: Calls of SQLAlchemy without types.
+_sqlite: Any = sqlite
+_SQLITE: Final[dict[str, TypeEngine[Any]]] = {
+    **dict.fromkeys(("int8", "int16", "int32", "int64"), _sqlite.INTEGER()),
+    **dict.fromkeys(("float32", "float64"), _sqlite.REAL()),
+    **dict.fromkeys(("string", "decimal", "uuid"), _sqlite.TEXT()),
+    **dict.fromkeys(("json", "array"), _sqlite.JSON()),
+    **dict.fromkeys(("timestamp", "datetime", "zoned"), _sqlite.DATETIME()),
+    "boolean": _sqlite.BOOLEAN(),
+    "bytes": _sqlite.BLOB(),
+    "date": _sqlite.DATE(),
+    "time": _sqlite.TIME(),
+}
+_OTHER: Final[dict[str, TypeEngine[Any]]] = {
+    **dict.fromkeys(("int8", "int16"), sqlalchemy.SmallInteger()),
+    **dict.fromkeys(("json", "array", "string"), sqlalchemy.UnicodeText()),
+    **dict.fromkeys(("timestamp", "datetime"), sqlalchemy.DateTime()),
+    "int32": sqlalchemy.Integer(),
+    "int64": sqlalchemy.BigInteger(),
+    "float32": sqlalchemy.Float(24),
+    "float64": sqlalchemy.Double(),
+    "boolean": sqlalchemy.Boolean(),
+    "bytes": sqlalchemy.LargeBinary(),
+    "date": sqlalchemy.Date(),
+    "time": sqlalchemy.Time(),
+    "zoned": sqlalchemy.DateTime(timezone=True),
+    "uuid": sqlalchemy.Unicode(36),
+}
+
+
+def _other(meaning: Meaning, key: bool) -> TypeEngine[Any]:
+    if meaning.kind == "decimal":
+        return sqlalchemy.Numeric(meaning.precision or 38, meaning.scale)
+    if key and meaning.kind == "string":
+        return sqlalchemy.Unicode(255)
+    return _OTHER[meaning.kind]
+
+
+# Columns that are there: which numbers they take.
+
+#: How many bits a column of whole numbers has.
+_BITS: Final = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
+
+
+def whole_bits(column: TypeEngine[Any]) -> int | None:
+    """How many bits a column's whole numbers have; None when it is no column of whole numbers, or takes any."""
+    if isinstance(column, mysql.TINYINT):
+        return 8
+    if isinstance(column, mysql.MEDIUMINT):
+        return 24
+    if isinstance(column, sqlalchemy.SmallInteger):
+        return 16
+    if isinstance(column, sqlalchemy.BigInteger):
+        return 64
+    return 32 if isinstance(column, sqlalchemy.Integer) else None
+
+
+def is_too_narrow(meaning: Meaning, column: TypeEngine[Any], dialect: str) -> bool:
+    """Whether a column may refuse, or round, values of its own kind, so that a wider type would help."""
+    bits = whole_bits(column)
+    if dialect == "sqlite":
+        return False
+    if bits is not None:
+        return meaning.kind in ("float32", "float64", "decimal") or _BITS.get(meaning.kind, 0) > bits
+    if isinstance(column, sqlalchemy.Numeric) and not isinstance(column, sqlalchemy.Float):
+        return meaning.kind == "decimal" and column.precision is not None
+    if isinstance(column, sqlalchemy.REAL | mysql.FLOAT):
+        return meaning.kind == "float64"
+    return isinstance(column, sqlalchemy.String) and meaning.kind == "string" and column.length is not None

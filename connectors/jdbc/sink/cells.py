@@ -1,0 +1,250 @@
+"""Values of fields as columns that a database is given: Arrow arrays, made without a look at single rows where
+possible.
+
+What a value means is said in `connectors.jdbc.database.types_to_sql`; here it is brought into the form that the column
+has which takes it: an instant as the wall clock of `db.timezone`, for example, where the column knows no zones.
+"""
+
+from __future__ import annotations
+
+import base64
+import datetime as dt
+import json
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+import orjson
+import pyarrow as pa
+import pyarrow.compute as pc
+import sqlalchemy
+
+from connect import ConnectError, Schema, Type
+from connect.data.struct_columns import FieldColumn, NoArrowForm
+from connectors.jdbc.database.types_to_sql import Meaning
+from connectors.jdbc.sink.errors import RowError
+
+_REFUSALS: Final = (pa.ArrowException, OverflowError, TypeError, ValueError, AttributeError, ArithmeticError)
+_UTC: Final = ZoneInfo("UTC")
+_NUMBERS: Final = {
+    "int8": pa.int8(),
+    "int16": pa.int16(),
+    "int32": pa.int32(),
+    "int64": pa.int64(),
+    "float32": pa.float32(),
+    "float64": pa.float64(),
+    "boolean": pa.bool_(),
+    "string": pa.string(),
+    "uuid": pa.string(),
+    "bytes": pa.binary(),
+    "date": pa.date32(),
+    "time": pa.time64("us"),
+    "timestamp": pa.timestamp("us", "UTC"),
+    "datetime": pa.timestamp("us"),
+}
+
+
+def cells(
+    meaning: Meaning, column: FieldColumn, takes: sqlalchemy.types.TypeEngine[Any], zones: Zones, *, filled: bool = True
+) -> pa.Array:
+    """A field's values as an Arrow array that a column of this type takes.
+
+    Args:
+        meaning: of the field's values.
+        column: the field's values.
+        takes: the type of the column, as the database says.
+        zones: see there.
+        filled: whether a null becomes the default of the field's schema.
+
+    Raises:
+        RowError: a value cannot be what its schema says.
+    """
+    try:
+        array = zones.adapted(meaning, _plain(meaning, column, takes), takes)
+        default = column.schema.default
+        if filled and default is not None and array.null_count:
+            one = cells(meaning, FieldColumn(column.schema, [default]), takes, zones, filled=False)
+            array = array.fill_null(one.cast(array.type)[0])
+    except _REFUSALS as error:
+        raise RowError(f"holds a value that is no {meaning.kind}: {error}") from error
+    return array
+
+
+class Zones:
+    """How dates and times that have no zone are to be read.
+
+    Args:
+        database: of columns without a zone, `db.timezone`.
+        dates: whether a Date is an instant, too, that is read in that zone (`date.timezone=DB_TIMEZONE`, what Java
+        does).
+    """
+
+    def __init__(self, database: ZoneInfo, *, dates: bool) -> None:
+        self.database = database
+        self._name = None if str(database) in ("UTC", "Etc/UTC", "Z", "GMT") else str(database)
+        self._dates = dates
+
+    def adapted(self, meaning: Meaning, array: pa.Array, takes: sqlalchemy.types.TypeEngine[Any]) -> pa.Array:
+        """The same values for a column of this type."""
+        if meaning.kind in ("timestamp", "zoned") and pa.types.is_timestamp(array.type):
+            if isinstance(takes, sqlalchemy.BigInteger | sqlalchemy.Integer):
+                return array.cast(pa.timestamp("ms", "UTC")).view(pa.int64())
+            if not isinstance(takes, sqlalchemy.DateTime) or not takes.timezone:
+                return self._wall_clock(array)
+        elif meaning.kind == "date" and self._dates and self._name is not None and pa.types.is_date32(array.type):
+            midnight = array.cast(pa.timestamp("s")).cast(pa.timestamp("s", "UTC"))
+            return self._wall_clock(midnight).cast(pa.date32(), safe=False)
+        return array
+
+    def _wall_clock(self, instants: pa.Array) -> pa.Array:
+        if self._name is None:
+            return instants.cast(pa.timestamp(instants.type.unit))
+        return pc.local_timestamp(instants.cast(pa.timestamp(instants.type.unit, self._name)))
+
+
+def _plain(meaning: Meaning, column: FieldColumn, takes: sqlalchemy.types.TypeEngine[Any]) -> pa.Array:
+    kind = meaning.kind
+    if kind == "json":
+        return _json(meaning, column)
+    if kind == "array":
+        assert meaning.element is not None
+        write: Callable[[Any], str] = _array_text if isinstance(takes, sqlalchemy.ARRAY) else _json_text
+        return pa.array([None if item is None else write(item) for item in column.items], pa.string())
+    if kind == "zoned":
+        return _zoned(column, takes)
+    if meaning.unit:
+        return _counted(meaning, column)
+    if kind == "decimal":
+        return _decimals(column)
+    if column.is_arrow or kind not in ("timestamp", "time"):
+        try:
+            return column.array
+        except NoArrowForm as error:
+            raise ValueError(str(error.__cause__ or error)) from error
+    # Connect's own encoding has milliseconds; Python's values have more.
+    return pa.array(column.items, _NUMBERS[kind])
+
+
+def _decimals(column: FieldColumn) -> pa.Array:
+    try:
+        return column.array
+    except NoArrowForm:
+        # More digits than Arrow has.
+        items = column.items
+        if any(not isinstance(item, Decimal | int | None) for item in items):
+            raise TypeError("it is no Decimal") from None
+        return pa.array([None if item is None else format(Decimal(item), "f") for item in items], pa.string())
+
+
+def _counted(meaning: Meaning, column: FieldColumn) -> pa.Array:
+    """Numbers since the epoch, or midnight."""
+    array = column.array
+    if meaning.kind == "date":
+        return array.cast(pa.int32()).view(pa.date32())
+    if meaning.kind == "time":
+        counts = array.cast(pa.int64())
+        if meaning.unit == "ns":
+            return pc.divide(counts, 1000).view(pa.time64("us"))
+        return (pc.multiply_checked(counts, 1000) if meaning.unit == "ms" else counts).view(pa.time64("us"))
+    zone = "UTC" if meaning.kind == "timestamp" else None
+    counted = array.cast(pa.int64()).view(pa.timestamp(meaning.unit, zone))
+    if meaning.unit == "ns":
+        return pc.floor_temporal(counted, unit="microsecond").cast(pa.timestamp("us", zone))
+    return counted
+
+
+def _zoned(column: FieldColumn, takes: sqlalchemy.types.TypeEngine[Any]) -> pa.Array:
+    if not isinstance(takes, sqlalchemy.DateTime):
+        return column.array
+    read = [None if item is None else dt.datetime.fromisoformat(item) for item in column.items]
+    return pa.array(read, pa.timestamp("us", "UTC"))
+
+
+# Nested values.
+
+
+def _json(meaning: Meaning, column: FieldColumn) -> pa.Array:
+    if meaning.unit == "text":
+        return column.array
+    return pa.array([None if item is None else _json_text(item) for item in column.items], pa.string())
+
+
+def _json_text(item: Any) -> str:
+    try:
+        return orjson.dumps(item, default=_in_json, option=orjson.OPT_NON_STR_KEYS).decode()
+    except TypeError:
+        # Numbers of more than 64 bits, which orjson does not write.
+        return json.dumps(item, default=_slowly_in_json, ensure_ascii=False, separators=(",", ":"))
+
+
+def _in_json(value: Any) -> Any:
+    if isinstance(value, Decimal):
+        return orjson.Fragment(format(value, "f"))
+    if isinstance(value, bytes | bytearray | memoryview):
+        return base64.b64encode(value).decode()
+    raise TypeError(f"A {type(value).__name__} has no form in JSON.")
+
+
+def _slowly_in_json(value: Any) -> Any:
+    if isinstance(value, dt.date | dt.time):
+        return value.isoformat()
+    found = _in_json(value)
+    return format(value, "f") if isinstance(found, orjson.Fragment) else found
+
+
+def _array_text(items: Sequence[Any]) -> str:
+    """PostgreSQL's text of an array."""
+    return "{" + ",".join(map(_element, items)) + "}"
+
+
+def _element(item: Any) -> str:
+    if item is None:
+        return "NULL"
+    if isinstance(item, bool):
+        return "t" if item else "f"
+    if isinstance(item, int | float | Decimal):
+        return str(item)
+    if isinstance(item, bytes | bytearray | memoryview):
+        return f'"\\\\x{bytes(item).hex()}"'
+    text = item if isinstance(item, str) else item.isoformat()
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+# What a schema says of a single default, for a statement.
+
+
+def literal(schema: Schema, meaning: Meaning) -> str | None:
+    """A default of a field as a literal of SQL; None where it has none that all databases write alike."""
+    value = schema.default
+    if value is None or meaning.unit:
+        return None
+    if isinstance(value, bool):
+        return None if meaning.kind != "boolean" else ("TRUE" if value else "FALSE")
+    if isinstance(value, int | Decimal):
+        return format(value, "f") if isinstance(value, Decimal) else str(value)
+    if isinstance(value, float):
+        return repr(value) if value == value and abs(value) != float("inf") else None
+    if isinstance(value, str) and schema.type is Type.STRING and "\\" not in value and "\0" not in value:
+        return "'" + value.replace("'", "''") + "'"
+    return None
+
+
+def python_rows(rows: pa.RecordBatch, change: Sequence[Callable[[Any], Any] | None]) -> list[tuple[Any, ...]]:
+    """Rows as tuples for a driver.
+
+    Args:
+        change: for each column what is done to its values that are not null, if anything.
+    """
+    columns = []
+    for array, convert in zip(rows.columns, change, strict=True):
+        items = array.to_pylist()
+        columns.append(items if convert is None else [None if item is None else convert(item) for item in items])
+    return list(zip(*columns, strict=True))
+
+
+def check_names(names: Sequence[str]) -> None:
+    """Raises ConnectError: two fields have one column."""
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ConnectError(f'Two fields are written to the column "{twice}". Rename one with ReplaceField.')

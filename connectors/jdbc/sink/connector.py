@@ -1,0 +1,73 @@
+"""JdbcSinkConnector: topics into the tables of a database."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from connect import ConfigError, SinkConnector, TopicPartition, __version__
+from connect.settings import ConfigValue
+from connectors.jdbc.sink.keys import SETTINGS, Options, named_ours, problems
+from connectors.jdbc.sink.task import JdbcSinkTask
+
+
+class JdbcSinkConnector(SinkConnector):
+    """Hands its configuration to the tasks. Connects to nothing, but to alter offsets that are kept in the database."""
+
+    settings = SETTINGS
+    version = __version__
+    task = JdbcSinkTask
+
+    def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
+        return [dict(self.config)] * max_tasks
+
+    def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
+        named = named_ours(config)
+        values = super().validate(named)
+        found = {value.name: value for value in values}
+        parsed = {}
+        for setting in self.settings:
+            if not found[setting.name].errors:
+                parsed[setting.name] = setting.value(named)
+        for key, why in problems(parsed):
+            found[key].errors.append(why)
+        self._check_url(named, found)
+        return values
+
+    def alter_offsets(self, config: Mapping[str, str], offsets: Mapping[TopicPartition, int | None]) -> bool:
+        options = Options.of(config)
+        if not options.exactly_once:
+            return True  # the group's offsets are all there is
+        from connectors.jdbc.database import Database
+        from connectors.jdbc.sink.ledger import Ledger
+
+        database = Database(options.database, lambda: config)
+        try:
+            Ledger(database, options.offsets_table, config["name"]).alter(offsets)
+        finally:
+            database.close()
+        return True
+
+    def _check_url(self, config: Mapping[str, str], found: Mapping[str, ConfigValue]) -> None:
+        entry = found["connection.url"]
+        if entry.errors:
+            return
+        written = config.get("connection.url") or ""
+        if not written:
+            entry.errors.append("is required: jdbc:postgresql://host:5432/database, for example.")
+            return
+        try:
+            from connectors.jdbc.database.url import translate
+
+            translate(written)
+        except ConfigError as error:
+            entry.errors.append(error.message)
+        except ImportError as error:
+            entry.errors.append(f"a package is missing: {error}. Install connect-runtime[jdbc].")
+        try:
+            if not any(value.errors for value in found.values()):
+                from connectors.jdbc.sink.routing import Routing
+
+                Routing(Options.of(config))
+        except ConfigError as error:
+            if error.key in found:
+                found[error.key].errors.append(error.message)

@@ -1,0 +1,51 @@
+"""What is wrong with records, as opposed to what is wrong with a database or a connection."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sqlalchemy.exc import DBAPIError
+
+from connect import SchemaError
+
+#: Classes of SQLSTATE that speak of values: cardinality, data, constraints, a view's check option, triggers.
+_STATES: Final = ("21", "22", "23", "44", "09", "P0001")
+#: MySQL and MariaDB: null, duplicates, ranges, lengths, foreign keys, checks, JSON, bad characters.
+_MYSQL: Final = frozenset(
+    {1048, 1062, 1216, 1217, 1263, 1264, 1265, 1292, 1364, 1366, 1367, 1406, 1411, 1416, 1451, 1452, 1525, 1526}
+    | {1553, 1557, 1586, 1644, 1690, 3140, 3141, 3156, 3819, 4025, 4078}
+)
+
+
+class RowError(SchemaError):
+    """Some record of those that were to be written does not fit its table.
+
+    Attributes:
+        all_alike: whether it is so for all of them, so that looking for the one at fault is idle.
+    """
+
+    def __init__(self, reason: str, *, all_alike: bool = False) -> None:
+        super().__init__(reason)
+        self.all_alike = all_alike
+
+
+def is_about_rows(error: BaseException) -> bool:
+    """Whether other rows may well be written: a value or a key is at fault, not a statement."""
+    if isinstance(error, RowError):
+        return True
+    cause = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
+    state = getattr(cause, "sqlstate", None)
+    if isinstance(state, str) and state:
+        return state.startswith(_STATES)
+    number = cause.args[0] if cause.args else None
+    module = type(cause).__module__
+    if module.startswith("pymysql") and isinstance(number, int):
+        return number in _MYSQL
+    if module.startswith("psycopg"):
+        # Without an SQLSTATE it is the driver that cannot write a value.
+        return type(cause).__name__ in ("DataError", "IntegrityError")
+    # Every driver has these classes (PEP 249).
+    names = {each.__name__ for each in type(cause).__mro__}
+    return bool(names & {"DataError", "IntegrityError"}) or (
+        module.startswith("sqlite3") and isinstance(cause, OverflowError | ValueError | TypeError)
+    )

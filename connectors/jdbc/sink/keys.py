@@ -1,0 +1,444 @@
+"""The keys of the sink: Confluent's names, meanings and defaults; Aiven's and Debezium's are understood as well."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from connect import ConfigError, settings
+from connect.settings import Definition
+from connectors.jdbc.database.keys import DATABASE, DatabaseSettings, with_aliases
+from connectors.jdbc.database.names import TableName
+
+INSERT: Final = "insert"
+UPSERT: Final = "upsert"
+UPDATE: Final = "update"
+NONE: Final = "none"
+KAFKA: Final = "kafka"
+RECORD_KEY: Final = "record_key"
+RECORD_VALUE: Final = "record_value"
+RECORD_HEADER: Final = "record_header"
+#: The columns of pk.mode=kafka, unless pk.fields names others.
+COORDINATES: Final = ("__connect_topic", "__connect_partition", "__connect_offset")
+ADD: Final = "add"
+WIDEN: Final = "widen"
+NULLABLE: Final = "nullable"
+
+#: What Debezium's and other connectors call our keys. Ours win where both are given.
+ALIASES: Final = {
+    "primary.key.mode": "pk.mode",
+    "primary.key.fields": "pk.fields",
+    "collection.name.format": "table.name.format",
+    "field.include.list": "fields.whitelist",
+    "fields.include": "fields.whitelist",
+    "field.exclude.list": "fields.blacklist",
+    "flush.max.retries": "max.retries",
+    "flush.retry.delay.ms": "retry.backoff.ms",
+}
+#: Keys of theirs that there is nothing to do for: what they switch on is always so here, or only tunes Java.
+WITHOUT_EFFECT: Final = (
+    "use.reduction.buffer",
+    "keyed.message.batch.mode",
+    "connection.restart.on.errors",
+    "connection.provider",
+    "connection.pool.min_size",
+    "connection.pool.max_size",
+    "connection.pool.acquire_increment",
+    "connection.pool.timeout",
+    "dialect.postgres.unnest.insert.enabled",
+)
+_DEBEZIUM: Final = "io.debezium."
+
+_WRITING: Final = "Writing"
+_MAPPING: Final = "Tables"
+_TYPES: Final = "Types"
+_DDL: Final = "Changing tables"
+_RETRIES: Final = "Retries"
+_DELIVERY: Final = "Delivery"
+
+
+def _evolution(_: str, value: list[str]) -> None:
+    known = {ADD, WIDEN, NULLABLE, "none", "full", "basic"}
+    if wrong := [word for word in value if word.lower() not in known]:
+        raise ValueError(f'"{wrong[0]}" is no change. Write none, basic, full, or some of add, widen, nullable.')
+
+
+def _lower_one_of(*words: str) -> Any:
+    def check(_: str, value: str) -> None:
+        if value.lower() not in words:
+            raise ValueError(f'"{value}" is none of {", ".join(words)}.')
+
+    return check
+
+
+SETTINGS: Final[Definition] = DATABASE | settings.define(
+    settings.String(
+        "insert.mode",
+        default=INSERT,
+        importance="HIGH",
+        group=_WRITING,
+        validator=_lower_one_of(INSERT, UPSERT, UPDATE),
+        doc="insert: each record is a new row. upsert: it is the row of its primary key, whether that is there or not. "
+        "update: it changes the row of its primary key, if there is one.",
+    ),
+    settings.Int(
+        "batch.size",
+        default=3000,
+        group=_WRITING,
+        validator=settings.at_least(1),
+        doc="How many rows a statement has at most, where rows are not copied in as a whole as PostgreSQL does. How "
+        "many records come at a time is consumer.override.max.poll.records.",
+    ),
+    settings.Boolean(
+        "delete.enabled",
+        default=False,
+        group=_WRITING,
+        doc="Whether a record without a value deletes the row of its key. Needs pk.mode=record_key.",
+    ),
+    settings.Boolean(
+        "truncate.enabled",
+        default=False,
+        importance="LOW",
+        group=_WRITING,
+        doc="Whether Debezium's event of an emptied table empties the table.",
+    ),
+    settings.String(
+        "table.name.format",
+        default="${topic}",
+        group=_MAPPING,
+        doc="The table: ${topic} is the record's topic; ${value.NAME}, ${key.NAME} and ${header.NAME} are a field "
+        "(dots lead into structs) or a header of the record; ${source.NAME} is a field of the source block of a "
+        "Debezium event. Dots divide catalog, schema and table.",
+    ),
+    settings.List(
+        "topics.to.tables.mapping",
+        default=[],
+        group=_MAPPING,
+        doc="topic:table, with commas: the tables of some topics, instead of table.name.format.",
+    ),
+    settings.Boolean(
+        "table.name.normalize",
+        default=False,
+        group=_MAPPING,
+        doc="Whether what is no letter, digit or underscore in a topic becomes an underscore in the table's name.",
+    ),
+    settings.List(
+        "table.types",
+        default=["TABLE"],
+        importance="LOW",
+        group=_MAPPING,
+        doc="What may be written to: TABLE, PARTITIONED_TABLE, VIEW. Partitioned tables are tables here; a view is "
+        "refused unless it is named.",
+    ),
+    settings.String(
+        "pk.mode",
+        default=NONE,
+        importance="HIGH",
+        group=_MAPPING,
+        validator=_lower_one_of(NONE, KAFKA, RECORD_KEY, RECORD_VALUE, RECORD_HEADER),
+        doc="Where the primary key comes from: none; kafka (the topic, partition and offset that the record was "
+        "consumed from); record_key; record_value; record_header.",
+    ),
+    settings.List(
+        "pk.fields",
+        default=[],
+        group=_MAPPING,
+        doc="The columns of the primary key. kafka: three names, or the default __connect_topic,__connect_partition,"
+        "__connect_offset. record_key: fields of a struct, all of them by default, or the one name for a plain key. "
+        "record_value, record_header: fields, or headers; all of them by default.",
+    ),
+    settings.List(
+        "fields.whitelist",
+        default=[],
+        group=_MAPPING,
+        doc="The fields of the value that are written; all by default. topic:field is for one topic.",
+    ),
+    settings.List(
+        "fields.blacklist",
+        default=[],
+        group=_MAPPING,
+        doc="Fields of the value that are not written. topic:field is for one topic.",
+    ),
+    settings.String(
+        "string.output.value.column.name",
+        default="record_value",
+        importance="LOW",
+        group=_MAPPING,
+        doc="The column of values that are no structs, such as StringConverter's.",
+    ),
+    settings.Boolean(
+        "replace.null.with.default",
+        default=True,
+        importance="LOW",
+        group=_TYPES,
+        doc="Whether the default of a field's schema is written where the field is null.",
+    ),
+    settings.String(
+        "date.timezone",
+        default="DB_TIMEZONE",
+        importance="LOW",
+        group=_TYPES,
+        validator=_lower_one_of("db_timezone", "utc"),
+        doc="A Date is midnight in UTC. UTC: its day there is written. DB_TIMEZONE: the day that it is then in "
+        "db.timezone, as Java's connector does; west of Greenwich that is the day before.",
+    ),
+    settings.List(
+        "timestamp.fields.list",
+        default=[],
+        group=_TYPES,
+        doc="INT64 fields that hold an instant as a number since 1970.",
+    ),
+    settings.String(
+        "timestamp.precision.mode",
+        default="microseconds",
+        importance="LOW",
+        group=_TYPES,
+        validator=_lower_one_of("microseconds", "nanoseconds"),
+        doc="What the fields of timestamp.fields.list count. Columns keep microseconds.",
+    ),
+    settings.String(
+        "date.calendar.system",
+        default="LEGACY",
+        importance="LOW",
+        group=_TYPES,
+        validator=_lower_one_of("legacy", "proleptic_gregorian"),
+        doc="Understood; the calendar is always the proleptic Gregorian one. Java's old one differs before 1582.",
+    ),
+    settings.Boolean(
+        "schemaless.inference",
+        default=False,
+        group=_TYPES,
+        doc="Whether records without a schema are written: the types of their fields are inferred from their values. "
+        "Java's connector refuses such records.",
+    ),
+    settings.Boolean(
+        "debezium.records",
+        default=None,
+        group=_TYPES,
+        doc="Whether events of Debezium are written as what they tell: envelopes are opened, op=d deletes, and "
+        "Debezium's types of times, JSON and UUID become such columns. By default when connector.class is Debezium's.",
+    ),
+    settings.Boolean("auto.create", default=False, group=_DDL, doc="Whether a table that is missing is created."),
+    settings.Boolean(
+        "auto.evolve",
+        default=False,
+        group=_DDL,
+        doc="Whether a table may be changed so that records fit: columns are added, and where values need it, types "
+        "are widened and columns lose NOT NULL. Nothing is ever dropped.",
+    ),
+    settings.List(
+        "schema.evolution",
+        default=["none"],
+        validator=_evolution,
+        group=_DDL,
+        doc="The same with a choice: add, widen, nullable, several with commas; full for all; basic (Debezium's) for "
+        "auto.create and add.",
+    ),
+    settings.String(
+        "schema.evolution.unknown.fields",
+        default="reject",
+        validator=_lower_one_of("reject", "ignore"),
+        group=_DDL,
+        doc="What a field means that the table has no column for, and that may not be added: reject (the record does "
+        "not fit) or ignore (the field is not written).",
+    ),
+    settings.Boolean(
+        "mssql.use.merge.holdlock",
+        default=True,
+        importance="LOW",
+        group=_WRITING,
+        doc="Understood; without effect, as rows are not merged by MERGE.",
+    ),
+    settings.Int(
+        "max.retries",
+        default=10,
+        group=_RETRIES,
+        validator=settings.at_least(0),
+        doc="How often a write is tried again after an error that passes: a lost connection, a deadlock.",
+    ),
+    settings.Int(
+        "retry.backoff.ms",
+        default=3000,
+        group=_RETRIES,
+        validator=settings.at_least(0),
+        doc="How long to wait before that.",
+    ),
+    settings.Boolean(
+        "trim.sensitive.log",
+        default=False,
+        importance="LOW",
+        group=_RETRIES,
+        doc="Whether errors leave out what the database says in detail, which may quote values.",
+    ),
+    settings.Boolean(
+        "exactly.once",
+        default=False,
+        group=_DELIVERY,
+        doc="Whether the offsets that were consumed are kept in a table of the database, written in the same "
+        "transaction as the rows. Added; needs tables that know transactions.",
+    ),
+    settings.String(
+        "offsets.table",
+        default="connect_offsets",
+        group=_DELIVERY,
+        validator=settings.non_empty,
+        doc="That table; several connectors may share it. It is created if it is missing.",
+    ),
+    settings.Boolean(
+        "write.behind",
+        default=True,
+        importance="LOW",
+        group=_DELIVERY,
+        doc="Whether, while many records come, the next ones are consumed and decoded as the database still writes. "
+        "Offsets are committed only behind what it has committed, either way.",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the keys say, typed. See `SETTINGS`.
+
+    Attributes:
+        included, excluded: fields, each with the topic that it is for, or None.
+        evolution: of add, widen and nullable.
+        unit: of `timestamp_fields`: us or ns.
+        backoff_ms: before a write is tried again.
+    """
+
+    connector: str
+    database: DatabaseSettings
+    mode: str
+    batch_size: int
+    deletes: bool
+    truncates: bool
+    table: str
+    tables: dict[str, str]
+    normalize: bool
+    views: bool
+    pk_mode: str
+    pk_fields: tuple[str, ...]
+    included: frozenset[tuple[str | None, str]]
+    excluded: frozenset[tuple[str | None, str]]
+    value_column: str
+    defaults: bool
+    dates_in_zone: bool
+    timestamp_fields: frozenset[str]
+    unit: str
+    inference: bool
+    debezium: bool
+    create: bool
+    evolution: frozenset[str]
+    ignore_unknown: bool
+    max_retries: int
+    backoff_ms: int
+    trimmed: bool
+    exactly_once: bool
+    offsets_table: TableName
+    behind: bool
+
+    @classmethod
+    def of(cls, config: Mapping[str, str]) -> Options:
+        """Read a connector's, or a task's, configuration.
+
+        Raises:
+            ConfigError: it contradicts itself.
+        """
+        named = named_ours(config)
+        parsed = SETTINGS.parse(named)
+        for key, why in problems(parsed):
+            raise ConfigError(key, why)
+        words = {word.lower() for word in parsed["schema.evolution"]}
+        evolution = words & {ADD, WIDEN, NULLABLE}
+        if "basic" in words:
+            evolution |= {ADD}
+        if "full" in words or (parsed["auto.evolve"] and words <= {"none"}):
+            evolution = {ADD, WIDEN, NULLABLE}
+        elif parsed["auto.evolve"]:
+            evolution |= {ADD}
+        pk_mode = parsed["pk.mode"].lower()
+        fields = tuple(parsed["pk.fields"])
+        return cls(
+            connector=config.get("name", ""),
+            database=DatabaseSettings.of(parsed),
+            mode=parsed["insert.mode"].lower(),
+            batch_size=parsed["batch.size"],
+            deletes=parsed["delete.enabled"],
+            truncates=parsed["truncate.enabled"],
+            table=parsed["table.name.format"],
+            tables=dict(_pair(each) for each in parsed["topics.to.tables.mapping"]),
+            normalize=parsed["table.name.normalize"],
+            views="VIEW" in {word.upper() for word in parsed["table.types"]},
+            pk_mode=pk_mode,
+            pk_fields=fields or (COORDINATES if pk_mode == KAFKA else ()),
+            included=_fields(parsed["fields.whitelist"]),
+            excluded=_fields(parsed["fields.blacklist"]),
+            value_column=parsed["string.output.value.column.name"],
+            defaults=parsed["replace.null.with.default"],
+            dates_in_zone=parsed["date.timezone"].lower() == "db_timezone",
+            timestamp_fields=frozenset(parsed["timestamp.fields.list"]),
+            unit="ns" if parsed["timestamp.precision.mode"].lower() == "nanoseconds" else "us",
+            inference=parsed["schemaless.inference"],
+            debezium=is_debezium(named) if parsed["debezium.records"] is None else parsed["debezium.records"],
+            create=parsed["auto.create"] or "basic" in words,
+            evolution=frozenset(evolution),
+            ignore_unknown=parsed["schema.evolution.unknown.fields"].lower() == "ignore",
+            max_retries=parsed["max.retries"],
+            backoff_ms=parsed["retry.backoff.ms"],
+            trimmed=parsed["trim.sensitive.log"],
+            exactly_once=parsed["exactly.once"],
+            offsets_table=TableName.parse(parsed["offsets.table"], key="offsets.table"),
+            # Who halves puts from outside has to see what becomes of each.
+            behind=parsed["write.behind"] and config.get("errors.put.tolerance", "none") != "all",
+        )
+
+
+def named_ours(config: Mapping[str, str]) -> dict[str, str]:
+    """The configuration with our names for what others call differently."""
+    return with_aliases(config, ALIASES)
+
+
+def is_debezium(config: Mapping[str, str]) -> bool:
+    """Whether the connector was named as Debezium names its own."""
+    return str(config.get("connector.class", "")).startswith(_DEBEZIUM)
+
+
+def problems(parsed: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Keys that contradict each other, with what to do.
+
+    Args:
+        parsed: values by key; keys that could not be parsed are missing.
+    """
+    found: list[tuple[str, str]] = []
+    mode, insert = str(parsed.get("pk.mode", NONE)).lower(), str(parsed.get("insert.mode", INSERT)).lower()
+    fields = parsed.get("pk.fields") or []
+    if parsed.get("delete.enabled") and mode != RECORD_KEY:
+        found.append(
+            ("delete.enabled", "Primary key mode must be 'record_key' when delete support is enabled: set pk.mode.")
+        )
+    if insert in (UPSERT, UPDATE) and mode == NONE:
+        found.append(("insert.mode", f"{insert} needs a primary key: set pk.mode to something other than none."))
+    if mode == KAFKA and len(fields) not in (0, 3):
+        found.append(("pk.fields", f"pk.mode=kafka needs no names, or three, and not {len(fields)}."))
+    if mode == NONE and fields:
+        found.append(("pk.fields", "has no meaning with pk.mode=none. Set pk.mode, or remove it."))
+    if len(set(fields)) < len(fields):
+        found.append(("pk.fields", "names a column twice."))
+    for pair in parsed.get("topics.to.tables.mapping") or []:
+        topic, colon, table = pair.rpartition(":")
+        if not (colon and topic.strip() and table.strip()):
+            found.append(("topics.to.tables.mapping", f'"{pair}" is no topic:table.'))
+    if parsed.get("table.name.format") == "":
+        found.append(("table.name.format", "is empty. Write ${topic}, or the name of a table."))
+    return found
+
+
+def _pair(written: str) -> tuple[str, str]:
+    topic, _, table = written.rpartition(":")
+    return topic.strip(), table.strip()
+
+
+def _fields(written: list[str]) -> frozenset[tuple[str | None, str]]:
+    pairs = (each.rpartition(":") for each in written)
+    return frozenset((topic or None, field) for topic, _, field in pairs)

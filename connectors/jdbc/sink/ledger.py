@@ -1,0 +1,193 @@
+"""The table of consumed offsets: what makes a sink deliver exactly once.
+
+    connector, topic, partition | next_offset | owner
+
+A task claims the rows of its partitions when it is given them, with a mark of its own, and moves them on in the same
+transaction as its rows. A late write of an earlier owner finds another's mark and is rolled back as a whole.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+import sqlalchemy
+from sqlalchemy import Connection
+from sqlalchemy.dialects import mysql
+from sqlalchemy.exc import DBAPIError, IntegrityError
+
+from connect import ConnectError, FencedError, TopicPartition
+from connectors.jdbc.database import Database, TableName, passes
+from connectors.jdbc.database.connection import reason
+
+log = logging.getLogger(__name__)
+
+_TRIES: Final = 5
+
+
+class Ledger:
+    """The rows of one task's partitions.
+
+    Args:
+        database: where.
+        name: the table.
+        connector: whose offsets they are.
+        pause: seconds between tries to claim.
+    """
+
+    def __init__(self, database: Database, name: TableName, connector: str, pause: float = 1.0) -> None:
+        self._database = database
+        self._name = name
+        self._connector = connector
+        self._pause = pause
+        self._owner = uuid.uuid4().hex
+        self._known: dict[TopicPartition, int | None] = {}
+        self._certain = False
+        text = sqlalchemy.String(249).with_variant(
+            mysql.VARCHAR(249, charset="utf8mb4", collation="utf8mb4_bin"), "mysql"
+        )
+        self._table = sqlalchemy.Table(
+            name.name,
+            sqlalchemy.MetaData(),
+            # With the partition at most 3072 bytes in a key of MySQL's.
+            sqlalchemy.Column("connector", text, primary_key=True),
+            sqlalchemy.Column("topic", text, primary_key=True),
+            sqlalchemy.Column("partition_number", sqlalchemy.Integer, primary_key=True, autoincrement=False),
+            sqlalchemy.Column("next_offset", sqlalchemy.BigInteger, nullable=True),
+            sqlalchemy.Column("owner", sqlalchemy.String(32), nullable=True),
+            schema=name.sqlalchemy_schema,
+            quote=database.settings.quotes or None,
+        )
+
+    def claim(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+        """Take partitions over; where to go on, as far as the table knows.
+
+        Raises:
+            RetriableError: the database cannot be reached.
+            ConnectError: the table cannot be written.
+        """
+        for attempt in range(_TRIES):
+            try:
+                self._create()
+                with self._database.transaction() as connection:
+                    begin(self._database, connection)
+                    for place in sorted(partitions):
+                        self._claim(connection, place)
+                    found = self._read(connection, partitions)
+            except DBAPIError as error:
+                # Another task may have put down the same row.
+                if attempt + 1 == _TRIES or not (passes(error) or isinstance(error, IntegrityError)):
+                    raise ConnectError(f'Table "{self._name}" of {self._database}: {reason(error)}') from error
+                time.sleep(self._pause)
+            else:
+                self._known.update({place: offset for place, (offset, _) in found.items()})
+                return {place: offset for place, (offset, _) in found.items() if offset is not None}
+        raise AssertionError("the last try raises")
+
+    def forget(self, partitions: Iterable[TopicPartition]) -> None:
+        """These are no longer ours."""
+        for place in partitions:
+            self._known.pop(place, None)
+
+    def doubt(self) -> None:
+        """A transaction failed, perhaps in its commit: look before the next one."""
+        self._certain = False
+
+    def known(self, connection: Connection, places: Iterable[TopicPartition]) -> Mapping[TopicPartition, int | None]:
+        """Up to where rows of these partitions are in the database. First thing in a transaction.
+
+        Raises:
+            FencedError: a partition is another task's by now.
+        """
+        if not self._certain:
+            found = self._read(connection, list(places), lock=True)
+            for place, (offset, owner) in found.items():
+                if owner != self._owner:
+                    raise self._fenced(place)
+                self._known[place] = offset
+        return self._known
+
+    def move(self, connection: Connection, offsets: Mapping[TopicPartition, int]) -> None:
+        """Put down where to go on, in the transaction that writes the rows. Locks the partitions against later owners.
+
+        Raises:
+            FencedError: a partition is another task's by now.
+        """
+        rows = self._table
+        for place, offset in sorted(offsets.items()):
+            statement = rows.update().where(*self._is(place), rows.c.owner == self._owner).values(next_offset=offset)
+            if connection.execute(statement).rowcount != 1:
+                raise self._fenced(place)
+
+    def moved(self, offsets: Mapping[TopicPartition, int]) -> None:
+        """The transaction is committed."""
+        self._known.update(offsets)
+        self._certain = True
+
+    def alter(self, offsets: Mapping[TopicPartition, int | None]) -> None:
+        """What a user wants while nobody runs. None forgets a partition."""
+        self._create()
+        with self._database.transaction() as connection:
+            begin(self._database, connection)
+            for place, offset in sorted(offsets.items()):
+                connection.execute(self._table.delete().where(*self._is(place)))
+                if offset is not None:
+                    connection.execute(self._table.insert().values(**self._row(place), next_offset=offset))
+
+    # Statements.
+
+    def _create(self) -> None:
+        try:
+            with self._database.transaction() as connection:
+                self._table.create(connection, checkfirst=True)
+        except DBAPIError as error:
+            if passes(error):
+                raise
+            with self._database.transaction() as connection:
+                # Another task may have been faster.
+                if not sqlalchemy.inspect(connection).has_table(self._name.name, self._name.sqlalchemy_schema):
+                    raise
+
+    def _claim(self, connection: Connection, place: TopicPartition) -> None:
+        # The change comes first: it waits for a write of an earlier owner, and locks.
+        rows = self._table
+        done = connection.execute(rows.update().where(*self._is(place)).values(owner=self._owner))
+        if done.rowcount == 0:
+            connection.execute(rows.insert().values(**self._row(place), owner=self._owner))
+
+    def _read(
+        self, connection: Connection, places: Sequence[TopicPartition], *, lock: bool = False
+    ) -> dict[TopicPartition, tuple[int | None, str | None]]:
+        rows = self._table
+        found: dict[TopicPartition, tuple[int | None, str | None]] = {}
+        for place in sorted(places):
+            query = sqlalchemy.select(rows.c.next_offset, rows.c.owner).where(*self._is(place))
+            row = connection.execute(query.with_for_update() if lock else query).first()
+            found[place] = (None, None) if row is None else (row[0], row[1])
+        return found
+
+    def _is(self, place: TopicPartition) -> tuple[Any, ...]:
+        rows = self._table.c
+        return (
+            rows.connector == self._connector,
+            rows.topic == place.topic,
+            rows.partition_number == place.partition,
+        )
+
+    def _row(self, place: TopicPartition) -> dict[str, Any]:
+        return {"connector": self._connector, "topic": place.topic, "partition_number": place.partition}
+
+    def _fenced(self, place: TopicPartition) -> FencedError:
+        return FencedError(
+            f'Partition {place} is another task\'s by now, says table "{self._name}". Nothing was written.'
+        )
+
+
+def begin(database: Database, connection: Connection) -> None:
+    """What a transaction has to begin with: SQLite's driver would begin one with the first change only."""
+    raw: Any = connection.connection.driver_connection
+    if database.kind == "sqlite" and not raw.in_transaction:
+        connection.exec_driver_sql("BEGIN IMMEDIATE")

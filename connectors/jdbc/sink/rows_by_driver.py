@@ -1,0 +1,208 @@
+"""MySQL, MariaDB, SQLite and whatever else SQLAlchemy speaks: rows go in by statements with many parameters."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from typing import Any, Final
+
+import pyarrow as pa
+import sqlalchemy
+from sqlalchemy import Connection
+
+from connectors.jdbc.sink.cells import python_rows
+from connectors.jdbc.sink.errors import RowError
+from connectors.jdbc.sink.statements import Change, Layout, chunks
+from connectors.jdbc.sink.target import Target, TargetColumn
+
+
+class DriverStatements:
+    """See `Statements`. For databases that know no upsert of their own: rows that are there are updated, others
+    inserted.
+
+    Args:
+        batch_size: how many rows a statement is given at a time.
+    """
+
+    def __init__(self, batch_size: int) -> None:
+        self._batch_size = batch_size
+        self._mark = "?"
+
+    def begin(self, connection: Connection) -> None:
+        self._mark = _MARKS.get(connection.dialect.paramstyle, "")
+
+    def forget(self) -> None:
+        """See `Statements`."""
+
+    def insert(self, connection: Connection, layout: Layout, rows: pa.RecordBatch) -> None:
+        self._many(connection, self._insertion(layout), self._python(layout, rows))
+
+    def upsert(self, connection: Connection, layout: Layout, rows: pa.RecordBatch) -> None:
+        names = layout.names
+        clause = self.upsert_clause(names[: layout.keys], names[layout.keys :])
+        if clause is not None:
+            self._many(connection, f"{self._insertion(layout)} {clause}", self._python(layout, rows))
+            return
+        items = self._python(layout, rows)
+        there = self._there(connection, layout, items)
+        known = [item for item, is_there in zip(items, there, strict=True) if is_there]
+        new = [item for item, is_there in zip(items, there, strict=True) if not is_there]
+        self._update(connection, layout, known)
+        self._many(connection, self._insertion(layout), new)
+
+    def update(self, connection: Connection, layout: Layout, rows: pa.RecordBatch) -> None:
+        self._update(connection, layout, self._python(layout, rows))
+
+    def delete(self, connection: Connection, layout: Layout, rows: pa.RecordBatch) -> None:
+        statement = f"DELETE FROM {layout.target.quoted} WHERE {self._same(layout)}"
+        self._many(connection, statement, self._python(layout, rows))
+
+    def truncate(self, connection: Connection, target: Target) -> None:
+        # TRUNCATE would end the transaction in some databases.
+        connection.exec_driver_sql(f"DELETE FROM {target.quoted}")
+
+    # Statements.
+
+    def _insertion(self, layout: Layout) -> str:
+        marks = ", ".join(self._marks(len(layout.columns)))
+        return f"INSERT INTO {layout.target.quoted} ({', '.join(layout.names)}) VALUES ({marks})"
+
+    def _update(self, connection: Connection, layout: Layout, items: Sequence[tuple[Any, ...]]) -> None:
+        names = layout.names
+        if not names[layout.keys :] or not items:
+            return
+        marks = self._marks(len(names))
+        sets = ", ".join(f"{name} = {mark}" for name, mark in zip(names[layout.keys :], marks, strict=False))
+        keys = marks[len(names) - layout.keys :]
+        where = " AND ".join(f"{name} = {mark}" for name, mark in zip(names, keys, strict=False))
+        moved = [(*item[layout.keys :], *item[: layout.keys]) for item in items]
+        self._many(connection, f"UPDATE {layout.target.quoted} SET {sets} WHERE {where}", moved)
+
+    def _same(self, layout: Layout) -> str:
+        names = layout.names[: layout.keys]
+        return " AND ".join(f"{name} = {mark}" for name, mark in zip(names, self._marks(len(names)), strict=True))
+
+    def _there(self, connection: Connection, layout: Layout, items: Sequence[tuple[Any, ...]]) -> list[bool]:
+        statement = f"SELECT 1 FROM {layout.target.quoted} WHERE {self._same(layout)}"
+        return [
+            connection.exec_driver_sql(statement, self._parameters(item[: layout.keys])).first() is not None
+            for item in items
+        ]
+
+    def _many(self, connection: Connection, statement: str, items: Sequence[tuple[Any, ...]]) -> None:
+        for part in chunks(items, self._batch_size):
+            connection.exec_driver_sql(statement, [self._parameters(item) for item in part])
+
+    def _marks(self, count: int) -> list[str]:
+        if self._mark:
+            return [self._mark] * count
+        return [f":{place + 1}" for place in range(count)]
+
+    def _parameters(self, item: Sequence[Any]) -> Any:
+        # Named parameters are called by their numbers.
+        return tuple(item) if self._mark else {str(place + 1): value for place, value in enumerate(item)}
+
+    # Values.
+
+    def _python(self, layout: Layout, rows: pa.RecordBatch) -> list[tuple[Any, ...]]:
+        change = [
+            self.change(column, kind, array.type)
+            for column, kind, array in zip(layout.columns, layout.kinds, rows.columns, strict=True)
+        ]
+        return python_rows(rows, change)
+
+    def change(self, column: TargetColumn, kind: str, held: pa.DataType) -> Change:
+        """What a value has to become for the driver; None for what it is."""
+        return None
+
+    def upsert_clause(self, keys: Sequence[str], others: Sequence[str]) -> str | None:
+        """What an insertion ends with to be an upsert, by the columns' names; None where there is no such thing."""
+        return None
+
+
+_MARKS: Final = {"qmark": "?", "format": "%s", "pyformat": "%s", "numeric": "", "named": ""}
+
+
+class MySqlStatements(DriverStatements):
+    """MySQL and MariaDB. Their driver makes one statement of many rows."""
+
+    def upsert_clause(self, keys: Sequence[str], others: Sequence[str]) -> str | None:
+        """See `DriverStatements`."""
+        changed = others or keys[:1]
+        return "ON DUPLICATE KEY UPDATE " + ", ".join(f"{name} = VALUES({name})" for name in changed)
+
+    def change(self, column: TargetColumn, kind: str, held: pa.DataType) -> Change:
+        """What a value has to become for the driver."""
+        if pa.types.is_timestamp(held):
+            return _without_zone
+        if kind in ("float32", "float64"):
+            return _finite
+        return None
+
+
+class SqliteStatements(DriverStatements):
+    """SQLite has few types: what it does not have is text, or a number where a column of Java's connector is one."""
+
+    def upsert_clause(self, keys: Sequence[str], others: Sequence[str]) -> str | None:
+        """See `DriverStatements`."""
+        sets = ", ".join(f"{name} = excluded.{name}" for name in others)
+        return f"ON CONFLICT ({', '.join(keys)}) DO {f'UPDATE SET {sets}' if sets else 'NOTHING'}"
+
+    def change(self, column: TargetColumn, kind: str, held: pa.DataType) -> Change:
+        """What a value has to become for the driver."""
+        numeric = isinstance(column.type, sqlalchemy.Numeric | sqlalchemy.Integer)
+        if pa.types.is_timestamp(held):
+            return _milliseconds if numeric else _datetime_text
+        if pa.types.is_date(held):
+            return _date_milliseconds if numeric else dt.date.isoformat
+        if pa.types.is_time(held):
+            return _time_milliseconds if numeric else _time_text
+        if pa.types.is_decimal(held):
+            return _plain_text
+        if pa.types.is_floating(held):
+            return _a_number
+        return None
+
+
+def _without_zone(value: dt.datetime) -> dt.datetime:
+    return value.astimezone(dt.UTC).replace(tzinfo=None) if value.tzinfo is not None else value
+
+
+def _finite(value: float) -> float:
+    if value != value or value in (float("inf"), float("-inf")):
+        raise RowError(f"it has {value}, a number that this database does not have.")
+    return value
+
+
+def _a_number(value: float) -> float:
+    if value != value:
+        raise RowError("it has NaN, which this database takes for null.")
+    return value
+
+
+def _plain_text(value: Any) -> str:
+    return format(value, "f")
+
+
+def _datetime_text(value: dt.datetime) -> str:
+    return _without_zone(value).isoformat(" ", "microseconds")
+
+
+def _milliseconds(value: dt.datetime) -> int:
+    aware = value if value.tzinfo is not None else value.replace(tzinfo=dt.UTC)
+    return (aware - _EPOCH) // dt.timedelta(milliseconds=1)
+
+
+def _date_milliseconds(value: dt.date) -> int:
+    return (value.toordinal() - _EPOCH.toordinal()) * 86_400_000
+
+
+def _time_text(value: dt.time) -> str:
+    return value.isoformat("microseconds")
+
+
+def _time_milliseconds(value: dt.time) -> int:
+    return ((value.hour * 60 + value.minute) * 60 + value.second) * 1000 + value.microsecond // 1000
+
+
+_EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)

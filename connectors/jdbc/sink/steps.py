@@ -1,0 +1,143 @@
+"""What a batch means for one table, as steps that can be taken one after another: empty it, delete keys, write rows.
+
+Deletions come first: of a key that a batch deletes, only what comes behind that is written. Of several rows of a key
+the newest counts, where rows are upserted or updated. Rows are sorted by key, so that no two tasks wait for each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any, Final, NamedTuple
+
+import pyarrow as pa
+
+from connectors.jdbc.sink.statements import Layout
+
+TRUNCATE: Final = "truncate"
+DELETE: Final = "delete"
+WRITE: Final = "write"
+
+
+@dataclass(frozen=True, slots=True)
+class Laid:
+    """The records of a unit as rows of a layout.
+
+    Attributes:
+        places: where they are in the batch, ascending.
+        deletion: whether the rows are keys to delete.
+    """
+
+    layout: Layout
+    rows: pa.RecordBatch
+    places: Sequence[int]
+    deletion: bool
+
+
+class Step(NamedTuple):
+    """One of TRUNCATE, DELETE and WRITE. Without layout and rows for TRUNCATE."""
+
+    kind: str
+    layout: Layout | None
+    rows: pa.RecordBatch | None
+
+
+def steps(laid: Sequence[Laid], *, keyed: bool, emptied: bool = False) -> list[Step]:
+    """What is to be done, in order.
+
+    Args:
+        laid: all records of one table.
+        keyed: whether only the newest row of a key is to be written.
+        emptied: whether the table is emptied first.
+    """
+    found = [Step(TRUNCATE, None, None)] if emptied else []
+    if len(laid) == 1:
+        (one,) = laid
+        if one.deletion or keyed:
+            return [*found, Step(DELETE if one.deletion else WRITE, one.layout, newest(one.rows, one.layout.keys))]
+        return [*found, Step(WRITE, one.layout, one.rows)]
+    if not any(each.layout.keys for each in laid):
+        return [*found, *(Step(WRITE, each.layout, each.rows) for each in laid)]
+    return found + _mixed(laid, keyed)
+
+
+def newest(rows: pa.RecordBatch, keys: int) -> pa.RecordBatch:
+    """The last row of each key, sorted by key."""
+    if len(rows) <= 1 or not keys:
+        return rows
+    names = [f"k{place}" for place in range(keys)]
+    numbered = pa.table([*rows.columns[:keys], pa.array(range(len(rows)), pa.int64())], [*names, "row"])
+    order = numbered.sort_by([(name, "ascending") for name in (*names, "row")])
+    last = order.group_by(names, use_threads=False).aggregate([("row", "max")])
+    if len(last) == len(rows):
+        return rows.take(order.column("row").combine_chunks())
+    return rows.take(last.sort_by([(name, "ascending") for name in names]).column("row_max").combine_chunks())
+
+
+class _Entry(NamedTuple):
+    place: int
+    unit: int
+    at: int
+    key: tuple[Any, ...]
+
+
+def _mixed(laid: Sequence[Laid], keyed: bool) -> list[Step]:
+    entries = _entries(laid)
+    deleted = {entry.key: entry for entry in entries if laid[entry.unit].deletion}
+    writes = [
+        entry
+        for entry in entries
+        if not laid[entry.unit].deletion and (entry.key not in deleted or entry.place > deleted[entry.key].place)
+    ]
+    found = [_step(DELETE, laid, unit, at) for unit, at in _by_unit(deleted.values())]
+    if not keyed:
+        return found + [_step(WRITE, laid, unit, at, in_order=True) for unit, at in _by_unit(writes)]
+    writes = _without_covered(laid, writes)
+    units = {entry.key: entry.unit for entry in writes}
+    if all(units[entry.key] == entry.unit for entry in writes):
+        return found + [_step(WRITE, laid, unit, at) for unit, at in _by_unit(writes)]
+    # Rows of one key with other fields each: all of them count, in their order.
+    runs = [(unit, [entry.at for entry in run]) for unit, run in groupby(writes, key=lambda entry: entry.unit)]
+    return found + [_step(WRITE, laid, unit, at) for unit, at in runs]
+
+
+def _entries(laid: Sequence[Laid]) -> list[_Entry]:
+    found = [
+        _Entry(place, unit, at, key)
+        for unit, each in enumerate(laid)
+        for at, (place, key) in enumerate(zip(each.places, _keys(each), strict=True))
+    ]
+    found.sort(key=lambda entry: entry.place)
+    return found
+
+
+def _keys(each: Laid) -> list[tuple[Any, ...]]:
+    return list(zip(*(column.to_pylist() for column in each.rows.columns[: each.layout.keys]), strict=True))
+
+
+def _without_covered(laid: Sequence[Laid], writes: list[_Entry]) -> list[_Entry]:
+    """Without rows that a later one of the same key replaces in every column."""
+    columns = [frozenset(column.name for column in each.layout.columns) for each in laid]
+    later: dict[tuple[Any, ...], frozenset[str]] = {}
+    kept: list[_Entry] = []
+    for entry in reversed(writes):
+        mine, theirs = columns[entry.unit], later.get(entry.key)
+        if theirs is None or not mine <= theirs:
+            kept.append(entry)
+            later[entry.key] = mine if theirs is None else theirs | mine
+    kept.reverse()
+    return kept
+
+
+def _by_unit(entries: Any) -> list[tuple[int, list[int]]]:
+    found: dict[int, list[int]] = {}
+    for entry in entries:
+        found.setdefault(entry.unit, []).append(entry.at)
+    return list(found.items())
+
+
+def _step(kind: str, laid: Sequence[Laid], unit: int, at: list[int], *, in_order: bool = False) -> Step:
+    each = laid[unit]
+    rows = each.rows if len(at) == len(each.rows) else each.rows.take(pa.array(at, pa.int64()))
+    return Step(kind, each.layout, rows if in_order else newest(rows, each.layout.keys))

@@ -1,0 +1,327 @@
+"""One table as the database has it, and how it comes to have what records need: created or changed, where allowed."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import sqlalchemy
+from sqlalchemy.exc import NoSuchTableError, SQLAlchemyError
+from sqlalchemy.types import TypeEngine
+
+from connect import ConnectError, Schema
+from connectors.jdbc.database import Database, TableName, passes
+from connectors.jdbc.database.connection import reason
+from connectors.jdbc.database.names import quoted
+from connectors.jdbc.database.types_to_sql import Meaning, column_type, is_too_narrow, whole_bits
+from connectors.jdbc.sink.cells import literal
+from connectors.jdbc.sink.errors import RowError
+from connectors.jdbc.sink.keys import ADD, NULLABLE, WIDEN, Options
+
+log = logging.getLogger(__name__)
+
+#: Databases whose columns can be changed by statements that are known here.
+_CHANGEABLE: Final = ("postgresql", "mysql")
+
+
+@dataclass(frozen=True, slots=True)
+class TargetColumn:
+    """A column that is there.
+
+    Attributes:
+        filled: whether the database has a value for it where a row has none.
+        default: as the database says it, None for none.
+    """
+
+    name: str
+    type: TypeEngine[Any]
+    nullable: bool
+    filled: bool
+    default: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A field that is to be written."""
+
+    name: str
+    schema: Schema
+    meaning: Meaning
+    key: bool
+
+
+class Target:
+    """A table: its columns are looked at once, and again after something failed (`forget`).
+
+    For one thread. DDL runs in transactions of its own, never in one with rows: some databases end that.
+    """
+
+    def __init__(self, name: TableName, database: Database, options: Options) -> None:
+        self.name = name
+        self._database = database
+        self._options = options
+        self._columns: dict[str, TargetColumn] | None = None
+        self._folded: dict[str, str] = {}
+        self.plans: dict[Any, Any] = {}
+
+    def forget(self) -> None:
+        """Look at the table again before the next use."""
+        self._columns = None
+        self.plans.clear()
+
+    @property
+    def quoted(self) -> str:
+        """Its name in a statement."""
+        return self.name.quoted(self._database.dialect.identifier_preparer, self._database.settings.quotes)
+
+    def quote(self, column: str) -> str:
+        """A column's name in a statement."""
+        return quoted(column, self._database.dialect.identifier_preparer, self._database.settings.quotes)
+
+    def column(self, field: str) -> TargetColumn | None:
+        """The column of a field: of the same name, else of the one that differs in upper and lower case only."""
+        columns = self._columns or {}
+        return columns.get(field) or columns.get(self._folded.get(field.casefold(), ""))
+
+    @property
+    def columns(self) -> Mapping[str, TargetColumn]:
+        """All of them."""
+        return self._columns or {}
+
+    def exists(self) -> bool:
+        """Whether there is such a table."""
+        return self._columns is not None or self._look()
+
+    def provide(self, fields: Sequence[Wanted]) -> None:
+        """See to it that there is a column for each of these fields, as far as it is allowed.
+
+        Raises:
+            RowError: the table is missing, or a column, and may not be created.
+        """
+        if self._columns is None and not self._look():
+            if not self._options.create:
+                raise RowError(
+                    f'Table "{self.name}" is missing in {self._database}, and auto.create=false. Create it, or set '
+                    "auto.create=true.",
+                    all_alike=True,
+                )
+            self._create(fields)
+        missing = [field for field in fields if self.column(field.name) is None]
+        if missing:
+            # Another task may have been faster.
+            self._look()
+            missing = [field for field in missing if self.column(field.name) is None]
+        if (missing and not self._options.ignore_unknown) or (missing and ADD in self._options.evolution):
+            self._add(missing)
+
+    # What is there.
+
+    def _look(self) -> bool:
+        """Read the columns. False if there is no table."""
+        name, schema = self._as_stored(self.name.name), self.name.sqlalchemy_schema
+        schema = None if schema is None else self._as_stored(schema)
+        with self._database.transaction() as connection:
+            inspector = sqlalchemy.inspect(connection)
+            try:
+                found = inspector.get_columns(name, schema)
+            except NoSuchTableError:
+                return False
+            if not found:
+                return False
+            if not self._options.views and name in inspector.get_view_names(schema):
+                raise ConnectError(f'"{self.name}" is a view. Add VIEW to table.types to have it written to.')
+        self._columns = {
+            each["name"]: TargetColumn(
+                each["name"],
+                each["type"],
+                bool(each["nullable"]),
+                each.get("default") is not None or each.get("autoincrement") is True or "identity" in each,
+                each.get("default"),
+            )
+            for each in found
+        }
+        self._folded = {}
+        for column in self._columns:
+            key = column.casefold()
+            # Two that differ in case only: none is meant by a third spelling.
+            self._folded[key] = "" if key in self._folded else column
+        self.plans.clear()
+        return True
+
+    def _as_stored(self, name: str) -> str:
+        if not self._database.settings.quotes and self._database.kind == "postgresql":
+            return name.lower()
+        return name
+
+    # What is to be.
+
+    def _create(self, fields: Sequence[Wanted]) -> None:
+        keys = [field for field in fields if field.key]
+        definitions = [self._definition(field, created=True) for field in [*keys, *(f for f in fields if not f.key)]]
+        if keys:
+            definitions.append(f"PRIMARY KEY ({', '.join(self.quote(field.name) for field in keys)})")
+        more = " CHARACTER SET utf8mb4" if self._database.kind == "mysql" else ""
+        statement = f"CREATE TABLE {self.quoted} ({', '.join(definitions)}){more}"
+        self._change(statement, "created", self._look)
+        if self._columns is None:
+            self._look()
+
+    def _add(self, fields: Sequence[Wanted]) -> None:
+        names = ", ".join(f'"{field.name}"' for field in fields)
+        if ADD not in self._options.evolution:
+            raise RowError(
+                f'Table "{self.name}" has no column {names}, and auto.evolve=false. Add it, set auto.evolve=true, or '
+                "schema.evolution.unknown.fields=ignore.",
+            )
+        word = "ADD" if self._database.dialect.name in ("mssql", "oracle") else "ADD COLUMN"
+        for field in fields:
+            definition = self._definition(field, created=False)
+            self._change(
+                f"ALTER TABLE {self.quoted} {word} {definition}",
+                f'given the column "{field.name}"',
+                lambda name=field.name: self._look() and self.column(name) is not None,  # type: ignore[misc]
+            )
+
+    def _definition(self, field: Wanted, *, created: bool) -> str:
+        kind = self._database.kind
+        chosen = column_type(field.meaning, kind, key=field.key).compile(dialect=self._database.dialect)
+        words = [self.quote(field.name), chosen]
+        default = literal(field.schema, field.meaning)
+        if default is not None and self._database.dialect.paramstyle in ("format", "pyformat"):
+            default = default.replace("%", "%%")
+        if (default is not None and "TEXT" not in chosen and "BLOB" not in chosen and not field.key) or (
+            default is not None and kind in ("postgresql", "sqlite") and not field.key
+        ):
+            words.append(f"DEFAULT {default}")
+        if field.key or (created and not field.schema.optional and field.schema.default is None):
+            words.append("NOT NULL")
+        elif kind == "mysql" and "TIMESTAMP" in chosen:
+            words.append("NULL")
+        return " ".join(words)
+
+    def _change(self, statement: str, done: str, is_done: Callable[[], bool]) -> None:
+        """Run DDL; when it fails, somebody else may have done it meanwhile."""
+        try:
+            with self._database.transaction() as connection:
+                connection.exec_driver_sql(statement)
+        except SQLAlchemyError as error:
+            if passes(error):
+                raise
+            if not is_done():
+                why = reason(error, trimmed=self._options.trimmed)
+                raise ConnectError(
+                    f'Table "{self.name}" of {self._database} could not be {done}: {why} ({statement})'
+                ) from error
+        else:
+            log.info('Table "%s" was %s: %s', self.name, done, statement)
+            self._look()
+
+    # What values need beyond it.
+
+    def check(self, columns: Sequence[TargetColumn], fields: Sequence[Wanted], arrays: Sequence[pa.Array]) -> bool:
+        """Widen columns, and let them be null, where these values need it and it is allowed.
+
+        Returns:
+            whether something changed, so that plans are void.
+        """
+        allowed = self._options.evolution
+        if not {WIDEN, NULLABLE} & allowed or self._database.kind not in _CHANGEABLE:
+            return False
+        changed = False
+        for column, field, array in zip(columns, fields, arrays, strict=True):
+            if NULLABLE in allowed and array.null_count and not column.nullable and not field.key:
+                self._let_be_null(column)
+                changed = True
+            if WIDEN in allowed and is_too_narrow(field.meaning, column.type, self._database.kind):
+                wider = self._wider(column, field, array)
+                if wider is not None:
+                    self._widen(column, wider, field.meaning)
+                    changed = True
+        if NULLABLE in allowed:
+            for column in self._left_out({column.name for column in columns}):
+                self._let_be_null(column)
+                changed = True
+        return changed
+
+    def _left_out(self, written: set[str]) -> Iterator[TargetColumn]:
+        """Columns that need a value and get none."""
+        for column in list(self.columns.values()):
+            if column.name not in written and not column.nullable and not column.filled:
+                yield column
+
+    def _wider(self, column: TargetColumn, field: Wanted, array: pa.Array) -> TypeEngine[Any] | None:
+        if len(array) == array.null_count or not _exceeds(column.type, field.meaning, array):
+            return None
+        meaning, bits, kind = field.meaning, whole_bits(column.type), self._database.kind
+        if bits is not None and meaning.kind.startswith("float"):
+            # A double keeps every number of 53 bits.
+            return column_type(Meaning("float64"), kind) if bits < 53 else None
+        if meaning.kind == "decimal":
+            scale = max(meaning.scale or 0, getattr(column.type, "scale", None) or 0)
+            meaning = Meaning("decimal", scale=scale)
+        return column_type(meaning, kind, key=field.key)
+
+    def _widen(self, column: TargetColumn, wider: TypeEngine[Any], meaning: Meaning) -> None:
+        sql = wider.compile(dialect=self._database.dialect)
+        name = self.quote(column.name)
+        if self._database.kind == "mysql":
+            default = f" DEFAULT {column.default}" if column.default is not None else ""
+            how = f"MODIFY COLUMN {name} {sql}{'' if column.nullable else ' NOT NULL'}{default}"
+        else:
+            how = f"ALTER COLUMN {name} TYPE {sql}"
+        self._change(
+            f"ALTER TABLE {self.quoted} {how}",
+            f'changed: its column "{column.name}" widened',
+            lambda: self._look() and not is_too_narrow(meaning, self.columns[column.name].type, self._database.kind),
+        )
+
+    def _let_be_null(self, column: TargetColumn) -> None:
+        name = self.quote(column.name)
+        if self._database.kind == "mysql":
+            how = f"MODIFY COLUMN {name} {column.type.compile(dialect=self._database.dialect)} NULL"
+        else:
+            how = f"ALTER COLUMN {name} DROP NOT NULL"
+        self._change(
+            f"ALTER TABLE {self.quoted} {how}",
+            f'changed: its column "{column.name}" may be null',
+            lambda: self._look() and self.columns[column.name].nullable,
+        )
+
+
+def _exceeds(column: TypeEngine[Any], meaning: Meaning, array: pa.Array) -> bool:
+    """Whether some value is more than a column holds."""
+    bits = whole_bits(column)
+    if bits is not None:
+        if not pa.types.is_integer(array.type):
+            return True if not pa.types.is_floating(array.type) else not _is_whole(array, bits)
+        ends = pc.min_max(array).as_py()
+        low, high = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
+        return bool(ends["min"] < low or ends["max"] > high)
+    if isinstance(column, sqlalchemy.String):
+        length = column.length
+        return length is not None and pc.max(pc.utf8_length(array)).as_py() > length
+    if meaning.kind == "float64":
+        there = array.drop_null()
+        same = pc.or_(pc.equal(there.cast(pa.float32(), safe=False).cast(pa.float64()), there), pc.is_nan(there))
+        return not pc.all(same).as_py()
+    precision, scale = getattr(column, "precision", None), getattr(column, "scale", None) or 0
+    if precision is None:
+        return False
+    if precision > 38 or not pa.types.is_decimal(array.type):
+        return not pa.types.is_decimal(array.type)
+    try:
+        array.cast(pa.decimal128(precision, scale))
+    except pa.ArrowInvalid:
+        return True
+    return False
+
+
+def _is_whole(array: pa.Array, bits: int) -> bool:
+    there = array.drop_null()
+    ends = pc.min_max(there).as_py()
+    most = 1 << (bits - 1)
+    return bool(-most <= ends["min"] and ends["max"] < most and pc.all(pc.equal(pc.floor(there), there)).as_py())

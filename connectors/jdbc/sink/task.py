@@ -1,0 +1,156 @@
+"""JdbcSinkTask: records as rows, each batch in one transaction."""
+
+from __future__ import annotations
+
+import importlib.util
+import logging
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from connect import ConnectError, Offsets, RetriableError, SinkBatch, SinkTask, TopicPartition
+from connectors.jdbc.sink.keys import SETTINGS, Options
+
+if TYPE_CHECKING:
+    from connectors.jdbc.database import Database
+    from connectors.jdbc.sink.behind import Behind
+    from connectors.jdbc.sink.ledger import Ledger
+    from connectors.jdbc.sink.writer import Writer, Written
+
+log = logging.getLogger(__name__)
+
+#: From how many records on a batch is one of many, so that it is written as the next one is consumed.
+_MANY: Final = 500
+
+
+class JdbcSinkTask(SinkTask):
+    """Writes records to tables.
+
+    A batch is written before `put` returns; when many records come at a time, a thread writes as the next ones are
+    consumed, and `pre_commit` waits for it. An error that it had is then that of the next call, which first writes, in
+    its own thread, what is not written. A batch that `put` refused is not among that: it comes again.
+    """
+
+    settings = SETTINGS
+    atomic: ClassVar[bool] = True
+
+    def start(self, config: Mapping[str, str]) -> None:
+        for package in ("sqlalchemy", "pyarrow"):
+            if importlib.util.find_spec(package) is None:
+                raise ConnectError(f"The JDBC sink needs the package {package}. Install connect-runtime[jdbc].")
+        from connectors.jdbc.database import Database
+        from connectors.jdbc.sink.behind import Behind
+        from connectors.jdbc.sink.ledger import Ledger
+        from connectors.jdbc.sink.writer import Writer
+
+        self._options = options = Options.of(config)
+        self._database: Database = Database(options.database, lambda: self.context.configs)
+        self._ledger: Ledger | None = None
+        if options.exactly_once:
+            self._ledger = Ledger(self._database, options.offsets_table, self.context.connector)
+        self._writer: Writer = Writer(options, self._database, self._ledger)
+        self._behind: Behind = Behind(self._writer.write)
+        self._left: list[SinkBatch] = []  # what the thread could not write
+        self._tries = 0
+
+    def open(self, partitions: Sequence[TopicPartition]) -> Offsets | None:
+        if self._ledger is None or not partitions:
+            return None
+        self._left += self._behind.withdraw()
+        found = self._ledger.claim(partitions)
+        # The group is ahead where it was moved on purpose, or where the last records are none that is written.
+        group = self.context.committed(*found)
+        return {place: max(offset, group.get(place, 0)) for place, offset in found.items()}
+
+    def put(self, batch: SinkBatch) -> None:
+        if not len(batch) and not self._behind.failed and not self._left:
+            self._tell()
+            return
+        if self._options.behind and len(batch) >= _MANY and not self._left and self._behind.hand(batch):
+            self._tell()
+            return
+        self._settle()
+        if len(batch):
+            self._write([batch])
+
+    def pre_commit(self, offsets: Offsets) -> Offsets:
+        self._settle()
+        return offsets
+
+    def close(self, partitions: Sequence[TopicPartition]) -> None:
+        gone = set(partitions)
+        self._left = [kept for each in (*self._left, *self._behind.withdraw()) if len(kept := _without(each, gone))]
+        if self._ledger is not None:
+            self._ledger.forget(partitions)
+
+    def stop(self) -> None:
+        if hasattr(self, "_behind"):
+            self._behind.end()
+            self._behind.withdraw()
+            self._tell()
+            self._database.close()
+
+    # Writing.
+
+    def _settle(self) -> None:
+        """Wait until all that was taken is written."""
+        left, error = self._behind.settle()
+        self._tell()
+        self._left += left
+        if error is not None:
+            log.debug("what was taken before is written again: %s", error)
+        if self._left:
+            self._write(self._left)
+            self._left = []
+
+    def _write(self, batches: Sequence[SinkBatch]) -> None:
+        from connectors.jdbc.sink.errors import is_about_rows
+        from connectors.jdbc.sink.writer import is_passing
+
+        try:
+            try:
+                written = self._writer.write(batches)
+            except Exception as error:  # sorted out below
+                if is_passing(error) or not is_about_rows(error):
+                    raise
+                reporter = self.context.errant_records
+                written = self._writer.write_what_fits(batches, None if reporter is None else reporter.report)
+        except Exception as error:  # drivers raise anything
+            raise self._refused(error) from error.__cause__
+        self._tries = 0
+        self._count(written)
+
+    def _refused(self, error: Exception) -> Exception:
+        """What to raise for an error of a write."""
+        from connectors.jdbc.sink.writer import is_passing, plain
+
+        said = plain(error, self._database, self._options.trimmed)
+        if not is_passing(error):
+            return said
+        self._database.discard()
+        self._tries += 1
+        if self._tries > self._options.max_retries:
+            return ConnectError(f"{said} Given up after {self._options.max_retries} retries (max.retries).")
+        self.context.timeout(self._options.backoff_ms)
+        return RetriableError(f"{said} (Retry {self._tries} of {self._options.max_retries}.)")
+
+    def _tell(self) -> None:
+        for written in self._behind.written():
+            self._tries = 0
+            self._count(written)
+
+    def _count(self, written: Written) -> None:
+        metrics = self.context.metrics
+        for table, rows in written.rows.items():
+            metrics.count("jdbc_rows_written_total", rows, table=table)
+        for table, rows in written.deleted.items():
+            metrics.count("jdbc_rows_deleted_total", rows, table=table)
+        metrics.observe("jdbc_write_seconds", written.seconds)
+        log.debug(
+            "wrote %d rows and deleted %d in %.3f s", written.rows.total(), written.deleted.total(), written.seconds
+        )
+
+
+def _without(batch: SinkBatch, gone: set[TopicPartition]) -> SinkBatch:
+    places = zip(batch.original_topics, batch.original_partitions, strict=True)
+    kept = [row for row, place in enumerate(places) if TopicPartition(*place) not in gone]
+    return batch if len(kept) == len(batch) else batch.take(kept)
