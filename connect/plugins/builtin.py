@@ -72,6 +72,19 @@ _OUR_CONNECTORS = [
         "spark_sink.source.connectors:SparkSourceConnector",
         ("SparkSqlSourceConnector", "SparkSqlSource"),
     ),
+    (
+        PluginKind.SOURCE,
+        "connectors.jdbc.capture:PostgresCdcSourceConnector",
+        (
+            "PostgresCdcSourceConnector",
+            "PostgresCdcSource",
+            "PostgresCdc",
+            # Debezium's connector for the same; its keys, topics and offsets are understood.
+            "io.debezium.connector.postgresql.PostgresConnector",
+            "PostgresConnector",
+            "Postgres",
+        ),
+    ),
 ]
 
 _CONVERTERS = [

@@ -1,0 +1,64 @@
+"""PostgresCdcSource: changes of a PostgreSQL database, by logical replication, in Debezium's form.
+
+https://www.postgresql.org/docs/current/logicaldecoding.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from connect import ConfigError, ConnectError, ExactlyOnceSupport, SourceConnector, __version__
+from connect.settings import ConfigValue
+from connectors.jdbc.capture.keys import SETTINGS, CaptureSettings, parameters
+from connectors.jdbc.capture.task import PostgresCdcSourceTask
+
+#: Seconds that a validation waits for the database.
+_PATIENCE = 5
+
+
+class PostgresCdcSourceConnector(SourceConnector):
+    """One task captures one database: a slot has one reader."""
+
+    settings = SETTINGS
+    version = __version__
+    task = PostgresCdcSourceTask
+
+    def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
+        found = super().validate(config)
+        by_name = {each.name: each for each in found}
+        if any(each.errors for each in found):
+            return found
+        try:
+            chosen = CaptureSettings.of(self.settings.parse(config))
+            _ask(chosen, config)
+        except ConfigError as error:
+            by_name[error.key if error.key in by_name else "database.hostname"].errors.append(error.message)
+        except ConnectError as error:
+            by_name["connection.url" if config.get("connection.url") else "database.hostname"].errors.append(str(error))
+        return found
+
+    def exactly_once_support(self, config: Mapping[str, str]) -> ExactlyOnceSupport:
+        return ExactlyOnceSupport.SUPPORTED
+
+    def alter_offsets(self, config: Mapping[str, str], offsets: Mapping[Any, Mapping[str, Any] | None]) -> bool:
+        prefix = config.get("topic.prefix")
+        for partition, offset in offsets.items():
+            if dict(partition) != {"server": prefix}:
+                raise ConnectError(f'The source partition reads {{"server": "{prefix}"}}, topic.prefix as configured.')
+            if offset is not None and not isinstance(offset.get("lsn"), int):
+                raise ConnectError('An offset is null or has a position in the log as a number: {"lsn": 123456}.')
+        return True
+
+
+def _ask(chosen: CaptureSettings, config: Mapping[str, str]) -> None:
+    """Ask the database itself. Raises ConnectError."""
+    from connectors.jdbc.capture.database import CapturedDatabase
+
+    database = CapturedDatabase(parameters(config, timeout=_PATIENCE))
+    try:
+        if chosen.snapshot_mode != "initial_only" and (problem := database.problem()):
+            raise ConnectError(problem)
+        database.slot(chosen.slot)
+    finally:
+        database.close()

@@ -1,0 +1,174 @@
+"""The database beside its stream: an ordinary connection, what the server must be, its publication and its slot."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+import psycopg
+
+from connect import ConnectError, RetriableError
+from connectors.jdbc.capture import catalog
+from connectors.jdbc.capture.catalog import TableId
+from connectors.jdbc.capture.keys import CaptureSettings
+from connectors.jdbc.capture.replication import parse_lsn
+from connectors.jdbc.database.failures import passes
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A replication slot as the server knows it. `lost`: the server has removed log that it needs."""
+
+    confirmed: int
+    active_pid: int | None
+    lost: bool
+
+
+class CapturedDatabase:
+    """One ordinary connection, in autocommit.
+
+    Args:
+        parameters: libpq's.
+
+    Raises:
+        RetriableError: it cannot be reached now.
+        ConnectError: it refuses us.
+    """
+
+    def __init__(self, parameters: Mapping[str, str]) -> None:
+        self.name = parameters["dbname"]
+        self._where = f"PostgreSQL {parameters.get('host', '')}:{parameters.get('port', '')}/{self.name}"
+        try:
+            self.connection = psycopg.connect(**cast("Any", dict(parameters)), autocommit=True)
+        except psycopg.Error as error:
+            said = " ".join(str(error).split())
+            if passes(error):
+                raise RetriableError(f"{self._where} cannot be reached: {said}") from error
+            raise ConnectError(f"{self._where} refuses the connection: {said}") from error
+
+    def query(self, sql: str, values: Any = None) -> list[Any]:
+        """The rows of a statement, none for one that has none.
+
+        Raises:
+            RetriableError: the connection broke, or it may work later.
+            ConnectError: it was refused.
+        """
+        try:
+            done = self.connection.execute(sql, values)
+            return list(done.fetchall()) if done.description else []
+        except psycopg.Error as error:
+            said = " ".join(str(error).split())
+            if passes(error) or self.connection.closed:
+                raise RetriableError(f"{self._where} does not answer: {said}") from error
+            raise ConnectError(f"{self._where}: {said}") from error
+
+    def close(self) -> None:
+        """End the connection."""
+        self.connection.close()
+
+    def problem(self) -> str | None:
+        """What keeps changes of this database from being captured, and what to do about it."""
+        (level, role, version), *_ = self.query(
+            "SELECT current_setting('wal_level'), (SELECT rolreplication OR rolsuper FROM pg_catalog.pg_roles "
+            "WHERE rolname = current_user), current_setting('server_version_num')::int"
+        )
+        if version < 100_000:
+            return "PostgreSQL is older than version 10, which is the first with pgoutput."
+        if level != "logical":
+            return (
+                f"wal_level of the server is {level}. Set wal_level=logical in postgresql.conf "
+                "(rds.logical_replication=1 on Amazon RDS) and restart the server."
+            )
+        if not role:
+            (user,) = self.query("SELECT current_user")[0]
+            # Providers have roles of their own for this.
+            providers = self.query(
+                "SELECT 1 FROM pg_catalog.pg_roles WHERE rolname IN ('rds_replication', 'azure_pg_admin') "
+                "AND pg_has_role(current_user, oid, 'MEMBER')"
+            )
+            if not providers:
+                return f'The role {user} may not replicate. Grant it: ALTER ROLE "{user}" REPLICATION.'
+        return None
+
+    def tables(self, chosen: CaptureSettings) -> list[TableId]:
+        """The tables that are captured, by name: partitions, or, via their root, the tables that they are of."""
+        root = chosen.parsed["publish.via.partition.root"]
+        return [
+            each
+            for each in catalog.tables(self.query)
+            if chosen.selection.table(each.schema, each.name) and not (each.partition if root else each.parent)
+        ]
+
+    def ensure_publication(self, chosen: CaptureSettings) -> None:
+        """See the key publication.autocreate.mode.
+
+        Raises:
+            ConnectError: there is none and none may be made.
+        """
+        mode, name = chosen.parsed["publication.autocreate.mode"], chosen.publication
+        there = self.query("SELECT puballtables FROM pg_catalog.pg_publication WHERE pubname = %s", [name])
+        if there and (mode != "filtered" or there[0][0]):
+            return
+        if not there and mode == "disabled":
+            raise ConnectError(
+                f'There is no publication "{name}". Make one (CREATE PUBLICATION {name} FOR TABLE ...), or set '
+                "publication.autocreate.mode."
+            )
+        quoted = _quoted(name)
+        root = chosen.parsed["publish.via.partition.root"]
+        options = " WITH (publish_via_partition_root = true)" if root else ""
+        wanted = [each.full_name for each in self.tables(chosen)]
+        if mode == "filtered":
+            tables = ", ".join(f"{_quoted(each.schema)}.{_quoted(each.name)}" for each in self.tables(chosen))
+            if not tables:
+                raise ConnectError("No table matches schema.include.list, table.include.list and their counterparts.")
+            if there:
+                found = self.query(
+                    "SELECT schemaname || '.' || tablename FROM pg_publication_tables WHERE pubname = %s", [name]
+                )
+                if sorted(each for (each,) in found) != sorted(wanted):
+                    self.query(f"ALTER PUBLICATION {quoted} SET TABLE {tables}")
+                return
+            what = f" FOR TABLE {tables}"
+        else:
+            what = " FOR ALL TABLES" if mode == "all_tables" else ""
+        self.query(f"CREATE PUBLICATION {quoted}{what}{options}")
+
+    def slot(self, name: str) -> Slot | None:
+        """A slot.
+
+        Raises:
+            ConnectError: it is one for something else.
+        """
+        status = "wal_status" if self.connection.info.server_version >= 130_000 else "NULL"
+        found = self.query(
+            f"SELECT plugin, database, confirmed_flush_lsn::text, active_pid, {status} "  # noqa: S608  one of two words
+            "FROM pg_catalog.pg_replication_slots WHERE slot_name = %s",
+            [name],
+        )
+        if not found:
+            return None
+        plugin, database, confirmed, active, status = found[0]
+        if plugin != "pgoutput" or database != self.name:
+            of = f"of the database {database}" if database else "physical"
+            raise ConnectError(
+                f'The replication slot "{name}" is {of}, for the plug-in {plugin}. Name another one in slot.name.'
+            )
+        return Slot(parse_lsn(confirmed or "0/0"), active, status == "lost")
+
+    def drop_slot(self, name: str) -> None:
+        """Remove a slot that nobody uses."""
+        self.query("SELECT pg_drop_replication_slot(%s)", [name])
+
+    def now(self) -> tuple[str, int, int]:
+        """Of the current transaction: its snapshot, the end of the log, and the time in microseconds since 1970."""
+        snapshot, end, at = self.query(
+            "SELECT txid_current_snapshot()::text, pg_current_wal_insert_lsn()::text, "
+            "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
+        )[0]
+        return snapshot, parse_lsn(end), at
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

@@ -1,0 +1,492 @@
+"""The keys of the change capture source: Debezium's names and defaults."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from connect import ConfigError, settings
+from connect.settings import Config
+from connect.settings.java_regex import java_regex
+from connectors.jdbc.capture.types import Modes
+from connectors.jdbc.database.url import translate
+
+_DATABASE: Final = "Database"
+_SLOT: Final = "Slot and publication"
+_TABLES: Final = "Tables and columns"
+_EVENTS: Final = "Events"
+_RUN: Final = "Snapshot and stream"
+
+
+def _patterns(name: str, value: list[str]) -> None:
+    filters(value)
+
+
+def _identifier(name: str, value: str) -> None:
+    if not re.fullmatch(r"[a-z0-9_]{1,63}", value):
+        raise ValueError(f'"{value}" is no name of a slot: lower case letters, digits and _ only, 63 at most.')
+
+
+def _prefix(name: str, value: str) -> None:
+    if not re.fullmatch(r"[A-Za-z0-9._-]+", value):
+        raise ValueError(f'"{value}" cannot begin the names of topics: letters, digits, ".", "_" and "-" only.')
+
+
+def _only_pgoutput(name: str, value: str) -> None:
+    if value != "pgoutput":
+        raise ValueError(
+            f'"{value}" is not supported. Write pgoutput, which every PostgreSQL since version 10 has, and name a '
+            "slot of its own (slot.name): a slot keeps the plug-in that it was made with."
+        )
+
+
+def _operations(name: str, value: list[str]) -> None:
+    for each in value:
+        if each not in ("c", "u", "d", "t", "none"):
+            raise ValueError(f'"{each}" is no operation. Write some of c, u, d, t, or none.')
+
+
+def _no_transactions(name: str, value: bool) -> None:
+    if value:
+        raise ValueError("transaction topics are not written here. source.txId and source.sequence say the order.")
+
+
+SETTINGS: Final = settings.define(
+    settings.String(
+        "database.hostname",
+        default=None,
+        importance="HIGH",
+        group=_DATABASE,
+        doc="The host of the database. Or give connection.url.",
+    ),
+    settings.Int("database.port", default=5432, importance="HIGH", group=_DATABASE, doc="Its port."),
+    settings.String(
+        "database.user",
+        default=None,
+        importance="HIGH",
+        group=_DATABASE,
+        doc="Who we are there. The role needs REPLICATION, and SELECT on the tables of a snapshot.",
+    ),
+    settings.Password(
+        "database.password",
+        default=None,
+        importance="HIGH",
+        group=_DATABASE,
+        doc="The password. One that a config provider gives is asked for again at every new connection.",
+    ),
+    settings.String(
+        "database.dbname", default=None, importance="HIGH", group=_DATABASE, doc="The database that is captured."
+    ),
+    settings.String(
+        "connection.url",
+        default=None,
+        importance="HIGH",
+        group=_DATABASE,
+        width="LONG",
+        doc="In place of the keys above: jdbc:postgresql://host:5432/database, or postgresql://host:5432/database.",
+    ),
+    settings.String(
+        "database.sslmode",
+        default=None,
+        importance="MEDIUM",
+        group=_DATABASE,
+        doc="How to use TLS, as libpq says it: disable, allow, prefer, require, verify-ca or verify-full.",
+    ),
+    settings.String("database.sslrootcert", default=None, group=_DATABASE, doc="File with the authorities to trust."),
+    settings.String("database.sslcert", default=None, group=_DATABASE, doc="File with our certificate."),
+    settings.String("database.sslkey", default=None, group=_DATABASE, doc="File with its key."),
+    settings.Password("database.sslpassword", default=None, group=_DATABASE, doc="The password of that file."),
+    settings.String(
+        "topic.prefix",
+        importance="HIGH",
+        group=_EVENTS,
+        validator=_prefix,
+        doc="Names the source, begins the names of its topics, and finds its offsets: never change it.",
+    ),
+    settings.String("topic.delimiter", default=".", importance="LOW", group=_EVENTS, doc="Between a topic's parts."),
+    settings.String(
+        "slot.name",
+        default="debezium",
+        importance="MEDIUM",
+        group=_SLOT,
+        validator=_identifier,
+        doc="The replication slot. It is made when it is missing and nothing was captured so far; each connector needs "
+        "one of its own.",
+    ),
+    settings.Boolean(
+        "slot.drop.on.stop",
+        default=False,
+        group=_SLOT,
+        doc="Whether to drop the slot whenever the task stops: changes from then on are lost. For tests.",
+    ),
+    settings.Boolean(
+        "slot.failover",
+        default=False,
+        importance="LOW",
+        group=_SLOT,
+        doc="Whether a new slot is kept in step on standbys (PostgreSQL 17 and newer).",
+    ),
+    settings.String("publication.name", default="dbz_publication", group=_SLOT, doc="The publication."),
+    settings.String(
+        "publication.autocreate.mode",
+        default="all_tables",
+        group=_SLOT,
+        validator=settings.one_of("all_tables", "disabled", "filtered", "no_tables"),
+        doc="What becomes of a publication that is missing: all_tables and no_tables make one, filtered makes one of "
+        "the captured tables and keeps it so, disabled is an error.",
+    ),
+    settings.Boolean(
+        "publish.via.partition.root",
+        default=False,
+        importance="LOW",
+        group=_SLOT,
+        doc="Whether changes of partitions come as changes of their table. For publications that are made here.",
+    ),
+    settings.String("plugin.name", default="pgoutput", group=_SLOT, validator=_only_pgoutput, doc="pgoutput."),
+    *(
+        settings.List(
+            f"{what}.{how}.list",
+            default=[],
+            importance="HIGH" if what == "table" else "MEDIUM",
+            group=_TABLES,
+            validator=_patterns,
+            doc=f"Regular expressions of {named} to {verb}, separated by commas; each matches a whole name, whatever "
+            "its case. Not together with its counterpart.",
+        )
+        for what, named in (
+            ("schema", "schemas"),
+            ("table", "tables (schema.table)"),
+            ("column", "columns (schema.table.column)"),
+        )
+        for how, verb in (("include", "capture"), ("exclude", "leave out"))
+    ),
+    settings.String(
+        "message.key.columns",
+        default="",
+        group=_TABLES,
+        doc="Columns that make a table's key in place of its primary key: schema.table:a,b;schema.other:c. The tables "
+        "are regular expressions.",
+    ),
+    settings.String(
+        "snapshot.mode",
+        default="initial",
+        group=_RUN,
+        validator=settings.one_of("initial", "initial_only", "no_data", "never", "always", "when_needed"),
+        doc="What is read before the stream: initial: all rows, once. initial_only: the same, and no stream. no_data "
+        "or never: nothing. always: all rows at every start. when_needed: all rows, again if the slot is gone.",
+    ),
+    settings.List(
+        "snapshot.include.collection.list",
+        default=[],
+        group=_RUN,
+        validator=_patterns,
+        doc="Which of the captured tables a snapshot reads: regular expressions of schema.table. Nothing: all.",
+    ),
+    settings.Int(
+        "snapshot.fetch.size",
+        default=10240,
+        group=_RUN,
+        validator=settings.at_least(1),
+        doc="The most rows of a snapshot in one batch. Rows are streamed, so that it costs no memory beyond that.",
+    ),
+    settings.Long(
+        "poll.interval.ms", default=500, group=_RUN, validator=settings.at_least(1), doc="How long to wait for changes."
+    ),
+    settings.Int(
+        "max.batch.size", default=2048, group=_RUN, validator=settings.at_least(1), doc="The most changes in a batch."
+    ),
+    settings.Int(
+        "status.update.interval.ms",
+        default=10_000,
+        group=_RUN,
+        validator=settings.at_least(100),
+        doc="How often to tell the server at least how far we are.",
+    ),
+    settings.Int(
+        "heartbeat.interval.ms",
+        default=0,
+        group=_RUN,
+        validator=settings.at_least(0),
+        doc="How often to write a heartbeat, which moves the stored offset on while nothing changes. 0: never.",
+    ),
+    settings.String(
+        "heartbeat.topics.prefix", default="__debezium-heartbeat", group=_RUN, doc="Begins the heartbeats' topic."
+    ),
+    settings.String(
+        "heartbeat.action.query",
+        default=None,
+        group=_RUN,
+        doc="A statement to run in the database with each heartbeat.",
+    ),
+    settings.Boolean(
+        "tombstones.on.delete", default=True, group=_EVENTS, doc="Whether a null follows each deletion, for compaction."
+    ),
+    settings.String(
+        "decimal.handling.mode",
+        default="precise",
+        group=_EVENTS,
+        validator=settings.one_of("precise", "double", "string", ignore_case=True),
+        doc="How numeric and money are written: precise: Connect's Decimal, or a scale with each value where a column "
+        "has none. double. string.",
+    ),
+    settings.String(
+        "time.precision.mode",
+        default="adaptive",
+        group=_EVENTS,
+        validator=settings.one_of("adaptive", "adaptive_time_microseconds", "connect", ignore_case=True),
+        doc="How dates and times are written: adaptive: milliseconds or microseconds as the column has it. "
+        "adaptive_time_microseconds: the same, times always in microseconds. connect: Connect's types, in "
+        "milliseconds.",
+    ),
+    settings.String(
+        "binary.handling.mode",
+        default="bytes",
+        group=_EVENTS,
+        validator=settings.one_of("bytes", "base64", "base64-url-safe", "hex", ignore_case=True),
+        doc="How bytea is written.",
+    ),
+    settings.String(
+        "hstore.handling.mode",
+        default="json",
+        group=_EVENTS,
+        validator=settings.one_of("json", "map", ignore_case=True),
+        doc="How hstore is written.",
+    ),
+    settings.String(
+        "interval.handling.mode",
+        default="numeric",
+        group=_EVENTS,
+        validator=settings.one_of("numeric", "string", ignore_case=True),
+        doc="How intervals are written: microseconds, a month having 30.4375 days; or as in P1Y2M3DT4H5M6.789S.",
+    ),
+    settings.Short("money.fraction.digits", default=2, group=_EVENTS, doc="Digits behind the point of money."),
+    settings.Boolean(
+        "include.unknown.datatypes",
+        default=False,
+        group=_EVENTS,
+        doc="Whether columns of types that have no form of their own are there, as the bytes of their text.",
+    ),
+    settings.String(
+        "unavailable.value.placeholder",
+        default="__debezium_unavailable_value",
+        group=_EVENTS,
+        doc="Stands for a large value that an update did not touch, which PostgreSQL does not send.",
+    ),
+    settings.List(
+        "skipped.operations",
+        default=["t"],
+        group=_EVENTS,
+        validator=_operations,
+        doc="Which changes to leave out: c, u, d, t (truncate), or none.",
+    ),
+    settings.Boolean(
+        "provide.transaction.metadata",
+        default=False,
+        importance="LOW",
+        group=_EVENTS,
+        validator=_no_transactions,
+        doc="Not supported: true is refused. source.txId and source.sequence tell transactions apart.",
+    ),
+)
+
+
+#: Keys of Debezium's that change what is captured, and that nothing here follows. They are warned of.
+WITHOUT_EFFECT: Final = (
+    "signal.",
+    "notification.",
+    "converters",
+    "predicates.",
+    "incremental.snapshot.",
+    "read.only",
+    "snapshot.select.statement.overrides",
+    "snapshot.locking.mode",
+    "snapshot.max.threads",
+    "message.prefix.",
+    "replica.identity.autoset.values",
+    "column.mask.",
+    "column.truncate.",
+    "column.propagate.source.type",
+    "datatype.propagate.source.type",
+    "schema.name.adjustment.mode",
+    "field.name.adjustment.mode",
+    "skip.messages.without.change",
+    "topic.naming.strategy",
+    "slot.stream.params",
+    "database.initial.statements",
+    "transaction.",
+)
+
+
+class Filters:
+    """Regular expressions, each of which matches a whole name, whatever its case."""
+
+    def __init__(self, patterns: list[re.Pattern[str]]) -> None:
+        self._patterns = patterns
+
+    def __bool__(self) -> bool:
+        return bool(self._patterns)
+
+    def match(self, name: str) -> bool:
+        return any(pattern.fullmatch(name) for pattern in self._patterns)
+
+
+def filters(words: list[str]) -> Filters:
+    """Raises ValueError."""
+    return Filters([java_regex(f"(?i:{word})") for word in words if word])
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which tables and columns are captured."""
+
+    schema_include: Filters
+    schema_exclude: Filters
+    table_include: Filters
+    table_exclude: Filters
+    column_include: Filters
+    column_exclude: Filters
+
+    def table(self, schema: str, name: str) -> bool:
+        if self.schema_include and not self.schema_include.match(schema):
+            return False
+        if self.schema_exclude.match(schema):
+            return False
+        full = f"{schema}.{name}"
+        if self.table_include and not self.table_include.match(full):
+            return False
+        return not self.table_exclude.match(full)
+
+    def column(self, schema: str, table: str, name: str) -> bool:
+        full = f"{schema}.{table}.{name}"
+        if self.column_include and not self.column_include.match(full):
+            return False
+        return not self.column_exclude.match(full)
+
+
+@dataclass(frozen=True)
+class CaptureSettings:
+    """What the keys say, typed. `parsed` has the ones that need no more thought."""
+
+    parsed: Config
+    prefix: str
+    delimiter: str
+    slot: str
+    publication: str
+    selection: Selection
+    snapshot_tables: Filters
+    keys: list[tuple[Filters, list[str]]]
+    modes: Modes
+    skipped: frozenset[str]
+    snapshot_mode: str
+
+    @classmethod
+    def of(cls, parsed: Config) -> CaptureSettings:
+        """Of a configuration that SETTINGS has parsed."""
+        for what in ("schema", "table", "column"):
+            if parsed[f"{what}.include.list"] and parsed[f"{what}.exclude.list"]:
+                raise ConfigError(f"{what}.exclude.list", f"is not possible together with {what}.include.list.")
+        mode = parsed["snapshot.mode"]
+        return cls(
+            parsed=parsed,
+            prefix=parsed["topic.prefix"],
+            delimiter=parsed["topic.delimiter"],
+            slot=parsed["slot.name"],
+            publication=parsed["publication.name"],
+            selection=Selection(
+                *(
+                    filters(parsed[f"{what}.{how}.list"])
+                    for what in ("schema", "table", "column")
+                    for how in ("include", "exclude")
+                )
+            ),
+            snapshot_tables=filters(parsed["snapshot.include.collection.list"]),
+            keys=list(_key_columns(parsed["message.key.columns"])),
+            modes=Modes(
+                decimal=parsed["decimal.handling.mode"].lower(),
+                time=parsed["time.precision.mode"].lower(),
+                binary=parsed["binary.handling.mode"].lower(),
+                hstore=parsed["hstore.handling.mode"].lower(),
+                interval=parsed["interval.handling.mode"].lower(),
+                money_digits=parsed["money.fraction.digits"],
+                unknown=parsed["include.unknown.datatypes"],
+                placeholder=parsed["unavailable.value.placeholder"],
+            ),
+            skipped=frozenset(parsed["skipped.operations"]) - {"none"},
+            snapshot_mode={"never": "no_data"}.get(mode, mode),
+        )
+
+    def key_columns(self, schema: str, table: str) -> list[str]:
+        """The columns that message.key.columns names for a table; empty for none."""
+        full = f"{schema}.{table}"
+        return next((columns for tables, columns in self.keys if tables.match(full)), [])
+
+
+def _key_columns(written: str) -> Any:
+    for part in filter(None, map(str.strip, (written or "").split(";"))):
+        tables, colon, columns = part.rpartition(":")
+        names = [name.strip() for name in columns.split(",")]
+        if not colon or not all(names):
+            raise ConfigError("message.key.columns", f'"{part}" is not understood. Write schema.table:column,column.')
+        try:
+            yield filters([tables]), names
+        except ValueError as error:
+            raise ConfigError("message.key.columns", str(error)) from None
+
+
+#: How a session gives values in the text form that `connectors.jdbc.capture.text` reads.
+_SESSION: Final = (
+    "-c datestyle=ISO -c intervalstyle=postgres -c timezone=UTC -c extra_float_digits=3 -c bytea_output=hex "
+    "-c lc_monetary=C -c xmlbinary=base64 -c statement_timeout=0 -c idle_in_transaction_session_timeout=0"
+)
+
+
+def parameters(config: Mapping[str, str], timeout: int = 10) -> dict[str, str]:
+    """What libpq is told, with the credentials that the configuration has now.
+
+    Raises:
+        ConfigError: it does not say where the database is.
+    """
+    found = {
+        "connect_timeout": str(timeout),
+        "keepalives_idle": "30",
+        "keepalives_interval": "10",
+        "keepalives_count": "3",
+        "tcp_user_timeout": "60000",
+        "application_name": "connect-runtime",
+        "client_encoding": "UTF8",
+    }
+    if config.get("connection.url"):
+        url = translate(config["connection.url"])
+        if url.get_backend_name() != "postgresql":
+            raise ConfigError("connection.url", "is no URL of PostgreSQL.")
+        found |= {name: value for name, value in url.query.items() if isinstance(value, str)}
+        told = {"host": url.host, "port": url.port, "dbname": url.database, "user": url.username}
+        found |= {name: str(value) for name, value in told.items() if value is not None}
+        if url.password is not None:
+            found["password"] = str(url.password)
+    elif not config.get("database.hostname"):
+        raise ConfigError("database.hostname", "is required, unless there is a connection.url.")
+    for name, key in _PARAMETERS.items():
+        if config.get(key):
+            found[name] = str(config[key])
+    if "dbname" not in found:
+        raise ConfigError("database.dbname", "is required: changes are captured from one database.")
+    found.setdefault("port", "5432")
+    found["options"] = f"{found.get('options', '')} {_SESSION}".strip()
+    return found
+
+
+_PARAMETERS: Final = {
+    "host": "database.hostname",
+    "port": "database.port",
+    "dbname": "database.dbname",
+    "user": "database.user",
+    "password": "database.password",
+    "sslmode": "database.sslmode",
+    "sslrootcert": "database.sslrootcert",
+    "sslcert": "database.sslcert",
+    "sslkey": "database.sslkey",
+    "sslpassword": "database.sslpassword",
+}

@@ -1,0 +1,190 @@
+"""The client's half of PostgreSQL's streaming replication, over libpq: psycopg has the functions, but no client of it.
+
+https://www.postgresql.org/docs/current/protocol-replication.html
+"""
+
+from __future__ import annotations
+
+import logging
+import select
+import threading
+import time
+from collections.abc import Mapping
+from struct import Struct
+from typing import Final, NamedTuple
+
+import psycopg
+from psycopg import pq
+
+from connect import ConnectError, RetriableError
+
+log = logging.getLogger(__name__)
+
+_EPOCH_2000: Final = 946_684_800
+_XLOG: Final = Struct("!xQQQ").unpack_from
+_KEEPALIVE: Final = Struct("!xQQB").unpack_from
+_STATUS: Final = Struct("!cQQQQB").pack
+_DATA: Final = ord("w")
+
+
+class ConnectionLost(RetriableError):
+    """The connection for replication broke. It is made anew at the next poll."""
+
+
+class CreatedSlot(NamedTuple):
+    """A new slot: from where on it has changes, and the name of the snapshot that has everything before them."""
+
+    consistent_point: int
+    snapshot: str
+
+
+class Received(NamedTuple):
+    """A message as the output plug-in wrote it. `lsn` is the place of a change in the log, 0 for what has none."""
+
+    lsn: int
+    data: memoryview
+
+
+class ReplicationConnection:
+    """One connection in replication mode. Used from the task's thread; `say` also from one that keeps it alive.
+
+    Args:
+        parameters: libpq's, without `replication`.
+
+    Attributes:
+        server_position: how far the server has read its log when it last said so.
+        asked: whether the server wants to hear from us at once.
+    """
+
+    def __init__(self, parameters: Mapping[str, str]) -> None:
+        self.server_position = 0
+        self.asked = False
+        self._received = 0
+        self._lock = threading.Lock()
+        self._streaming = False
+        self._connection = pq.PGconn.connect(parameters_text({**parameters, "replication": "database"}).encode())
+        if self._connection.status != pq.ConnStatus.OK:
+            said = _line(self._connection.error_message)
+            self._connection.finish()
+            raise ConnectionLost(f"PostgreSQL cannot be reached for replication: {said}")
+
+    def create_slot(self, name: str, *, temporary: bool = False, failover: bool = False) -> CreatedSlot:
+        """Make a slot for pgoutput. Its snapshot can be taken over until the next use of this connection."""
+        options = "(SNAPSHOT 'export', FAILOVER true)" if failover else "EXPORT_SNAPSHOT"
+        kind = "TEMPORARY " if temporary else ""
+        answer = self._run(f'CREATE_REPLICATION_SLOT "{name}" {kind}LOGICAL pgoutput {options}')
+        return CreatedSlot(parse_lsn(_text(answer.get_value(0, 1))), _text(answer.get_value(0, 2)))
+
+    def start(self, slot: str, lsn: int, publication: str) -> None:
+        """Have changes sent of all transactions whose commit ends behind this position, or behind the slot's own."""
+        quoted = publication.replace('"', '""').replace("'", "''")
+        self._run(
+            f'START_REPLICATION SLOT "{slot}" LOGICAL {lsn_text(lsn)} '
+            f"(proto_version '1', publication_names '\"{quoted}\"')",
+            pq.ExecStatus.COPY_BOTH,
+        )
+        self._streaming = True
+        self._received = lsn
+
+    def receive(self) -> Received | None:
+        """The next change that is here already, None when there is none.
+
+        Raises:
+            ConnectionLost: there will be no more on this connection.
+        """
+        with self._lock:
+            return self._receive()
+
+    def _receive(self) -> Received | None:
+        connection = self._connection
+        fresh = False
+        while True:
+            length, data = connection.get_copy_data(1)
+            if length > 0:
+                if data[0] == _DATA:
+                    start, _, _ = _XLOG(data)
+                    self._received = max(self._received, start)
+                    return Received(start, data[25:])
+                position, _, reply = _KEEPALIVE(data)
+                self.server_position = max(self.server_position, position)
+                self.asked = self.asked or bool(reply)
+                continue
+            if length < 0:
+                self._ended(length)
+            if fresh:
+                return None
+            try:
+                connection.consume_input()
+            except psycopg.Error as error:
+                raise ConnectionLost(f"PostgreSQL closed the connection for replication: {_line(str(error))}") from None
+            fresh = True
+
+    def wait(self, seconds: float) -> None:
+        """Wait until something comes, or the time is over."""
+        select.select([self._connection.socket], [], [], seconds)
+
+    def say(self, flushed: int) -> None:
+        """Tell how far we are: what is before `flushed` is never asked for again. From any thread."""
+        with self._lock:
+            if not self._streaming:
+                return
+            self.asked = False
+            received = max(self._received, flushed)
+            clock = int((time.time() - _EPOCH_2000) * 1_000_000)
+            try:
+                self._connection.put_copy_data(_STATUS(b"r", received, flushed, flushed, clock, 0))
+                self._connection.flush()
+            except psycopg.Error as error:
+                raise ConnectionLost(f"PostgreSQL closed the connection for replication: {_line(str(error))}") from None
+
+    def close(self) -> None:
+        """End it. May be called twice."""
+        with self._lock:
+            self._streaming = False
+            self._connection.finish()
+
+    def _run(self, command: str, expected: pq.ExecStatus = pq.ExecStatus.TUPLES_OK) -> pq.abc.PGresult:
+        answer = self._connection.exec_(command.encode())
+        if answer.status != expected:
+            state = answer.error_field(pq.DiagnosticField.SQLSTATE) or b""
+            said = _line(answer.error_message)
+            if state[:2] in (b"", b"08", b"53", b"57") or state == b"55006":  # in use
+                raise ConnectionLost(f"PostgreSQL does not replicate now: {said}")
+            raise ConnectError(f"PostgreSQL refuses to replicate: {said}")
+        return answer
+
+    def _ended(self, length: int) -> None:
+        said = _line(self._connection.error_message)
+        if length == -1:
+            answer = self._connection.get_result()
+            said = _line(answer.error_message) if answer is not None and answer.error_message else "it shuts down"
+        raise ConnectionLost(f"PostgreSQL ended the replication: {said}")
+
+
+def parse_lsn(text: str) -> int:
+    """A position in the log, as PostgreSQL writes it: `16/B374D848`."""
+    high, _, low = text.partition("/")
+    return (int(high, 16) << 32) + int(low, 16)
+
+
+def lsn_text(lsn: int) -> str:
+    """The other way round."""
+    return f"{lsn >> 32:X}/{lsn & 0xFFFFFFFF:X}"
+
+
+def _escaped(value: str) -> str:
+    return str(value).replace("\\", "\\\\").replace("'", "\\'")
+
+
+def _text(value: bytes | None) -> str:
+    return (value or b"").decode()
+
+
+def parameters_text(parameters: Mapping[str, str]) -> str:
+    """Parameters as libpq takes them in one string."""
+    return " ".join(f"{name}='{_escaped(value)}'" for name, value in parameters.items())
+
+
+def _line(said: bytes | str) -> str:
+    text = said.decode(errors="replace") if isinstance(said, bytes) else said
+    return " ".join(text.split()) or "no reason was given"

@@ -1,0 +1,205 @@
+"""A table as records see it: schemas of key, row and envelope, and what reads a row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from connect import ConfigError, Schema, Type, schema
+from connectors.jdbc.capture import catalog
+from connectors.jdbc.capture.catalog import ColumnFacts, TableFacts, Types
+from connectors.jdbc.capture.defaults import default_of
+from connectors.jdbc.capture.keys import CaptureSettings
+from connectors.jdbc.capture.pgoutput import UNCHANGED, Relation, Row
+from connectors.jdbc.capture.types import ColumnType, column_type
+
+_SNAPSHOT: Final = Schema(
+    Type.STRING,
+    optional=True,
+    default="false",
+    name="io.debezium.data.Enum",
+    version=1,
+    parameters={"allowed": "true,first,first_in_data_collection,last_in_data_collection,last,false,incremental"},
+)
+SOURCE: Final = Schema.struct(
+    {
+        "version": schema.STRING,
+        "connector": schema.STRING,
+        "name": schema.STRING,
+        "ts_ms": schema.INT64,
+        "snapshot": _SNAPSHOT,
+        "db": schema.STRING,
+        "sequence": schema.OPTIONAL_STRING,
+        "ts_us": schema.OPTIONAL_INT64,
+        "ts_ns": schema.OPTIONAL_INT64,
+        "schema": schema.STRING,
+        "table": schema.STRING,
+        "txId": schema.OPTIONAL_INT64,
+        "lsn": schema.OPTIONAL_INT64,
+        "xmin": schema.OPTIONAL_INT64,
+    },
+    name="io.debezium.connector.postgresql.Source",
+    version=1,
+)
+_TRANSACTION: Final = Schema.struct(
+    {"id": schema.STRING, "total_order": schema.INT64, "data_collection_order": schema.INT64},
+    name="event.block",
+    version=1,
+    optional=True,
+)
+
+Struct = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """One column that is captured; `place` is its index in a row."""
+
+    place: int
+    name: str
+    type: ColumnType
+    schema: Schema
+
+
+class Table:
+    """What becomes of a table's rows.
+
+    Attributes:
+        topic: where its changes go.
+        key_schema: None when it has no key.
+        envelope: of the values.
+        read: makes a row's struct of its values in their text form.
+        key: makes a row's key of its struct; None where there is none.
+    """
+
+    def __init__(
+        self, chosen: CaptureSettings, of_schema: str, name: str, columns: Sequence[_Column], key: Sequence[str]
+    ) -> None:
+        self.schema = of_schema
+        self.name = name
+        self.topic = chosen.delimiter.join((chosen.prefix, of_schema, name))
+        self._columns = columns
+        named = f"{chosen.prefix}.{of_schema}.{name}"
+        row = Schema.struct({c.name: c.schema for c in columns}, name=f"{named}.Value", optional=True)
+        self.envelope = Schema.struct(
+            {
+                "before": row,
+                "after": row,
+                "source": SOURCE,
+                "transaction": _TRANSACTION,
+                "op": schema.STRING,
+                "ts_ms": schema.OPTIONAL_INT64,
+                "ts_us": schema.OPTIONAL_INT64,
+                "ts_ns": schema.OPTIONAL_INT64,
+            },
+            name=f"{named}.Envelope",
+            version=2,
+        )
+        by_name = {column.name: column for column in columns}
+        self.key_schema = (
+            Schema.struct({part: by_name[part].schema for part in key}, name=f"{named}.Key") if key else None
+        )
+        self.read: Callable[[Row], Struct] = _reader(columns)
+        self.key: Callable[[Struct], Struct | None] = _key_reader(key)
+
+    def read_with_unchanged(self, row: Row, before: Row | None) -> Struct:
+        """The same for a row with values that were not sent; those of the row before stand in where it has them."""
+        struct: Struct = {}
+        for column in self._columns:
+            value: Any = row[column.place]
+            if value is UNCHANGED and before is not None and before[column.place] is not None:
+                value = before[column.place]
+            if value is UNCHANGED:
+                gone = column.type.unavailable
+                struct[column.name] = column.type.fallback if gone is None and not column.schema.optional else gone
+            elif value is None:
+                struct[column.name] = None if column.schema.optional else _fallback(column)
+            else:
+                struct[column.name] = column.type.read(value)
+        return struct
+
+
+def _fallback(column: _Column) -> Any:
+    return column.type.fallback if column.schema.default is None else column.schema.default
+
+
+def _reader(columns: Sequence[_Column]) -> Callable[[Row], Struct]:
+    """One expression for all columns: a loop over them would cost twice as much."""
+    names: dict[str, Any] = {"decode": bytes.decode}
+    parts = []
+    for column in columns:
+        value, read, gone = f"v[{column.place}]", f"r{column.place}", "None"
+        names[read] = column.type.read
+        if not column.schema.optional:
+            gone = f"g{column.place}"
+            names[gone] = _fallback(column)
+        parts.append(f"{column.name!r}: {gone} if {value} is None else {read}({value})")
+    made: Callable[[Row], Struct] = eval(f"lambda v: {{{', '.join(parts)}}}", names)  # noqa: S307  names are quoted
+    return made
+
+
+def _key_reader(key: Sequence[str]) -> Callable[[Struct], Struct | None]:
+    if not key:
+        return _no_key
+    made: Callable[[Struct], Struct | None] = eval(  # noqa: S307  names are quoted
+        f"lambda row: {{{', '.join(f'{name!r}: row[{name!r}]' for name in key)}}}"
+    )
+    return made
+
+
+def _no_key(row: Struct) -> None:
+    """A row of a table without a key."""
+
+
+class Tables:
+    """The tables of one database, as the stream and the snapshot come across them."""
+
+    def __init__(self, chosen: CaptureSettings, query: catalog.Query) -> None:
+        self._chosen = chosen
+        self._query = query
+        self._types = Types(query)
+
+    def of_relation(self, relation: Relation) -> Table | None:
+        """A table from here on in the stream; None when it is not captured.
+
+        The relation says which columns a row has. Whether they may be null, their defaults and the key are in the
+        catalog, as it is now.
+        """
+        if not self._chosen.selection.table(relation.schema, relation.table):
+            return None
+        facts = catalog.table(self._query, relation.oid)
+        known = {column.name: column for column in facts.columns} if facts else {}
+        columns = [
+            ColumnFacts(
+                column.name,
+                column.type_oid,
+                column.modifier,
+                column.name in known and known[column.name].not_null,
+                known[column.name].default if column.name in known else None,
+            )
+            for column in relation.columns
+        ]
+        key = facts.key if facts else tuple(column.name for column in relation.columns if column.key)
+        return self._made(relation.schema, relation.table, columns, key)
+
+    def of_facts(self, facts: TableFacts) -> Table:
+        """A table as it is now, its rows having all its columns."""
+        return self._made(facts.schema, facts.name, facts.columns, facts.key)
+
+    def _made(self, of_schema: str, name: str, facts: Sequence[ColumnFacts], key: Sequence[str]) -> Table:
+        chosen = self._chosen
+        own_key = chosen.key_columns(of_schema, name)
+        columns = []
+        for place, fact in enumerate(facts):
+            captured = chosen.selection.column(of_schema, name, fact.name) or fact.name in (own_key or key)
+            made = column_type(self._types, fact.type_oid, fact.modifier, chosen.modes) if captured else None
+            if made is not None:
+                default = default_of(fact.default, made)
+                columns.append(
+                    _Column(place, fact.name, made, made.schema.replace(optional=not fact.not_null, default=default))
+                )
+        there = {column.name for column in columns}
+        if missing := [part for part in own_key if part not in there]:
+            raise ConfigError("message.key.columns", f'{of_schema}.{name} has no column "{missing[0]}".')
+        return Table(chosen, of_schema, name, columns, [part for part in own_key or key if part in there])

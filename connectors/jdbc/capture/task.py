@@ -1,0 +1,480 @@
+"""The task: a snapshot, then the stream, and word to the server of what need not be sent again."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Mapping
+from typing import Any, Final
+
+import psycopg
+
+from connect import ConnectError, DataError, RetriableError, SourceBatch, SourceTask
+from connectors.jdbc.capture import pgoutput, position
+from connectors.jdbc.capture.database import CapturedDatabase
+from connectors.jdbc.capture.events import Events, Origin
+from connectors.jdbc.capture.keys import SETTINGS, WITHOUT_EFFECT, CaptureSettings, parameters
+from connectors.jdbc.capture.position import Resume, Transaction, Visible
+from connectors.jdbc.capture.replication import ReplicationConnection, lsn_text
+from connectors.jdbc.capture.snapshot import Snapshot
+from connectors.jdbc.capture.tables import Table, Tables
+
+log = logging.getLogger(__name__)
+
+#: How many bytes of changes make a batch, however few they are.
+_BATCH_BYTES: Final = 4 * 1024 * 1024
+_WAIT_S: Final = 0.1
+
+
+class PostgresCdcSourceTask(SourceTask):
+    """Captures one database. There is one task.
+
+    What the server is told to be done is never more than what `commit` allows: everything that was returned up to then
+    is stored, so that the server need not send it again. While nothing that was returned waits for that, what the
+    server reads of its log beside our tables is done as well, and its slot stays small.
+    """
+
+    settings = SETTINGS
+
+    def start(self, config: Mapping[str, str]) -> None:
+        self._chosen = CaptureSettings.of(self.settings.parse(config))
+        parsed = self._chosen.parsed
+        for key in config:
+            if key.startswith(WITHOUT_EFFECT):
+                log.warning("%s has no effect: this connector does not know it.", key)
+        prefix = self._chosen.prefix
+        self._partition = {"server": prefix}
+        self._kind, self._resume = position.stored(self.context.offset(self._partition))
+        self._most: int = parsed["max.batch.size"]
+        self._most_of_snapshot: int = parsed["snapshot.fetch.size"]
+        self._patience: float = min(1.0, parsed["poll.interval.ms"] / 1000)
+        self._status_every: float = parsed["status.update.interval.ms"] / 1000
+        self._heartbeat_every: float = parsed["heartbeat.interval.ms"] / 1000
+        self._heartbeat_due = time.monotonic() + self._heartbeat_every
+        self._database: CapturedDatabase | None = None
+        self._stream: ReplicationConnection | None = None
+        self._snapshot: Snapshot | None = None
+        self._first = True  # until the stream begins
+        self._own_slot = False  # whether the slot is one that we made in this run, for a snapshot that is not done
+        self._finished = False
+        self._waiting = False  # whether something that was returned is not known to be stored
+        self._returned = 0  # the position before which everything was returned, or is none of ours
+        self._confirmed = 0  # the same, and stored
+        self._stopped = threading.Event()
+        self._forget()
+        threading.Thread(target=self._keep_alive, name="capture-keep-alive", daemon=True).start()
+
+    def poll(self) -> SourceBatch | None:
+        if self._finished:
+            self._stopped.wait(self._patience)
+            return None
+        try:
+            if self._stream is None and self._snapshot is None:
+                self._open()
+            return self._read_snapshot() if self._snapshot is not None else self._read_stream()
+        except psycopg.Error as error:
+            self._close()
+            raise RetriableError(f"PostgreSQL: {' '.join(str(error).split())}") from error
+        except BaseException:
+            self._close()
+            raise
+
+    def commit(self) -> None:
+        self._waiting = False
+        self._confirm()
+
+    def stop(self) -> None:
+        if not hasattr(self, "_stopped"):
+            return
+        self._stopped.set()
+        if self._stream is not None:
+            try:
+                self._stream.say(self._confirmed)
+            except RetriableError as error:
+                log.debug("%s", error)
+        self._close()
+        if self._chosen.parsed["slot.drop.on.stop"]:
+            self._drop_slot()
+
+    # Opening: what there is, and what is to be done first.
+
+    def _open(self) -> None:
+        """Connect, and begin the snapshot or the stream.
+
+        Raises:
+            RetriableError: it may work later.
+            ConnectError: it will not.
+        """
+        chosen = self._chosen
+        told = parameters(self.context.configs)
+        self._database = database = CapturedDatabase(told)
+        self._events = Events(
+            chosen.prefix,
+            database.name,
+            chosen.parsed["tombstones.on.delete"],
+            chosen.delimiter.join((chosen.parsed["heartbeat.topics.prefix"], chosen.prefix)),
+        )
+        self._tables = Tables(chosen, database.query)
+        mode = chosen.snapshot_mode
+        if mode == "initial_only":
+            if self._kind == "stream":
+                log.info("The snapshot is done, and snapshot.mode is initial_only: there is nothing to do.")
+                self._finished = True
+                self._close()
+                return
+            self._begin_snapshot(database, None)
+            return
+        if problem := database.problem():
+            raise ConnectError(problem)
+        database.ensure_publication(chosen)
+        slot = database.slot(chosen.slot)
+        if slot is not None and slot.active_pid is not None:
+            raise RetriableError(
+                f'The replication slot "{chosen.slot}" is in use by another connection (process {slot.active_pid} of '
+                "the server). Give each connector a slot of its own (slot.name), or wait until that connection ends."
+            )
+        if slot is not None:
+            self._confirmed = max(self._confirmed, slot.confirmed)  # it never goes back
+        again = mode == "always" and self._first
+        if self._kind == "stream" and not again:
+            if slot is not None and not slot.lost:
+                self._begin_stream(told)
+                return
+            what = "is lost" if slot is not None else "does not exist any more"
+            if mode != "when_needed":
+                raise ConnectError(
+                    f'The replication slot "{chosen.slot}" {what}: changes since {lsn_text(self._last())} are not '
+                    "there. Set snapshot.mode=when_needed to read everything anew, or reset the connector's offsets."
+                )
+            log.warning('The replication slot "%s" %s: everything is read anew.', chosen.slot, what)
+        if slot is not None and (slot.lost or self._own_slot or (self._kind == "snapshot" and self._resume is None)):
+            # Of a snapshot that was not finished, or of no use any more.
+            database.drop_slot(chosen.slot)
+            slot = None
+        stream = ReplicationConnection(told)
+        try:
+            created = None
+            if slot is None:
+                created = stream.create_slot(chosen.slot, failover=chosen.parsed["slot.failover"])
+                self._own_slot = True
+                log.info('Made the replication slot "%s" at %s.', chosen.slot, lsn_text(created.consistent_point))
+            if mode == "no_data":
+                lsn = created.consistent_point if created is not None else slot.confirmed if slot is not None else 0
+                self._kind, self._resume = "stream", Resume(lsn)
+                self._begin_stream(told)
+            else:
+                self._begin_snapshot(
+                    database,
+                    None if created is None else (created.consistent_point, created.snapshot),
+                    None if slot is None else slot.confirmed,
+                )
+        finally:
+            stream.close()
+
+    def _begin_snapshot(
+        self, database: CapturedDatabase, exported: tuple[int, str] | None, confirmed: int | None = None
+    ) -> None:
+        """Begin the transaction that is the snapshot: that of a slot just made, else one of its own.
+
+        With a slot that was there already, transactions that the snapshot has seen come in the stream as well. They are
+        known by their numbers, and left out.
+        """
+        database.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        self._visible: Visible | None = None
+        if exported is not None:
+            self._snapshot_lsn, name = exported
+            database.query(f"SET TRANSACTION SNAPSHOT '{name}'")
+            _, _, self._snapshot_at = database.now()
+        else:
+            snapshot, end, self._snapshot_at = database.now()
+            self._snapshot_lsn = end
+            if confirmed is not None:
+                self._visible = Visible(snapshot, end)
+                self._snapshot_lsn = confirmed
+        tables = database.tables(self._chosen)
+        if wanted := self._chosen.snapshot_tables:
+            tables = [each for each in tables if wanted.match(each.full_name)]
+        log.info("Reading %d tables, as they were at %s.", len(tables), lsn_text(self._snapshot_lsn))
+        self._origin = Origin(self._snapshot_at, None, None)
+        self._kind, self._resume = "snapshot", Resume(0, visible=self._visible) if self._visible else None
+        self._snapshot = Snapshot(database.connection, tables, self._tables, self.context.stopping)
+        self._snapshot_rows = 0
+
+    def _read_snapshot(self) -> SourceBatch | None:
+        assert self._snapshot is not None
+        events, origin, lsn = self._events, self._origin, self._snapshot_lsn
+        size = 0
+        while len(events) < self._most_of_snapshot and size < _BATCH_BYTES:
+            found = self._snapshot.next()
+            if found is None:
+                return self._end_snapshot()
+            table, row, mark = found
+            size += sum(map(len, filter(None, row)))
+            struct = table.read(row)
+            source = origin.source(events, table, lsn, mark)
+            self._snapshot_rows += 1
+            events.change(table, "r", table.key(struct), None, struct, source, mark == "last")
+        self._waiting = True
+        return self._take_snapshot()
+
+    def _take_snapshot(self) -> SourceBatch | None:
+        lsn, at, visible = self._snapshot_lsn, self._snapshot_at, self._visible
+        mode = "always" if self._chosen.snapshot_mode == "always" else "initial"
+        return self._events.take(lambda last: position.snapshotting(lsn, at, mode, bool(last), visible))
+
+    def _end_snapshot(self) -> SourceBatch | None:
+        assert self._database is not None
+        log.info("Read %d rows: the snapshot is done.", self._snapshot_rows)
+        self._snapshot = None
+        self._own_slot = False
+        self._database.query("COMMIT")
+        self._kind, self._resume = "stream", Resume(self._snapshot_lsn, visible=self._visible)
+        self._returned = max(self._returned, self._snapshot_lsn)
+        batch = self._take_snapshot()
+        self._waiting = self._waiting or batch is not None
+        if self._chosen.snapshot_mode == "initial_only":
+            self._finished = True
+            self._close()
+        else:
+            self._begin_stream(parameters(self.context.configs))
+        return batch
+
+    # The stream.
+
+    def _begin_stream(self, told: Mapping[str, str]) -> None:
+        assert self._resume is not None
+        resume = self._resume
+        self._forget()
+        self._committed = resume.committed
+        self._done = max(self._returned, resume.lsn)
+        self._visible = resume.visible
+        stream = ReplicationConnection(told)
+        try:
+            stream.start(self._chosen.slot, resume.lsn, self._chosen.publication)
+        except BaseException:
+            stream.close()
+            raise
+        self._stream = stream
+        self._first = False
+        log.info('Reading changes from %s on, with the slot "%s".', lsn_text(resume.lsn), self._chosen.slot)
+
+    def _forget(self) -> None:
+        """Begin as a new stream does."""
+        self._relations: dict[int, Table | None] = {}
+        self._transaction: Transaction | None = None
+        self._skipped = False  # whether a snapshot has seen this transaction
+        self._lsn = 0  # of the last change, and its number among those at the same place
+        self._number = 0
+
+    def _read_stream(self) -> SourceBatch | None:
+        stream, events = self._stream, self._events
+        if stream is None:
+            return None
+        deadline = time.monotonic() + self._patience
+        size = 0
+        while len(events) < self._most and size < _BATCH_BYTES:
+            received = stream.receive()
+            if received is not None:
+                size += len(received.data)
+                self._take(received.lsn, received.data)
+                continue
+            if self._transaction is None:
+                self._done = max(self._done, stream.server_position)
+            if len(events) or time.monotonic() > deadline or self.context.stopping():
+                break
+            if stream.asked:
+                self._settle(stream)
+            stream.wait(_WAIT_S)
+        self._beat(events)
+        return self._returning(stream, events)
+
+    def _returning(self, stream: ReplicationConnection, events: Events) -> SourceBatch | None:
+        """Hand the rows out, and note where the stream would go on without them."""
+        transaction, resume = self._transaction, self._resume
+        assert resume is not None
+        visible = self._visible
+        if visible is not None and self._done >= visible.end:
+            self._visible = visible = None
+        if transaction is None:
+            self._resume = Resume(self._done, self._committed, visible=visible)
+        else:
+            begin = transaction.before if transaction.before is not None else resume.lsn
+            place = (self._lsn, self._number)
+            self._resume = Resume(begin, transaction.before, transaction.xid, place, visible)
+        batch = events.take(_offset)
+        self._waiting = self._waiting or batch is not None
+        self._returned = self._done
+        self._settle(stream)
+        return batch
+
+    def _settle(self, stream: ReplicationConnection) -> None:
+        """Confirm what needs no `commit`, and answer a server that asks."""
+        if not self._waiting:
+            self._confirm()
+        if stream.asked:
+            stream.say(self._confirmed)
+
+    def _confirm(self) -> None:
+        if self._returned > self._confirmed:
+            self._confirmed = self._returned
+            if self._stream is not None:
+                try:
+                    self._stream.say(self._confirmed)
+                except RetriableError as error:
+                    log.debug("%s", error)  # the next poll will find out
+
+    def _take(self, lsn: int, data: memoryview) -> None:
+        """One message of the stream."""
+        kind = data[0]
+        if kind in _CHANGES:
+            transaction = self._transaction
+            if lsn == self._lsn:
+                self._number += 1
+            else:
+                self._lsn, self._number = lsn, 1
+            resume = self._resume
+            assert transaction is not None
+            assert resume is not None
+            if self._skipped or resume.done(transaction.xid, lsn, self._number):
+                return
+            try:
+                self._change(kind, transaction, lsn, data)
+            except (ValueError, KeyError, ArithmeticError) as error:
+                raise DataError(f"The change at {lsn_text(lsn)} cannot be read: {error}") from error
+        elif kind == _BEGIN:
+            begin = pgoutput.begin(data)
+            self._transaction = Transaction(begin, self._committed)
+            self._origin = Origin(begin.at, self._committed, begin.xid)
+            self._lsn, self._number = 0, 0
+            self._skipped = self._visible is not None and self._visible.has(begin)
+        elif kind == _COMMIT:
+            commit = pgoutput.commit(data)
+            assert self._transaction is not None
+            self._transaction.end = self._committed = commit.end
+            self._done = max(self._done, commit.end)
+            self._transaction = None
+        elif kind == _RELATION:
+            relation = pgoutput.relation(data)
+            self._relations[relation.oid] = self._tables.of_relation(relation)
+
+    def _change(self, kind: int, transaction: Transaction, lsn: int, data: memoryview) -> None:
+        skipped = self._chosen.skipped
+        if kind == _TRUNCATE:
+            if "t" not in skipped:
+                self._truncate(transaction, lsn, data)
+            return
+        table = self._relations.get(int.from_bytes(data[1:5], "big"))
+        if table is None or _CHANGES[kind] in skipped:
+            return
+        raw = bytes(data)
+        events, origin = self._events, self._origin
+        source = origin.source(events, table, lsn)
+        mark = (transaction, lsn, self._number, self._visible)
+        transaction.last = (lsn, self._number)
+        if kind == _INSERT:
+            row, _, _ = pgoutput.row(raw, 6)
+            after = table.read(row)
+            events.change(table, "c", table.key(after), None, after, source, mark)
+            return
+        undone = (transaction, lsn, self._number - 1, self._visible)
+        if kind == _DELETE:
+            row, _, _ = pgoutput.row(raw, 6)
+            before = table.read(row)
+            events.deletion(table, table.key(before), before, source, undone, mark)
+            return
+        old, at = None, 5
+        if raw[5] != pgoutput.NEW:
+            old, at, _ = pgoutput.row(raw, 6)
+        row, _, toast = pgoutput.row(raw, at + 1)
+        whole = old if raw[5] == pgoutput.OLD else None
+        after = table.read_with_unchanged(row, whole) if toast else table.read(row)
+        key = table.key(after)
+        if old is None:
+            events.change(table, "u", key, None, after, source, mark)
+            return
+        before = table.read(old)
+        old_key = table.key(before)
+        if old_key == key or key is None or old_key is None:
+            events.change(table, "u", key, before, after, source, mark)
+            return
+        # Under another key it is another record: the one under the old key goes, for whoever compacts.
+        events.deletion(table, old_key, before, source, undone, undone)
+        events.change(table, "c", key, None, after, source, mark)
+        events.moved(table, old_key, key)
+
+    def _truncate(self, transaction: Transaction, lsn: int, data: memoryview) -> None:
+        for oid in pgoutput.truncated(data):
+            if table := self._relations.get(oid):
+                transaction.last = (lsn, self._number)
+                source = self._origin.source(self._events, table, lsn)
+                mark = (transaction, lsn, self._number, self._visible)
+                self._events.change(table, "t", None, None, None, source, mark)
+
+    def _beat(self, events: Events) -> None:
+        """A heartbeat, when it is time and no transaction is half read: its offset says that all before is done."""
+        now = time.monotonic()
+        if not self._heartbeat_every or now < self._heartbeat_due or self._transaction is not None:
+            return
+        self._heartbeat_due = now + self._heartbeat_every
+        events.heartbeat((None, self._done, self._committed, self._visible))
+        if action := self._chosen.parsed["heartbeat.action.query"]:
+            assert self._database is not None
+            self._database.query(action)
+
+    # The connections.
+
+    def _keep_alive(self) -> None:
+        """Tell the server now and then that we are here, also while no poll is asked of us: in a pause, for example."""
+        while not self._stopped.wait(self._status_every):
+            stream = self._stream
+            if stream is not None:
+                try:
+                    stream.say(self._confirmed)
+                except RetriableError as error:
+                    log.debug("%s", error)  # the next poll will find out
+
+    def _last(self) -> int:
+        return self._resume.lsn if self._resume is not None else 0
+
+    def _close(self) -> None:
+        stream, self._stream = self._stream, None
+        database, self._database = self._database, None
+        self._snapshot = None
+        if hasattr(self, "_events"):
+            self._events.discard()
+        if stream is not None:
+            stream.close()
+        if database is not None:
+            database.close()
+
+    def _drop_slot(self) -> None:
+        try:
+            database = CapturedDatabase(parameters(self.context.configs))
+            try:
+                deadline = time.monotonic() + 5
+                while (slot := database.slot(self._chosen.slot)) is not None:
+                    if slot.active_pid is None:
+                        database.drop_slot(self._chosen.slot)
+                    elif time.monotonic() > deadline:
+                        log.warning('The replication slot "%s" is still in use and stays.', self._chosen.slot)
+                        return
+                    else:
+                        time.sleep(0.05)  # the server's process ends a moment after its connection
+            finally:
+                database.close()
+        except ConnectError as error:
+            log.warning('The replication slot "%s" could not be dropped: %s', self._chosen.slot, error)
+
+
+def _offset(mark: tuple[Transaction | None, int, int, Visible | None]) -> Mapping[str, Any]:
+    """The offset after a row, of its mark."""
+    transaction, lsn, number, visible = mark
+    if transaction is None:
+        return position.idle(lsn, time.time_ns() // 1000, visible)
+    return position.streamed(transaction, lsn, number, visible)
+
+
+_BEGIN, _COMMIT, _RELATION = map(ord, "BCR")
+_INSERT, _UPDATE, _DELETE, _TRUNCATE = map(ord, "IUDT")
+_CHANGES: Final = {_INSERT: "c", _UPDATE: "u", _DELETE: "d", _TRUNCATE: "t"}
