@@ -143,7 +143,7 @@ class CapturedDatabase:
         """
         status = "wal_status" if self.connection.info.server_version >= 130_000 else "NULL"
         found = self.query(
-            f"SELECT plugin, database, confirmed_flush_lsn::text, active_pid, {status} "  # noqa: S608  one of two words
+            f"SELECT plugin, database, confirmed_flush_lsn::text, active_pid, {status} "
             "FROM pg_catalog.pg_replication_slots WHERE slot_name = %s",
             [name],
         )

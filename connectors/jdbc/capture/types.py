@@ -165,8 +165,8 @@ def _variable(value: bytes) -> dict[str, Any] | None:
         return None
     sign, digits, exponent = number.as_tuple()
     assert isinstance(exponent, int)
-    while exponent < 0 and digits[-1] == 0 and len(digits) > 1:
-        digits, exponent = digits[:-1], exponent + 1
+    while exponent < 0 and digits[-1] == 0:
+        digits, exponent = digits[:-1] or (0,), exponent + 1
     unscaled = int("".join(map(str, digits))) * (-1 if sign else 1)
     length = (unscaled + (unscaled < 0)).bit_length() // 8 + 1
     return {"scale": -exponent, "value": unscaled.to_bytes(length, "big", signed=True)}

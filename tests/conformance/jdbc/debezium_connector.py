@@ -1,0 +1,123 @@
+"""Debezium's own connector for PostgreSQL, in a standalone worker of Apache Kafka Connect."""
+
+import json
+import os
+import shutil
+import subprocess
+import time
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from connect.jvm.jars import resolve
+from connect.jvm.java import find_java
+from tests.servers.own_process import free_port
+from tests.servers.postgresql import PostgresDatabase
+
+CONNECTOR = "io.debezium.connector.postgresql.PostgresConnector"
+
+
+def keys(database: PostgresDatabase, name: str) -> dict[str, str]:
+    """What any connector for changes of this database is told. Slot, publication and topics are named after it."""
+    return {
+        "name": name,
+        "connector.class": CONNECTOR,
+        "tasks.max": "1",
+        "plugin.name": "pgoutput",
+        "database.hostname": database.host,
+        "database.port": str(database.port),
+        "database.user": database.user,
+        "database.password": database.password,
+        "database.dbname": database.name,
+        "topic.prefix": name,
+        "slot.name": name,
+        "publication.name": name,
+        "poll.interval.ms": "50",
+    }
+
+
+@contextmanager
+def java_worker(bootstrap: str, folder: Path, connectors: Mapping[str, Mapping[str, str]]) -> Iterator[Path]:
+    """A worker with these connectors; its log."""
+    plugins = folder / "plugins" / "debezium-postgres"
+    plugins.mkdir(parents=True)
+    for jar in resolve("debezium-postgres"):
+        shutil.copy(jar, plugins / jar.name)
+    worker = folder / "worker.properties"
+    write_properties(
+        worker,
+        {
+            "bootstrap.servers": bootstrap,
+            "listeners": f"http://127.0.0.1:{free_port()}",
+            "plugin.path": str(folder / "plugins"),
+            "key.converter": "org.apache.kafka.connect.json.JsonConverter",
+            "value.converter": "org.apache.kafka.connect.json.JsonConverter",
+            "offset.storage.file.filename": str(folder / "offsets"),
+            "offset.flush.interval.ms": "500",
+        },
+    )
+    files = []
+    for name, config in connectors.items():
+        files.append(folder / f"{name}.properties")
+        write_properties(files[-1], config)
+    classpath = ":".join(map(str, resolve("kafka-connect")))
+    log = folder / "worker.log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [
+                *(find_java(17).path, "-Xmx512m", "-XX:TieredStopAtLevel=1", "-Duser.timezone=UTC", "-cp", classpath),
+                *("org.apache.kafka.connect.cli.ConnectStandalone", worker, *files),
+            ],
+            stdout=output,
+            stderr=output,
+            stdin=subprocess.DEVNULL,
+            env={**os.environ, "TZ": "UTC"},
+        )
+    try:
+        yield log
+    finally:
+        process.terminate()
+        try:
+            process.wait(30)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def write_properties(file: Path, settings: Mapping[str, str]) -> None:
+    file.write_text("".join(f"{key}={value}\n" for key, value in settings.items()), encoding="utf-8")
+
+
+def records(bootstrap: str, prefix: str, last: Any, patience: float = 90.0) -> list[tuple[str, Any, Any]]:
+    """Topic, key and value of all records of topics with this prefix, until the one that `last` recognises came."""
+    from confluent_kafka import Consumer
+
+    consumer = Consumer(
+        {
+            "bootstrap.servers": bootstrap,
+            "group.id": f"reader-{uuid.uuid4()}",
+            "auto.offset.reset": "earliest",
+            "topic.metadata.refresh.interval.ms": "500",
+        }
+    )
+    found: list[tuple[str, Any, Any]] = []
+    try:
+        consumer.subscribe([f"^{prefix}\\..*"])
+        deadline = time.monotonic() + patience
+        while time.monotonic() < deadline:
+            for message in consumer.consume(500, 0.3):
+                if message.error() is None:
+                    key, value = (None if b is None else json.loads(b) for b in (message.key(), message.value()))
+                    found.append((message.topic(), key, value))
+            if any(map(last, found)):
+                # Other topics may lag behind by one fetch.
+                for message in consumer.consume(500, 1.0):
+                    if message.error() is None:
+                        key, value = (None if b is None else json.loads(b) for b in (message.key(), message.value()))
+                        found.append((message.topic(), key, value))
+                return found
+    finally:
+        consumer.close()
+    raise AssertionError(f"the last change did not come, but {len(found)} records")
