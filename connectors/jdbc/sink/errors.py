@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, StatementError
 
 from connect import SchemaError
 
@@ -33,6 +33,8 @@ def is_about_rows(error: BaseException) -> bool:
     """Whether other rows may well be written: a value or a key is at fault, not a statement."""
     if isinstance(error, RowError):
         return True
+    if isinstance(error, StatementError) and not isinstance(error, DBAPIError):
+        return True  # SQLAlchemy itself could not make a parameter of a value
     cause = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
     state = getattr(cause, "sqlstate", None)
     if isinstance(state, str) and state:

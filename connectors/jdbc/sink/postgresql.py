@@ -122,7 +122,8 @@ class PostgresStatements:
     def _copy(self, into: str, rows: pa.RecordBatch) -> None:
         sink = pa.BufferOutputStream()
         pa.csv.write_csv(_texts(rows), sink, _CSV)
-        with self._raw.cursor() as cursor, cursor.copy(f"COPY {into} FROM STDIN (FORMAT csv)", ()) as copy:
+        statement = f"COPY {into} FROM STDIN (FORMAT csv)".replace("%%", "%")
+        with self._raw.cursor() as cursor, cursor.copy(statement) as copy:
             copy.write(memoryview(sink.getvalue()))
 
 

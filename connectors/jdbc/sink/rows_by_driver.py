@@ -1,10 +1,10 @@
-"""MySQL, MariaDB, SQLite and whatever else SQLAlchemy speaks: rows go in by statements with many parameters."""
+"""MySQL, MariaDB and SQLite: rows go in by statements with many parameters, which their drivers are handed at once."""
 
 from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import pyarrow as pa
 import sqlalchemy
@@ -24,12 +24,14 @@ class DriverStatements:
         batch_size: how many rows a statement is given at a time.
     """
 
+    #: What stands for a parameter.
+    mark: ClassVar[str]
+
     def __init__(self, batch_size: int) -> None:
         self._batch_size = batch_size
-        self._mark = "?"
 
     def begin(self, connection: Connection) -> None:
-        self._mark = _MARKS.get(connection.dialect.paramstyle, "")
+        """See `Statements`."""
 
     def forget(self) -> None:
         """See `Statements`."""
@@ -40,15 +42,7 @@ class DriverStatements:
     def upsert(self, connection: Connection, layout: Layout, rows: pa.RecordBatch) -> None:
         names = layout.names
         clause = self.upsert_clause(names[: layout.keys], names[layout.keys :])
-        if clause is not None:
-            self._many(connection, f"{self._insertion(layout)} {clause}", self._python(layout, rows))
-            return
-        items = self._python(layout, rows)
-        there = self._there(connection, layout, items)
-        known = [item for item, is_there in zip(items, there, strict=True) if is_there]
-        new = [item for item, is_there in zip(items, there, strict=True) if not is_there]
-        self._update(connection, layout, known)
-        self._many(connection, self._insertion(layout), new)
+        self._many(connection, f"{self._insertion(layout)} {clause}", self._python(layout, rows))
 
     def update(self, connection: Connection, layout: Layout, rows: pa.RecordBatch) -> None:
         self._update(connection, layout, self._python(layout, rows))
@@ -82,25 +76,12 @@ class DriverStatements:
         names = layout.names[: layout.keys]
         return " AND ".join(f"{name} = {mark}" for name, mark in zip(names, self._marks(len(names)), strict=True))
 
-    def _there(self, connection: Connection, layout: Layout, items: Sequence[tuple[Any, ...]]) -> list[bool]:
-        statement = f"SELECT 1 FROM {layout.target.quoted} WHERE {self._same(layout)}"
-        return [
-            connection.exec_driver_sql(statement, self._parameters(item[: layout.keys])).first() is not None
-            for item in items
-        ]
-
     def _many(self, connection: Connection, statement: str, items: Sequence[tuple[Any, ...]]) -> None:
         for part in chunks(items, self._batch_size):
-            connection.exec_driver_sql(statement, [self._parameters(item) for item in part])
+            connection.exec_driver_sql(statement, list(part))
 
     def _marks(self, count: int) -> list[str]:
-        if self._mark:
-            return [self._mark] * count
-        return [f":{place + 1}" for place in range(count)]
-
-    def _parameters(self, item: Sequence[Any]) -> Any:
-        # Named parameters are called by their numbers.
-        return tuple(item) if self._mark else {str(place + 1): value for place, value in enumerate(item)}
+        return [self.mark] * count
 
     # Values.
 
@@ -115,18 +96,17 @@ class DriverStatements:
         """What a value has to become for the driver; None for what it is."""
         return None
 
-    def upsert_clause(self, keys: Sequence[str], others: Sequence[str]) -> str | None:
-        """What an insertion ends with to be an upsert, by the columns' names; None where there is no such thing."""
-        return None
-
-
-_MARKS: Final = {"qmark": "?", "format": "%s", "pyformat": "%s", "numeric": "", "named": ""}
+    def upsert_clause(self, keys: Sequence[str], others: Sequence[str]) -> str:
+        """What an insertion ends with to be an upsert, by the columns' names."""
+        raise NotImplementedError
 
 
 class MySqlStatements(DriverStatements):
     """MySQL and MariaDB. Their driver makes one statement of many rows."""
 
-    def upsert_clause(self, keys: Sequence[str], others: Sequence[str]) -> str | None:
+    mark = "%s"
+
+    def upsert_clause(self, keys: Sequence[str], others: Sequence[str]) -> str:
         """See `DriverStatements`."""
         changed = others or keys[:1]
         return "ON DUPLICATE KEY UPDATE " + ", ".join(f"{name} = VALUES({name})" for name in changed)
@@ -143,7 +123,9 @@ class MySqlStatements(DriverStatements):
 class SqliteStatements(DriverStatements):
     """SQLite has few types: what it does not have is text, or a number where a column of Java's connector is one."""
 
-    def upsert_clause(self, keys: Sequence[str], others: Sequence[str]) -> str | None:
+    mark = "?"
+
+    def upsert_clause(self, keys: Sequence[str], others: Sequence[str]) -> str:
         """See `DriverStatements`."""
         sets = ", ".join(f"{name} = excluded.{name}" for name in others)
         return f"ON CONFLICT ({', '.join(keys)}) DO {f'UPDATE SET {sets}' if sets else 'NOTHING'}"

@@ -135,8 +135,8 @@ class Target:
             if not self._options.views and name in inspector.get_view_names(schema):
                 raise ConnectError(f'"{self.name}" is a view. Add VIEW to table.types to have it written to.')
         self._columns = {
-            each["name"]: TargetColumn(
-                each["name"],
+            (column := self._unescaped(each["name"])): TargetColumn(
+                column,
                 each["type"],
                 bool(each["nullable"]),
                 each.get("default") is not None or each.get("autoincrement") is True or "identity" in each,
@@ -151,6 +151,10 @@ class Target:
             self._folded[key] = "" if key in self._folded else column
         self.plans.clear()
         return True
+
+    def _unescaped(self, name: str) -> str:
+        # SQLAlchemy reads them out of MySQL's statement as they are quoted there.
+        return name.replace("``", "`") if self._database.kind == "mysql" else name
 
     def _as_stored(self, name: str) -> str:
         if not self._database.settings.quotes and self._database.kind == "postgresql":
@@ -193,9 +197,8 @@ class Target:
         default = literal(field.schema, field.meaning)
         if default is not None and self._database.dialect.paramstyle in ("format", "pyformat"):
             default = default.replace("%", "%%")
-        if (default is not None and "TEXT" not in chosen and "BLOB" not in chosen and not field.key) or (
-            default is not None and kind in ("postgresql", "sqlite") and not field.key
-        ):
+        # MySQL has no defaults for long texts.
+        if default is not None and not field.key and not (kind == "mysql" and ("TEXT" in chosen or "BLOB" in chosen)):
             words.append(f"DEFAULT {default}")
         if field.key or (created and not field.schema.optional and field.schema.default is None):
             words.append("NOT NULL")

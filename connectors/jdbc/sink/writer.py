@@ -22,7 +22,8 @@ from connectors.jdbc.sink.keys import INSERT, UPDATE, UPSERT, Options
 from connectors.jdbc.sink.ledger import Ledger, begin
 from connectors.jdbc.sink.postgresql import PostgresStatements
 from connectors.jdbc.sink.routing import Routing
-from connectors.jdbc.sink.rows_by_driver import DriverStatements, MySqlStatements, SqliteStatements
+from connectors.jdbc.sink.rows_by_core import CoreStatements
+from connectors.jdbc.sink.rows_by_driver import MySqlStatements, SqliteStatements
 from connectors.jdbc.sink.statements import Layout, Statements
 from connectors.jdbc.sink.steps import DELETE, TRUNCATE, Laid, Step, steps
 from connectors.jdbc.sink.target import Target, TargetColumn, Wanted
@@ -78,7 +79,7 @@ class Writer:
         self._zones = Zones(options.database.zone, dates=options.dates_in_zone)
         self._targets: dict[TableName, Target] = {}
         self._readers: dict[TableName, Reader] = {}
-        self._statements: Statements = _statements(database.kind, options.batch_size)
+        self._statements: Statements = _statements(database.kind, options)
 
     def write(self, batches: Sequence[SinkBatch]) -> Written:
         """Write all of it, or nothing.
@@ -367,12 +368,14 @@ def plain(error: Exception, database: Database, trimmed: bool) -> ConnectError:
     return found
 
 
-def _statements(kind: str, batch_size: int) -> Statements:
+def _statements(kind: str, options: Options) -> Statements:
     if kind == "postgresql":
         return PostgresStatements()
     if kind == "mysql":
-        return MySqlStatements(batch_size)
-    return SqliteStatements(batch_size) if kind == "sqlite" else DriverStatements(batch_size)
+        return MySqlStatements(options.batch_size)
+    if kind == "sqlite":
+        return SqliteStatements(options.batch_size)
+    return CoreStatements(options.batch_size, quotes=options.database.quotes)
 
 
 def _meaning(name: str, schema: Any, options: Options) -> Meaning:

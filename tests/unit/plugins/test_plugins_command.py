@@ -9,7 +9,7 @@ from connect.cli import main
 def test_the_list_shows_what_there_is_by_kind(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plugins", "list"]) == 0
     out = capsys.readouterr().out
-    assert "source\n  FileStreamSource" in out
+    assert "\n  FileStreamSource " in out
     assert "header converter\n  " in out
     assert "Simple  " in out
 
