@@ -66,7 +66,8 @@ def plan(parsed: Mapping[str, Any], part: Part, columns: Sequence[Column], prima
         ConfigError, ConnectError: a column is not there, or cannot serve.
     """
     mode, times, number = names(parsed, part)
-    strict: bool = parsed["validate.non.null"]
+    # Of a query's columns not every database tells whether they may be null.
+    strict = parsed["validate.non.null"] and part.table is not None
     if mode in (BULK, SNAPSHOT):
         return Plan(mode, (), _key(columns, number, primary_key, part))
     found = tuple(_column(columns, name, "timestamp.column.name", part) for name in times)

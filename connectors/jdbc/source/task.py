@@ -51,14 +51,17 @@ class JdbcSourceTask(SourceTask):
 
     def poll(self) -> SourceBatch | None:
         deadline = time.monotonic() + _WAIT_S
+        asked: set[Reader] = set()
         while not self.context.stopping():
             reader = self._next()
-            if reader is not None:
-                batch = self._read(reader)
-                if batch is not None:
-                    return batch
-            elif not self._wait(deadline):
+            if reader is None and not asked and self._wait(deadline):
+                continue
+            if reader is None or reader in asked:
                 return None
+            batch = self._read(reader)
+            if batch is not None:
+                return batch
+            asked.add(reader)
         return None
 
     def stop(self) -> None:

@@ -10,6 +10,7 @@ import socket
 from typing import Any, Final
 
 from pymysql.constants import FIELD_TYPE, FLAG
+from pymysql.cursors import SSCursor
 from sqlalchemy import Connection
 
 from connect import DataError
@@ -80,11 +81,11 @@ class MysqlServer(Server):
         return said[:1] in ((1146,), (1051,))
 
     def columns(self, connection: Connection, select: Select) -> tuple[Column, ...]:
-        result = CursorResult(connection, f"SELECT * FROM {select.source} WHERE 1 = 0")
+        result = MysqlResult(connection, f"SELECT * FROM {select.source} WHERE 1 = 0")
         try:
             return _columns(result.cursor)
         finally:
-            result.close()
+            result.finish()
 
     def open(self, connection: Connection, select: Select, shape: Shape) -> Result:
         result = MysqlResult(connection, select.text)
@@ -115,14 +116,19 @@ class MysqlResult(CursorResult):
                 read[at] = [_no_zero_date(column, value) for value in read[at]]
         return read
 
+    def execute(self, text: str) -> Any:
+        cursor = self.connection.connection.driver_connection.cursor(SSCursor)  # type: ignore[union-attr]
+        cursor.execute(text)
+        return cursor
+
     def close(self) -> None:
-        if not self.ended and self.cursor is not None:
-            # The driver would read all the rest of a big table.
+        if not self.ended:
+            # The driver would read all the rest of a big table, also where it forgets the cursor.
             self.ended = True
-            raw = self._result.connection
-            raw.invalidate()
-            return
-        super().close()
+            unread, self.cursor.connection = self.cursor._result, None
+            if unread is not None:
+                unread.unbuffered_active, unread.connection = False, None
+            self.connection.invalidate()
 
 
 def _no_zero_date(column: Column, value: Any) -> Any:

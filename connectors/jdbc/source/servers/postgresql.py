@@ -102,7 +102,7 @@ class PostgresqlServer(Server):
 
     def open(self, connection: Connection, select: Select, shape: Shape) -> Result:
         if find_spec("pyarrow") is not None:
-            return CopyResult(_driver(connection), select.text, shape)
+            return CopyResult(connection, select.text, shape)
         return CursorResult(connection, select.text, shape(self.columns(connection, select)))
 
     def now(self, connection: Connection) -> int:
@@ -167,8 +167,9 @@ def _column(name: str, oid: int, modifier: int, required: bool, counts: bool) ->
 class CopyResult(Result):
     """Rows as COPY sends them, a message for each, parsed in blocks."""
 
-    def __init__(self, driver: psycopg.Connection[Any], text: str, shape: Shape) -> None:
-        self._driver = driver
+    def __init__(self, connection: Connection, text: str, shape: Shape) -> None:
+        self._connection = connection
+        self._driver = driver = _driver(connection)
         try:
             self.rows = shape(described(driver, text))
             self._cursor = driver.cursor()
@@ -238,7 +239,7 @@ class CopyResult(Result):
     def close(self) -> None:
         if not self.ended:
             self.ended = True
-            self._driver.close()  # the rest of a big table is not waited for
+            self._connection.invalidate()  # the rest of a big table is not waited for
 
 
 def _roll_back(driver: psycopg.Connection[Any]) -> None:

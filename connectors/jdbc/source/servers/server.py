@@ -23,6 +23,7 @@ Shape = Callable[[Sequence[Column]], Rows]
 _EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _MICROSECOND: Final = dt.timedelta(microseconds=1)
 _FIRST_ROWS: Final = 200
+_BUFFERED: Final = 1000  # rows, in SQLAlchemy
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,17 +187,22 @@ class CursorResult(Result):
     """Rows of a server-side cursor, or of whatever comes nearest to it in a database's driver."""
 
     def __init__(self, connection: Connection, text: str, rows: Rows | None = None) -> None:
+        self.connection = connection
         self._transaction = connection.begin()
         try:
-            self._result = connection.execution_options(stream_results=True, no_parameters=True).exec_driver_sql(text)
+            self.cursor = self.execute(text)
         except BaseException:
             self._transaction.close()
             raise
-        self.cursor: Any = self._result.cursor
         self._ahead: list[Any] = []
         self._most = _FIRST_ROWS  # rows at a time, until it is known how big they are
         if rows is not None:
             self.rows = rows
+
+    def execute(self, text: str) -> Any:
+        """What has `fetchmany` and `close`."""
+        options = {"stream_results": True, "no_parameters": True, "max_row_buffer": _BUFFERED}
+        return self.connection.execution_options(**options).exec_driver_sql(text)
 
     def read(self, rows: int, size: int) -> list[Read]:
         if self.ended:
@@ -207,7 +213,7 @@ class CursorResult(Result):
         self.ended = len(fetched) <= wanted
         self._ahead = [] if self.ended else [fetched.pop()]
         if self.ended:
-            self.close()
+            self.finish()
         if not fetched:
             return []
         columns: list[Read] = list(zip(*fetched, strict=True))
@@ -215,11 +221,16 @@ class CursorResult(Result):
         self._most = max(1, int(size / max(weight, 1)))
         return columns
 
-    def close(self) -> None:
-        self.ended = True
-        self._result.close()
+    def finish(self) -> None:
+        """Close what was read to its end."""
+        self.cursor.close()
         if self._transaction.is_active:
             self._transaction.rollback()
+
+    def close(self) -> None:
+        if not self.ended:
+            self.ended = True
+            self.finish()
 
 
 def _weight(column: Read) -> int:
