@@ -165,12 +165,12 @@ class Events:
         row = len(self._topics)
         self._topics.append(topic)
         self._marks.append(mark)
-        for groups, of, item in ((self._keys, key_schema, key), (self._values, value_schema, value)):
-            group = groups.get(id(of))
-            if group is None:
-                group = groups[id(of)] = (of, [], [])
-            group[1].append(row)
-            group[2].append(item)
+        group = self._keys.get(id(key_schema)) or self._keys.setdefault(id(key_schema), (key_schema, [], []))
+        group[1].append(row)
+        group[2].append(key)
+        group = self._values.get(id(value_schema)) or self._values.setdefault(id(value_schema), (value_schema, [], []))
+        group[1].append(row)
+        group[2].append(value)
 
 
 def _grouped(count: int, groups: dict[int, tuple[Schema | None, list[int], list[Any]]]) -> Values:

@@ -18,8 +18,6 @@ _COLUMN: Final = Struct("!Ii").unpack_from
 _LENGTH: Final = Struct("!I").unpack_from
 _EPOCH_2000: Final = 946_684_800_000_000
 
-NULL: Final = ord("n")
-TEXT: Final = ord("t")
 SAME: Final = ord("u")
 #: The tuple of the key, and that of the whole row, before a change; and the row after it.
 KEY: Final = ord("K")
@@ -121,13 +119,14 @@ def row(data: bytes, at: int) -> tuple[Row, int, bool]:
     values: list[bytes | None] = []
     append = values.append
     toast = False
+    length = _LENGTH
     for _ in range(count):
         kind = data[at]
-        if kind == TEXT:
+        if kind == 116:  # TEXT, spelled out: this is the hottest loop of all
             start = at + 5
-            at = start + _LENGTH(data, at + 1)[0]
+            at = start + length(data, at + 1)[0]
             append(data[start:at])
-        elif kind == NULL:
+        elif kind == 110:  # NULL
             append(None)
             at += 1
         elif kind == SAME:

@@ -142,7 +142,14 @@ def _numeric(modifier: int, modes: Modes) -> ColumnType:
             str(Decimal(0).quantize(Decimal(1).scaleb(-scale))),
             constant=lambda value: str(Decimal(value.decode()).quantize(Decimal(1).scaleb(-scale))),
         )
-    return _decimal(scale, lambda value: Decimal(value.decode()), precision)
+    if scale < 0:
+        return _decimal(scale, lambda value: Decimal(value.decode()), precision)
+    # The server has rounded it to its scale, and writes all digits of that.
+    return replace(
+        _decimal(scale, lambda value: Decimal(value.decode()), precision),
+        read=lambda value: None if value == b"NaN" else Decimal(value.decode()),
+        constant=_decimal(scale, lambda value: Decimal(value.decode())).read,
+    )
 
 
 def _decimal(scale: int, read: Callable[[bytes], Decimal], precision: int | None = None) -> ColumnType:
