@@ -200,7 +200,9 @@ class Reader:
     def _since(self, connection: Any) -> Any:
         """The time after which to read, as the column has it; None for all times."""
         if self._last_time is not None:
-            return self._last_time
+            last = self._last_time
+            only_date = isinstance(last, dt.date) and not isinstance(last, dt.datetime)
+            return dt.datetime.combine(last, dt.time()) if only_date else last
         if self.position.time is None and not self._began:
             initial = self._parsed["timestamp.initial"]
             if initial is not None:

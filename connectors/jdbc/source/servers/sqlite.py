@@ -12,6 +12,7 @@ import re
 from typing import Any, Final
 
 from sqlalchemy import Connection
+from sqlalchemy.exc import NoSuchTableError
 
 from connectors.jdbc.database import TableName
 from connectors.jdbc.database.columns import Column, Kind
@@ -69,7 +70,10 @@ class SqliteServer(Server):
     def columns(self, connection: Connection, select: Select) -> tuple[Column, ...]:
         with connection.begin():
             if select.table is not None:
-                return _columns(connection, self.name(TableName(select.table.name)))
+                found = _columns(connection, self.name(TableName(select.table.name)))
+                if not found:
+                    raise NoSuchTableError(f"no such table: {select.table}")
+                return found
             # A view of this connection's own tells what a query's columns were declared as.
             connection.exec_driver_sql(f"DROP VIEW IF EXISTS temp.{_VIEW}")
             connection.execution_options(no_parameters=True).exec_driver_sql(

@@ -1,0 +1,195 @@
+"""Late commits, delays, coarse columns and time zones: where other connectors lost or repeated rows."""
+
+import datetime as dt
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from connect.testing import SourceRun
+
+PollUntil = Callable[[SourceRun, Callable[[], Any]], None]
+
+
+def _ids(run: SourceRun) -> list[int]:
+    return [record.value["id"] for record in run.records]
+
+
+def test_a_transaction_that_ends_late_loses_no_row(
+    postgresql_shop: Any, postgres_database: Any, poll_until: PollUntil
+) -> None:
+    """now() is when a transaction began: its rows appear behind those of others that were quicker (#103, #505)."""
+    postgresql_shop.execute("CREATE TABLE t (id int PRIMARY KEY, at timestamptz NOT NULL DEFAULT now())")
+    with (
+        postgresql_shop.run(mode="timestamp", timestamp_column_name="at") as run,
+        postgres_database.connect(autocommit=False) as late,
+    ):
+        run.poll()
+        late.execute("INSERT INTO t VALUES (1)")
+        postgresql_shop.execute("INSERT INTO t VALUES (2)")
+        for _ in range(5):
+            run.poll()
+        # What was committed waits for what began before it.
+        assert _ids(run) == []
+        late.commit()
+        poll_until(run, lambda: len(run.records) == 2)
+        assert _ids(run) == [1, 2]
+
+
+def test_one_who_may_not_see_others_transactions_waits_for_them_all_the_same(
+    postgresql_shop: Any, postgres_database: Any, poll_until: PollUntil
+) -> None:
+    role = f"reader_{postgres_database.name}"
+    postgres_database.execute(
+        f"CREATE TABLE t (id int PRIMARY KEY, at timestamptz NOT NULL DEFAULT clock_timestamp());"
+        f"CREATE ROLE {role} LOGIN PASSWORD 'x'; GRANT SELECT ON t TO {role}"
+    )
+    try:
+        postgresql_shop.config |= {"connection.user": role, "connection.password": "x"}
+        with (
+            postgresql_shop.run(mode="timestamp", timestamp_column_name="at") as run,
+            postgres_database.connect(autocommit=False) as late,
+        ):
+            run.poll()
+            late.execute("INSERT INTO t VALUES (1)")
+            postgresql_shop.execute("INSERT INTO t VALUES (2)")
+            for _ in range(5):
+                run.poll()
+            assert _ids(run) == []
+            late.commit()
+            poll_until(run, lambda: len(run.records) == 2)
+            assert _ids(run) == [1, 2]
+    finally:
+        postgres_database.execute(f"DROP OWNED BY {role}; DROP ROLE {role}")
+
+
+def test_others_who_write_elsewhere_are_not_waited_for(postgresql_shop: Any, postgres_database: Any) -> None:
+    postgresql_shop.execute(
+        "CREATE TABLE t (id int PRIMARY KEY, at timestamptz NOT NULL DEFAULT now()); CREATE TABLE elsewhere (id int)"
+    )
+    with postgres_database.connect(autocommit=False) as other:
+        other.execute("INSERT INTO elsewhere VALUES (1)")
+        other.execute("SELECT * FROM t")
+        postgresql_shop.execute("INSERT INTO t VALUES (1)")
+        with postgresql_shop.run(mode="timestamp", timestamp_column_name="at", table_whitelist="t") as run:
+            run.poll_until(1)
+
+
+def test_rows_wait_for_the_delay(shop: Any, poll_until: PollUntil) -> None:
+    shop.execute(f"CREATE TABLE t (id integer PRIMARY KEY, at {shop.stamp} NOT NULL)")
+    made = dt.datetime.now(dt.UTC)
+    shop.execute(f"INSERT INTO t VALUES (1, '{made:%Y-%m-%d %H:%M:%S.%f}')")
+    with shop.run(mode="timestamp", timestamp_column_name="at", timestamp_delay_interval_ms="1500") as run:
+        run.poll()
+        assert _ids(run) == []
+        poll_until(run, lambda: run.records)
+        assert dt.datetime.now(dt.UTC) - made >= dt.timedelta(seconds=1.5)
+
+
+def test_the_delay_is_five_seconds_unless_told() -> None:
+    from connectors.jdbc.source.keys import SETTINGS
+
+    assert SETTINGS["timestamp.delay.interval.ms"].default == 5000
+
+
+def test_a_second_that_is_not_over_is_not_read(mariadb_shop: Any, poll_until: PollUntil) -> None:
+    """A column in whole seconds: a row of this second may come after the poll, and would be taken for a known one."""
+    mariadb_shop.execute(
+        "CREATE TABLE t (id int PRIMARY KEY AUTO_INCREMENT, at datetime NOT NULL DEFAULT utc_timestamp())"
+    )
+    written = 0
+    with mariadb_shop.run(mode="timestamp", timestamp_column_name="at") as run:
+        end = time.monotonic() + 3
+        while time.monotonic() < end:
+            mariadb_shop.execute("INSERT INTO t () VALUES ()")
+            written += 1
+            run.poll()
+        poll_until(run, lambda: len(run.records) >= written)
+        assert sorted(_ids(run)) == list(range(1, written + 1))
+
+
+@pytest.mark.parametrize("zone", ["America/New_York", "Asia/Kolkata", "UTC"])
+def test_both_bounds_are_in_the_zone_of_the_database(shop: Any, zone: str, poll_until: PollUntil) -> None:
+    """With the zone on one bound only, rows came hours late, or again and again (#1397)."""
+    from zoneinfo import ZoneInfo
+
+    shop.execute(f"CREATE TABLE t (id integer PRIMARY KEY, at {shop.stamp} NOT NULL)")
+
+    def insert(number: int) -> dt.datetime:
+        now = dt.datetime.now(ZoneInfo(zone))
+        shop.execute(f"INSERT INTO t VALUES ({number}, '{now:%Y-%m-%d %H:%M:%S.%f}')")
+        return now
+
+    first = insert(1)
+    with shop.run(mode="timestamp", timestamp_column_name="at", db_timezone=zone) as run:
+        run.poll_until(1)
+        second = insert(2)
+        run.poll_until(2)
+        run.restart()
+        for _ in range(3):
+            run.poll()
+        third = insert(3)
+        run.poll_until(3)
+        assert _ids(run) == [1, 2, 3]
+        for record, moment in zip(run.records, (first, second, third), strict=True):
+            assert record.value["at"] == moment.replace(microsecond=moment.microsecond // 1000 * 1000)
+
+
+def test_moments_need_no_zone(postgresql_shop: Any) -> None:
+    postgresql_shop.execute("CREATE TABLE t (id int PRIMARY KEY, at timestamptz NOT NULL)")
+    postgresql_shop.execute("INSERT INTO t VALUES (1, '2024-05-01 12:00:00+02')")
+    with postgresql_shop.run(mode="timestamp", timestamp_column_name="at", db_timezone="America/New_York") as run:
+        assert run.poll_until(1)[0].value["at"] == dt.datetime(2024, 5, 1, 10, tzinfo=dt.UTC)
+        assert run.offsets[0][1] == {"timestamp": 1714557600000, "timestamp_nanos": 0}
+
+
+def test_times_that_no_clock_showed_come_once(shop: Any) -> None:
+    """Between 2:00 and 3:00 of 31 March 2024 there was no time in Berlin; a table may hold some all the same."""
+    shop.execute(f"CREATE TABLE t (id integer PRIMARY KEY, at {shop.stamp} NOT NULL)")
+    for number, moment in enumerate(("01:59:59.5", "02:30:00.25", "02:45:00.75", "03:15:00.5"), 1):
+        shop.execute(f"INSERT INTO t VALUES ({number}, '2024-03-31 {moment}')")
+    for rows in ("1", "2", "10"):
+        with shop.run(
+            mode="timestamp", timestamp_column_name="at", db_timezone="Europe/Berlin", batch_max_rows=rows
+        ) as run:
+            run.poll_until(4)
+            for _ in range(4):
+                run.poll()
+            assert _ids(run) == [1, 2, 3, 4]
+
+
+def test_dates_serve_as_timestamps(shop: Any) -> None:
+    shop.execute("CREATE TABLE t (id integer PRIMARY KEY, at date NOT NULL)")
+    today = dt.datetime.now(dt.UTC).date()
+    shop.execute(f"INSERT INTO t VALUES (1, '2024-05-01'), (2, '{today}')")
+    with shop.run(mode="timestamp", timestamp_column_name="at") as run:
+        run.poll_until(1)
+        for _ in range(3):
+            run.poll()
+        assert _ids(run) == [1], "of a day that is not over, rows are still to come"
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        ("2024-05-01T10:00:00Z", "2024-05-01T10:00:01Z"),
+        ("2024-05-01 10:00:00.100", "2024-05-01 10:00:00.200"),
+        ("2024-05-01 10:00:00", "2024-05-01 10:00:00.000001"),
+        (1714557600000, 1714557600001),
+    ],
+)
+def test_forms_of_times_in_sqlite(sqlite_shop: Any, written: tuple[Any, Any]) -> None:
+    sqlite_shop.execute("CREATE TABLE t (id integer PRIMARY KEY, at timestamp NOT NULL)")
+    for number in (1, 2, 3, 4):
+        sqlite_shop.execute(f"INSERT INTO t VALUES ({number}, {written[number > 2]!r})")
+    keys = {"mode": "timestamp+incrementing", "timestamp_column_name": "at", "incrementing_column_name": "id"}
+    offsets: Any = ()
+    came: list[int] = []
+    for _ in range(4):
+        with sqlite_shop.run(offsets, batch_max_rows="1", **keys) as run:
+            run.poll()
+            came += _ids(run)
+            offsets = run.offsets
+            run.crash()
+    assert came == [1, 2, 3, 4]
