@@ -133,7 +133,16 @@ class CapturedDatabase:
             what = f" FOR TABLE {tables}"
         else:
             what = " FOR ALL TABLES" if mode == "all_tables" else ""
-        self.query(f"CREATE PUBLICATION {quoted}{what}{options}")
+        try:
+            self.query(f"CREATE PUBLICATION {quoted}{what}{options}")
+        except RetriableError:
+            raise
+        except ConnectError as error:
+            raise ConnectError(
+                f'The publication "{name}" cannot be made: {error}. Have it made by somebody who may '
+                f"(CREATE PUBLICATION {name} FOR TABLE ...), or set publication.autocreate.mode=filtered, which asks "
+                "for less."
+            ) from error
 
     def slot(self, name: str) -> Slot | None:
         """A slot.

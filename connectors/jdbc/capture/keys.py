@@ -215,6 +215,13 @@ SETTINGS: Final = settings.define(
         "heartbeat.topics.prefix", default="__debezium-heartbeat", group=_RUN, doc="Begins the heartbeats' topic."
     ),
     settings.String(
+        "topic.heartbeat.prefix",
+        default=None,
+        importance="LOW",
+        group=_RUN,
+        doc="Debezium's newer name of heartbeat.topics.prefix.",
+    ),
+    settings.String(
         "heartbeat.action.query",
         default=None,
         group=_RUN,
@@ -372,6 +379,7 @@ class CaptureSettings:
     parsed: Config
     prefix: str
     delimiter: str
+    heartbeats: str
     slot: str
     publication: str
     selection: Selection
@@ -392,6 +400,7 @@ class CaptureSettings:
             parsed=parsed,
             prefix=parsed["topic.prefix"],
             delimiter=parsed["topic.delimiter"],
+            heartbeats=parsed["topic.heartbeat.prefix"] or parsed["heartbeat.topics.prefix"],
             slot=parsed["slot.name"],
             publication=parsed["publication.name"],
             selection=Selection(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import select
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, Final
 
 from psycopg import pq
@@ -16,6 +16,8 @@ from connectors.jdbc.capture.pgoutput import Row
 from connectors.jdbc.capture.replication import ConnectionLost
 from connectors.jdbc.capture.tables import Table, Tables
 
+#: How long to wait for the next row before it is said that there is none yet.
+_WAIT_S: Final = 0.5
 _ESCAPED: Final = re.compile(rb"\\(.)", re.DOTALL)
 _MEANT: Final = {b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v": b"\v"}
 
@@ -27,29 +29,24 @@ class Snapshot:
         connection: psycopg's.
         chosen: the tables, in the order in which they are read.
         tables: makes what their rows become.
-        stopping: whether to give up waiting.
     """
 
-    def __init__(self, connection: Any, chosen: list[TableId], tables: Tables, stopping: Callable[[], bool]) -> None:
+    def __init__(self, connection: Any, chosen: list[TableId], tables: Tables) -> None:
         self._connection = connection
         self._chosen = chosen
         self._tables = tables
-        self._stopping = stopping
-        self._rows = self._marked()
+        #: Each row with its table and Debezium's word for its place; None when none came for a while.
+        self.rows = self._marked()
 
-    def next(self) -> tuple[Table, Row, str] | None:
-        """The next row with its table and Debezium's word for its place; None when there is none any more.
-
-        Raises:
-            StopWaiting: none came so far, and it is time to look whether we are to stop.
-        """
-        return next(self._rows, None)
-
-    def _marked(self) -> Iterator[tuple[Table, Row, str]]:
-        """Each row with its mark: it takes the row after it to know that one is the last."""
+    def _marked(self) -> Iterator[tuple[Table, Row, str] | None]:
+        """It takes the row after a row to know that it is the last."""
         held: tuple[Table, Row] | None = None
         first = first_of_table = True
-        for table, row in self._all():
+        for found in self._all():
+            if found is None:
+                yield None
+                continue
+            table, row = found
             if held is not None:
                 same = held[0] is table
                 if first:
@@ -64,18 +61,18 @@ class Snapshot:
         if held is not None:
             yield (*held, "last")
 
-    def _all(self) -> Iterator[tuple[Table, Row]]:
+    def _all(self) -> Iterator[tuple[Table, Row] | None]:
         for each in self._chosen:
             facts = catalog.table(self._query, each.oid)
             if facts is not None and facts.columns:
                 table = self._tables.of_facts(facts)
                 for row in self._copy(facts):
-                    yield table, row
+                    yield None if row is None else (table, row)
 
     def _query(self, sql: str, values: Any = None) -> list[Any]:
         return list(self._connection.execute(sql, values).fetchall())
 
-    def _copy(self, facts: TableFacts) -> Iterator[Row]:
+    def _copy(self, facts: TableFacts) -> Iterator[Row | None]:
         columns = ", ".join(_quoted(column.name) for column in facts.columns)
         raw: pq.abc.PGconn = self._connection.pgconn
         name = f"{_quoted(facts.schema)}.{_quoted(facts.name)}"
@@ -87,9 +84,8 @@ class Snapshot:
             if length > 0:
                 yield _split(bytes(data))
             elif length == 0:
-                select.select([raw.socket], [], [], 0.5)
-                if self._stopping():
-                    raise ConnectionLost("The snapshot was interrupted: the task stops.")
+                if not select.select([raw.socket], [], [], _WAIT_S)[0]:
+                    yield None
                 raw.consume_input()
             else:
                 break

@@ -61,6 +61,8 @@ class PostgresCdcSourceTask(SourceTask):
         self._waiting = False  # whether something that was returned is not known to be stored
         self._returned = 0  # the position before which everything was returned, or is none of ours
         self._confirmed = 0  # the same, and stored
+        self._measure_due = 0.0
+        self._at = 0  # when the last transaction was committed, in microseconds since 1970
         self._stopped = threading.Event()
         self._forget()
         threading.Thread(target=self._keep_alive, name="capture-keep-alive", daemon=True).start()
@@ -113,7 +115,7 @@ class PostgresCdcSourceTask(SourceTask):
             chosen.prefix,
             database.name,
             chosen.parsed["tombstones.on.delete"],
-            chosen.delimiter.join((chosen.parsed["heartbeat.topics.prefix"], chosen.prefix)),
+            chosen.delimiter.join((chosen.heartbeats, chosen.prefix)),
         )
         self._tables = Tables(chosen, database.query)
         mode = chosen.snapshot_mode
@@ -198,25 +200,29 @@ class PostgresCdcSourceTask(SourceTask):
         log.info("Reading %d tables, as they were at %s.", len(tables), lsn_text(self._snapshot_lsn))
         self._origin = Origin(self._snapshot_at, None, None)
         self._kind, self._resume = "snapshot", Resume(0, visible=self._visible) if self._visible else None
-        self._snapshot = Snapshot(database.connection, tables, self._tables, self.context.stopping)
+        self._snapshot = Snapshot(database.connection, tables, self._tables)
         self._snapshot_rows = 0
 
     def _read_snapshot(self) -> SourceBatch | None:
         assert self._snapshot is not None
         events, origin, lsn = self._events, self._origin, self._snapshot_lsn
         size = 0
-        while len(events) < self._most_of_snapshot and size < _BATCH_BYTES:
-            found = self._snapshot.next()
+        for found in self._snapshot.rows:
             if found is None:
-                return self._end_snapshot()
+                break
             table, row, mark = found
             size += sum(map(len, filter(None, row)))
             struct = table.read(row)
             source = origin.source(events, table, lsn, mark)
             self._snapshot_rows += 1
             events.change(table, "r", table.key(struct), None, struct, source, mark == "last")
-        self._waiting = True
-        return self._take_snapshot()
+            if len(events) >= self._most_of_snapshot or size >= _BATCH_BYTES:
+                break
+        else:
+            return self._end_snapshot()
+        batch = self._take_snapshot()
+        self._waiting = self._waiting or batch is not None
+        return batch
 
     def _take_snapshot(self) -> SourceBatch | None:
         lsn, at, visible = self._snapshot_lsn, self._snapshot_at, self._visible
@@ -302,6 +308,10 @@ class PostgresCdcSourceTask(SourceTask):
             begin = transaction.before if transaction.before is not None else resume.lsn
             place = (self._lsn, self._number)
             self._resume = Resume(begin, transaction.before, transaction.xid, place, visible)
+        if (now := time.monotonic()) >= self._measure_due:
+            self._measure_due = now + 1
+            behind = 0.0 if transaction is None and not len(events) else max(0.0, time.time() - self._at / 1e6)
+            self.context.metrics.gauge("postgres_cdc_behind_seconds", behind)
         batch = events.take(_offset)
         self._waiting = self._waiting or batch is not None
         self._returned = self._done
@@ -346,6 +356,7 @@ class PostgresCdcSourceTask(SourceTask):
             begin = pgoutput.begin(data)
             self._transaction = Transaction(begin, self._committed)
             self._origin = Origin(begin.at, self._committed, begin.xid)
+            self._at = begin.at
             self._lsn, self._number = 0, 0
             self._skipped = self._visible is not None and self._visible.has(begin)
         elif kind == _COMMIT:
@@ -420,7 +431,12 @@ class PostgresCdcSourceTask(SourceTask):
         events.heartbeat((None, self._done, self._committed, self._visible))
         if action := self._chosen.parsed["heartbeat.action.query"]:
             assert self._database is not None
-            self._database.query(action)
+            try:
+                self._database.query(action)
+            except RetriableError:
+                raise
+            except ConnectError as error:
+                log.warning("heartbeat.action.query failed: %s", error)
 
     # The connections.
 
