@@ -200,12 +200,26 @@ def reason(error: BaseException, *, trimmed: bool = False) -> str:
     """What the database says, in one line, without the statement and its values that SQLAlchemy would add.
 
     Args:
-        trimmed: leave out what the database says in detail, which may quote a row's values (`trim.sensitive.log`).
+        trimmed: leave out the database's own words, which may quote a row's values (`trim.sensitive.log`): what is
+            left is the kind of error and, as far as the driver tells, table, column and constraint.
     """
     cause = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
-    primary = getattr(getattr(cause, "diag", None), "message_primary", None)
-    if trimmed and primary:
-        return str(primary)
+    if trimmed:
+        return _kind(cause)
     said = str(cause.args[1]) if len(cause.args) == 2 and isinstance(cause.args[0], int) else str(cause)
     line = " ".join(said.split()) or type(cause).__name__
     return line if len(line) <= 500 else f"{line[:500]}..."
+
+
+def _kind(cause: BaseException) -> str:
+    number = cause.args[0] if cause.args and isinstance(cause.args[0], int) else None
+    words = [type(cause).__name__]
+    state = getattr(cause, "sqlstate", None) or number
+    if state:
+        words.append(f"({state})")
+    diag = getattr(cause, "diag", None)
+    for what in ("table", "column", "constraint"):
+        name = getattr(diag, f"{what}_name", None)
+        if name:
+            words.append(f"{what} {name}")
+    return " ".join(words)
