@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from itertools import groupby
 from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from connectors.jdbc.sink.statements import Layout
 
@@ -66,13 +68,21 @@ def newest(rows: pa.RecordBatch, keys: int) -> pa.RecordBatch:
     """The last row of each key, sorted by key."""
     if len(rows) <= 1 or not keys:
         return rows
+    columns = rows.columns[:keys]
+    if keys == 1 and pc.all(pc.less(*_beside(columns[0]))).as_py():
+        return rows
     names = [f"k{place}" for place in range(keys)]
-    numbered = pa.table([*rows.columns[:keys], pa.array(range(len(rows)), pa.int64())], [*names, "row"])
-    order = numbered.sort_by([(name, "ascending") for name in (*names, "row")])
-    last = order.group_by(names, use_threads=False).aggregate([("row", "max")])
-    if len(last) == len(rows):
-        return rows.take(order.column("row").combine_chunks())
-    return rows.take(last.sort_by([(name, "ascending") for name in names]).column("row_max").combine_chunks())
+    # A stable sort: rows of one key stay in their order.
+    order = pc.sort_indices(pa.table(columns, names), sort_keys=[(name, "ascending") for name in names])
+    same = reduce(pc.and_, (pc.equal(*_beside(column.take(order))) for column in columns))
+    if pc.any(same).as_py():
+        order = order.filter(pa.concat_arrays([pc.invert(same), pa.array([True])]))
+    return rows.take(order)
+
+
+def _beside(column: pa.Array) -> tuple[pa.Array, pa.Array]:
+    """The values but for the last, and what comes behind each."""
+    return column.slice(0, len(column) - 1), column.slice(1)
 
 
 class _Entry(NamedTuple):
