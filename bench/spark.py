@@ -7,8 +7,9 @@ One topic of two partitions, JSON of six fields; one field dropped, one renamed,
     kafka     by hand on Spark's own Kafka source, where its jars are to be had: from_json and SQL expressions
     worker    the same connector with engine=worker: no Spark
 
-Those on Spark share a session of local[2] and run in turn; the first rounds warm it up and do not count. The worker
-runs by itself. Rows are counted in the table; CPU is that of the whole process tree.
+Those on Spark share a session of local[2] and run in turn; the first round warms it up and does not count. Of the
+others the second half of the records counts: Java has compiled by then what it will, and what a query's start costs is
+over. The worker runs by itself. Rows are counted in the table; CPU is that of the whole process tree.
 """
 
 from __future__ import annotations
@@ -20,11 +21,12 @@ import shutil
 import statistics
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from bench import tree
 from bench.machine import introduce, say
@@ -32,7 +34,7 @@ from bench.workers import free_port
 from connect.jvm.jars import JarsUnavailable, resolve
 from connect.kafka.broker import ensure_running, stop
 
-RECORDS = 1_000_000
+RECORDS = 4_000_000
 PARTITIONS = 2
 BATCH = 250_000
 FIELDS = {"id": "int64", "name": "string", "city": "string", "amount": "double", "active": "boolean", "note": "string"}
@@ -91,6 +93,66 @@ def fill(bootstrap: str, topic: str, records: int) -> None:
     producer.flush()
 
 
+class Mark(NamedTuple):
+    """When a table was seen to have so many versions, and how much CPU was used by then."""
+
+    versions: int
+    at: float
+    cpu: float
+
+
+@contextmanager
+def watched(table: Path, pid: int) -> Iterator[list[Mark]]:
+    """What is seen of a table while it is written: a mark for each moment at which it had more versions."""
+    marks: list[Mark] = []
+    ended = threading.Event()
+
+    def watch() -> None:
+        while True:
+            last = ended.wait(0.02)  # one more look when all is written
+            versions = sum(1 for _ in table.glob("_delta_log/*.json"))
+            if versions > (marks[-1].versions if marks else 0):
+                marks.append(Mark(versions, time.monotonic(), tree.cpu(pid)))
+            if last:
+                return
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    try:
+        yield marks
+    finally:
+        ended.set()
+        watcher.join()
+
+
+class Pass(NamedTuple):
+    """What one pass over the topic took.
+
+    Attributes:
+        rows: of the table in the end.
+        rate: records a second in the second half.
+        us: microseconds of CPU a record in the second half.
+        first: when the first rows were committed, by the clock of `time.monotonic`.
+    """
+
+    rows: int
+    rate: float
+    us: float
+    first: float
+
+    @classmethod
+    def of(cls, marks: list[Mark], table: Path) -> Pass:
+        """Of a table that is written."""
+        from deltalake import DeltaTable
+
+        counts = [DeltaTable(table, version=mark.versions - 1).count() for mark in marks]
+        total = counts[-1]
+        first = next(number for number, rows in enumerate(counts) if rows)
+        half = next(number for number, rows in enumerate(counts) if rows >= total / 2)
+        rows, begin, end = total - counts[half], marks[half], marks[-1]
+        return cls(total, rows / (end.at - begin.at), (end.cpu - begin.cpu) / rows * 1e6, marks[first].at)
+
+
 class OnSpark:
     """The ways that need Spark, in one session."""
 
@@ -106,18 +168,15 @@ class OnSpark:
         self._bootstrap, self._topic, self._folder = bootstrap, topic, folder
         self._worker = {"bootstrap.servers": bootstrap}
 
-    def run(self, way: str) -> tuple[float, float, int]:
-        """Seconds, seconds of CPU and rows of one pass over the topic into a new table."""
+    def run(self, way: str) -> Pass:
+        """One pass over the topic into a new table."""
         shutil.rmtree(self._folder / "spark", ignore_errors=True)
         table, checkpoint = str(self._folder / "spark" / "table"), str(self._folder / "spark" / "checkpoint")
-        spark = self.session.spark
-        cpu, began = tree.cpu(os.getpid()), time.monotonic()
         rows = getattr(self, f"_{way}")()
         writer = rows.writeStream.format("delta").option("checkpointLocation", checkpoint).trigger(availableNow=True)
-        query = writer.start(table)
-        query.awaitTermination()
-        took, used = time.monotonic() - began, tree.cpu(os.getpid()) - cpu
-        return took, used, spark.read.format("delta").load(table).count()
+        with watched(Path(table), os.getpid()) as marks:
+            writer.start(table).awaitTermination()
+        return Pass.of(marks, Path(table))
 
     def _ours(self) -> Any:
         from spark_sink.reading import ReadPlan, RowShape, register
@@ -192,43 +251,38 @@ def connect_standalone(
 def by_connector(bootstrap: str, topic: str, folder: Path, engine: str, name: str) -> dict[str, float]:
     """A whole run of the connector: until its first commit, and from there to the end.
 
-    The CPU of records is that between the commit of the first and of the last ones.
+    Rate and CPU of records are those of the second half.
     """
-    from deltalake import DeltaTable
-
     table = folder / "table"
     config = {**connector(topic, str(table)), "name": name, "engine": engine, "trigger.interval.ms": "0"}
     config |= {"spark.master": "local[2]", "spark.driver.memory": "2g", "max.records.per.batch": str(BATCH)}
     began = time.monotonic()
-    marks: list[tuple[float, float, int]] = []
-    with connect_standalone(bootstrap, folder, config, {}) as pid:
-        versions = 0
-        while not marks or marks[-1][2] < RECORDS:
-            found = len(list(table.glob("_delta_log/*.json")))
-            if found > versions and DeltaTable.is_deltatable(str(table)):
-                versions = found
-                rows = DeltaTable(table).count()
-                if rows:
-                    marks.append((time.monotonic(), tree.cpu(pid), rows))
+    with connect_standalone(bootstrap, folder, config, {}) as pid, watched(table, pid) as marks:
+        while _rows(table) < RECORDS:
             if time.monotonic() - began > 600:
                 raise TimeoutError((folder / "log").read_text(encoding="utf-8")[-3000:])
-            time.sleep(0.05)
-    first, last = marks[0], marks[-1]
-    rows = last[2] - first[2]
+            time.sleep(0.2)
+    whole = Pass.of(marks, table)
     return {
-        "first commit, s": first[0] - began,
-        "records/s": rows / (last[0] - first[0]) if rows else 0.0,
-        "us": (last[1] - first[1]) / rows * 1e6 if rows else 0.0,
-        "whole, s": last[0] - began,
-        "whole CPU, s": last[1],
+        "first commit, s": whole.first - began,
+        "records/s": whole.rate,
+        "us": whole.us,
+        "whole, s": marks[-1].at - began,
+        "whole CPU, s": marks[-1].cpu,
     }
+
+
+def _rows(table: Path) -> int:
+    from deltalake import DeltaTable
+
+    return int(DeltaTable(table).count()) if any(table.glob("_delta_log/*.json")) else 0
 
 
 def main() -> None:
     """Measure, and print a table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=3, help="that count (default: 3)")
-    parser.add_argument("--warm", type=int, default=3, help="that warm up (default: 3)")
+    parser.add_argument("--warm", type=int, default=1, help="that warm up (default: 1)")
     parser.add_argument("--json", type=Path, help="write all figures there")
     args = parser.parse_args()
     introduce()
@@ -267,13 +321,13 @@ def _on_spark(bootstrap: str, folder: Path, ways: list[str], warm: int, rounds: 
     try:
         for number in range(warm + rounds):
             for way in ways:
-                took, used, rows = spark.run(way)
-                if rows != RECORDS:
-                    raise AssertionError(f"{way} wrote {rows:,} rows of {RECORDS:,}")
+                done = spark.run(way)
+                if done.rows != RECORDS:
+                    raise AssertionError(f"{way} wrote {done.rows:,} rows of {RECORDS:,}")
                 note = "" if number >= warm else "   (warming up)"
-                say(f"{way:6} {rows / took:>10,.0f} records/s  {used / rows * 1e6:6.2f} us of CPU a record{note}")
+                say(f"{way:6} {done.rate:>10,.0f} records/s  {done.us:6.2f} us of CPU a record{note}")
                 if number >= warm:
-                    figures[way].append((rows / took, used / rows * 1e6))
+                    figures[way].append((done.rate, done.us))
     finally:
         spark.session.close()
     median: Callable[[list[float]], float] = statistics.median

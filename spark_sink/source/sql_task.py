@@ -32,6 +32,9 @@ class SqlSourceTask(SourceQueryTask):
     def first(self) -> dict[str, Any]:
         return {}
 
+    def writes_here(self) -> bool:
+        return not self._streams or super().writes_here()  # polls are ours, wherever Spark is
+
     def start_query(self) -> Any:
         return self._start_stream() if self._streams else self._start_polls()
 

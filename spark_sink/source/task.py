@@ -105,7 +105,7 @@ class SourceQueryTask(SupervisedTask):
         self.exactly_once = self._exactly_once()
         self.check()
         self._settle()
-        self.progress = SourceProgress(_QUERY, context.metrics, self.tally, counted=not self.session.remote)
+        self.progress = SourceProgress(_QUERY, context.metrics, self.tally, counted=self.writes_here())
         self.queries.append(Query(_QUERY, self.progress))
 
     # What heirs say.
@@ -121,6 +121,10 @@ class SourceQueryTask(SupervisedTask):
     @abstractmethod
     def start_query(self) -> Any:
         """Start the query. Returns it, or None when it is too early."""
+
+    def writes_here(self) -> bool:
+        """Whether the writer of batches is in this process: a Spark Connect server has its own."""
+        return not self.session.remote
 
     @abstractmethod
     def offset_of(self, progress: SourceProgress) -> dict[str, Any] | None:
