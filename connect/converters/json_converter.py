@@ -112,6 +112,12 @@ class JsonConverter(Converter, HeaderConverter):
         return self._from_connect(schema, [value])[0]
 
     def from_connect_batch(self, topics: Column[str], values: Values) -> Sequence[bytes | None]:
+        columns = values.struct_columns
+        if columns is not None and any(field.is_arrow for field in columns.fields):
+            from connect.converters import json_columns
+
+            start, end = (self._start(columns.struct), b"}") if self._envelope else (b"", b"")
+            return json_columns.rows(columns, self._preparer, start, end)
         if values.schemas.constant:
             return self._from_connect(values.schemas[0] if len(values) else None, values.to_list())
         items = values.to_list()

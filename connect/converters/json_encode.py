@@ -86,6 +86,7 @@ class Preparer:
     """
 
     def __init__(self, *, decimal_numeric: bool, replace_null: bool) -> None:
+        self.decimal_numeric = decimal_numeric
         self._replace_null = replace_null
         self._decimal = _decimal_number if decimal_numeric else logical.encode
 
