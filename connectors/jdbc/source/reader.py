@@ -295,7 +295,7 @@ class Reader:
                     f'The incrementing column "{column.name}" of {self.part} holds numbers that are not whole.'
                 )
             items = numbers
-        if not -_INT64 <= items[0] <= items[-1] < _INT64:
+        if min(items) < -_INT64 or max(items) >= _INT64:
             raise DataError(
                 f'The incrementing column "{column.name}" of {self.part} holds numbers of more than 64 bits.'
             )
