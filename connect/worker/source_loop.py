@@ -90,6 +90,7 @@ class SourceLoop:
         self._acknowledged: Positions = {}
         self._refused_count = 0
         self._failing: tuple[float, str] | None = None
+        self._put_off = ""  # why the last poll is to be tried again
         self._paused = False
         # A task that tells its upstream is told when all that it returned is through. Records may come so fast that
         # there is always one under way: from time to time we wait a little before each poll until there is none.
@@ -122,7 +123,7 @@ class SourceLoop:
             return f"{rows} records are not acknowledged, as far as the task has looked"
         if self._acknowledged and time.monotonic() > self._store_due:
             return "offsets of records that are through wait to be stored"
-        return ""
+        return f"the source cannot be read: {self._put_off}" if self._put_off else ""
 
     def failing(self) -> tuple[float, str] | None:
         return self._failing
@@ -167,9 +168,12 @@ class SourceLoop:
         try:
             polled = self._task.poll()
         except RetriableError as error:
-            log.warning("%s Polling again in %.3g s.", error, _RETRY_S)
+            if str(error) != self._put_off:
+                log.warning("%s Polling again in %.3g s.", error, _RETRY_S)
+            self._put_off = str(error)
             self._control.wait(_RETRY_S)
             return True
+        self._put_off = ""
         batch = polled if isinstance(polled, SourceBatch) else SourceBatch.of(polled or ())
         if not len(batch):
             if self._transactions is not None:

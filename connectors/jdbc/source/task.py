@@ -47,10 +47,13 @@ class JdbcSourceTask(SourceTask):
         self._server = server
         self._interval = parsed["poll.interval.ms"] / 1000
         self._not_before = 0.0
+        self._put_off = ""  # why nothing is asked of the database before then
         self._rates: dict[str, tuple[float, int]] = {}
 
     def poll(self) -> SourceBatch | None:
         deadline = time.monotonic() + _WAIT_S
+        if self._put_off and not self._wait(deadline):
+            raise RetriableError(self._put_off)
         asked: set[Reader] = set()
         while not self.context.stopping():
             reader = self._next()
@@ -117,6 +120,7 @@ class JdbcSourceTask(SourceTask):
             self._failed(reader, error)
             return None
         reader.failures = 0
+        self._put_off = ""
         self._count(reader, 0 if batch is None else len(batch))
         return batch
 
@@ -147,7 +151,8 @@ class JdbcSourceTask(SourceTask):
                 f"query.retry.attempts allows: {said}"
             ) from error
         self._not_before = time.monotonic() + self._backoff
-        raise RetriableError(f"Reading {reader.part} failed (try {reader.failures}): {said}") from error
+        self._put_off = f"Reading {reader.part} failed (try {reader.failures}): {said}"
+        raise RetriableError(self._put_off) from error
 
     def _count(self, reader: Reader, rows: int) -> None:
         metrics, table = self.context.metrics, str(reader.part.table or "query")

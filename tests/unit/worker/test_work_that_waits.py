@@ -105,6 +105,20 @@ def test_commits_that_fail_are_told_from_the_first_on(sink: Sink, refused: int) 
     assert failing[-1] is None
 
 
+def test_a_source_that_cannot_be_read_has_work_until_it_can(source: Source) -> None:
+    seen: list[str] = []
+
+    def refuses() -> None:
+        seen.append(source.loop.waiting())
+        raise RetriableError("the database is away")
+
+    def brings_nothing() -> None:
+        seen.append(source.loop.waiting())
+
+    source.run(refuses, refuses, brings_nothing, brings_nothing)
+    assert seen == ["", *["the source cannot be read: the database is away"] * 2, ""]
+
+
 def test_records_wait_until_the_broker_has_them_all(source: Source) -> None:
     seen: list[tuple[str, object]] = []
 
