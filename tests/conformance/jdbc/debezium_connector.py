@@ -13,6 +13,7 @@ from typing import Any
 
 from connect.jvm.jars import resolve
 from connect.jvm.java import find_java
+from connect.storage import java_offsets
 from tests.servers.own_process import free_port
 from tests.servers.postgresql import PostgresDatabase
 
@@ -84,6 +85,12 @@ def java_worker(bootstrap: str, folder: Path, connectors: Mapping[str, Mapping[s
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+
+
+def stored_offset(folder: Path, prefix: str) -> dict[str, Any] | None:
+    """What a worker that ran in this folder has stored for a connector."""
+    entries = java_offsets.read((folder / "offsets").read_bytes())
+    return next((offset for _, partition, offset in entries if partition == {"server": prefix}), None)
 
 
 def write_properties(file: Path, settings: Mapping[str, str]) -> None:

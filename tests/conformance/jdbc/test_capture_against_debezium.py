@@ -1,6 +1,7 @@
 """The same changes of the same database, captured by Debezium's connector in a worker of Java and by ours."""
 
 import json
+import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NoReturn
@@ -12,10 +13,10 @@ from connect.jvm.java import JavaNotFound, find_java
 from connect.kafka.broker import Broker
 from connect.testing import SourceRun
 from connectors.jdbc.capture import PostgresCdcSourceConnector
-from tests.servers.postgresql import PostgresServer
+from tests.servers.postgresql import PostgresDatabase, PostgresServer
 
 from .capture_cases import CHANGES, LAST, MODES, SCHEMA, SNAPSHOT
-from .debezium_connector import java_worker, keys, records
+from .debezium_connector import java_worker, keys, records, stored_offset
 
 Record = tuple[str, Any, Any]
 
@@ -141,6 +142,36 @@ def test_every_change_is_captured_as_debezium_does(
                 if not _expected(path, table, snapshot):
                     differences.append(f"{table} {number} {path}: {left!r} there, {right!r} here")
     assert not differences, "\n".join(differences[:40])
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("captured")  # what it needs is there
+def test_it_goes_on_where_debezium_stopped(broker: Broker, postgres_database: PostgresDatabase, tmp_path: Path) -> None:
+    database, prefix = postgres_database, f"moved_{uuid.uuid4().hex[:8]}"
+    database.execute("CREATE TABLE line (id int PRIMARY KEY)")
+    config = keys(database, prefix)
+    with java_worker(broker.bootstrap_servers, tmp_path, {prefix: config}) as log:
+        database.execute("INSERT INTO line VALUES (0)")
+        _wait(broker, prefix, lambda record: record[1]["payload"]["id"] == 0, log)
+        for number in range(1, 30):
+            database.execute(f"INSERT INTO line SELECT generate_series({number * 10}, {number * 10 + 9})")
+        _wait(broker, prefix, lambda record: record[1]["payload"]["id"] == 299, log)
+        database.execute("INSERT INTO line SELECT generate_series(300, 5000)")
+    theirs = [
+        key["payload"]["id"]
+        for _, key, _ in records(broker.bootstrap_servers, prefix, lambda record: record[1]["payload"]["id"] == 299)
+    ]
+    offset = stored_offset(tmp_path, prefix)
+    assert offset is not None
+    database.execute("INSERT INTO line SELECT generate_series(5001, 5100)")
+    run = SourceRun(PostgresCdcSourceConnector, config, offsets=[({"server": prefix}, offset)], timeout=60)
+    with run:
+        while 5100 not in (ours := [record.key["id"] for record in run.records]):
+            run.poll_until(len(ours) + 1)
+    # Nothing is read again but what Debezium's worker had sent and not stored when it ended.
+    assert set(theirs) | set(ours) == {0, *range(10, 5101)}
+    assert len(ours) == len(set(ours))
+    assert min(ours) > 300
 
 
 def _by_table(records: list[Record]) -> dict[str, list[tuple[Any, Any]]]:
