@@ -16,6 +16,7 @@ from sqlalchemy import Connection
 from connect import DataError
 from connectors.jdbc.database import TableName
 from connectors.jdbc.database.columns import Column, Kind
+from connectors.jdbc.database.names import quoted
 from connectors.jdbc.source.rows import Read
 from connectors.jdbc.source.servers.server import CursorResult, Result, Select, Server, Shape, micros
 
@@ -26,9 +27,12 @@ _KINDS: Final = {
     20: (Kind.INT64, "bigint"),
     21: (Kind.INT16, "smallint"),
     23: (Kind.INT32, "integer"),
+    25: (Kind.STRING, "text"),
     26: (Kind.INT64, "oid"),
     700: (Kind.FLOAT32, "real"),
     701: (Kind.FLOAT64, "double precision"),
+    1042: (Kind.STRING, "character"),
+    1043: (Kind.STRING, "character varying"),
     1082: (Kind.DATE, "date"),
     1083: (Kind.TIME, "time"),
     1114: (Kind.WALL_CLOCK, "timestamp"),
@@ -36,6 +40,7 @@ _KINDS: Final = {
     1266: (Kind.TIME, "time with time zone"),
     1700: (Kind.NUMERIC, "numeric"),
 }
+_OTHER: Final = "type "
 _HEADER: Final = 4  # of what a type's modifier says, which is counted in
 _TYPES: Final = {
     "r": "TABLE",
@@ -103,7 +108,14 @@ class PostgresqlServer(Server):
     def open(self, connection: Connection, select: Select, shape: Shape) -> Result:
         if find_spec("pyarrow") is not None:
             return CopyResult(connection, select.text, shape)
-        return CursorResult(connection, select.text, shape(self.columns(connection, select)))
+        columns = self.columns(connection, select)
+        # What the driver would make Python objects of comes as PostgreSQL writes it, as it does by COPY.
+        listed = ", ".join(
+            f"{column}::text AS {column}" if each.declared.startswith(_OTHER) else column
+            for each in columns
+            for column in (quoted(each.name, self.database.dialect.identifier_preparer),)
+        )
+        return CursorResult(connection, f"SELECT {listed} FROM ({select.text}\n) connect_rows", shape(columns))
 
     def now(self, connection: Connection) -> int:
         with connection.begin():
@@ -150,7 +162,7 @@ def described(driver: psycopg.Connection[Any], text: str) -> tuple[Column, ...]:
 
 
 def _column(name: str, oid: int, modifier: int, required: bool, counts: bool) -> Column:
-    kind, declared = _KINDS.get(oid, (Kind.STRING, f"type {oid}"))
+    kind, declared = _KINDS.get(oid, (Kind.STRING, f"{_OTHER}{oid}"))
     precision = scale = None
     fraction = 6
     if kind is Kind.NUMERIC and modifier >= _HEADER:

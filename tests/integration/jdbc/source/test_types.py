@@ -77,8 +77,11 @@ CASES: dict[str, list[tuple[str, str, str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("kind", list(CASES))
-def test_each_type(request: pytest.FixtureRequest, kind: str) -> None:
+@pytest.mark.parametrize("kind", [*CASES, "postgresql without Arrow"])
+def test_each_type(request: pytest.FixtureRequest, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if kind == "postgresql without Arrow":
+        kind = "postgresql"
+        monkeypatch.setattr("connectors.jdbc.source.servers.postgresql.find_spec", lambda name: None)
     shop = request.getfixturevalue(f"{kind}_shop")
     cases = CASES[kind]
     columns = ", ".join(f"c{at} {declared}" for at, (declared, *_) in enumerate(cases))
