@@ -65,11 +65,11 @@ def translate(written: str) -> URL:
     written = written.strip()
     if not written:
         raise ConfigError(KEY, "says where the database is. Write jdbc:postgresql://host:5432/database, for example.")
-    if written.lower().startswith("jdbc:"):
-        return _of_jdbc(written[len("jdbc:") :])
     try:
+        if written.lower().startswith("jdbc:"):
+            return _of_jdbc(written[len("jdbc:") :])
         url = make_url(written)
-    except ArgumentError:
+    except (ArgumentError, ValueError):  # the latter for ports that are no numbers
         raise _unreadable() from None
     url = url.set(drivername=DRIVERS.get(url.drivername, url.drivername))
     try:
@@ -136,7 +136,7 @@ def _sqlserver(where: str) -> URL:
         raise _unreadable()
     first, *others = where[2:].split(";")
     properties = {key.lower(): value for key, _, value in (each.partition("=") for each in others if each)}
-    host, port = _host_and_port(first.partition("\\")[0], 1433)
+    host, port = _host_and_port(re.sub(r"\\[^:]*", "", first), 1433)
     return URL.create(
         "mssql+pymssql",
         username=properties.get("user") or properties.get("username"),

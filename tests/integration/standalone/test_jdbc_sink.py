@@ -1,0 +1,58 @@
+"""Lines of JSON become rows of a database, and one that does not fit a dead letter, through the real command."""
+
+import json
+from pathlib import Path
+
+from tests.servers.postgresql import PostgresDatabase
+
+SCHEMA = {
+    "type": "struct",
+    "fields": [
+        {"field": "id", "type": "int32"},
+        {"field": "name", "type": "string", "optional": True},
+        {"field": "price", "type": "string"},
+    ],
+}
+
+
+def line(number: int, name: str | None, price: str) -> str:
+    return json.dumps({"schema": SCHEMA, "payload": {"id": number, "name": name, "price": price}}) + "\n"
+
+
+def test_json_becomes_rows_and_a_poison_row_a_dead_letter(
+    standalone, topic: str, postgres_database: PostgresDatabase
+) -> None:
+    database = postgres_database
+    database.execute("CREATE TABLE orders (id integer PRIMARY KEY, name text, price numeric)")
+    folder: Path = standalone.folder
+    lines = [line(1, "Ada", "1.50"), line(2, "", "no number"), line(3, None, "2.25"), line(1, "Eve", "3")]
+    (folder / "in.txt").write_text("".join(lines))
+    sink = {
+        "name": f"{topic}-sink",
+        "connector.class": "io.confluent.connect.jdbc.JdbcSinkConnector",
+        "topics": topic,
+        "connection.url": database.jdbc_url,
+        "connection.user": database.user,
+        "connection.password": database.password,
+        "insert.mode": "upsert",
+        "pk.mode": "record_value",
+        "pk.fields": "id",
+        "table.name.format": "orders",
+        "value.converter": "org.apache.kafka.connect.json.JsonConverter",
+        "errors.tolerance": "all",
+        "errors.deadletterqueue.topic.name": f"{topic}-dead",
+        "errors.deadletterqueue.topic.replication.factor": "1",
+        "errors.deadletterqueue.context.headers.enable": "true",
+    }
+    running = standalone.start(
+        standalone.source(topic),
+        standalone.properties("jdbc.properties", sink),
+        standalone.sink(f"{topic}-dead", f"{topic}-dead-sink"),
+    )
+    dead = folder / "out.txt"
+    running.until(lambda: dead.exists() and dead.read_text() == lines[1])
+    running.until(lambda: len(database.execute("SELECT 1 FROM orders")) == 2)
+    assert running.stop() == 0
+    found = database.execute("SELECT id, name, price::text FROM orders ORDER BY id")
+    assert found == [(1, "Eve", "3"), (3, None, "2.25")]
+    assert database.password not in running.log
