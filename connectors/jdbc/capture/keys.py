@@ -288,6 +288,17 @@ SETTINGS: Final = settings.define(
         validator=_operations,
         doc="Which changes to leave out: c, u, d, t (truncate), or none.",
     ),
+    *(
+        settings.String(
+            f"{what}.name.adjustment.mode",
+            default="none",
+            importance="LOW",
+            group=_EVENTS,
+            validator=settings.one_of("none", "avro", ignore_case=True),
+            doc=f"avro: what Avro does not take in the names of {named} becomes an underscore.",
+        )
+        for what, named in (("schema", "schemas"), ("field", "fields"))
+    ),
     settings.Boolean(
         "provide.transaction.metadata",
         default=False,
@@ -316,8 +327,6 @@ WITHOUT_EFFECT: Final = (
     "column.truncate.",
     "column.propagate.source.type",
     "datatype.propagate.source.type",
-    "schema.name.adjustment.mode",
-    "field.name.adjustment.mode",
     "skip.messages.without.change",
     "topic.naming.strategy",
     "slot.stream.params",
@@ -388,6 +397,7 @@ class CaptureSettings:
     modes: Modes
     skipped: frozenset[str]
     snapshot_mode: str
+    adjusted: frozenset[str]
 
     @classmethod
     def of(cls, parsed: Config) -> CaptureSettings:
@@ -424,12 +434,34 @@ class CaptureSettings:
             ),
             skipped=frozenset(parsed["skipped.operations"]) - {"none"},
             snapshot_mode={"never": "no_data"}.get(mode, mode),
+            adjusted=frozenset(
+                what for what in ("schema", "field") if parsed[f"{what}.name.adjustment.mode"].lower() == "avro"
+            ),
         )
+
+    def topic(self, *parts: str) -> str:
+        """The name of a topic: what Kafka does not take in it becomes an underscore."""
+        return re.sub(r"[^A-Za-z0-9._-]", "_", self.delimiter.join((self.prefix, *parts)))
+
+    def schema_name(self, *parts: str) -> str:
+        """The name of a schema of a table."""
+        name = re.sub(r"[^A-Za-z0-9._-]", "_", ".".join((self.prefix, *parts)))
+        return _adjusted(r"[^A-Za-z0-9_.]", name) if "schema" in self.adjusted else name
+
+    def field_name(self, column: str) -> str:
+        """The name of a column's field."""
+        return _adjusted(r"[^A-Za-z0-9_]", column) if "field" in self.adjusted else column
 
     def key_columns(self, schema: str, table: str) -> list[str]:
         """The columns that message.key.columns names for a table; empty for none."""
         full = f"{schema}.{table}"
         return next((columns for tables, columns in self.keys if tables.match(full)), [])
+
+
+def _adjusted(refused: str, name: str) -> str:
+    """As Avro takes it: no digit comes first."""
+    adjusted = re.sub(refused, "_", name)
+    return f"_{adjusted}" if adjusted[:1].isdigit() else adjusted
 
 
 def _key_columns(written: str) -> Any:

@@ -78,9 +78,9 @@ class Table:
     ) -> None:
         self.schema = of_schema
         self.name = name
-        self.topic = chosen.delimiter.join((chosen.prefix, of_schema, name))
+        self.topic = chosen.topic(of_schema, name)
         self._columns = columns
-        named = f"{chosen.prefix}.{of_schema}.{name}"
+        named = chosen.schema_name(of_schema, name)
         row = Schema.struct({c.name: c.schema for c in columns}, name=f"{named}.Value", optional=True)
         self.envelope = Schema.struct(
             {
@@ -196,10 +196,10 @@ class Tables:
             made = column_type(self._types, fact.type_oid, fact.modifier, chosen.modes) if captured else None
             if made is not None:
                 default = default_of(fact.default, made)
-                columns.append(
-                    _Column(place, fact.name, made, made.schema.replace(optional=not fact.not_null, default=default))
-                )
+                of = made.schema.replace(optional=not fact.not_null, default=default)
+                columns.append(_Column(place, chosen.field_name(fact.name), made, of))
         there = {column.name for column in columns}
-        if missing := [part for part in own_key if part not in there]:
+        if missing := [part for part in own_key if chosen.field_name(part) not in there]:
             raise ConfigError("message.key.columns", f'{of_schema}.{name} has no column "{missing[0]}".')
-        return Table(chosen, of_schema, name, columns, [part for part in own_key or key if part in there])
+        parts = map(chosen.field_name, own_key or key)
+        return Table(chosen, of_schema, name, columns, [part for part in parts if part in there])

@@ -68,6 +68,7 @@ CREATE TABLE shop.unique_only (a int NOT NULL, b text NOT NULL, c int, UNIQUE (b
 CREATE TABLE shop.parent (id int PRIMARY KEY, part int) ;
 CREATE TABLE shop.split (id int, part int, word text, PRIMARY KEY (id, part)) PARTITION BY LIST (part);
 CREATE TABLE shop.split_1 PARTITION OF shop.split FOR VALUES IN (1);
+CREATE TABLE shop."Strange-Näme 1" (id int PRIMARY KEY, "9 lives" int, "a.b-c" text, "größe" int);
 CREATE TABLE shop.changing (id int PRIMARY KEY, word text);
 """
 
@@ -122,6 +123,7 @@ ODD = [
 ]
 
 SNAPSHOT = [
+    """INSERT INTO shop."Strange-Näme 1" VALUES (1, 9, 'x', 2)""",
     STRICT.format(id=1),
     "INSERT INTO shop.defaults (id, seen, any_price) VALUES (1, '2024-02-29 12:00:00', NULL)",
     *(sql.format(id=number) for number, sql in enumerate(ODD, 1)),
@@ -185,5 +187,7 @@ MODES = {
         "message.key.columns": "shop.no_key:word;shop.order_line:note,line",
         "column.exclude.list": "shop.everything.a_text,shop.full_row.price",
         "unavailable.value.placeholder": "gone",
+        "schema.name.adjustment.mode": "avro",
+        "field.name.adjustment.mode": "avro",
     },
 }
