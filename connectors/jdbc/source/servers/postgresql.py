@@ -11,12 +11,12 @@ from typing import Any, Final
 
 import psycopg
 from psycopg import pq
+from psycopg.types.string import TextLoader
 from sqlalchemy import Connection
 
 from connect import DataError
 from connectors.jdbc.database import TableName
 from connectors.jdbc.database.columns import Column, Kind
-from connectors.jdbc.database.names import quoted
 from connectors.jdbc.source.rows import Read
 from connectors.jdbc.source.servers.server import CursorResult, Result, Select, Server, Shape, micros
 
@@ -109,13 +109,11 @@ class PostgresqlServer(Server):
         if find_spec("pyarrow") is not None:
             return CopyResult(connection, select.text, shape)
         columns = self.columns(connection, select)
-        # What the driver would make Python objects of comes as PostgreSQL writes it, as it does by COPY.
-        listed = ", ".join(
-            f"{column}::text AS {column}" if each.declared.startswith(_OTHER) else column
-            for each in columns
-            for column in (quoted(each.name, self.database.dialect.identifier_preparer),)
-        )
-        return CursorResult(connection, f"SELECT {listed} FROM ({select.text}\n) connect_rows", shape(columns))
+        for column in columns:
+            if column.declared.startswith(_OTHER):
+                # As PostgreSQL writes it, as it comes by COPY, and no Python object.
+                _driver(connection).adapters.register_loader(int(column.declared.removeprefix(_OTHER)), TextLoader)
+        return CursorResult(connection, select.text, shape(columns))
 
     def now(self, connection: Connection) -> int:
         with connection.begin():
