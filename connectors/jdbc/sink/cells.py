@@ -99,7 +99,7 @@ class Zones:
 
     def _wall_clock(self, instants: pa.Array) -> pa.Array:
         if self._name is None:
-            return instants.cast(pa.timestamp(instants.type.unit))
+            return instants.view(pa.timestamp(instants.type.unit))
         return pc.local_timestamp(instants.cast(pa.timestamp(instants.type.unit, self._name)))
 
 

@@ -20,7 +20,7 @@ from connectors.jdbc.database.names import quoted
 from connectors.jdbc.database.types_to_sql import Meaning, column_type, is_too_narrow, whole_bits
 from connectors.jdbc.sink.cells import literal
 from connectors.jdbc.sink.errors import RowError
-from connectors.jdbc.sink.keys import ADD, NULLABLE, WIDEN, Options
+from connectors.jdbc.sink.keys import ADD, NULLABLE, UPDATE, WIDEN, Options
 
 log = logging.getLogger(__name__)
 
@@ -139,7 +139,10 @@ class Target:
                 column,
                 each["type"],
                 bool(each["nullable"]),
-                each.get("default") is not None or each.get("autoincrement") is True or "identity" in each,
+                each.get("default") is not None
+                or each.get("autoincrement") is True
+                or "identity" in each
+                or "computed" in each,
                 each.get("default"),
             )
             for each in found
@@ -244,7 +247,7 @@ class Target:
                 if wider is not None:
                     self._widen(column, wider, field.meaning)
                     changed = True
-        if NULLABLE in allowed:
+        if NULLABLE in allowed and self._options.mode != UPDATE:
             for column in self._left_out({column.name for column in columns}):
                 self._let_be_null(column)
                 changed = True
@@ -260,6 +263,8 @@ class Target:
         if len(array) == array.null_count or not _exceeds(column.type, field.meaning, array):
             return None
         meaning, bits, kind = field.meaning, whole_bits(column.type), self._database.kind
+        if field.key and kind == "mysql" and meaning.kind == "string":
+            return None  # the key would be too long
         if bits is not None and meaning.kind.startswith("float"):
             # A double keeps every number of 53 bits.
             return column_type(Meaning("float64"), kind) if bits < 53 else None
