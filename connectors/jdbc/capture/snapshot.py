@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from psycopg import pq
 
-from connect import RetriableError
+from connect import ConnectError, RetriableError
 from connectors.jdbc.capture import catalog
 from connectors.jdbc.capture.catalog import TableFacts, TableId
 from connectors.jdbc.capture.pgoutput import Row
@@ -18,6 +18,9 @@ from connectors.jdbc.capture.tables import Table, Tables
 
 #: How long to wait for the next row before it is said that there is none yet.
 _WAIT_S: Final = 0.5
+#: SQLSTATEs of what passes: a lost connection, a lock that was not to be had, a server that stops; and a table or a
+#: column that went away meanwhile, which the next snapshot knows nothing of.
+_PASSING: Final = ("08", "40", "53", "55", "57", "42P01", "42703")
 _ESCAPED: Final = re.compile(rb"\\(.)", re.DOTALL)
 _MEANT: Final = {b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v": b"\v"}
 
@@ -78,7 +81,9 @@ class Snapshot:
         name = f"{_quoted(facts.schema)}.{_quoted(facts.name)}"
         answer = raw.exec_(f"COPY (SELECT {columns} FROM {name}) TO STDOUT".encode())
         if answer.status != pq.ExecStatus.COPY_OUT:
-            raise RetriableError(f"{facts.schema}.{facts.name} cannot be read: {_line(answer.error_message)}")
+            state = (answer.error_field(pq.DiagnosticField.SQLSTATE) or b"").decode()
+            error = RetriableError if state.startswith(_PASSING) else ConnectError
+            raise error(f"{facts.schema}.{facts.name} cannot be read: {_line(answer.error_message)}")
         while True:
             length, data = raw.get_copy_data(1)
             if length > 0:

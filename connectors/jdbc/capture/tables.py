@@ -168,6 +168,8 @@ class Tables:
         """
         if not self._chosen.selection.table(relation.schema, relation.table):
             return None
+        if any(self._types[column.type_oid].labels for column in relation.columns):
+            self._types.read()  # an enum may have more labels by now
         facts = catalog.table(self._query, relation.oid)
         known = {column.name: column for column in facts.columns} if facts else {}
         columns = [

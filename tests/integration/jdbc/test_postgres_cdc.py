@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from connect import RetriableError, SourceRecord
+from connect import ConnectError, RetriableError, SourceRecord
 from connect.testing import SourceRun
 from connectors.jdbc.capture import PostgresCdcSourceConnector, PostgresCdcSourceTask
 from connectors.jdbc.capture.keys import parameters
@@ -402,6 +402,48 @@ def test_other_modes_of_the_snapshot(line: Captured, mode: str) -> None:
         line.database.execute("INSERT INTO line VALUES (6002, 'x')")
         run.poll_until(10003)
         assert ops(run.records) == ["r"] * 5000 + ["c"] + ["r"] * 5001 + ["c"]
+
+
+def test_a_slot_is_dropped_when_the_task_stops_if_that_is_wanted(line: Captured) -> None:
+    run = line.run(slot_drop_on_stop="true", snapshot_mode="no_data").start()
+    run.poll()
+    slots = "SELECT 1 FROM pg_replication_slots WHERE slot_name = %s"
+    assert line.database.execute(slots, [line.slot]) != []
+    run.stop()
+    assert line.database.execute(slots, [line.slot]) == []
+
+
+def test_labels_that_an_enum_is_given_are_allowed(captured: Captured) -> None:
+    captured.database.execute(
+        "CREATE TYPE mood AS ENUM ('sad', 'happy'); CREATE TABLE person (id int PRIMARY KEY, feels mood)"
+    )
+    run = captured.run(snapshot_mode="no_data").start()
+    run.poll()
+    captured.database.execute("INSERT INTO person VALUES (1, 'sad')")
+    run.poll_until(1)
+    captured.database.execute("ALTER TYPE mood ADD VALUE 'angry' BEFORE 'sad'")
+    captured.database.execute("ALTER TABLE person ADD COLUMN age int")
+    captured.database.execute("INSERT INTO person VALUES (2, 'angry', 30)")
+    allowed = [
+        record.value_schema.field("after").schema.field("feels").schema.parameters["allowed"]  # type: ignore[union-attr]
+        for record in run.poll_until(2)
+    ]
+    assert allowed == ["sad,happy", "angry,sad,happy"]
+
+
+def test_a_table_that_may_not_be_read_is_an_error(line: Captured) -> None:
+    line.database.execute("CREATE ROLE capturing REPLICATION LOGIN PASSWORD 'capturing'")
+    try:
+        line.database.execute("CREATE PUBLICATION dbz_publication FOR ALL TABLES")
+        run = line.run(database_user="capturing", database_password="capturing").start()
+        with pytest.raises(ConnectError, match="line cannot be read: .*permission denied"):
+            run.poll()
+        line.database.execute("GRANT SELECT ON line TO capturing")
+        run.restart()
+        run.poll_until(5000)
+        run.stop()
+    finally:
+        line.database.execute("DROP OWNED BY capturing; DROP ROLE capturing")
 
 
 def test_a_publication_of_the_captured_tables_follows_them(line: Captured) -> None:
