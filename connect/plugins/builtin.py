@@ -33,10 +33,21 @@ _CONNECTORS = [
         "connectors.jdbc.sink:JdbcSinkConnector",
         "io.confluent.connect.jdbc.sink.JdbcSinkTask",
     ),
+    (
+        PluginKind.SOURCE,
+        "io.debezium.connector.postgresql.PostgresConnector",
+        "connectors.jdbc.capture:PostgresCdcSourceConnector",
+        "io.debezium.connector.postgresql.PostgresConnectorTask",
+    ),
 ]
 
-#: What the same connectors are called in other projects of theirs.
+#: What the same connectors are called in other projects of theirs, or by us.
 _OTHER_NAMES = {
+    "io.debezium.connector.postgresql.PostgresConnector": (
+        "PostgresCdcSourceConnector",
+        "PostgresCdcSource",
+        "PostgresCdc",
+    ),
     "io.confluent.connect.jdbc.JdbcSourceConnector": ("io.aiven.connect.jdbc.JdbcSourceConnector",),
     "io.confluent.connect.jdbc.JdbcSinkConnector": (
         "io.aiven.connect.jdbc.JdbcSinkConnector",
@@ -71,19 +82,6 @@ _OUR_CONNECTORS = [
         PluginKind.SOURCE,
         "spark_sink.source.connectors:SparkSourceConnector",
         ("SparkSqlSourceConnector", "SparkSqlSource"),
-    ),
-    (
-        PluginKind.SOURCE,
-        "connectors.jdbc.capture:PostgresCdcSourceConnector",
-        (
-            "PostgresCdcSourceConnector",
-            "PostgresCdcSource",
-            "PostgresCdc",
-            # Debezium's connector for the same; its keys, topics and offsets are understood.
-            "io.debezium.connector.postgresql.PostgresConnector",
-            "PostgresConnector",
-            "Postgres",
-        ),
     ),
 ]
 

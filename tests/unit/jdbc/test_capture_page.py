@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+from connect.plugins.builtin import BUILT_IN
 from connect.settings.definition import REQUIRED, text
 from connectors.jdbc.capture.keys import SETTINGS, CaptureSettings
 
@@ -31,3 +32,9 @@ def test_the_example_is_right() -> None:
     assert chosen.selection.table("public", "orders")
     assert not chosen.selection.table("public", "orders2")
     assert set(config) <= {each.name for each in SETTINGS} | {"name", "connector.class"}
+
+
+def test_the_page_names_the_connector_as_it_is_found() -> None:
+    (ref,) = [ref for ref in BUILT_IN if ref.target.endswith(":PostgresCdcSourceConnector")]
+    assert ref.task == "io.debezium.connector.postgresql.PostgresConnectorTask"
+    assert all(f"`{name}`" in PAGE for name in (ref.name, *ref.aliases))
