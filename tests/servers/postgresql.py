@@ -59,7 +59,7 @@ class PostgresDatabase:
     def execute(self, sql: str, parameters: Any = None) -> list[Any]:
         """Run statements in a connection of their own; the rows of the last one."""
         with self.connect() as connection:
-            done = connection.execute(sql, parameters)  # type: ignore[call-overload]
+            done = connection.execute(sql, parameters)
             while done.nextset():
                 pass
             return done.fetchall() if done.description else []
@@ -169,9 +169,9 @@ class PostgresServer(PostgresDatabase):
         password = self.folder / "password"
         password.write_text(PASSWORD)
         password.chmod(0o644)
-        command = [self._binaries / "initdb", "-D", self.data, "-U", USER, f"--pwfile={password}", "--no-sync"]
+        command = [f"{self._binaries}/initdb", f"--pgdata={self.data}", f"--username={USER}", "--no-sync"]
         done = subprocess.run(
-            [*command, "--auth=scram-sha-256", "--encoding=UTF8", "--no-locale"],
+            [*command, f"--pwfile={password}", "--auth=scram-sha-256", "--encoding=UTF8", "--no-locale"],
             capture_output=True,
             text=True,
             cwd=self.folder,

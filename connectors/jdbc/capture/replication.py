@@ -62,6 +62,7 @@ class ReplicationConnection:
         self._received = 0
         self._lock = threading.Lock()
         self._streaming = False
+        self._closed = False
         self._connection = pq.PGconn.connect(parameters_text({**parameters, "replication": "database"}).encode())
         if self._connection.status != pq.ConnStatus.OK:
             said = _line(self._connection.error_message)
@@ -141,7 +142,13 @@ class ReplicationConnection:
         """End it. May be called twice."""
         with self._lock:
             self._streaming = False
+            self._closed = True
             self._connection.finish()
+
+    @property
+    def closed(self) -> bool:
+        """Whether it was ended by us."""
+        return self._closed
 
     def _run(self, command: str, expected: pq.ExecStatus = pq.ExecStatus.TUPLES_OK) -> pq.abc.PGresult:
         answer = self._connection.exec_(command.encode())

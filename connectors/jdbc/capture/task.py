@@ -6,7 +6,7 @@ import logging
 import threading
 import time
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import psycopg
 
@@ -37,6 +37,9 @@ class PostgresCdcSourceTask(SourceTask):
 
     settings = SETTINGS
 
+    #: A server that shuts down waits until what it sent is confirmed. So after a while without a poll we leave it.
+    away_seconds: ClassVar[float] = 60.0
+
     def start(self, config: Mapping[str, str]) -> None:
         self._chosen = CaptureSettings.of(self.settings.parse(config))
         parsed = self._chosen.parsed
@@ -63,11 +66,21 @@ class PostgresCdcSourceTask(SourceTask):
         self._confirmed = 0  # the same, and stored
         self._measure_due = 0.0
         self._at = 0  # when the last transaction was committed, in microseconds since 1970
+        self._polled: float | None = None  # when the last poll ended; None during one
         self._stopped = threading.Event()
         self._forget()
         threading.Thread(target=self._keep_alive, name="capture-keep-alive", daemon=True).start()
 
     def poll(self) -> SourceBatch | None:
+        try:
+            return self._poll()
+        finally:
+            self._polled = time.monotonic()
+
+    def _poll(self) -> SourceBatch | None:
+        self._polled = None
+        if self._stream is not None and self._stream.closed:
+            self._close()
         if self._finished:
             self._stopped.wait(self._patience)
             return None
@@ -441,10 +454,14 @@ class PostgresCdcSourceTask(SourceTask):
     # The connections.
 
     def _keep_alive(self) -> None:
-        """Tell the server now and then that we are here, also while no poll is asked of us: in a pause, for example."""
-        while not self._stopped.wait(self._status_every):
-            stream = self._stream
-            if stream is not None:
+        """Tell the server now and then that we are here; also in a pause, for a time."""
+        while not self._stopped.wait(min(self._status_every, self.away_seconds / 4)):
+            stream, polled = self._stream, self._polled
+            if stream is None:
+                continue
+            if polled is not None and time.monotonic() > polled + self.away_seconds:
+                stream.close()
+            else:
                 try:
                     stream.say(self._confirmed)
                 except RetriableError as error:

@@ -471,6 +471,32 @@ def test_a_paused_task_stays_connected(line: Captured) -> None:
     assert now[0][0] == first[0][0]
 
 
+def test_a_task_that_is_paused_for_long_lets_the_server_go(line: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
+    # A server that shuts down waits for whoever is connected and has not confirmed all of its log.
+    monkeypatch.setattr(PostgresCdcSourceTask, "away_seconds", 0.2)
+    run = line.run(snapshot_mode="no_data").start()
+    run.poll()
+    run.pause()
+    active = "SELECT active FROM pg_replication_slots WHERE slot_name = %s"
+    deadline = time.monotonic() + PATIENCE
+    while line.database.execute(active, [line.slot]) != [(False,)]:
+        assert time.monotonic() < deadline
+    line.database.execute("INSERT INTO line VALUES (6001, 'while it was paused')")
+    run.resume()
+    assert ids(run.poll_until(1)) == [6001]
+
+
+def test_partitions_go_to_the_topic_of_their_table(captured: Captured) -> None:
+    captured.database.execute("CREATE TABLE line (id int, part int, PRIMARY KEY (id, part)) PARTITION BY LIST (part)")
+    captured.database.execute("CREATE TABLE line_1 PARTITION OF line FOR VALUES IN (1)")
+    captured.database.execute("INSERT INTO line VALUES (1, 1)")
+    run = captured.run(publish_via_partition_root="true").start()
+    run.poll_until(1)
+    captured.database.execute("INSERT INTO line VALUES (2, 1)")
+    run.poll_until(2)
+    assert [(r.topic, r.key["id"]) for r in run.records] == [("shop.public.line", 1), ("shop.public.line", 2)]
+
+
 def test_validation_says_that_the_server_does_not_log_enough(own_server: PostgresServer) -> None:
     own_server.stop()
     own_server.start(wal_level="replica")
