@@ -25,7 +25,7 @@ from connectors.jdbc.database.url import translate
 from connectors.jdbc.source import keys, offsets
 from connectors.jdbc.source.keys import BULK, SNAPSHOT, query_of
 from connectors.jdbc.source.parts import Part, shared_out, written
-from connectors.jdbc.source.plan import plan
+from connectors.jdbc.source.plan import key_of, names
 from connectors.jdbc.source.servers import Select, Server, server_of
 from connectors.jdbc.source.tables import Selection
 from connectors.jdbc.source.task import JdbcSourceTask
@@ -198,8 +198,9 @@ class TableMonitor(threading.Thread):
         source = self._server.name(table)
         whole = Select(f"SELECT * FROM {source}", source, table)
         columns = self._server.columns(connection, whole)
-        key = plan(self._parsed, Part(table), columns, self._server.primary_key(connection, table)).number
-        if key is None or key.nullable:
+        name = names(self._parsed, Part(table))[2]
+        key = key_of(columns, name, self._server.primary_key(connection, table))
+        if key is None:
             log.info("Table %s has no key of whole numbers to cut it by, and is read as one.", table)
             return ()
         name = self._server.column(key.name)

@@ -69,7 +69,8 @@ def plan(parsed: Mapping[str, Any], part: Part, columns: Sequence[Column], prima
     # Of a query's columns not every database tells whether they may be null.
     strict = parsed["validate.non.null"] and part.table is not None
     if mode in (BULK, SNAPSHOT):
-        return Plan(mode, (), _key(columns, number, primary_key, part))
+        wanted = mode == SNAPSHOT or part.cuts
+        return Plan(mode, (), key_of(columns, number, primary_key) if wanted else None)
     found = tuple(_column(columns, name, "timestamp.column.name", part) for name in times)
     _check_times(found, strict, part)
     counting = None
@@ -122,13 +123,13 @@ def _counting(columns: Sequence[Column], name: str, part: Part) -> Column:
     return column
 
 
-def _key(columns: Sequence[Column], name: str, primary_key: Sequence[str], part: Part) -> Column | None:
-    if not name and len(primary_key) != 1:
-        return None
-    column = _column(columns, name or primary_key[0], "incrementing.column.name", part)
-    if name and not _is_whole(column):
-        raise ConnectError(f'The column "{name}" of {part} must hold whole numbers, for it to be read by them.')
-    return column if _is_whole(column) and (name or not column.nullable) else None
+def key_of(columns: Sequence[Column], name: str, primary_key: Sequence[str]) -> Column | None:
+    """The column by which a table can be read in parts: the one of this name, else its primary key; None for none."""
+    for names in ([name], primary_key):
+        found = [column for column in columns if column.name in names]
+        if len(names) == len(found) == 1 and _is_whole(found[0]) and not found[0].nullable:
+            return found[0]
+    return None
 
 
 def _is_whole(column: Column) -> bool:

@@ -7,6 +7,7 @@ import time
 from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from itertools import accumulate
 from typing import Any, Final
 
@@ -289,8 +290,9 @@ class Reader:
                 "again. Give it a number, or leave such rows out with a query."
             )
         if type(items[0]) is not int or type(items[-1]) is not int:
-            numbers = [int(item) for item in items]
-            if any(float(item) != number for item, number in zip(items, numbers, strict=True)):
+            exact = [Decimal(item) for item in items]
+            numbers = list(map(int, exact))
+            if numbers != exact:
                 raise DataError(
                     f'The incrementing column "{column.name}" of {self.part} holds numbers that are not whole.'
                 )

@@ -72,10 +72,6 @@ class MysqlServer(Server):
     def catalog(self, connection: Connection) -> str | None:
         return self.database.url.database
 
-    def primary_key(self, connection: Connection, table: TableName) -> list[str]:
-        with connection.begin():
-            return super().primary_key(connection, table)
-
     def missing(self, error: BaseException) -> bool:
         said: tuple[Any, ...] = getattr(getattr(error, "orig", error), "args", ())
         return said[:1] in ((1146,), (1051,))

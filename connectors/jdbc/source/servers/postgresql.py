@@ -95,8 +95,7 @@ class PostgresqlServer(Server):
         return [(TableName(name, schema, catalog), _TYPES[kind]) for catalog, schema, name, kind in found]
 
     def primary_key(self, connection: Connection, table: TableName) -> list[str]:
-        with connection.begin():
-            return super().primary_key(connection, TableName(table.name, table.schema))
+        return super().primary_key(connection, TableName(table.name, table.schema))
 
     def missing(self, error: BaseException) -> bool:
         return _state(error) in ("42P01", "3F000")

@@ -114,18 +114,19 @@ class Server:
 
     def tables(self, connection: Connection) -> list[tuple[TableName, str]]:
         """All tables that there are, and the type of each: TABLE, VIEW, ..., but for the system's own."""
-        inspector = sqlalchemy.inspect(connection)
-        try:
-            schemas: list[str | None] = list(inspector.get_schema_names())
-        except NotImplementedError:
-            schemas = [None]
-        found: list[tuple[TableName, str]] = []
-        for schema in schemas:
-            if schema in self.system_schemas:
-                continue
-            found += [(TableName(name, schema), "TABLE") for name in inspector.get_table_names(schema)]
-            found += [(TableName(name, schema), "VIEW") for name in inspector.get_view_names(schema)]
-        return found
+        with connection.begin():
+            inspector = sqlalchemy.inspect(connection)
+            try:
+                schemas: list[str | None] = list(inspector.get_schema_names())
+            except NotImplementedError:
+                schemas = [None]
+            found: list[tuple[TableName, str]] = []
+            for schema in schemas:
+                if schema in self.system_schemas:
+                    continue
+                found += [(TableName(name, schema), "TABLE") for name in inspector.get_table_names(schema)]
+                found += [(TableName(name, schema), "VIEW") for name in inspector.get_view_names(schema)]
+            return found
 
     def catalog(self, connection: Connection) -> str | None:
         """The catalog that `catalog.pattern` means when it is not set; None for all."""
@@ -134,7 +135,9 @@ class Server:
     def primary_key(self, connection: Connection, table: TableName) -> list[str]:
         """The columns of a table's primary key."""
         schema = table.schema or table.catalog
-        return list(sqlalchemy.inspect(connection).get_pk_constraint(table.name, schema).get("constrained_columns", ()))
+        with connection.begin():
+            told = sqlalchemy.inspect(connection).get_pk_constraint(table.name, schema)
+        return list(told.get("constrained_columns", ()))
 
     def missing(self, error: BaseException) -> bool:
         """Whether an error says that a table is not there (any more)."""
@@ -146,7 +149,8 @@ class Server:
         """The columns of what is read."""
         if select.table is not None:
             schema = select.table.schema or select.table.catalog
-            return tuple(map(_reflected, sqlalchemy.inspect(connection).get_columns(select.table.name, schema)))
+            with connection.begin():
+                return tuple(map(_reflected, sqlalchemy.inspect(connection).get_columns(select.table.name, schema)))
         with connection.begin():
             result = connection.execution_options(no_parameters=True).exec_driver_sql(f"SELECT * FROM {select.source}")
             first = [tuple(row) for row in result.fetchmany(_FIRST_ROWS)]

@@ -256,3 +256,50 @@ def test_a_column_that_cannot_serve_is_told(shop: Any) -> None:
     ]:
         with pytest.raises(ConnectError, match=said), shop.run(**keys) as run:
             run.poll()
+
+
+def test_a_key_that_serves_other_modes_harms_neither_bulk_nor_snapshot(shop: Any) -> None:
+    shop.execute("CREATE TABLE t (code varchar(5) PRIMARY KEY)")
+    shop.execute("INSERT INTO t VALUES ('a'), ('b')")
+    for mode in ("bulk", "snapshot"):
+        with shop.run(mode=mode, incrementing_column_name="id", poll_interval_ms="3600000") as run:
+            run.poll_until(2)
+            assert sorted(record.value["code"] for record in run.records) == ["a", "b"]
+
+
+@pytest.mark.parametrize("kind", ["postgresql", "mariadb"])
+def test_a_database_of_which_only_sqlalchemy_knows(request: pytest.FixtureRequest, kind: str) -> None:
+    shop = request.getfixturevalue(f"{kind}_shop")
+    _orders(shop, 20, per_time=3)
+    keys = {"timestamp_column_name": "at", "incrementing_column_name": "id", "table_whitelist": "orders"}
+    for mode in ("incrementing", "timestamp", "timestamp+incrementing", "snapshot"):
+        with shop.run(
+            mode=mode, dialect_name="GenericDatabaseDialect", batch_max_rows="6", schema_pattern="%", **keys
+        ) as run:
+            run.poll_until(20)
+            shop.execute("INSERT INTO orders VALUES (21, '2024-05-02 00:00:00', 'new')")
+            run.poll_until(20 if mode == "snapshot" else 21)
+            run.restart()
+            for _ in range(3):
+                run.poll()
+            assert sorted(_ids(run)) == list(range(1, 21 if mode == "snapshot" else 22))
+            assert run.records[0].value["note"].startswith("note ")
+            shop.execute("DELETE FROM orders WHERE id = 21")
+    query = {"query": "SELECT id, at, note FROM orders", "topic_prefix": "q", **keys, "table_whitelist": ""}
+    with shop.run(mode="timestamp+incrementing", dialect_name="Generic", **query) as run:
+        run.poll_until(20)
+        assert run.offsets[0][1]["incrementing"] == 20
+
+
+def test_numbers_in_a_column_without_digits_told(postgresql_shop: Any) -> None:
+    postgresql_shop.execute("CREATE TABLE t (id numeric NOT NULL); INSERT INTO t VALUES (1), (20), (3)")
+    keys = {"mode": "incrementing", "incrementing_column_name": "id"}
+    with postgresql_shop.run(**keys) as run:
+        run.poll_until(3)
+        assert run.offsets[0][1] == {"incrementing": 20}
+    postgresql_shop.execute("INSERT INTO t VALUES (20.5)")
+    with pytest.raises(DataError, match="numbers that are not whole"), postgresql_shop.run(**keys) as run:
+        run.poll()
+    postgresql_shop.execute("UPDATE t SET id = 1e19 WHERE id = 20.5")
+    with pytest.raises(DataError, match="more than 64 bits"), postgresql_shop.run(**keys) as run:
+        run.poll()
