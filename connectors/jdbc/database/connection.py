@@ -35,7 +35,9 @@ _POSTGRESQL: Final = {
 }
 _DRIVERS: Final[Mapping[str, Mapping[str, Any]]] = {
     "psycopg": _POSTGRESQL,
-    "pymysql": {"connect_timeout": CONNECT_TIMEOUT, "charset": "utf8mb4", "local_infile": True},
+    # The flags: UPDATE counts the rows that it found, as SQLAlchemy has it; and LOAD DATA LOCAL may be used. The driver
+    # serves no file all the same, unless it is told to for one statement: a server could ask for any.
+    "pymysql": {"connect_timeout": CONNECT_TIMEOUT, "charset": "utf8mb4", "client_flag": 2 | 128},
     "pysqlite": {"timeout": 10.0},
     "oracledb": {"tcp_connect_timeout": CONNECT_TIMEOUT},
 }

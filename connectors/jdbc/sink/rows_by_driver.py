@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import sqlalchemy
 from sqlalchemy import Connection
 
+from connectors.jdbc.sink import load_data
 from connectors.jdbc.sink.cells import python_rows
 from connectors.jdbc.sink.errors import RowError
 from connectors.jdbc.sink.statements import Change, Layout, chunks
@@ -101,10 +103,71 @@ class DriverStatements:
         raise NotImplementedError
 
 
+#: From how many rows on a load is worth its savepoint.
+_WORTH_LOADING: Final = 100
+
+
 class MySqlStatements(DriverStatements):
-    """MySQL and MariaDB. Their driver makes one statement of many rows."""
+    """MySQL and MariaDB. Many rows are loaded, where that is allowed; else the driver makes one statement of them."""
 
     mark = "%s"
+
+    def __init__(self, batch_size: int) -> None:
+        super().__init__(batch_size)
+        self._raw: Any = None
+        self._loads = False
+        self._staging: dict[Layout, str] = {}
+        self._count = 0
+
+    def begin(self, connection: Connection) -> None:
+        """See `Statements`."""
+        raw = connection.connection.driver_connection
+        if raw is not self._raw:
+            self._raw = raw
+            self._staging.clear()
+            self._loads = hasattr(raw, "_local_infile") and load_data.is_allowed(raw)
+
+    def insert(self, connection: Connection, layout: Layout, rows: pa.RecordBatch) -> None:
+        if not self._load(connection, layout, layout.target.quoted, rows):
+            super().insert(connection, layout, rows)
+
+    def upsert(self, connection: Connection, layout: Layout, rows: pa.RecordBatch) -> None:
+        if len(rows) >= _WORTH_LOADING and self._loads:
+            staging = self._stage(connection, layout)
+            if self._load(connection, layout, staging, rows):
+                names = layout.names
+                clause = self.upsert_clause(names[: layout.keys], names[layout.keys :])
+                connection.exec_driver_sql(
+                    f"INSERT INTO {layout.target.quoted} ({', '.join(names)}) "
+                    f"SELECT {', '.join(names)} FROM {staging} {clause}"
+                )
+                return
+        super().upsert(connection, layout, rows)
+
+    def _load(self, connection: Connection, layout: Layout, table: str, rows: pa.RecordBatch) -> bool:
+        """Load rows, if that can be done and goes well; else nothing has happened."""
+        if len(rows) < _WORTH_LOADING or not self._loads or not _loadable(rows):
+            return False
+        savepoint = connection.begin_nested()
+        if load_data.load(self._raw, table, layout.names, rows):
+            savepoint.commit()
+            return True
+        savepoint.rollback()
+        return False
+
+    def _stage(self, connection: Connection, layout: Layout) -> str:
+        """An empty temporary table for such rows. It outlives rolled back transactions, and so it is kept."""
+        name = self._staging.get(layout)
+        if name is None:
+            self._count += 1
+            name = f"connect_staging_{self._count}"
+            connection.exec_driver_sql(
+                f"CREATE TEMPORARY TABLE {name} AS SELECT {', '.join(layout.names)} FROM {layout.target.quoted} LIMIT 0"
+            )
+            self._staging[layout] = name
+        else:
+            connection.exec_driver_sql(f"DELETE FROM {name}")
+        return name
 
     def upsert_clause(self, keys: Sequence[str], others: Sequence[str]) -> str:
         """See `DriverStatements`."""
@@ -144,6 +207,16 @@ class SqliteStatements(DriverStatements):
         if pa.types.is_floating(held):
             return _a_number
         return None
+
+
+def _loadable(rows: pa.RecordBatch) -> bool:
+    """Whether the text of these rows is what the driver would send."""
+    for array in rows.columns:
+        if pa.types.is_timestamp(array.type) and array.type.tz is not None:
+            return False
+        if pa.types.is_floating(array.type) and not pc.all(pc.is_finite(array)).as_py():
+            return False
+    return True
 
 
 def _without_zone(value: dt.datetime) -> dt.datetime:

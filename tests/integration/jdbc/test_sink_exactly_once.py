@@ -1,9 +1,15 @@
 """Offsets in the database, in the same transaction as the rows: nothing is repeated, and a late owner is kept out."""
 
+import itertools
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import pytest
+from sqlalchemy import Connection
 
 from connect import FencedError, TopicPartition
 from connect.testing import SinkRun
+from connectors.jdbc.database import Database
 from connectors.jdbc.sink import JdbcSinkConnector
 from tests.integration.jdbc.sink_fixtures import target
 from tests.integration.jdbc.sink_targets import Target, person
@@ -40,6 +46,30 @@ def test_what_was_written_and_not_committed_is_not_written_again(target: Target)
         sink.restart()
         sink.put(person(3))
     assert ids(target) == [1, 2, 3]
+
+
+@pytest.mark.parametrize("count", [3, 900])
+def test_a_commit_that_got_no_answer_is_looked_for(target: Target, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    transaction, commits, lost = Database.transaction, itertools.count(), []
+
+    @contextmanager
+    def lossy(self: Database) -> Iterator[Connection]:
+        with transaction(self) as connection:
+            yield connection
+            rows = connection.exec_driver_sql("SELECT count(*) FROM connect_offsets WHERE next_offset > 0").scalar()
+        if rows and next(commits) % 2 == 0:
+            lost.append(rows)
+            self.discard()
+            raise ConnectionResetError("the answer to COMMIT is lost")
+
+    with run(target) as sink:
+        sink.put(person(0))
+        monkeypatch.setattr(Database, "transaction", lossy)
+        for part in range(6):
+            sink.put(*map(person, range(1 + part * count, 1 + (part + 1) * count)))
+        sink.commit()
+    assert lost
+    assert ids(target) == list(range(1 + 6 * count))
 
 
 def test_offsets_that_a_user_alters_are_altered_in_the_table(target: Target) -> None:

@@ -11,7 +11,8 @@ from connect import ConnectError, Schema, SinkRecord, Type, logical
 from connect.testing import SinkRun
 from connectors.jdbc.sink import JdbcSinkConnector
 from tests.integration.jdbc.sink_fixtures import target
-from tests.integration.jdbc.sink_targets import Postgres, Target
+from tests.integration.jdbc.sink_targets import Maria, Postgres, Target
+from tests.servers.mariadb import MariaServer
 from tests.servers.postgresql import PostgresDatabase
 
 __all__ = ["target"]
@@ -175,3 +176,27 @@ def test_a_table_of_java_s_connector_in_sqlite_gets_the_numbers_that_it_has(tmp_
     with run(target) as sink:
         sink.put({"at": INSTANT, "day": dt.date(1970, 1, 3), "clock": dt.time(0, 0, 1)}, schema=schema)
     assert target.execute("SELECT * FROM types") == [(int(INSTANT.timestamp() * 1000), 2 * 86_400_000, 1000)]
+
+
+def test_a_server_is_sent_no_file_but_the_rows_it_was_offered(mariadb: MariaServer, tmp_path: Any) -> None:
+    """By a statement that is not ours, as a server that was taken over would ask for it."""
+    secret = tmp_path / "secret"
+    secret.write_text("secret")
+    database = mariadb.database("asks_for_files")
+    try:
+        target = Maria(database)
+        target.execute("CREATE TABLE types (line longtext)")
+        with run(target) as sink:
+            sink.put({"line": "one"}, schema=Schema.struct({"line": Schema(Type.STRING)}))
+            sink.put(*[{"line": "many"}] * 200, schema=Schema.struct({"line": Schema(Type.STRING)}))
+            with (
+                pytest.raises(Exception, match="local_infile option is false|Packet sequence number"),
+                sink.task._database.transaction() as connection,  # type: ignore[attr-defined]
+            ):
+                connection.exec_driver_sql(f"LOAD DATA LOCAL INFILE '{secret}' INTO TABLE types")
+        assert target.execute("SELECT line, count(*) FROM types GROUP BY line ORDER BY 1") == [
+            ("many", 200),
+            ("one", 1),
+        ]
+    finally:
+        database.drop()
