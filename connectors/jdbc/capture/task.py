@@ -104,10 +104,7 @@ class PostgresCdcSourceTask(SourceTask):
             return
         self._stopped.set()
         if self._stream is not None:
-            try:
-                self._stream.say(self._confirmed)
-            except RetriableError as error:
-                log.debug("%s", error)
+            self._say(self._stream)
         self._close()
         if self._chosen.parsed["slot.drop.on.stop"]:
             self._drop_slot()
@@ -250,13 +247,12 @@ class PostgresCdcSourceTask(SourceTask):
         self._database.query("COMMIT")
         self._kind, self._resume = "stream", Resume(self._snapshot_lsn, visible=self._visible)
         self._returned = max(self._returned, self._snapshot_lsn)
+        self._first = False
+        self._finished = self._chosen.snapshot_mode == "initial_only"
         batch = self._take_snapshot()
         self._waiting = self._waiting or batch is not None
-        if self._chosen.snapshot_mode == "initial_only":
-            self._finished = True
-            self._close()
-        else:
-            self._begin_stream(parameters(self.context.configs))
+        # From here on nothing may fail: the rows that are handed out now are not read again. The next poll connects.
+        self._close()
         return batch
 
     # The stream.
@@ -332,20 +328,24 @@ class PostgresCdcSourceTask(SourceTask):
         return batch
 
     def _settle(self, stream: ReplicationConnection) -> None:
-        """Confirm what needs no `commit`, and answer a server that asks."""
+        """Confirm what needs no `commit`, and answer a server that asks. Never fails: rows may be on their way out."""
         if not self._waiting:
             self._confirm()
         if stream.asked:
-            stream.say(self._confirmed)
+            self._say(stream)
 
     def _confirm(self) -> None:
         if self._returned > self._confirmed:
             self._confirmed = self._returned
             if self._stream is not None:
-                try:
-                    self._stream.say(self._confirmed)
-                except RetriableError as error:
-                    log.debug("%s", error)  # the next poll will find out
+                self._say(self._stream)
+
+    def _say(self, stream: ReplicationConnection) -> None:
+        """Tell the server how far we are, if it can be told."""
+        try:
+            stream.say(self._confirmed)
+        except RetriableError as error:
+            log.debug("%s", error)  # the next poll will find out
 
     def _take(self, lsn: int, data: memoryview) -> None:
         """One message of the stream."""
@@ -462,10 +462,7 @@ class PostgresCdcSourceTask(SourceTask):
             if polled is not None and time.monotonic() > polled + self.away_seconds:
                 stream.close()
             else:
-                try:
-                    stream.say(self._confirmed)
-                except RetriableError as error:
-                    log.debug("%s", error)  # the next poll will find out
+                self._say(stream)
 
     def _last(self) -> int:
         return self._resume.lsn if self._resume is not None else 0

@@ -15,10 +15,11 @@ from connect import ConnectError, RetriableError, SourceRecord
 from connect.testing import SourceRun
 from connectors.jdbc.capture import PostgresCdcSourceConnector, PostgresCdcSourceTask
 from connectors.jdbc.capture.keys import parameters
-from connectors.jdbc.capture.replication import ReplicationConnection, parse_lsn
+from connectors.jdbc.capture.replication import ConnectionLost, ReplicationConnection, parse_lsn
 from tests.servers.postgresql import PostgresDatabase, PostgresServer
 
 PATIENCE = 60
+ACTIVE = "SELECT active FROM pg_replication_slots WHERE slot_name = %s"
 
 
 class Captured:
@@ -239,6 +240,28 @@ def test_a_server_that_is_killed_costs_nothing(own_server: PostgresServer) -> No
     finally:
         captured.close()
         database.drop()
+
+
+def test_a_connection_that_breaks_while_rows_are_handed_out_costs_none(
+    line: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise ConnectionLost("it broke")
+
+    run = line.run(max_batch_size="100", snapshot_fetch_size="1000")
+    with monkeypatch.context() as patch:
+        patch.setattr(ReplicationConnection, "start", broken)
+        run.start().poll_until(5000)  # the last of the snapshot, behind which the stream begins
+        run.poll()
+    line.until(run, lambda: line.database.execute(ACTIVE, [line.slot]) == [(True,)])
+    with monkeypatch.context() as patch:
+        patch.setattr(ReplicationConnection, "say", broken)
+        task: Any = run.task
+        task._stream.asked = True
+        line.database.execute("INSERT INTO line SELECT i, 'x' FROM generate_series(6001, 6500) i")
+        line.until(run, lambda: 6300 in ids(run.records))
+    line.until(run, lambda: 6500 in ids(run.records))
+    assert Counter(ids(run.records)) == Counter([*range(1, 5001), *range(6001, 6501)])
 
 
 def test_a_snapshot_that_was_interrupted_begins_anew(line: Captured) -> None:
@@ -477,9 +500,8 @@ def test_a_task_that_is_paused_for_long_lets_the_server_go(line: Captured, monke
     run = line.run(snapshot_mode="no_data").start()
     run.poll()
     run.pause()
-    active = "SELECT active FROM pg_replication_slots WHERE slot_name = %s"
     deadline = time.monotonic() + PATIENCE
-    while line.database.execute(active, [line.slot]) != [(False,)]:
+    while line.database.execute(ACTIVE, [line.slot]) != [(False,)]:
         assert time.monotonic() < deadline
     line.database.execute("INSERT INTO line VALUES (6001, 'while it was paused')")
     run.resume()
