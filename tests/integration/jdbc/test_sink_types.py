@@ -182,7 +182,7 @@ def test_a_server_is_sent_no_file_but_the_rows_it_was_offered(mariadb: MariaServ
     """By a statement that is not ours, as a server that was taken over would ask for it."""
     secret = tmp_path / "secret"
     secret.write_text("secret")
-    database, many = mariadb.database("asks_for_files"), "many \\t \\N \t \\\n \r\n \0 \\"
+    database, many = mariadb.database("asks_for_files"), "many \\t \\N \t \\\n \r\n \0 ."
     try:
         target = Maria(database)
         target.execute("CREATE TABLE types (line longtext)")
