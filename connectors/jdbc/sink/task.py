@@ -123,7 +123,9 @@ class JdbcSinkTask(SinkTask):
         """What to raise for an error of a write."""
         from connectors.jdbc.sink.writer import is_passing, plain
 
-        said = plain(error, self._database, self._options.trimmed)
+        table = self._writer.at
+        self.context.metrics.count("jdbc_write_errors_total", table=str(table or ""))
+        said = plain(error, self._database, table, self._options.trimmed)
         if not is_passing(error):
             return said
         self._database.discard()

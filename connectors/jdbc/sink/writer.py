@@ -80,6 +80,8 @@ class Writer:
         self._targets: dict[TableName, Target] = {}
         self._readers: dict[TableName, Reader] = {}
         self._statements: Statements = _statements(database.kind, options)
+        #: The table that is being worked on, or was when something failed.
+        self.at: TableName | None = None
 
     def write(self, batches: Sequence[SinkBatch]) -> Written:
         """Write all of it, or nothing.
@@ -103,6 +105,7 @@ class Writer:
         self, batches: Sequence[SinkBatch], write: Callable[[Sequence[SinkBatch]], Sequence[_Prepared]]
     ) -> Written:
         began = time.monotonic()
+        self.at = None
         try:
             try:
                 prepared = write(batches)
@@ -193,6 +196,7 @@ class Writer:
         return found
 
     def _prepared(self, name: TableName, batch: SinkBatch) -> _Prepared:
+        self.at = name
         target = self._targets.get(name)
         if target is None:
             target = self._targets[name] = Target(name, self._database, self._options)
@@ -293,6 +297,7 @@ class Writer:
 
     def _execute(self, connection: Connection, prepared: _Prepared) -> None:
         statements = self._statements
+        self.at = prepared.target.name
         for kind, layout, rows in prepared.steps:
             if kind == TRUNCATE:
                 statements.truncate(connection, prepared.target)
@@ -358,12 +363,13 @@ def is_passing(error: BaseException) -> bool:
     return isinstance(error, RetriableError) or (not isinstance(error, ConnectError) and passes(error))
 
 
-def plain(error: Exception, database: Database, trimmed: bool) -> ConnectError:
+def plain(error: Exception, database: Database, table: TableName | None, trimmed: bool) -> ConnectError:
     """An error of a database, or of its driver, as users read it."""
     if isinstance(error, ConnectError):
         return error
     cause = getattr(error, "orig", None) or error
-    found = ConnectError(f"{database}: {reason(error, trimmed=trimmed)}")
+    where = f'{database}, table "{table}"' if table is not None else str(database)
+    found = ConnectError(f"{where}: {reason(error, trimmed=trimmed)}")
     found.__cause__ = None if trimmed else cause
     return found
 

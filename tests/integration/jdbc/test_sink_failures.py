@@ -155,6 +155,7 @@ def test_a_lost_connection_is_made_again(postgres_database: PostgresDatabase) ->
             )
             sink.put(person(number))
     assert sink.retries == 2
+    assert sink.metric("jdbc_write_errors_total") == 2
     assert target.execute("SELECT id FROM people ORDER BY id") == [(1,), (2,), (3,)]
 
 
