@@ -7,6 +7,7 @@ runs here, and the other way round. `task.parts`, of ours, is only there where r
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -52,11 +53,17 @@ def shared_out(parts: Sequence[Part], tasks: int) -> list[list[Part]]:
 
 def written(parts: Sequence[Part]) -> dict[str, str]:
     """As a task's configuration has them."""
-    names = [".".join(f'"{part}"' for part in p.table.parts) for p in parts if p.table is not None and not p.cuts]
+    names = [".".join(map(_quoted, p.table.parts)) for p in parts if p.table is not None and not p.cuts]
     config = {"tables": ",".join(names), "tables.fetched": "true"}
-    if any(part.cuts for part in parts) or any("," in name or '"' in name[1:-1].replace('"."', "") for name in names):
+    tables = [part.table for part in parts if part.table is not None]
+    if any(part.cuts for part in parts) or any(char in str(table) for table in tables for char in ',"'):
         config["task.parts"] = json.dumps([[p.table.parts, p.number, p.cuts] for p in parts if p.table is not None])
     return config
+
+
+def _quoted(name: str) -> str:
+    """A part of a table's name, in quotes only if need be: which ones a database has, Java's connector minds."""
+    return name if re.fullmatch(r"[\w$ -]+", name) else f'"{name}"'
 
 
 def read(config: Mapping[str, Any]) -> list[Part]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+from collections.abc import Iterator
 from typing import Any, Final
 
 from sqlalchemy import Connection
@@ -94,20 +95,35 @@ class SqliteServer(Server):
             return str(value)
         if isinstance(value, str):
             return f"'{value}'"
-        example = self._example(column, select)
+        forms = ", ".join(f"'{form}'" for form in _forms(value))
+        held = self._first(column, select, f"IN ({forms})")
+        if held is not None:
+            return f"'{held}'"
+        example = self._first(column, select, "IS NOT NULL")
         if isinstance(example, int | float):
             return str(micros(value.replace(tzinfo=value.tzinfo or self.database.settings.zone)) // 1000)
         return f"'{_written_like(example, value)}'"
 
-    def _example(self, column: Column, select: Select) -> Any:
-        """Some value of a column."""
+    def _first(self, column: Column, select: Select, condition: str) -> Any:
+        """Some value of a column of which a condition holds."""
         name, connection = self.column(column.name), self.connect()
         with connection.begin():
             return (
                 connection.execution_options(no_parameters=True)
-                .exec_driver_sql(f"SELECT {name} FROM {select.source} WHERE {name} IS NOT NULL LIMIT 1")
+                .exec_driver_sql(f"SELECT {name} FROM {select.source} WHERE {name} {condition} LIMIT 1")
                 .scalar()
             )
+
+
+def _forms(value: dt.datetime) -> Iterator[str]:
+    """The texts that a time may be held as."""
+    fractions = ["", ".000", ".000000"] if not value.microsecond else [f".{value.microsecond:06d}"]
+    if value.microsecond and not value.microsecond % 1000:
+        fractions.append(f".{value.microsecond // 1000:03d}")
+    for mark in " T":
+        for fraction in fractions:
+            for zone in ("", "Z", "+00:00"):
+                yield f"{value:%Y-%m-%d}{mark}{value:%H:%M:%S}{fraction}{zone}"
 
 
 def _written_like(example: Any, value: dt.datetime) -> str:

@@ -155,6 +155,7 @@ def test_a_statement_that_takes_too_long_is_ended(postgres_database: Any) -> Non
         run.poll_all()
 
 
+@pytest.mark.slow
 def test_memory_is_bounded_whatever_the_table_holds(postgres_database: Any, tmp_path: Path) -> None:
     """400 MB of rows of 100 KB through a process that keeps none of them."""
     postgres_database.execute(
