@@ -6,19 +6,20 @@ import logging
 import threading
 import time
 from collections.abc import Mapping
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
 import psycopg
 
-from connect import ConnectError, DataError, RetriableError, SourceBatch, SourceTask
-from connectors.jdbc.capture import pgoutput, position
+from connect import ConnectError, RetriableError, SourceBatch, SourceTask
+from connectors.jdbc.capture import position
 from connectors.jdbc.capture.database import CapturedDatabase
 from connectors.jdbc.capture.events import Events, Origin
 from connectors.jdbc.capture.keys import SETTINGS, WITHOUT_EFFECT, CaptureSettings, parameters
-from connectors.jdbc.capture.position import Resume, Transaction, Visible
+from connectors.jdbc.capture.position import Resume, Visible
 from connectors.jdbc.capture.replication import ReplicationConnection, lsn_text
 from connectors.jdbc.capture.snapshot import Snapshot
-from connectors.jdbc.capture.tables import Table, Tables
+from connectors.jdbc.capture.stream import Changes, offset
+from connectors.jdbc.capture.tables import Tables
 
 log = logging.getLogger(__name__)
 
@@ -65,10 +66,8 @@ class PostgresCdcSourceTask(SourceTask):
         self._returned = 0  # the position before which everything was returned, or is none of ours
         self._confirmed = 0  # the same, and stored
         self._measure_due = 0.0
-        self._at = 0  # when the last transaction was committed, in microseconds since 1970
         self._polled: float | None = None  # when the last poll ended; None during one
         self._stopped = threading.Event()
-        self._forget()
         threading.Thread(target=self._keep_alive, name="capture-keep-alive", daemon=True).start()
 
     def poll(self) -> SourceBatch | None:
@@ -260,72 +259,52 @@ class PostgresCdcSourceTask(SourceTask):
     def _begin_stream(self, told: Mapping[str, str]) -> None:
         assert self._resume is not None
         resume = self._resume
-        self._forget()
-        self._committed = resume.committed
-        self._done = max(self._returned, resume.lsn)
-        self._visible = resume.visible
         stream = ReplicationConnection(told)
         try:
             stream.start(self._chosen.slot, resume.lsn, self._chosen.publication)
         except BaseException:
             stream.close()
             raise
+        self._changes = Changes(self._chosen, self._tables, self._events, resume, self._returned)
         self._stream = stream
         self._first = False
         log.info('Reading changes from %s on, with the slot "%s".', lsn_text(resume.lsn), self._chosen.slot)
-
-    def _forget(self) -> None:
-        """Begin as a new stream does."""
-        self._relations: dict[int, Table | None] = {}
-        self._transaction: Transaction | None = None
-        self._skipped = False  # whether a snapshot has seen this transaction
-        self._lsn = 0  # of the last change, and its number among those at the same place
-        self._number = 0
 
     def _read_stream(self) -> SourceBatch | None:
         stream, events = self._stream, self._events
         if stream is None:
             return None
+        changes = self._changes
         deadline = time.monotonic() + self._patience
         size = 0
         while len(events) < self._most and size < _BATCH_BYTES:
             received = stream.receive()
             if received is not None:
                 size += len(received.data)
-                self._take(received.lsn, received.data)
+                changes.take(received.lsn, received.data)
                 continue
-            if self._transaction is None:
-                self._done = max(self._done, stream.server_position)
+            changes.nothing_before(stream.server_position)
             if len(events) or time.monotonic() > deadline or self.context.stopping():
                 break
             if stream.asked:
                 self._settle(stream)
             stream.wait(_WAIT_S)
-        self._beat(events)
-        return self._returning(stream, events)
-
-    def _returning(self, stream: ReplicationConnection, events: Events) -> SourceBatch | None:
-        """Hand the rows out, and note where the stream would go on without them."""
-        transaction, resume = self._transaction, self._resume
-        assert resume is not None
-        visible = self._visible
-        if visible is not None and self._done >= visible.end:
-            self._visible = visible = None
-        if transaction is None:
-            self._resume = Resume(self._done, self._committed, visible=visible)
-        else:
-            begin = transaction.before if transaction.before is not None else resume.lsn
-            place = (self._lsn, self._number)
-            self._resume = Resume(begin, transaction.before, transaction.xid, place, visible)
-        if (now := time.monotonic()) >= self._measure_due:
-            self._measure_due = now + 1
-            behind = 0.0 if transaction is None and not len(events) else max(0.0, time.time() - self._at / 1e6)
-            self.context.metrics.gauge("postgres_cdc_behind_seconds", behind)
-        batch = events.take(_offset)
+        self._beat(changes)
+        self._measure(changes)
+        # From here on nothing may fail: the rows that are handed out now are not read again.
+        batch = events.take(offset)
+        self._resume = changes.resume()
+        self._returned = changes.done
         self._waiting = self._waiting or batch is not None
-        self._returned = self._done
         self._settle(stream)
         return batch
+
+    def _measure(self, changes: Changes) -> None:
+        if (now := time.monotonic()) >= self._measure_due:
+            self._measure_due = now + 1
+            caught_up = changes.transaction is None and not len(self._events)
+            behind = 0.0 if caught_up else max(0.0, time.time() - changes.committed_at / 1e6)
+            self.context.metrics.gauge("postgres_cdc_behind_seconds", behind)
 
     def _settle(self, stream: ReplicationConnection) -> None:
         """Confirm what needs no `commit`, and answer a server that asks. Never fails: rows may be on their way out."""
@@ -347,101 +326,13 @@ class PostgresCdcSourceTask(SourceTask):
         except RetriableError as error:
             log.debug("%s", error)  # the next poll will find out
 
-    def _take(self, lsn: int, data: memoryview) -> None:
-        """One message of the stream."""
-        kind = data[0]
-        if kind in _CHANGES:
-            transaction = self._transaction
-            if lsn == self._lsn:
-                self._number += 1
-            else:
-                self._lsn, self._number = lsn, 1
-            resume = self._resume
-            assert transaction is not None
-            assert resume is not None
-            if self._skipped or resume.done(transaction.xid, lsn, self._number):
-                return
-            try:
-                self._change(kind, transaction, lsn, data)
-            except (ValueError, KeyError, ArithmeticError) as error:
-                raise DataError(f"The change at {lsn_text(lsn)} cannot be read: {error}") from error
-        elif kind == _BEGIN:
-            begin = pgoutput.begin(data)
-            self._transaction = Transaction(begin, self._committed)
-            self._origin = Origin(begin.at, self._committed, begin.xid)
-            self._at = begin.at
-            self._lsn, self._number = 0, 0
-            self._skipped = self._visible is not None and self._visible.has(begin)
-        elif kind == _COMMIT:
-            commit = pgoutput.commit(data)
-            assert self._transaction is not None
-            self._transaction.end = self._committed = commit.end
-            self._done = max(self._done, commit.end)
-            self._transaction = None
-        elif kind == _RELATION:
-            relation = pgoutput.relation(data)
-            self._relations[relation.oid] = self._tables.of_relation(relation)
-
-    def _change(self, kind: int, transaction: Transaction, lsn: int, data: memoryview) -> None:
-        skipped = self._chosen.skipped
-        if kind == _TRUNCATE:
-            if "t" not in skipped:
-                self._truncate(transaction, lsn, data)
-            return
-        table = self._relations.get(int.from_bytes(data[1:5], "big"))
-        if table is None or _CHANGES[kind] in skipped:
-            return
-        raw = bytes(data)
-        events, origin = self._events, self._origin
-        source = origin.source(events, table, lsn)
-        mark = (transaction, lsn, self._number, self._visible)
-        transaction.last = (lsn, self._number)
-        if kind == _INSERT:
-            row, _, _ = pgoutput.row(raw, 6)
-            after = table.read(row)
-            events.change(table, "c", table.key(after), None, after, source, mark)
-            return
-        undone = (transaction, lsn, self._number - 1, self._visible)
-        if kind == _DELETE:
-            row, _, _ = pgoutput.row(raw, 6)
-            before = table.read(row)
-            events.deletion(table, table.key(before), before, source, undone, mark)
-            return
-        old, at = None, 5
-        if raw[5] != pgoutput.NEW:
-            old, at, _ = pgoutput.row(raw, 6)
-        row, _, toast = pgoutput.row(raw, at + 1)
-        whole = old if raw[5] == pgoutput.OLD else None
-        after = table.read_with_unchanged(row, whole) if toast else table.read(row)
-        key = table.key(after)
-        if old is None:
-            events.change(table, "u", key, None, after, source, mark)
-            return
-        before = table.read(old)
-        old_key = table.key(before)
-        if old_key == key or key is None or old_key is None:
-            events.change(table, "u", key, before, after, source, mark)
-            return
-        # Under another key it is another record: the one under the old key goes, for whoever compacts.
-        events.deletion(table, old_key, before, source, undone, undone)
-        events.change(table, "c", key, None, after, source, mark)
-        events.moved(table, old_key, key)
-
-    def _truncate(self, transaction: Transaction, lsn: int, data: memoryview) -> None:
-        for oid in pgoutput.truncated(data):
-            if table := self._relations.get(oid):
-                transaction.last = (lsn, self._number)
-                source = self._origin.source(self._events, table, lsn)
-                mark = (transaction, lsn, self._number, self._visible)
-                self._events.change(table, "t", None, None, None, source, mark)
-
-    def _beat(self, events: Events) -> None:
+    def _beat(self, changes: Changes) -> None:
         """A heartbeat, when it is time and no transaction is half read: its offset says that all before is done."""
         now = time.monotonic()
-        if not self._heartbeat_every or now < self._heartbeat_due or self._transaction is not None:
+        if not self._heartbeat_every or now < self._heartbeat_due or changes.transaction is not None:
             return
         self._heartbeat_due = now + self._heartbeat_every
-        events.heartbeat((None, self._done, self._committed, self._visible))
+        changes.heartbeat()
         if action := self._chosen.parsed["heartbeat.action.query"]:
             assert self._database is not None
             try:
@@ -495,16 +386,3 @@ class PostgresCdcSourceTask(SourceTask):
                 database.close()
         except ConnectError as error:
             log.warning('The replication slot "%s" could not be dropped: %s', self._chosen.slot, error)
-
-
-def _offset(mark: tuple[Transaction | None, int, int, Visible | None]) -> Mapping[str, Any]:
-    """The offset after a row, of its mark."""
-    transaction, lsn, number, visible = mark
-    if transaction is None:
-        return position.idle(lsn, time.time_ns() // 1000, visible)
-    return position.streamed(transaction, lsn, number, visible)
-
-
-_BEGIN, _COMMIT, _RELATION = map(ord, "BCR")
-_INSERT, _UPDATE, _DELETE, _TRUNCATE = map(ord, "IUDT")
-_CHANGES: Final = {_INSERT: "c", _UPDATE: "u", _DELETE: "d", _TRUNCATE: "t"}

@@ -1,0 +1,169 @@
+"""The stream: pgoutput's messages in, events out, and where in the stream that is."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any, Final
+
+from connect import DataError
+from connectors.jdbc.capture import pgoutput, position
+from connectors.jdbc.capture.events import Events, Origin
+from connectors.jdbc.capture.keys import CaptureSettings
+from connectors.jdbc.capture.position import Resume, Transaction, Visible
+from connectors.jdbc.capture.replication import lsn_text
+from connectors.jdbc.capture.tables import Table, Tables
+
+_BEGIN, _COMMIT, _RELATION = map(ord, "BCR")
+_INSERT, _UPDATE, _DELETE, _TRUNCATE = map(ord, "IUDT")
+_CHANGES: Final = {_INSERT: "c", _UPDATE: "u", _DELETE: "d", _TRUNCATE: "t"}
+
+#: The transaction of a row (None for a heartbeat), its place, and the snapshot that may have seen others.
+_Mark = tuple[Transaction | None, int, int, Visible | None]
+
+
+class Changes:
+    """What one connection sends, from its beginning on.
+
+    Args:
+        chosen: which changes are wanted.
+        tables: knows what tables look like.
+        events: takes the events. Their marks are for `offset`.
+        resume: where the connection begins; what was done of it before is left out.
+        done: a position before which everything is done, if it is behind that.
+
+    Attributes:
+        done: the position before which everything has been taken.
+        transaction: the one that is being sent, None between two.
+        committed: the position behind the last commit, None when none was seen.
+        committed_at: when the last transaction was committed, in microseconds since 1970; 0 before one came.
+        visible: see `Resume`; None as soon as nothing of it can come any more.
+    """
+
+    def __init__(self, chosen: CaptureSettings, tables: Tables, events: Events, resume: Resume, done: int) -> None:
+        self.done = max(done, resume.lsn)
+        self.transaction: Transaction | None = None
+        self.committed = resume.committed
+        self.committed_at = 0
+        self.visible = resume.visible
+        self._chosen = chosen
+        self._tables = tables
+        self._events = events
+        self._resume = resume
+        self._relations: dict[int, Table | None] = {}
+        self._skipped = False  # whether a snapshot has seen this transaction
+        self._lsn = 0  # of the last change, and its number among those at the same place
+        self._number = 0
+
+    def resume(self) -> Resume:
+        """Where another connection would go on, with everything taken so far done."""
+        if self.visible is not None and self.done >= self.visible.end:
+            self.visible = None
+        transaction = self.transaction
+        if transaction is None:
+            return Resume(self.done, self.committed, visible=self.visible)
+        begin = transaction.before if transaction.before is not None else self._resume.lsn
+        return Resume(begin, transaction.before, transaction.xid, (self._lsn, self._number), self.visible)
+
+    def nothing_before(self, lsn: int) -> None:
+        """The server has sent everything that it has before this position."""
+        if self.transaction is None:
+            self.done = max(self.done, lsn)
+
+    def heartbeat(self) -> None:
+        """Add a heartbeat, between two transactions: its offset says that everything before is done."""
+        self._events.heartbeat((None, self.done, 0, self.visible))
+
+    def take(self, lsn: int, data: memoryview) -> None:
+        """One message of the stream."""
+        kind = data[0]
+        if kind in _CHANGES:
+            transaction = self.transaction
+            if lsn == self._lsn:
+                self._number += 1
+            else:
+                self._lsn, self._number = lsn, 1
+            assert transaction is not None
+            if self._skipped or self._resume.done(transaction.xid, lsn, self._number):
+                return
+            try:
+                self._change(kind, transaction, lsn, data)
+            except (ValueError, KeyError, ArithmeticError) as error:
+                raise DataError(f"The change at {lsn_text(lsn)} cannot be read: {error}") from error
+        elif kind == _BEGIN:
+            begin = pgoutput.begin(data)
+            self.transaction = Transaction(begin, self.committed)
+            self._origin = Origin(begin.at, self.committed, begin.xid)
+            self.committed_at = begin.at
+            self._lsn, self._number = 0, 0
+            self._skipped = self.visible is not None and self.visible.has(begin)
+        elif kind == _COMMIT:
+            commit = pgoutput.commit(data)
+            assert self.transaction is not None
+            self.transaction.end = self.committed = commit.end
+            self.done = max(self.done, commit.end)
+            self.transaction = None
+        elif kind == _RELATION:
+            relation = pgoutput.relation(data)
+            self._relations[relation.oid] = self._tables.of_relation(relation)
+
+    def _change(self, kind: int, transaction: Transaction, lsn: int, data: memoryview) -> None:
+        skipped = self._chosen.skipped
+        if kind == _TRUNCATE:
+            if "t" not in skipped:
+                self._truncate(transaction, lsn, data)
+            return
+        table = self._relations.get(int.from_bytes(data[1:5], "big"))
+        if table is None or _CHANGES[kind] in skipped:
+            return
+        raw = bytes(data)
+        events, origin = self._events, self._origin
+        source = origin.source(events, table, lsn)
+        mark = (transaction, lsn, self._number, self.visible)
+        transaction.last = (lsn, self._number)
+        if kind == _INSERT:
+            row, _, _ = pgoutput.row(raw, 6)
+            after = table.read(row)
+            events.change(table, "c", table.key(after), None, after, source, mark)
+            return
+        undone = (transaction, lsn, self._number - 1, self.visible)
+        if kind == _DELETE:
+            row, _, _ = pgoutput.row(raw, 6)
+            before = table.read(row)
+            events.deletion(table, table.key(before), before, source, undone, mark)
+            return
+        old, at = None, 5
+        if raw[5] != pgoutput.NEW:
+            old, at, _ = pgoutput.row(raw, 6)
+        row, _, toast = pgoutput.row(raw, at + 1)
+        whole = old if raw[5] == pgoutput.OLD else None
+        after = table.read_with_unchanged(row, whole) if toast else table.read(row)
+        key = table.key(after)
+        if old is None:
+            events.change(table, "u", key, None, after, source, mark)
+            return
+        before = table.read(old)
+        old_key = table.key(before)
+        if old_key == key or key is None or old_key is None:
+            events.change(table, "u", key, before, after, source, mark)
+            return
+        # Under another key it is another record: the one under the old key goes, for whoever compacts.
+        events.deletion(table, old_key, before, source, undone, undone)
+        events.change(table, "c", key, None, after, source, mark)
+        events.moved(table, old_key, key)
+
+    def _truncate(self, transaction: Transaction, lsn: int, data: memoryview) -> None:
+        for oid in pgoutput.truncated(data):
+            if table := self._relations.get(oid):
+                transaction.last = (lsn, self._number)
+                source = self._origin.source(self._events, table, lsn)
+                mark = (transaction, lsn, self._number, self.visible)
+                self._events.change(table, "t", None, None, None, source, mark)
+
+
+def offset(mark: _Mark) -> Mapping[str, Any]:
+    """The offset after a row, of its mark."""
+    transaction, lsn, number, visible = mark
+    if transaction is None:
+        return position.idle(lsn, time.time_ns() // 1000, visible)
+    return position.streamed(transaction, lsn, number, visible)
