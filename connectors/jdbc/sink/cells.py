@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import sqlalchemy
 
-from connect import ConnectError, Schema, Type
+from connect import Schema, Type
 from connect.data.struct_columns import FieldColumn, NoArrowForm
 from connectors.jdbc.database.types_to_sql import Meaning
 from connectors.jdbc.sink.errors import RowError
@@ -241,10 +241,3 @@ def python_rows(rows: pa.RecordBatch, change: Sequence[Callable[[Any], Any] | No
         items = array.to_pylist()
         columns.append(items if convert is None else [None if item is None else convert(item) for item in items])
     return list(zip(*columns, strict=True))
-
-
-def check_names(names: Sequence[str]) -> None:
-    """Raises ConnectError: two fields have one column."""
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ConnectError(f'Two fields are written to the column "{twice}". Rename one with ReplaceField.')

@@ -26,7 +26,7 @@ class PostgresStatements:
     def __init__(self) -> None:
         self._raw: Any = None
         self._staging: dict[Layout, str] = {}
-        self._count = 0
+        self._numbers: dict[tuple[str, str], int] = {}
         self._used: set[str] = set()
         self._copies: dict[Layout, bool] = {}
 
@@ -82,10 +82,12 @@ class PostgresStatements:
         """The name of a temporary table that holds these rows until the transaction ends."""
         name, columns = self._staging.get(layout), ", ".join(layout.names)
         if name is None:
-            self._count += 1
-            name = f"pg_temp.connect_staging_{self._count}"
+            # One of this number may be there, with the types of another time, or be gone with a rollback.
+            number = self._numbers.setdefault((layout.target.quoted, columns), len(self._numbers))
+            name = f"pg_temp.connect_staging_{number}"
+            self._run(f"DROP TABLE IF EXISTS {name}")
             self._run(
-                f"CREATE TEMPORARY TABLE connect_staging_{self._count} ON COMMIT DELETE ROWS AS "
+                f"CREATE TEMPORARY TABLE connect_staging_{number} ON COMMIT DELETE ROWS AS "
                 f"SELECT {columns} FROM {layout.target.quoted} WITH NO DATA"
             )
             self._staging[layout] = name

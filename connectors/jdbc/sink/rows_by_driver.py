@@ -117,7 +117,7 @@ class MySqlStatements(DriverStatements):
         self._raw: Any = None
         self._loads = False
         self._staging: dict[Layout, str] = {}
-        self._count = 0
+        self._numbers: dict[tuple[str, str], int] = {}
 
     def begin(self, connection: Connection) -> None:
         """See `Statements`."""
@@ -159,10 +159,11 @@ class MySqlStatements(DriverStatements):
         """An empty temporary table for such rows. It outlives rolled back transactions, and so it is kept."""
         name = self._staging.get(layout)
         if name is None:
-            self._count += 1
-            name = f"connect_staging_{self._count}"
+            columns = ", ".join(layout.names)
+            name = f"connect_staging_{self._numbers.setdefault((layout.target.quoted, columns), len(self._numbers))}"
+            connection.exec_driver_sql(f"DROP TEMPORARY TABLE IF EXISTS {name}")
             connection.exec_driver_sql(
-                f"CREATE TEMPORARY TABLE {name} AS SELECT {', '.join(layout.names)} FROM {layout.target.quoted} LIMIT 0"
+                f"CREATE TEMPORARY TABLE {name} AS SELECT {columns} FROM {layout.target.quoted} LIMIT 0"
             )
             self._staging[layout] = name
         else:

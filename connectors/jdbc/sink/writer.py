@@ -113,8 +113,8 @@ class Writer:
                 # A transaction that seemed to fail, or was another owner's, has written some of it.
                 batches = [each for each in (_from(batch, found.offsets) for batch in batches) if len(each)]
                 prepared = write(batches) if batches else []
-        except BaseException:
-            self._failed()
+        except BaseException as error:
+            self._failed(error)
             raise
         return self._done(batches, prepared, began)
 
@@ -159,12 +159,14 @@ class Writer:
                 self._ledger.move(connection, after)
             yield connection
 
-    def _failed(self) -> None:
+    def _failed(self, error: BaseException) -> None:
         self._statements.forget()
         if self._ledger is not None:
             self._ledger.doubt()
-        for target in self._targets.values():
-            target.forget()
+        if not is_about_rows(error):
+            # Somebody may have changed a table.
+            for target in self._targets.values():
+                target.forget()
 
     def _done(self, batches: Sequence[SinkBatch], prepared: Sequence[_Prepared], began: float) -> Written:
         if self._ledger is not None:

@@ -45,6 +45,21 @@ def test_poison_rows_are_found_and_cost_no_other(target: Target, mode: str, coun
     assert 'partition 0, offset 3: Table "people" of ' in why
 
 
+def test_staging_tables_do_not_become_more(postgres_database: PostgresDatabase) -> None:
+    target = Postgres(postgres_database)
+    target.execute("CREATE TABLE people (id integer PRIMARY KEY, name text NOT NULL, balance numeric)")
+    staging = "SELECT count(*) FROM pg_class WHERE relname LIKE 'connect_staging%'"
+    with run(target, insert_mode="upsert", pk_mode="record_key", **TOLERANT) as sink:
+        for number in range(0, 50, 5):
+            sink.put(*map(person, range(number, number + 4)), person(number + 4, None))
+        assert len(sink.errant) == 10
+        assert target.execute(staging) == [(1,)]
+        target.execute("ALTER TABLE people ALTER COLUMN name TYPE varchar(3)")
+        sink.put(person(100, "Bob"))
+        assert target.execute(staging) == [(1,)]
+    assert target.execute("SELECT count(*) FROM people") == [(41,)]
+
+
 def test_records_that_fit_no_table_at_all_are_reported_too(target: Target) -> None:
     target.execute("CREATE TABLE people (id integer PRIMARY KEY, name varchar(50), balance decimal(5, 2))")
     other = SinkRecord(
