@@ -17,6 +17,7 @@ from connect import (
     SourceConnector,
     __version__,
 )
+from connect.api.connector import ConnectorContext
 from connect.settings import ConfigValue
 from connectors.jdbc.database import Database, DatabaseSettings, TableName
 from connectors.jdbc.database.connection import reason
@@ -33,6 +34,8 @@ from connectors.jdbc.source.task import JdbcSourceTask
 log = logging.getLogger(__name__)
 
 _STOP_S: Final = 2.0
+#: After so many in a row that do not pass by themselves the connector fails.
+_REFUSALS: Final = 3
 
 
 class JdbcSourceConnector(SourceConnector):
@@ -48,7 +51,7 @@ class JdbcSourceConnector(SourceConnector):
         keys.check(self._parsed)
         self._monitor: TableMonitor | None = None
         if not query_of(self._parsed):
-            self._monitor = TableMonitor(self._parsed, self.config, self.context.request_task_reconfiguration)
+            self._monitor = TableMonitor(self._parsed, self.config, self.context)
             self._monitor.start()
 
     def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
@@ -115,13 +118,14 @@ class TableMonitor(threading.Thread):
 
     Args:
         parsed, config: the connector's keys.
-        changed: called when there are other tables than before.
+        context: asked for other tasks when there are other tables, and told when they cannot be listed for good: a
+            connector that is started anew has the password of then.
     """
 
-    def __init__(self, parsed: Mapping[str, Any], config: Mapping[str, str], changed: Any) -> None:
+    def __init__(self, parsed: Mapping[str, Any], config: Mapping[str, str], context: ConnectorContext) -> None:
         super().__init__(name="jdbc-source-tables", daemon=True)
         self._parsed = parsed
-        self._changed = changed
+        self._context = context
         self._stopped = threading.Event()
         self._listed = threading.Event()
         self._parts: list[Part] | None = None
@@ -151,6 +155,7 @@ class TableMonitor(threading.Thread):
 
     def run(self) -> None:
         """List tables until the connector stops."""
+        refusals = 0
         while not self._stopped.is_set():
             try:
                 found = self._look()
@@ -160,13 +165,17 @@ class TableMonitor(threading.Thread):
                     error if isinstance(error, ConnectError) else RetriableError(f"{self._database}: {reason(error)}")
                 )
                 log.warning("The tables could not be listed: %s", self._error)
+                refusals = 0 if isinstance(self._error, RetriableError) else refusals + 1
+                if refusals == _REFUSALS:
+                    self._context.raise_error(self._error)
                 pause = min(self._parsed["table.poll.interval.ms"], 10_000) / 1000
             else:
                 changed = self._wanted or (self._parts is not None and found != self._parts)
                 self._error, self._parts, self._wanted = None, found, False
+                refusals = 0
                 if changed:
                     log.info("The tables are others than before: %s.", ", ".join(map(str, found)) or "none")
-                    self._changed()
+                    self._context.request_task_reconfiguration()
                 pause = self._parsed["table.poll.interval.ms"] / 1000
             self._listed.set()
             self._stopped.wait(pause)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import logging
 import time
 from bisect import bisect_left
 from collections.abc import Mapping
@@ -25,6 +26,8 @@ from connectors.jdbc.source.plan import Plan, names, plan
 from connectors.jdbc.source.rows import Read, Rows
 from connectors.jdbc.source.servers import Result, Select, Server
 from connectors.jdbc.source.statements import bracketed, statement
+
+log = logging.getLogger(__name__)
 
 #: The most bytes of a database's text that one batch is made of.
 _MOST_BYTES: Final = 8 * 1024 * 1024
@@ -81,6 +84,7 @@ class Reader:
         self.topic: str = parsed["topic.prefix"] + (part.table.name if part.table else "")
         self.due = 0.0  # by the monotonic clock
         self.failures = 0
+        self._rows = 0
         self._parsed = parsed
         self._server = server
         self._database: Database = server.database
@@ -134,6 +138,7 @@ class Reader:
         self._result = None
         if self._mode == SNAPSHOT:
             self.done = True
+            log.info("%s is read: %d rows since the start of the task", self.part, self._rows)
         self.due = time.monotonic() + self._parsed["poll.interval.ms"] / 1000
 
     # What is asked.
@@ -308,6 +313,7 @@ class Reader:
     def _batch(self, chunk: _Chunk, *, last: bool) -> SourceBatch:
         assert self._plan is not None
         mode, n = self._plan.mode, len(chunk)
+        self._rows += n
         closed = mode != TIMESTAMP or last or self._held is not None
         before = self.position
         if mode == TIMESTAMP:

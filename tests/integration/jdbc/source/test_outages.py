@@ -145,6 +145,24 @@ def test_a_new_password_is_asked_for_at_the_next_connection(
         postgres_database.execute(f"DROP OWNED BY {role}; DROP ROLE {role}")
 
 
+def test_a_connector_that_is_refused_for_good_fails(postgres_database: Any, poll_until: PollUntil) -> None:
+    """One that is started anew has the password of then."""
+    role = f"expired_{postgres_database.name}"
+    postgres_database.execute(f"CREATE ROLE {role} LOGIN PASSWORD 'first'; CREATE TABLE t (id int PRIMARY KEY)")
+    keys = {"connection_user": role, "connection_password": "first", "table_poll_interval_ms": "10", "mode": "bulk"}
+    keys |= {"table_whitelist": "none_of_this_name"}
+    try:
+        with SourceRun(JdbcSourceConnector, _config(postgres_database, **keys)) as run:
+            postgres_database.execute(
+                f"ALTER ROLE {role} PASSWORD 'second';"
+                f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '{role}'"
+            )
+            with pytest.raises(ConnectError, match="refuses the connection: .*password authentication failed"):
+                poll_until(run, lambda: False)
+    finally:
+        postgres_database.execute(f"DROP OWNED BY {role}; DROP ROLE {role}")
+
+
 def test_a_statement_that_takes_too_long_is_ended(postgres_database: Any) -> None:
     query = "SELECT 1 AS id, pg_sleep(60)::text AS s"
     config = _config(postgres_database, query=query, query_timeout_ms="100", query_retry_attempts="1", mode="bulk")
