@@ -1,11 +1,13 @@
 """Databases that go away, rows that no table takes, tasks in each other's way: nothing is lost, nothing doubled."""
 
 import threading
+import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from connect import ConnectError, Schema, SinkRecord, Type
+from connect import ConnectError, Schema, SinkRecord, TopicPartition, Type
 from connect.testing import SinkRun
 from connectors.jdbc.sink import JdbcSinkConnector
 from tests.integration.jdbc.sink_fixtures import target
@@ -234,3 +236,34 @@ def test_credentials_are_read_again_for_a_new_connection(postgres_database: Post
     finally:
         target.execute("DROP OWNED BY turning")
         target.execute("DROP ROLE turning")
+
+
+def test_what_waits_of_partitions_that_were_lost_is_not_written(postgres_database: PostgresDatabase) -> None:
+    """The transaction that runs is finished, the one behind it never begins."""
+    target = Postgres(postgres_database)
+    target.execute("CREATE TABLE people (id integer PRIMARY KEY, name text, balance numeric)")
+    with postgres_database.connect(autocommit=False) as blocker, run(target) as sink:
+        sink.put(person(-1))
+        blocker.execute("LOCK TABLE people")
+        sink.put(*map(person, range(600)))
+        behind = sink.task._behind  # type: ignore[attr-defined]
+        until(lambda: behind._writing and not behind._waiting)
+        sink.put(*map(person, range(600, 1200)))
+        assert len(behind._waiting) == 1
+
+        def release() -> None:
+            until(lambda: not behind._waiting)
+            blocker.rollback()
+
+        releasing = threading.Thread(target=release)
+        releasing.start()
+        sink.lose(TopicPartition("people", 0))
+        releasing.join(60)
+    assert target.execute("SELECT count(*), max(id) FROM people") == [(601, 599)]
+
+
+def until(condition: Callable[[], object]) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)

@@ -204,3 +204,13 @@ def test_many_records_at_once_are_written_behind_put_and_committed_after_it(targ
         assert target.execute("SELECT count(*), min(id), max(id) FROM people") == [(3000, 0, 2999)]
         assert sink.committed[next(iter(sink.committed))] == 6000
     assert sink.metric("jdbc_rows_written_total") == 6000
+
+
+def test_names_that_are_not_quoted_are_folded_by_the_database(target: Target) -> None:
+    value = Schema.struct({"Id": Schema(Type.INT32), "FullName": Schema(Type.STRING)})
+    keys = {"insert_mode": "upsert", "pk_mode": "record_value", "pk_fields": "Id", "quote_sql_identifiers": "never"}
+    with run(target, table_name_format="MyPeople", **keys) as sink:
+        sink.put({"Id": 1, "FullName": "a"}, schema=value, topic="people")
+        sink.put({"Id": 1, "FullName": "b"}, {"Id": 2, "FullName": "c"}, schema=value, topic="people")
+    table = "mypeople" if target.kind == "postgresql" else "MyPeople"
+    assert target.execute(f'SELECT id, fullname FROM "{table}" ORDER BY id') == [(1, "b"), (2, "c")]

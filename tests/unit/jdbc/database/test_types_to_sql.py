@@ -1,0 +1,83 @@
+"""The type of a column for each schema, in each database that is told apart."""
+
+import pytest
+from sqlalchemy.dialects import mssql, mysql, oracle, postgresql, sqlite
+
+from connect import Schema, Type, logical
+from connectors.jdbc.database.types_to_sql import column_type, is_too_narrow, meaning_of
+
+DIALECTS = {
+    "postgresql": postgresql.dialect(),  # type: ignore[no-untyped-call]
+    "mysql": mysql.dialect(),
+    "sqlite": sqlite.dialect(),
+    "mssql": mssql.dialect(),
+    "oracle": oracle.dialect(),
+}
+SCHEMAS = {
+    **{kind.value: Schema(kind) for kind in Type if kind.is_primitive},
+    "decimal": logical.decimal(4),
+    "decimal(10,4)": logical.decimal(4).replace(parameters={"scale": "4", "connect.decimal.precision": "10"}),
+    "date": logical.DATE,
+    "time": logical.TIME,
+    "timestamp": logical.TIMESTAMP,
+    "texts": Schema.array(Schema(Type.STRING)),
+    "lists": Schema.array(Schema.array(Schema(Type.STRING))),
+    "struct": Schema.struct({"a": Schema(Type.INT32)}),
+    "map": Schema.map(Schema(Type.STRING), Schema(Type.INT32)),
+}
+EXPECTED = {
+    "postgresql": "SMALLINT SMALLINT INTEGER BIGINT REAL DOUBLE_PRECISION BOOLEAN TEXT BYTEA NUMERIC NUMERIC(10,_4) DATE "
+    "TIME_WITHOUT_TIME_ZONE TIMESTAMP_WITHOUT_TIME_ZONE TEXT[] JSONB JSONB JSONB",
+    "mysql": "TINYINT SMALLINT INTEGER BIGINT FLOAT DOUBLE BOOL LONGTEXT LONGBLOB DECIMAL(65,_4) DECIMAL(10,_4) DATE "
+    "TIME(6) DATETIME(6) JSON JSON JSON JSON",
+    "sqlite": "INTEGER INTEGER INTEGER INTEGER REAL REAL BOOLEAN TEXT BLOB TEXT TEXT DATE TIME DATETIME "
+    "JSON JSON JSON JSON",
+}
+
+
+@pytest.mark.parametrize("kind", EXPECTED)
+def test_each_schema_has_a_column_type(kind: str) -> None:
+    found = {
+        name: str(column_type(meaning_of(schema), kind).compile(dialect=DIALECTS[kind])).replace(" ", "_")
+        for name, schema in SCHEMAS.items()
+    }
+    assert found == dict(zip(SCHEMAS, EXPECTED[kind].split(), strict=True))
+
+
+@pytest.mark.parametrize("kind", DIALECTS)
+@pytest.mark.parametrize("key", [True, False])
+def test_every_type_is_one_of_every_database(kind: str, key: bool) -> None:
+    for schema in SCHEMAS.values():
+        for debezium in (True, False):
+            assert column_type(meaning_of(schema, debezium), kind, key=key).compile(dialect=DIALECTS[kind])
+
+
+def test_keys_of_mysql_are_compared_by_their_bytes() -> None:
+    written = column_type(meaning_of(Schema(Type.STRING)), "mysql", key=True).compile(dialect=DIALECTS["mysql"])
+    assert written == "VARCHAR(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"
+
+
+def test_debezium_s_types_count_when_they_are_asked_for() -> None:
+    schema = Schema(Type.INT64, name="io.debezium.time.MicroTimestamp")
+    assert meaning_of(schema).kind == "int64"
+    assert (meaning_of(schema, True).kind, meaning_of(schema, True).unit) == ("datetime", "us")
+
+
+@pytest.mark.parametrize(
+    ("schema", "column", "narrow"),
+    [
+        (Schema(Type.INT64), postgresql.INTEGER(), True),
+        (Schema(Type.INT64), postgresql.BIGINT(), False),
+        (Schema(Type.INT16), mysql.TINYINT(), True),
+        (Schema(Type.FLOAT64), postgresql.REAL(), True),
+        (Schema(Type.FLOAT64), postgresql.DOUBLE_PRECISION(), False),
+        (Schema(Type.FLOAT64), postgresql.INTEGER(), True),
+        (logical.decimal(2), postgresql.NUMERIC(10, 2), True),
+        (logical.decimal(2), postgresql.NUMERIC(), False),
+        (Schema(Type.STRING), postgresql.VARCHAR(10), True),
+        (Schema(Type.STRING), postgresql.TEXT(), False),
+        (Schema(Type.STRING), postgresql.INTEGER(), False),
+    ],
+)
+def test_a_column_may_be_too_narrow(schema: Schema, column: object, narrow: bool) -> None:
+    assert is_too_narrow(meaning_of(schema), column, "postgresql") is narrow  # type: ignore[arg-type]
