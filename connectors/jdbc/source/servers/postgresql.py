@@ -187,25 +187,57 @@ class CopyResult(Result):
         except BaseException:
             _roll_back(driver)
             raise
-        self._next = self._copy.read()
+        self._buffered = driver.pgconn.get_copy_data
+        self._next = self._line()
         self._types = dict(zip(map(str, range(len(self.rows.columns))), self.rows.arrow_types(), strict=True))
-        if not self._next:
-            self._finish()
 
     def read(self, rows: int, size: int) -> list[Read]:
         if self.ended:
             return []
-        lines: list[Any] = []
-        length, read = 0, self._copy.read
-        line = self._next
-        while line and len(lines) < rows and length < size:
+        lines: list[Any] = [self._next]
+        length, get = len(self._next), self._buffered
+        while len(lines) < rows and length < size:
+            # What has arrived is taken from the library's buffer, without psycopg's care for each row.
+            count, line = get(1)
+            if count <= 0:
+                line = self._line(count)
+                if not line:
+                    break
             lines.append(line)
             length += len(line)
-            line = read()
-        self._next = line
+        else:
+            self._next = self._line()
+        return self._parsed(b"".join(lines), length)
+
+    def _line(self, count: int | None = None) -> Any:
+        """The next row, waited for; empty at the end.
+
+        Args:
+            count: what the library's buffer has answered already: 0 for nothing yet, less for the end.
+        """
+        line: Any = b""
+        if count is None:
+            count, line = self._buffered(1)
+        if count == 0:
+            line = self._copy.read()
+        elif count < 0:
+            line = b""
+            self._check_end()
         if not line:
             self._finish()
-        return self._parsed(b"".join(lines), length)
+        return line
+
+    def _check_end(self) -> None:
+        """Raise what the server says at the end, if that is an error."""
+        connection = self._driver.pgconn
+        while (result := connection.get_result()) is not None:
+            if result.status == pq.ExecStatus.COMMAND_OK:
+                continue
+            if result.error_field(pq.DiagnosticField.SQLSTATE) is None:  # it is the library that speaks
+                raise psycopg.OperationalError(result.get_error_message())
+            raise psycopg.errors.error_from_result(result)
+        if connection.status != pq.ConnStatus.OK:
+            raise psycopg.OperationalError("the connection broke in the middle of a table")
 
     def _parsed(self, text: bytes, length: int) -> list[Read]:
         import pyarrow as pa

@@ -172,6 +172,26 @@ def test_what_has_no_place_is_told_with_its_column(postgresql_shop: Any) -> None
         run.poll()
 
 
+@pytest.mark.parametrize("count", [10, 100_000])
+def test_an_error_in_the_middle_of_a_table_is_told(postgresql_shop: Any, count: int) -> None:
+    query = f"SELECT n, 1 / (n - {count}) AS d FROM generate_series(1, {count + 10}) n"
+    with (
+        pytest.raises(ConnectError, match="The query cannot be read from PostgreSQL .*: division by zero"),
+        postgresql_shop.run(mode="bulk", query=query, topic_prefix="q") as run,
+    ):
+        run.poll_all()
+
+
+@pytest.mark.parametrize("rows", [1, 9, 10, 11, 19, 20, 21])
+def test_the_end_of_a_table_is_known_with_its_last_row(shop: Any, rows: int) -> None:
+    shop.execute("CREATE TABLE t (id integer PRIMARY KEY)")
+    shop.execute(f"INSERT INTO t VALUES {', '.join(f'({n})' for n in range(1, rows + 1))}")
+    with shop.run(mode="snapshot", batch_max_rows="10") as run:
+        run.poll_until(rows)
+        assert run.offsets == [(shop.partition("t"), {"snapshot": "completed", "incrementing": rows})]
+        assert [record.value["id"] for record in run.records] == list(range(1, rows + 1))
+
+
 def test_columns_become_json_and_avro_as_single_values_would(postgresql_shop: Any) -> None:
     """A batch of columns is written as the same records are one by one."""
     postgresql_shop.execute("CREATE TABLE t (id int PRIMARY KEY, name text, price numeric(10,2), at timestamptz)")
