@@ -4,7 +4,7 @@
 |---|---|---|---|---|
 | INT8, INT16 | SMALLINT | TINYINT, SMALLINT | INTEGER | SMALLINT |
 | INT32, INT64 | INTEGER, BIGINT | INTEGER, BIGINT | INTEGER | INTEGER, BIGINT |
-| FLOAT32, FLOAT64 | REAL, DOUBLE PRECISION | FLOAT, DOUBLE | REAL | FLOAT |
+| FLOAT32, FLOAT64 | REAL, DOUBLE PRECISION | FLOAT, DOUBLE | REAL | REAL, DOUBLE |
 | BOOLEAN | BOOLEAN | BOOL | BOOLEAN | what SQLAlchemy has |
 | STRING | TEXT | LONGTEXT; in a key VARCHAR(255), by bytes | TEXT | long text; in a key VARCHAR(255) |
 | BYTES | BYTEA | LONGBLOB; in a key VARBINARY(255) | BLOB | long binary |
@@ -203,7 +203,7 @@ _OTHER: Final[dict[str, TypeEngine[Any]]] = {
     **dict.fromkeys(("timestamp", "datetime"), sqlalchemy.DateTime()),
     "int32": sqlalchemy.Integer(),
     "int64": sqlalchemy.BigInteger(),
-    "float32": sqlalchemy.Float(24),
+    "float32": sqlalchemy.REAL(),
     "float64": sqlalchemy.Double(),
     "boolean": sqlalchemy.Boolean(),
     "bytes": sqlalchemy.LargeBinary(),
