@@ -53,8 +53,9 @@ class Meaning:
     Attributes:
         kind: int8 ... int64, float32, float64, boolean, string, bytes, decimal, date, time; `timestamp`, an instant;
             `datetime`, a date and time of no zone; `zoned`, an instant as text with its zone; json; uuid; array.
-        unit: for what is encoded as a number since the epoch or midnight: `d`, `ms`, `us`, `ns`. Nothing for values
-            that Connect itself has a logical type for.
+        unit: for what is encoded as a number since the epoch or midnight: `d`, `ms`, `us`, `ns`; `text` for JSON that
+            is text already; `variable` for decimals with a scale each. Nothing for values that Connect itself has a
+            logical type for.
         scale, precision: of a decimal; None where it does not say.
         element: of an array.
     """
@@ -77,6 +78,7 @@ _DEBEZIUM: Final = {
     "io.debezium.time.ZonedTimestamp": Meaning("zoned"),
     "io.debezium.data.Json": Meaning("json", "text"),
     "io.debezium.data.Uuid": Meaning("uuid"),
+    "io.debezium.data.VariableScaleDecimal": Meaning("decimal", "variable"),
 }
 
 
@@ -175,7 +177,7 @@ _MYSQL: Final[dict[str, TypeEngine[Any]]] = {
 
 def _mysql(meaning: Meaning, key: bool) -> TypeEngine[Any]:
     if meaning.kind == "decimal":
-        scale = min(meaning.scale or 0, 30)
+        scale = 30 if meaning.unit else min(meaning.scale or 0, 30)
         return mysql.DECIMAL(min(max(meaning.precision or 65, scale), 65), scale)
     if key and meaning.kind == "string":
         return mysql.VARCHAR(255, charset="utf8mb4", collation="utf8mb4_bin")
@@ -216,7 +218,7 @@ _OTHER: Final[dict[str, TypeEngine[Any]]] = {
 
 def _other(meaning: Meaning, key: bool) -> TypeEngine[Any]:
     if meaning.kind == "decimal":
-        return sqlalchemy.Numeric(meaning.precision or 38, meaning.scale)
+        return sqlalchemy.Numeric(meaning.precision or 38, 10 if meaning.unit else meaning.scale)
     if key and meaning.kind == "string":
         return sqlalchemy.Unicode(255)
     return _OTHER[meaning.kind]

@@ -11,7 +11,7 @@ import base64
 import datetime as dt
 import json
 from collections.abc import Callable, Sequence
-from decimal import Decimal
+from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
@@ -26,7 +26,7 @@ from connectors.jdbc.database.types_to_sql import Meaning
 from connectors.jdbc.sink.errors import RowError
 
 _REFUSALS: Final = (pa.ArrowException, OverflowError, TypeError, ValueError, AttributeError, ArithmeticError)
-_UTC: Final = ZoneInfo("UTC")
+_EXACT: Final = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
 _NUMBERS: Final = {
     "int8": pa.int8(),
     "int16": pa.int16(),
@@ -113,10 +113,10 @@ def _plain(meaning: Meaning, column: FieldColumn, takes: sqlalchemy.types.TypeEn
         return pa.array([None if item is None else write(item) for item in column.items], pa.string())
     if kind == "zoned":
         return _zoned(column, takes)
+    if kind == "decimal":
+        return _with_scales(column) if meaning.unit else _decimals(column)
     if meaning.unit:
         return _counted(meaning, column)
-    if kind == "decimal":
-        return _decimals(column)
     if column.is_arrow or kind not in ("timestamp", "time"):
         try:
             return column.array
@@ -135,6 +135,17 @@ def _decimals(column: FieldColumn) -> pa.Array:
         if any(not isinstance(item, Decimal | int | None) for item in items):
             raise TypeError("it is no Decimal") from None
         return pa.array([None if item is None else format(Decimal(item), "f") for item in items], pa.string())
+
+
+def _with_scales(column: FieldColumn) -> pa.Array:
+    """Decimals that each have a scale of their own: structs of Debezium's, as their texts."""
+    texts = [
+        None
+        if item is None
+        else format(Decimal(int.from_bytes(item["value"], "big", signed=True)).scaleb(-item["scale"], _EXACT), "f")
+        for item in column.items
+    ]
+    return pa.array(texts, pa.string())
 
 
 def _counted(meaning: Meaning, column: FieldColumn) -> pa.Array:

@@ -2,7 +2,7 @@
 
 import datetime as dt
 import json
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import Any
 
 import pytest
@@ -134,6 +134,21 @@ def test_numbers_since_1970_are_instants_where_they_are_said_to_be(target: Targe
     assert [(plain("moment", at), other) for at, other in target.execute("SELECT us, other FROM types")] == [
         (INSTANT, 5)
     ] * 2
+
+
+def test_decimals_with_a_scale_each_are_exact(target: Target) -> None:
+    fields = {"scale": Schema(Type.INT32), "value": Schema(Type.BYTES)}
+    schema = Schema.struct({"n": Schema.struct(fields, name="io.debezium.data.VariableScaleDecimal")})
+    values = [Decimal("-123456789012345678901234567890.12345"), Decimal("0.001"), Decimal(70)]
+    with run(target, debezium_records="true", table_name_format="exact") as sink:
+        for value in values:
+            _, digits, scale = value.as_tuple()
+            unscaled = int(value.scaleb(-int(scale), Context(prec=60)))
+            assert len(digits) < 60
+            encoded = {"scale": -int(scale), "value": unscaled.to_bytes(20, "big", signed=True)}
+            sink.put({"n": encoded}, schema=schema)
+    if target.kind != "generic":  # SQLite's own numbers are doubles
+        assert sorted(Decimal(str(found)) for (found,) in target.execute("SELECT n FROM exact")) == sorted(values)
 
 
 def test_texts_are_read_as_what_the_column_is(postgres_database: PostgresDatabase) -> None:
