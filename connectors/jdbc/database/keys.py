@@ -15,7 +15,6 @@ _GROUP: Final = "Database"
 #: What others call our keys. Ours win where both are given.
 ALIASES: Final = {
     "connection.username": "connection.user",
-    "use.time.zone": "db.timezone",
     "sql.quote.identifiers": "quote.sql.identifiers",
     "quote.identifiers": "quote.sql.identifiers",
 }

@@ -14,8 +14,20 @@
 | ARRAY of the above | an array | JSON | JSON | long text |
 | STRUCT, MAP, other ARRAYs | JSONB | JSON | JSON | long text |
 
-Of Debezium's semantic types (`io.debezium.time.*`, `io.debezium.data.*`) those of time, Json and Uuid are known, where
-they are asked for. Imported with SQLAlchemy.
+Of Debezium's semantic types (`io.debezium.time.*`, `io.debezium.data.*`), where they are asked for:
+
+| Debezium | PostgreSQL | MySQL, MariaDB | SQLite, others |
+|---|---|---|---|
+| Date, Time, Timestamp and their Micro and Nano | as Connect's | as Connect's | as Connect's |
+| ZonedTimestamp | TIMESTAMP WITH TIME ZONE | DATETIME(6) | the same, as far as they have it |
+| ZonedTime | TIME WITH TIME ZONE | LONGTEXT | text |
+| MicroDuration | INTERVAL | BIGINT | the number |
+| Json, Uuid | JSONB, UUID | JSON, VARCHAR(36) | JSON, text |
+| Xml | XML | LONGTEXT | text |
+| Bits of n | BIT(n) | BIT(n), up to 64 | bytes |
+| VariableScaleDecimal | NUMERIC | DECIMAL(65, 30) | as Decimal |
+
+Imported with SQLAlchemy.
 """
 
 from __future__ import annotations
@@ -52,11 +64,12 @@ class Meaning:
 
     Attributes:
         kind: int8 ... int64, float32, float64, boolean, string, bytes, decimal, date, time; `timestamp`, an instant;
-            `datetime`, a date and time of no zone; `zoned`, an instant as text with its zone; json; uuid; array.
-        unit: for what is encoded as a number since the epoch or midnight: `d`, `ms`, `us`, `ns`; `text` for JSON that
-            is text already; `variable` for decimals with a scale each. Nothing for values that Connect itself has a
-            logical type for.
-        scale, precision: of a decimal; None where it does not say.
+            `datetime`, a date and time of no zone; `zoned`, an instant as text with its zone; `zonedtime`, a time as
+            text with its zone; duration; json; xml; uuid; bits; array.
+        unit: for what is encoded as a number since the epoch or midnight, or as a duration: `d`, `ms`, `us`, `ns`; for
+            a json that is text already `text`, for decimals with a scale each `variable`. Nothing for values that
+            Connect itself has a logical type for.
+        scale, precision: of a decimal; None where it does not say. Of bits, precision is how many.
         element: of an array.
     """
 
@@ -76,10 +89,14 @@ _DEBEZIUM: Final = {
     "io.debezium.time.MicroTimestamp": Meaning("datetime", "us"),
     "io.debezium.time.NanoTimestamp": Meaning("datetime", "ns"),
     "io.debezium.time.ZonedTimestamp": Meaning("zoned"),
+    "io.debezium.time.ZonedTime": Meaning("zonedtime"),
+    "io.debezium.time.MicroDuration": Meaning("duration", "us"),
     "io.debezium.data.Json": Meaning("json", "text"),
+    "io.debezium.data.Xml": Meaning("xml"),
     "io.debezium.data.Uuid": Meaning("uuid"),
     "io.debezium.data.VariableScaleDecimal": Meaning("decimal", "variable"),
 }
+_BITS_NAME: Final = "io.debezium.data.Bits"
 
 
 @lru_cache(maxsize=2000)
@@ -101,6 +118,9 @@ def meaning_of(schema: Schema, debezium: bool = False) -> Meaning:
         return Meaning("timestamp")
     if debezium and schema.name in _DEBEZIUM:
         return _DEBEZIUM[schema.name]
+    if debezium and schema.name == _BITS_NAME:
+        length = schema.parameters.get("length", "")
+        return Meaning("bits", precision=int(length)) if length.isdigit() and int(length) else Meaning("bytes")
     if schema.type is Type.ARRAY:
         assert schema.value_schema is not None
         element = meaning_of(schema.value_schema, debezium)
@@ -125,6 +145,15 @@ def column_type(meaning: Meaning, dialect: str, *, key: bool = False) -> TypeEng
     return _other(meaning, key)
 
 
+class Xml(sqlalchemy.types.UserDefinedType[str]):
+    """PostgreSQL's XML, which SQLAlchemy has no type for."""
+
+    cache_ok = True
+
+    def get_col_spec(self, **_: Any) -> str:
+        return "XML"
+
+
 _POSTGRESQL: Final[dict[str, TypeEngine[Any]]] = {
     "int8": postgresql.SMALLINT(),
     "int16": postgresql.SMALLINT(),
@@ -140,7 +169,10 @@ _POSTGRESQL: Final[dict[str, TypeEngine[Any]]] = {
     "timestamp": postgresql.TIMESTAMP(),
     "datetime": postgresql.TIMESTAMP(),
     "zoned": postgresql.TIMESTAMP(timezone=True),
+    "zonedtime": postgresql.TIME(timezone=True),
+    "duration": postgresql.INTERVAL(),
     "json": postgresql.JSONB(),
+    "xml": Xml(),
     "uuid": postgresql.UUID(),
 }
 
@@ -151,6 +183,8 @@ def _postgresql(meaning: Meaning) -> TypeEngine[Any]:
     if meaning.kind == "array":
         assert meaning.element is not None
         return postgresql.ARRAY(_postgresql(meaning.element))
+    if meaning.kind == "bits":
+        return postgresql.BIT(meaning.precision)
     return _POSTGRESQL[meaning.kind]
 
 
@@ -169,46 +203,52 @@ _MYSQL: Final[dict[str, TypeEngine[Any]]] = {
     "timestamp": mysql.DATETIME(fsp=6),
     "datetime": mysql.DATETIME(fsp=6),
     "zoned": mysql.DATETIME(fsp=6),
+    "zonedtime": mysql.LONGTEXT(),
+    "duration": mysql.BIGINT(),
     "json": mysql.JSON(),
     "array": mysql.JSON(),
+    "xml": mysql.LONGTEXT(),
     "uuid": mysql.VARCHAR(36),
 }
 
 
 def _mysql(meaning: Meaning, key: bool) -> TypeEngine[Any]:
     if meaning.kind == "decimal":
-        scale = 30 if meaning.unit else min(meaning.scale or 0, 30)
+        # There are no negative scales; as many digits behind the point as there can be where each value has its own.
+        scale = 30 if meaning.unit else min(max(meaning.scale or 0, 0), 30)
         return mysql.DECIMAL(min(max(meaning.precision or 65, scale), 65), scale)
     if key and meaning.kind == "string":
         return mysql.VARCHAR(255, charset="utf8mb4", collation="utf8mb4_bin")
     if key and meaning.kind == "bytes":
         return mysql.VARBINARY(255)
+    if meaning.kind == "bits":
+        return mysql.BIT(meaning.precision) if (meaning.precision or 65) <= 64 else mysql.LONGBLOB()
     return _MYSQL[meaning.kind]
 
 
 #: Calls of SQLAlchemy without types.
 _sqlite: Any = sqlite
 _SQLITE: Final[dict[str, TypeEngine[Any]]] = {
-    **dict.fromkeys(("int8", "int16", "int32", "int64"), _sqlite.INTEGER()),
+    **dict.fromkeys(("int8", "int16", "int32", "int64", "duration"), _sqlite.INTEGER()),
     **dict.fromkeys(("float32", "float64"), _sqlite.REAL()),
-    **dict.fromkeys(("string", "decimal", "uuid"), _sqlite.TEXT()),
+    **dict.fromkeys(("string", "decimal", "uuid", "xml", "zonedtime"), _sqlite.TEXT()),
     **dict.fromkeys(("json", "array"), _sqlite.JSON()),
     **dict.fromkeys(("timestamp", "datetime", "zoned"), _sqlite.DATETIME()),
     "boolean": _sqlite.BOOLEAN(),
-    "bytes": _sqlite.BLOB(),
+    **dict.fromkeys(("bytes", "bits"), _sqlite.BLOB()),
     "date": _sqlite.DATE(),
     "time": _sqlite.TIME(),
 }
 _OTHER: Final[dict[str, TypeEngine[Any]]] = {
     **dict.fromkeys(("int8", "int16"), sqlalchemy.SmallInteger()),
-    **dict.fromkeys(("json", "array", "string"), sqlalchemy.UnicodeText()),
+    **dict.fromkeys(("json", "array", "string", "xml", "zonedtime"), sqlalchemy.UnicodeText()),
     **dict.fromkeys(("timestamp", "datetime"), sqlalchemy.DateTime()),
     "int32": sqlalchemy.Integer(),
-    "int64": sqlalchemy.BigInteger(),
+    **dict.fromkeys(("int64", "duration"), sqlalchemy.BigInteger()),
     "float32": sqlalchemy.REAL(),
     "float64": sqlalchemy.Double(),
     "boolean": sqlalchemy.Boolean(),
-    "bytes": sqlalchemy.LargeBinary(),
+    **dict.fromkeys(("bytes", "bits"), sqlalchemy.LargeBinary()),
     "date": sqlalchemy.Date(),
     "time": sqlalchemy.Time(),
     "zoned": sqlalchemy.DateTime(timezone=True),
@@ -251,7 +291,7 @@ def is_too_narrow(meaning: Meaning, column: TypeEngine[Any], dialect: str) -> bo
     if bits is not None:
         return meaning.kind in ("float32", "float64", "decimal") or _BITS.get(meaning.kind, 0) > bits
     if isinstance(column, sqlalchemy.Numeric) and not isinstance(column, sqlalchemy.Float):
-        return meaning.kind == "decimal" and column.precision is not None
+        return meaning.kind == "decimal" and not meaning.unit and column.precision is not None
     if isinstance(column, sqlalchemy.REAL | mysql.FLOAT):
         return meaning.kind == "float64"
     return isinstance(column, sqlalchemy.String) and meaning.kind == "string" and column.length is not None

@@ -19,6 +19,7 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 import sqlalchemy
+from sqlalchemy.dialects import mysql, postgresql
 
 from connect import Schema, Type
 from connect.data.struct_columns import FieldColumn, NoArrowForm
@@ -87,12 +88,20 @@ class Zones:
 
     def adapted(self, meaning: Meaning, array: pa.Array, takes: sqlalchemy.types.TypeEngine[Any]) -> pa.Array:
         """The same values for a column of this type."""
+        if meaning.kind == "float32" and isinstance(takes, sqlalchemy.Double):
+            return array.cast(pa.float64())  # the number that it is, not what its shortest digits are there
         if meaning.kind in ("timestamp", "zoned") and pa.types.is_timestamp(array.type):
             if isinstance(takes, sqlalchemy.BigInteger | sqlalchemy.Integer):
                 return array.cast(pa.timestamp("ms", "UTC")).view(pa.int64())
             if not isinstance(takes, sqlalchemy.DateTime) or not takes.timezone:
                 return self._wall_clock(array)
-        elif meaning.kind == "date" and self._dates and self._name is not None and pa.types.is_date32(array.type):
+        elif (
+            meaning.kind == "date"
+            and not meaning.unit
+            and self._dates
+            and self._name is not None
+            and pa.types.is_date32(array.type)
+        ):
             midnight = array.cast(pa.timestamp("s")).cast(pa.timestamp("s", "UTC"))
             return self._wall_clock(midnight).cast(pa.date32(), safe=False)
         return array
@@ -110,11 +119,18 @@ def _plain(meaning: Meaning, column: FieldColumn, takes: sqlalchemy.types.TypeEn
     if kind == "array":
         assert meaning.element is not None
         write: Callable[[Any], str] = _array_text if isinstance(takes, sqlalchemy.ARRAY) else _json_text
-        return pa.array([None if item is None else write(item) for item in column.items], pa.string())
+        items = _elements(meaning.element, column) if meaning.element.unit else column.items
+        return pa.array([None if item is None else write(item) for item in items], pa.string())
     if kind == "zoned":
         return _zoned(column, takes)
     if kind == "decimal":
         return _with_scales(column) if meaning.unit else _decimals(column)
+    if kind == "zonedtime" and isinstance(takes, sqlalchemy.Time) and not takes.timezone:
+        return pa.array([None if item is None else _in_utc(item) for item in column.items], pa.time64("us"))
+    if kind == "bits":
+        return _bits(meaning, column, takes)
+    if kind == "duration":
+        return _durations(column, takes)
     if meaning.unit:
         return _counted(meaning, column)
     if column.is_arrow or kind not in ("timestamp", "time"):
@@ -172,7 +188,48 @@ def _zoned(column: FieldColumn, takes: sqlalchemy.types.TypeEngine[Any]) -> pa.A
     return pa.array(read, pa.timestamp("us", "UTC"))
 
 
+def _in_utc(text: str) -> dt.time:
+    """A time of some zone as UTC's, for a column that has none."""
+    read = dt.time.fromisoformat(text)
+    return (dt.datetime.combine(dt.date(2000, 1, 2), read) - (read.utcoffset() or dt.timedelta())).time()
+
+
+def _bits(meaning: Meaning, column: FieldColumn, takes: sqlalchemy.types.TypeEngine[Any]) -> pa.Array:
+    """Bits, the lowest byte first, as the column has them: digits, bytes of a number, or these bytes."""
+    if not isinstance(takes, postgresql.BIT | mysql.BIT):
+        return column.array
+    numbers = [None if item is None else int.from_bytes(item, "little") for item in column.items]
+    if isinstance(takes, mysql.BIT):
+        # As the bytes that it is held in: a number in a text would be taken for its digits.
+        return pa.array([None if number is None else number.to_bytes(8, "big") for number in numbers], pa.binary())
+    width = f"0{meaning.precision}b"
+    return pa.array([None if number is None else format(number, width) for number in numbers], pa.string())
+
+
+def _durations(column: FieldColumn, takes: sqlalchemy.types.TypeEngine[Any]) -> pa.Array:
+    """Microseconds, as hours, minutes and seconds for a column of intervals."""
+    if not isinstance(takes, postgresql.INTERVAL):
+        return column.array
+    return pa.array([None if item is None else _clock(item) for item in column.items], pa.string())
+
+
+def _clock(micros: int) -> str:
+    seconds, fraction = divmod(abs(micros), 1_000_000)
+    minutes, second = divmod(seconds, 60)
+    hours, minute = divmod(minutes, 60)
+    return f"{'-' if micros < 0 else ''}{hours}:{minute:02}:{second:02}.{fraction:06}"
+
+
 # Nested values.
+
+
+def _elements(meaning: Meaning, column: FieldColumn) -> list[list[Any] | None]:
+    """Arrays of what is encoded as numbers, as arrays of what these mean."""
+    schema, items = column.schema.value_schema, column.items
+    assert schema is not None
+    flat = FieldColumn(schema, [each for item in items if item is not None for each in item])
+    decoded = iter(_plain(meaning, flat, sqlalchemy.types.NULLTYPE).to_pylist())
+    return [None if item is None else [next(decoded) for _ in item] for item in items]
 
 
 def _json(meaning: Meaning, column: FieldColumn) -> pa.Array:
@@ -228,6 +285,9 @@ def _element(item: Any) -> str:
 def literal(schema: Schema, meaning: Meaning) -> str | None:
     """A default of a field as a literal of SQL; None where it has none that all databases write alike."""
     value = schema.default
+    if value is not None and meaning.kind == "date":
+        day = value if isinstance(value, dt.date) else dt.date(1970, 1, 1) + dt.timedelta(days=value)
+        return f"'{day.isoformat()}'"
     if value is None or meaning.unit:
         return None
     if isinstance(value, bool):

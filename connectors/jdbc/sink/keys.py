@@ -39,6 +39,7 @@ ALIASES: Final = {
 #: Keys of theirs that there is nothing to do for: what they switch on is always so here, or only tunes Java.
 WITHOUT_EFFECT: Final = (
     "use.reduction.buffer",
+    "use.time.zone",  # their dates and times are UTC's, whatever it says
     "keyed.message.batch.mode",
     "connection.restart.on.errors",
     "connection.provider",
@@ -303,6 +304,9 @@ class Options:
     Attributes:
         included, excluded: fields, each with the topic that it is for, or None.
         evolution: of add, widen and nullable.
+        dates_in_zone: whether a Date is the day in `db.timezone`.
+        folds: whether names are lower case where the database would make them so, as with Debezium's class that quotes
+            no names.
         unit: of `timestamp_fields`: us or ns.
         backoff_ms: before a write is tried again.
     """
@@ -328,6 +332,7 @@ class Options:
     unit: str
     inference: bool
     debezium: bool
+    folds: bool
     create: bool
     evolution: frozenset[str]
     ignore_unknown: bool
@@ -376,11 +381,13 @@ class Options:
             excluded=_fields(parsed["fields.blacklist"]),
             value_column=parsed["string.output.value.column.name"],
             defaults=parsed["replace.null.with.default"],
-            dates_in_zone=parsed["date.timezone"].lower() == "db_timezone",
+            dates_in_zone=parsed["date.timezone"].lower() == "db_timezone"
+            and not (is_debezium(named) and "date.timezone" not in named),
             timestamp_fields=frozenset(parsed["timestamp.fields.list"]),
             unit="ns" if parsed["timestamp.precision.mode"].lower() == "nanoseconds" else "us",
             inference=parsed["schemaless.inference"],
             debezium=is_debezium(named) if parsed["debezium.records"] is None else parsed["debezium.records"],
+            folds=is_debezium(named) and "quote.sql.identifiers" not in named,
             create=parsed["auto.create"] or "basic" in words,
             evolution=frozenset(evolution),
             ignore_unknown=parsed["schema.evolution.unknown.fields"].lower() == "ignore",

@@ -55,11 +55,18 @@ class Routing:
                 continue
             said = [column(row) for column in columns]
             if any(text is None or not _SAFE.fullmatch(text) for text in said):
+                if said == [None] * len(said) and self._is_only_a_tombstone(batch, row):
+                    continue
                 problems[row] = f"table.name.format={self._options.table}: the record does not say its table."
                 continue
             written = self._filled(topic, dict(zip(self._by_record, map(str, said), strict=True)))
             found.setdefault(self._parsed(written), []).append(row)
         return sorted(found.items(), key=lambda item: str(item[0])), problems
+
+    def _is_only_a_tombstone(self, batch: SinkBatch, row: int) -> bool:
+        """Whether the event before it has told what there is to tell: Debezium's are for the compaction of a topic."""
+        by_event = all(name.startswith("source.") for name in self._by_record)
+        return self._options.debezium and by_event and batch.values[row] is None
 
     def _of_topic(self, topic: str) -> TableName:
         known = self._names.get(topic)

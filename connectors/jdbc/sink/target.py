@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import logging
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import sqlalchemy
-from sqlalchemy.exc import NoSuchTableError, SQLAlchemyError
+from sqlalchemy.exc import NoSuchTableError, SAWarning, SQLAlchemyError
 from sqlalchemy.types import TypeEngine
 
 from connect import ConnectError, Schema
@@ -61,7 +62,8 @@ class Target:
     """
 
     def __init__(self, name: TableName, database: Database, options: Options) -> None:
-        self.name = name
+        folds = options.folds and database.kind == "postgresql"
+        self.name = TableName(*(part and part.lower() for part in astuple(name))) if folds else name
         self._database = database
         self._options = options
         self._columns: dict[str, TargetColumn] | None = None
@@ -124,7 +126,9 @@ class Target:
         """Read the columns. False if there is no table."""
         name, schema = self._as_stored(self.name.name), self.name.sqlalchemy_schema
         schema = None if schema is None else self._as_stored(schema)
-        with self._database.transaction() as connection:
+        with self._database.transaction() as connection, warnings.catch_warnings():
+            # Of types that it does not know: what they take is the database's to say.
+            warnings.filterwarnings("ignore", "Did not recognize type", SAWarning)
             inspector = sqlalchemy.inspect(connection)
             try:
                 found = inspector.get_columns(name, schema)
@@ -170,7 +174,7 @@ class Target:
         keys = [field for field in fields if field.key]
         definitions = [self._definition(field, created=True) for field in [*keys, *(f for f in fields if not f.key)]]
         if keys:
-            definitions.append(f"PRIMARY KEY ({', '.join(self.quote(field.name) for field in keys)})")
+            definitions.append(f"PRIMARY KEY ({', '.join(self.quote(self._new(field)) for field in keys)})")
         more = " CHARACTER SET utf8mb4" if self._database.kind == "mysql" else ""
         statement = f"CREATE TABLE {self.quoted} ({', '.join(definitions)}){more}"
         self._change(statement, "created", self._look)
@@ -196,7 +200,7 @@ class Target:
     def _definition(self, field: Wanted, *, created: bool) -> str:
         kind = self._database.kind
         chosen = column_type(field.meaning, kind, key=field.key).compile(dialect=self._database.dialect)
-        words = [self.quote(field.name), chosen]
+        words = [self.quote(self._new(field)), chosen]
         default = literal(field.schema, field.meaning)
         if default is not None and self._database.dialect.paramstyle in ("format", "pyformat"):
             default = default.replace("%", "%%")
@@ -208,6 +212,10 @@ class Target:
         elif kind == "mysql" and "TIMESTAMP" in chosen:
             words.append("NULL")
         return " ".join(words)
+
+    def _new(self, field: Wanted) -> str:
+        """What a column is called that is created for a field."""
+        return field.name.lower() if self._options.folds and self._database.kind in _CHANGEABLE else field.name
 
     def _change(self, statement: str, done: str, is_done: Callable[[], bool]) -> None:
         """Run DDL; when it fails, somebody else may have done it meanwhile."""

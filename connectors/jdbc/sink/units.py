@@ -71,7 +71,7 @@ class Reader:
                 skipped.update(range(emptied))
         units: list[Unit] = []
         tombstones = _tombstones(values)
-        keys = [(range(len(batch)), {})] if options.pk_mode in (NONE, RECORD_VALUE) else self._keys(batch)
+        keys = [(range(len(batch)), {})] if options.pk_mode in (NONE, RECORD_VALUE) else self._keys(batch, skipped)
         for rows, group in _present(values):
             chosen, fields = self._without(skipped, rows, self._fields(group, options.value_column, "value"))
             for members, own_keys, own in _paired(chosen, fields, keys):
@@ -140,7 +140,7 @@ class Reader:
 
     # Keys.
 
-    def _keys(self, batch: SinkBatch) -> list[tuple[Sequence[int], Fields]]:
+    def _keys(self, batch: SinkBatch, skipped: set[int]) -> list[tuple[Sequence[int], Fields]]:
         options = self._options
         if options.pk_mode == KAFKA:
             columns = (
@@ -153,7 +153,7 @@ class Reader:
             return self._headers(batch)
         found: list[tuple[Sequence[int], Fields]] = []
         keys = batch.keys
-        if _tombstones(keys):
+        if not skipped.issuperset(_tombstones(keys)):
             raise RowError("its key is null, and pk.mode=record_key needs one.")
         wrap = options.pk_fields[0] if len(options.pk_fields) == 1 else None
         for rows, group in _present(keys):

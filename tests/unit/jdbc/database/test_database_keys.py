@@ -24,7 +24,6 @@ def test_defaults_are_those_of_java_s_connector() -> None:
 
 
 def test_others_names_are_understood_and_ours_win() -> None:
-    assert settings(connection_url="x", use_time_zone="Asia/Tokyo").zone.key == "Asia/Tokyo"
     assert not settings(connection_url="x", quote_identifiers="false").quotes
     assert settings(connection_url="x", quote_identifiers="false", quote_sql_identifiers="always").quotes
     assert with_aliases({"a": "1"}, {"a": "b"}) == {"a": "1", "b": "1"}

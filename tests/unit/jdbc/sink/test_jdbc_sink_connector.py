@@ -64,11 +64,10 @@ def test_debezium_s_keys_mean_ours() -> None:
         flush_max_retries="3",
         flush_retry_delay_ms="7",
         field_include_list="t:a,b",
-        use_time_zone="Europe/Berlin",
     )
     assert (found.pk_mode, found.pk_fields, found.table) == ("record_key", ("a", "b"), "x_${topic}")
     assert (found.create, found.evolution, found.debezium) == (True, {"add"}, True)
-    assert (found.max_retries, found.backoff_ms, str(found.database.zone)) == (3, 7, "Europe/Berlin")
+    assert (found.max_retries, found.backoff_ms, found.folds) == (3, 7, True)
     assert found.included == {("t", "a"), (None, "b")}
     # Ours win.
     assert options(flush_max_retries="3", max_retries="4").max_retries == 4
