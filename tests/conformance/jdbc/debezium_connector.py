@@ -1,4 +1,4 @@
-"""Debezium's own connector for PostgreSQL, in a standalone worker of Apache Kafka Connect."""
+"""Debezium's own connectors, in a standalone worker of Apache Kafka Connect."""
 
 import json
 import os
@@ -18,6 +18,13 @@ from tests.servers.own_process import free_port
 from tests.servers.postgresql import PostgresDatabase
 
 CONNECTOR = "io.debezium.connector.postgresql.PostgresConnector"
+#: What a worker brings itself. Hibernate, which the sink is built on, refuses to start where Jackson is there twice.
+_OF_THE_WORKER = (
+    "com.fasterxml.jackson.core",
+    "com.fasterxml.jackson.datatype",
+    "org.apache.kafka",
+    "org.slf4j",
+)
 
 
 def keys(database: PostgresDatabase, name: str) -> dict[str, str]:
@@ -40,18 +47,25 @@ def keys(database: PostgresDatabase, name: str) -> dict[str, str]:
 
 
 @contextmanager
-def java_worker(bootstrap: str, folder: Path, connectors: Mapping[str, Mapping[str, str]]) -> Iterator[Path]:
-    """A worker with these connectors; its log."""
-    plugins = folder / "plugins" / "debezium-postgres"
+def java_worker(
+    bootstrap: str,
+    folder: Path,
+    connectors: Mapping[str, Mapping[str, str]],
+    jars: str = "debezium-postgres",
+    port: int | None = None,
+) -> Iterator[Path]:
+    """A worker with these connectors, of a set of jars; its log. Its REST is on `port`, or anywhere."""
+    plugins = folder / "plugins" / jars
     plugins.mkdir(parents=True)
-    for jar in resolve("debezium-postgres"):
-        shutil.copy(jar, plugins / jar.name)
+    for jar in resolve(jars):
+        if jar.parent.name not in _OF_THE_WORKER:
+            shutil.copy(jar, plugins / jar.name)
     worker = folder / "worker.properties"
     write_properties(
         worker,
         {
             "bootstrap.servers": bootstrap,
-            "listeners": f"http://127.0.0.1:{free_port()}",
+            "listeners": f"http://127.0.0.1:{port or free_port()}",
             "plugin.path": str(folder / "plugins"),
             "key.converter": "org.apache.kafka.connect.json.JsonConverter",
             "value.converter": "org.apache.kafka.connect.json.JsonConverter",
