@@ -23,6 +23,12 @@ _NO_KEY: Final = "mode=upsert needs a key, and the record's is null."
 _TIMESTAMP: Final = logical.TIMESTAMP.as_optional()
 
 
+def metadata_types(options: Options) -> dict[str, Schema]:
+    """The types of columns with where a record was consumed."""
+    types = {"topic": STRING, "partition": INT32, "offset": INT64, "timestamp": _TIMESTAMP}
+    return {name: types[what].as_optional() for what, name in options.metadata if what in types}
+
+
 class MoreColumns:
     """Adds columns to the values of batches for one table.
 
@@ -76,14 +82,14 @@ class MoreColumns:
         if held is not None:
             _no_clash(rows, [set(own).intersection(field.name for field in held.struct.fields)] * len(rows), problems)
             columns = dict(zip((field.name for field in held.struct.fields), held.fields, strict=True))
-            struct = _struct(held.struct, tuple((name, column.schema) for name, column in added.items()))
-            return StructColumns(struct, list({**added, **columns, **added}.values()))
+            struct = _struct(held.struct, tuple((name, column.schema) for name, column in added.items()), len(keys))
+            return StructColumns(struct, list({**keys, **columns, **added}.values()))
         items = values.to_list()
         if items[0] is None:
             if not self._options.deletes:
                 return values
             return StructColumns(
-                _struct(_NOTHING, tuple((n, c.schema) for n, c in added.items())), list(added.values())
+                _struct(_NOTHING, tuple((n, c.schema) for n, c in added.items()), len(keys)), list(added.values())
             )
         if schema is not None and schema.type is not Type.STRUCT:
             schema, items = Schema.struct({VALUE: schema.as_optional()}), [{VALUE: item} for item in items]
@@ -92,9 +98,10 @@ class MoreColumns:
         names = tuple(added)
         cells = zip(*(column.items for column in added.values()), strict=True)
         more = [dict(zip(names, row, strict=True)) for row in cells]
-        extended = [{**new, **item, **new} for item, new in zip(items, more, strict=True)]
+        first = dict.fromkeys(keys)  # the key's columns before the value's, the metadata's behind them
+        extended = [{**first, **item, **new} for item, new in zip(items, more, strict=True)]
         if schema is not None:
-            schema = _struct(schema, tuple((name, column.schema) for name, column in added.items()))
+            schema = _struct(schema, tuple((name, column.schema) for name, column in added.items()), len(keys))
         return Values(extended, schema)
 
     def _metadata(self, batch: SinkBatch, what: str, name: str) -> FieldColumn:
@@ -166,9 +173,10 @@ def _no_clash(rows: Sequence[int], clashes: Sequence[set[str]], problems: dict[i
 
 
 @lru_cache(maxsize=100)
-def _struct(schema: Schema, added: tuple[tuple[str, Schema], ...]) -> Schema:
+def _struct(schema: Schema, added: tuple[tuple[str, Schema], ...], first: int) -> Schema:
+    """With further fields, the first few of them before those that are there."""
     new = dict(added)
-    return Schema.struct({**new, **{field.name: field.schema for field in schema.fields}, **new})
+    return Schema.struct({**dict(added[:first]), **{field.name: field.schema for field in schema.fields}, **new})
 
 
 def _key_schema(keys: Values, name: str) -> Schema:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import is_
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from connect.data import widening
@@ -53,14 +54,18 @@ class Shape:
     Args:
         policy: what the user allows.
         schema: what the table has; None when there is none yet, and then everything is allowed.
+        told: types of columns that are not for records to say: where their values come without a schema, too.
     """
 
-    def __init__(self, policy: EvolutionPolicy, schema: Schema | None) -> None:
+    def __init__(
+        self, policy: EvolutionPolicy, schema: Schema | None, told: Mapping[str, Schema] = MappingProxyType({})
+    ) -> None:
         self._policy = policy
         self._exists = schema is not None
         self._respells = False  # whether records write the name of a column in other letters
         self._lenient = False  # whether fields were seen that are not to be written
         self.schema = schema
+        self._told = told
 
     def found(self, schema: Schema) -> None:
         """The table has these columns now, for somebody made or changed it. Ours that are still to come stay.
@@ -108,7 +113,7 @@ class Shape:
             refused: list[str] = []
             try:
                 needed = schema_of(some, self.schema, wrap=VALUE)
-                grown = self._grown(needed, refused)
+                grown = self._grown(self._as_told(needed), refused)
                 rows = rows_of(some, grown, wrap=VALUE, unknown="ignore" if self._policy.ignore_unknown else "reject")
             except Unfit as error:
                 hint = f" ({refused[0]})" if refused else ""
@@ -131,6 +136,12 @@ class Shape:
             names = ", ".join(".".join(each) for each in ignored)
             log.warning("Fields that the table does not have are not written: %s.", names)
             self._lenient = self._respells = True
+
+    def _as_told(self, needed: Schema) -> Schema:
+        """With the types of columns that are told, as far as the table does not have them yet."""
+        known = set() if self.schema is None else {field.name for field in self.schema.fields}
+        fields = {field.name: field.schema for field in needed.fields}
+        return Schema.struct(fields | {name: self._told[name] for name in fields.keys() & self._told.keys() - known})
 
     def _grown(self, needed: Schema, refused: list[str]) -> Schema:
         from connect.data.tables import schema_of_table, table_schema

@@ -14,7 +14,7 @@ from connect.data.schema import Schema, Type
 from connect.data.tables import schema_of_table, table_schema
 from connect.data.values import Values
 from connect.errors import ConnectError, SchemaError
-from spark_sink.delta.columns import MoreColumns
+from spark_sink.delta.columns import MoreColumns, metadata_types
 from spark_sink.delta.modes import append, overwrite, upsert
 from spark_sink.delta.options import Options
 from spark_sink.delta.shape import Shape
@@ -173,7 +173,7 @@ class Writer:
             self.table.look()
             self._look_again = False
         if self._shape is None:
-            self._shape = Shape(self._options.policy, None)
+            self._shape = Shape(self._options.policy, None, metadata_types(self._options))
             if not self.table.exists and not self._options.auto_create:
                 self._look_again = True
                 raise ConnectError(

@@ -162,7 +162,7 @@ TRANSFORMATIONS: dict[str, list[Settings]] = {
     "insertheader": [{"type": f"{SMT}.InsertHeader", "header": "new", "value.literal": "5"}],
     "regexrouter": [{"type": f"{SMT}.RegexRouter", "regex": "(.*)-(.*)", "replacement": "$2-$1"}],
     "timestamprouter": [
-        {"type": f"{SMT}.TimestampRouter", "topic.format": "${timestamp}/x", "timestamp.format": "yyyy"}
+        {"type": f"{SMT}.TimestampRouter", "topic.format": "${timestamp}-${topic}", "timestamp.format": "yyyy"}
     ],
     "valuetokey": [{"type": f"{SMT}.ValueToKey", "fields": "id,name"}],
     "filter": [{"type": f"{SMT}.Filter"}],

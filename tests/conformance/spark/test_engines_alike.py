@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import Producer
-from confluent_kafka.admin import AdminClient, NewTopic
 
 from connect.kafka.broker import Broker
 from connect.plugins import PluginKind
@@ -16,18 +14,17 @@ from connect.plugins.builtin import BUILT_IN
 from spark_sink.any_sink.plan import WritePlan
 from spark_sink.any_sink.register import register_writer
 from spark_sink.reading import ReadPlan, register
-from tests.integration.errors.conftest import A_WHILE_AGO_MS
 from tests.integration.spark.conftest import session, shared_spark, spark
 from tests.integration.worker.conftest import herd
 from tests.unit.converters.registry.memory_registry import MemoryRegistry
 
 from .cases import GROUPS, REGISTRY, Group, connector_config, of_registry
+from .running import PARTITIONS, committed_everything, make, new_names
 
 __all__ = ["herd", "session", "shared_spark", "spark"]
 
 PLUGINS = str(Path(__file__).with_name("plugins"))
 RECORDER = "recorder.RecorderSink"
-PARTITIONS = 2
 #: Those of the cases above that are run with a registry as well.
 WITH_REGISTRY = ("none", "castv", "flattenv", "insertv", "replacev", "timev", "extractk", "hoistv")
 
@@ -40,30 +37,6 @@ def memory_registry() -> Iterator[MemoryRegistry]:
         yield running
 
 
-def new_names(cases: Any) -> dict[str, str]:
-    """A topic for each case."""
-    end = uuid.uuid4().hex[:8]
-    return {case: f"{case}-{end}" for case in cases}
-
-
-def make(broker: Broker, group: Group, topics: Mapping[str, str]) -> int:
-    """Make the topics and their records, on two partitions in turn; says how many records."""
-    admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
-    for made in admin.create_topics([NewTopic(topic, PARTITIONS) for topic in topics.values()]).values():
-        made.result(60)
-    producer = Producer({"bootstrap.servers": broker.bootstrap_servers, "linger.ms": 20})
-    count = 0
-    for case, (_, records) in group.cases.items():
-        for number, record in enumerate(records):
-            stamp = A_WHILE_AGO_MS + number
-            # Doublets follow each other within a partition: what remembers records sees both, whoever reads what.
-            partition = number * PARTITIONS // len(records)
-            producer.produce(topics[case], record.value, record.key, partition, headers=record.headers, timestamp=stamp)
-            count += 1
-    assert producer.flush(60) == 0
-    return count
-
-
 def lines(folder: Path, topics: Mapping[str, str]) -> Lines:
     """What the recorder wrote down, by case and partition."""
     found: Lines = {}
@@ -73,29 +46,6 @@ def lines(folder: Path, topics: Mapping[str, str]) -> Lines:
             read = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
             found[f"{case}-{partition}"] = read
     return found
-
-
-def by_worker(herd: Any, config: Mapping[str, str], count: int, broker: Broker) -> None:
-    """Have the worker's engine take all records."""
-    run = herd(plugin__path=PLUGINS)
-    name = config["name"]
-    run.run(**{key.replace(".", "__"): value for key, value in {**config, "connector.class": RECORDER}.items()})
-    topics = config["topics"].split(",")
-    run.await_state(name, "RUNNING")
-    run.until(lambda: committed(broker, name, topics) == count, lambda: run.task(name))
-    assert run.state(name) == "RUNNING", run.task(name).trace
-
-
-def committed(broker: Broker, name: str, topics: list[str]) -> int:
-    """How many records the connector's group has behind it."""
-    from confluent_kafka import Consumer, TopicPartition
-
-    consumer = Consumer({"bootstrap.servers": broker.bootstrap_servers, "group.id": f"connect-{name}"})
-    try:
-        places = [TopicPartition(topic, partition) for topic in topics for partition in range(PARTITIONS)]
-        return sum(max(0, place.offset) for place in consumer.committed(places, timeout=30))
-    finally:
-        consumer.close()
 
 
 def by_spark(spark: Any, config: Mapping[str, str], broker: Broker, checkpoint: Path) -> None:
@@ -119,7 +69,8 @@ def compare(group: Group, topics: Mapping[str, str], spark: Any, herd: Any, brok
     config["topics"] = ",".join(topics.values())
     for engine in ("worker", "spark"):
         (folder / engine).mkdir()
-    by_worker(herd, {**config, "folder": str(folder / "worker")}, count, broker)
+    theirs = {**config, "connector.class": RECORDER, "folder": str(folder / "worker")}
+    committed_everything(herd, theirs, count, broker, PLUGINS)
     by_spark(spark, {**config, "folder": str(folder / "spark")}, broker, folder / "checkpoint")
     theirs, ours = lines(folder / "worker", topics), lines(folder / "spark", topics)
     for place, expected in theirs.items():

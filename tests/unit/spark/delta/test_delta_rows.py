@@ -142,9 +142,9 @@ class TestAppend:
         orders.put("more", {"id": 1})
         orders.commit()
         assert rows() == [
-            {"_offset": 0, "value": "just text", "id": None},
-            {"_offset": 2, "value": "more", "id": None},
-            {"_offset": 3, "value": None, "id": 1},
+            {"value": None, "id": 1, "_offset": 3},
+            {"value": "just text", "id": None, "_offset": 0},
+            {"value": "more", "id": None, "_offset": 2},
         ]
 
     def test_nor_need_they_have_other_columns(self, run: Run, rows: Rows) -> None:

@@ -1,0 +1,120 @@
+"""The Spark sink writes the same rows on both engines, for every transformation and converter."""
+
+import uuid
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from connect.kafka.broker import Broker
+from spark_sink.query.sink_task import TooEarly
+from spark_sink.query.table_task import shape_of
+from spark_sink.reading import ReadPlan, register
+from spark_sink.reading.sample import Sampler
+from spark_sink.tables import TableSettings, TableWriter
+from tests.integration.spark.conftest import session, shared_spark, spark
+from tests.integration.worker.conftest import herd
+from tests.unit.converters.registry.memory_registry import MemoryRegistry
+
+from .cases import GROUPS, REGISTRY, Group, connector_config, of_registry
+from .running import committed_everything, make, new_names
+
+__all__ = ["herd", "session", "shared_spark", "spark"]
+
+deltalake = pytest.importorskip("deltalake")
+
+METADATA = "topic,partition,offset,timestamp"
+
+
+@pytest.fixture(scope="module")
+def memory_registry() -> Iterator[MemoryRegistry]:
+    with MemoryRegistry() as running:
+        yield running
+
+
+def tables(folder: Path) -> dict[str, pa.Table]:
+    """The tables in a folder, by name, with their rows in the order of their offsets."""
+    found = {}
+    for log in folder.rglob("_delta_log"):
+        table = deltalake.DeltaTable(str(log.parent)).to_pyarrow_table()
+        order = [("_partition", "ascending"), ("_offset", "ascending")]
+        found[str(log.parent.relative_to(folder))] = table.sort_by(order)
+    return found
+
+
+def by_spark(spark: Any, topics: Mapping[str, str], config: Mapping[str, str], broker: Broker, folder: Path) -> None:
+    """Have Spark write all cases, a query for each, one after the other."""
+    worker = {"bootstrap.servers": broker.bootstrap_servers}
+    settings = TableSettings.of(config)
+    for case, topic in topics.items():
+        plan = ReadPlan(config["name"], (topic,), "", worker, config)
+        sampler = Sampler(plan, "value", settings.wrap_key)
+        sample = sampler.look({}, None, lambda: None)
+        sampler.close()
+        try:
+            shape = shape_of(case, sample, settings)
+        except TooEarly:
+            continue
+        rows = spark.readStream.format(register(spark, replace(plan, rows=shape))).load()
+        writer = rows.writeStream.foreachBatch(TableWriter(settings, config["name"], f"alike/{case}")).trigger(
+            availableNow=True
+        )
+        query = writer.option("checkpointLocation", str(folder / "checkpoints" / case)).start()
+        try:
+            assert query.awaitTermination(120), case
+        finally:
+            query.stop()
+
+
+def told(table: pa.Table, other: pa.Table) -> pa.Table:
+    """Without columns that hold nothing and that the other does not have: it has not seen the records with more."""
+    wanted = [name for name in table.column_names if name in other.column_names or table[name].null_count < len(table)]
+    return table.select(wanted)
+
+
+def compare(group: Group, topics: Mapping[str, str], spark: Any, herd: Any, broker: Broker, folder: Path) -> set[str]:
+    """Run both; says which tables there are."""
+    count = make(broker, group, topics)
+    config = {
+        **connector_config(group, topics),
+        "name": f"tables-{uuid.uuid4().hex[:8]}",
+        "topics": ",".join(topics.values()),
+        "metadata.columns": METADATA,
+        "trigger.interval.ms": "200",
+    }
+    of_worker = {"connector.class": "DeltaSinkConnector", "engine": "worker", "table": f"{folder}/worker/${{topic}}"}
+    committed_everything(herd, {**config, **of_worker}, count, broker)
+    by_spark(spark, topics, {**config, "table": f"{folder}/spark/${{topic}}"}, broker, folder)
+    expected, found = tables(folder / "worker"), tables(folder / "spark")
+    assert found.keys() == expected.keys()
+    for name, table in expected.items():
+        mine, theirs = told(found[name], table), told(table, found[name])
+        assert mine.to_pylist() == theirs.to_pylist(), name
+        assert set(mine.schema) == set(theirs.schema), name
+    return {name.rpartition("-")[0] for name in expected}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("name", GROUPS)
+def test_rows_are_alike(name: str, spark: Any, herd: Any, broker: Broker, tmp_path: Path) -> None:
+    group = GROUPS[name]
+    if name == "json-declared":  # the same structs as with envelopes
+        group = Group(group.config, {"none": group.cases["none"]})
+    topics = new_names(group.cases)
+    written = compare(group, topics, spark, herd, broker, tmp_path)
+    assert "none" in written
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("name", REGISTRY)
+def test_rows_of_converters_with_a_registry_are_alike(
+    name: str, spark: Any, herd: Any, broker: Broker, tmp_path: Path, memory_registry: MemoryRegistry
+) -> None:
+    topics = new_names(["none"])
+    group = of_registry(name, memory_registry.url, topics)
+    assert compare(group, topics, spark, herd, broker, tmp_path) == {"none"}
