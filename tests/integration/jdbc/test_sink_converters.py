@@ -110,7 +110,9 @@ def test_a_table_is_emptied_when_that_is_allowed(target: Target) -> None:
     config = {"topics": "people", "debezium.records": "true", "insert.mode": "upsert", "pk.mode": "record_key"}
     for truncates, left in (("false", [1, 2]), ("true", [2])):
         with run(target, **config, **{"truncate.enabled": truncates}) as sink:
-            sink.put(event("c", 1, topic="people"), event("t", 0, topic="people"), event("c", 2, topic="people"))
+            # Debezium's event of an emptied table has no key.
+            emptied = event("t", 0, topic="people")._replace(key=None)
+            sink.put(event("c", 1, topic="people"), emptied, event("c", 2, topic="people"))
         assert [number for (number,) in target.execute("SELECT id FROM people ORDER BY id")] == left
 
 
@@ -120,6 +122,39 @@ def test_a_source_block_names_tables(target: Target) -> None:
     ) as sink:
         sink.put(event("c", 1, topic="people"))
     assert target.execute("SELECT id FROM copy_of_folks") == [(1,)]
+
+
+def test_tombstones_of_debezium_say_no_table_and_need_none(target: Target) -> None:
+    config = {
+        "topics": "people",
+        "debezium.records": "true",
+        "table.name.format": "${source.table}",
+        "pk.mode": "record_key",
+        "delete.enabled": "true",
+    }
+    with run(target, **config) as sink:
+        sink.put(event("c", 1, topic="people"), event("c", 2, topic="people"))
+        sink.put(event("d", 1, topic="people"), gone(1, "people"))
+    assert target.execute("SELECT id FROM folks") == [(2,)]
+
+
+@pytest.mark.parametrize("quoted", [False, True])
+def test_debezium_s_class_makes_names_lower_case_unless_they_are_quoted(target: Target, quoted: bool) -> None:
+    schema = {"type": "struct", "fields": [{"field": "CamelCase", "type": "int32"}]}
+    config = {"connector.class": "io.debezium.connector.jdbc.JdbcSinkConnector", "topics": "People"}
+    if quoted:
+        config["quote.identifiers"] = "true"
+    with run(target, **config) as sink:
+        sink.put(Message("People", written(schema, {"CamelCase": 1})))
+    folded = not quoted and target.kind in ("postgresql", "mysql")
+    table = "people" if folded and target.kind == "postgresql" else "People"
+    column = "camelcase" if folded else "CamelCase"
+    (made,) = target.execute(
+        f"SELECT column_name FROM information_schema.columns WHERE table_name = '{table}'"
+        if target.kind in ("postgresql", "mysql")
+        else f"SELECT name FROM pragma_table_info('{table}')"
+    )
+    assert made == (column,)
 
 
 def test_for_others_debezium_s_events_are_structs(target: Target) -> None:
