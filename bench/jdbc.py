@@ -165,10 +165,10 @@ def worker(side: str, bootstrap: str, folder: Path, connector: Mapping[str, str]
         stop(process)
 
 
-def sink(side: str, mode: str, database: PostgresDatabase) -> dict[str, str]:
-    """The configuration of a sink."""
+def sink(name: str, side: str, mode: str, database: PostgresDatabase) -> dict[str, str]:
+    """The configuration of a sink. A name of its own reads the topic from its beginning."""
     common = {
-        "name": f"{side}-{mode}",
+        "name": name,
         "topics": "rows",
         "tasks.max": "1",
         "insert.mode": mode,
@@ -204,7 +204,7 @@ def run_sink(side: str, mode: str, bootstrap: str, server: PostgresServer, folde
     server.execute("CHECKPOINT")
     try:
         began = time.monotonic()
-        with worker(side, bootstrap, folder, sink(side, mode, database)) as pid, Memory(pid) as memory:
+        with worker(side, bootstrap, folder, sink(folder.name, side, mode, database)) as pid, Memory(pid) as memory:
             first, last, rows = _until_still(database, pid, began, folder)
         seconds, done = last[0] - first[0], ROWS - rows
         return Run(first[0] - began, done / seconds, (last[1] - first[1]) / done * 1e6, memory.most)
