@@ -148,7 +148,8 @@ class ConnectorHosts:
         key = _OWN + connector if connector in self._separated else shared
         with self._lock:
             host = self._hosts.get(key)
-            if host is None or not host.alive:
+            # One that is being killed may look alive for a moment.
+            if host is None or not host.alive or host.given_up is not None:
                 host = self._hosts[key] = _Host(key, self._spec(), self._listener, self._died)
             host.connectors.add(connector)
             return host
@@ -165,10 +166,9 @@ class ConnectorHosts:
 
     def _died(self, host: _Host, words: str) -> None:
         with self._lock:
-            known = self._hosts.get(host.key) is host
-            if known:
+            if self._hosts.get(host.key) is host:  # there may be another one already
                 del self._hosts[host.key]
-            connectors = sorted(host.connectors - {""}) if known else []
+            connectors = sorted(host.connectors - {""})
             shared = not host.key.startswith(_OWN)
             self._separated.update(connectors)  # whichever it was, it will not take the others with it again
         for connector in connectors:

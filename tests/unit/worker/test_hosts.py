@@ -177,6 +177,20 @@ def test_whoever_checks_a_configuration_meanwhile_gets_the_answer(run, tmp_path)
 
 
 @pytest.mark.promise("P6")
+def test_a_connector_that_hung_comes_back_while_its_process_is_still_dying(run):
+    config = {"name": "bad", "connector.class": "trying.TryingConnector"}
+    for _ in range(10):
+        run.start("good")
+        run.listener.events.clear()
+        with pytest.raises(ConnectorCallError, match="Connector bad did not return"):
+            run.start("bad", timeout=0.1, start__do="hang")
+        run.hosts.forget("bad")  # it was deleted, and is made anew at once
+        assert run.hosts.validate(TRYING, {}, config, [], WITHIN_S)
+        until(lambda: ("lost", "good") in run.listener.events)
+        run.hosts.forget("good")
+
+
+@pytest.mark.promise("P6")
 @pytest.mark.parametrize(
     ("how", "words"), [("exit", "exit code 7"), ("crash", "The connector's process was ended by SIGSEGV")]
 )
