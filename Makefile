@@ -10,7 +10,7 @@ PACKAGES := connect connectors transforms rest spark_sink
 CODE  := $(PACKAGES) tests .ci $(wildcard bench)
 say    = @printf '\033[1m==> %s\033[0m\n' $(1)
 
-.PHONY: help setup check test test-full test-slow demo demo-spark bench bench-pool chaos docs clean
+.PHONY: help setup check test test-full test-slow demo demo-spark bench bench-pool bench-jdbc bench-spark chaos docs clean
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -57,6 +57,12 @@ bench: setup ## Measure against Apache Kafka Connect on this machine
 bench-pool: setup ## The same for a pool: 1,000 connectors, idle tasks, changed configurations, REST under load
 	@$(PY) -m bench.pool
 	@$(PY) -m bench.rest_latency
+
+bench-jdbc: setup ## The JDBC connectors beside Debezium's sink, and beside COPY
+	@$(PY) -m bench.jdbc
+
+bench-spark: setup ## The Spark engine beside the same work written by hand, and without Spark
+	@$(PY) -m bench.spark
 
 chaos: setup ## Kill processes at random moments for a long time; nothing may be lost
 	@$(PY) -m pytest tests/chaos
