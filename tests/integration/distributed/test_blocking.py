@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -89,12 +90,13 @@ def test_a_connector_that_hangs_in_validate(
         others_are_unharmed(shared, asked, tmp_path, name)
         assert not answers, "it was looked at while it hung"
         if how == "created":
-            os.kill(pid, signal.SIGKILL)  # or it is given up after half a minute
+            with suppress(ProcessLookupError):  # on a busy machine half a minute is over, and it was given up
+                os.kill(pid, signal.SIGKILL)
     finally:
         asking.join(100)
     assert answers[0].status == 400
-    ended = "did not return from validate" if how == "changed" else "The connector's process"
-    assert ended in answers[0].body["message"]
+    ended = ["did not return from validate", *(["The connector's process"] if how == "created" else [])]
+    assert any(words in answers[0].body["message"] for words in ended)
     if how == "changed":
         shared.until(lambda: all(worker.runs(name, 1) for worker in shared.up), "it runs as before", SOON_S)
         asked.do("DELETE", f"/connectors/{name}")
