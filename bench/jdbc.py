@@ -66,10 +66,8 @@ def row(number: int) -> dict[str, Any]:
 def fill(bootstrap: str, topic: str) -> None:
     """Make the topic: each record with its schema."""
     from confluent_kafka import Producer
-    from confluent_kafka.admin import AdminClient, NewTopic
 
-    admin = AdminClient({"bootstrap.servers": bootstrap})  # a name keeps it: it answers nothing once it is gone
-    admin.create_topics([NewTopic(topic, 1, 1)])[topic].result(30)
+    _create(bootstrap, topic)
     producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 50, "queue.buffering.max.messages": 500_000})
     schema = {"type": "struct", "fields": [{"field": name, "type": kind} for name, kind in _TYPES.items()]}
     head = f'{{"schema":{json.dumps(schema)},"payload":'
@@ -81,6 +79,13 @@ def fill(bootstrap: str, topic: str) -> None:
             except BufferError:
                 producer.poll(0.1)
     producer.flush()
+
+
+def _create(bootstrap: str, topic: str) -> None:
+    from confluent_kafka.admin import AdminClient, NewTopic
+
+    admin = AdminClient({"bootstrap.servers": bootstrap})  # a name keeps it: it answers nothing once it is gone
+    admin.create_topics([NewTopic(topic, 1, 1)])[topic].result(30)
 
 
 class Run(NamedTuple):
@@ -284,6 +289,7 @@ def by_source(bootstrap: str, database: PostgresDatabase, folder: Path, topic: s
         "value.converter": _JSON,
         "value.converter.schemas.enable": "false",
     }
+    _create(bootstrap, f"{topic}-rows")  # a consumer that has looked for it in vain would not look again soon
     began = time.monotonic()
     with worker("ours", bootstrap, folder, config) as pid:
         first = 0.0
