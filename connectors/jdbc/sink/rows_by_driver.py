@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import sqlalchemy
 from sqlalchemy import Connection
+from sqlalchemy.dialects import mysql
 
 from connectors.jdbc.sink import load_data
 from connectors.jdbc.sink.cells import python_rows
@@ -146,7 +147,7 @@ class MySqlStatements(DriverStatements):
 
     def _load(self, connection: Connection, layout: Layout, table: str, rows: pa.RecordBatch) -> bool:
         """Load rows, if that can be done and goes well; else nothing has happened."""
-        if len(rows) < _WORTH_LOADING or not self._loads or not _loadable(rows):
+        if len(rows) < _WORTH_LOADING or not self._loads or not _loadable(layout, rows):
             return False
         savepoint = connection.begin_nested()
         if load_data.load(self._raw, table, layout.names, rows):
@@ -210,9 +211,11 @@ class SqliteStatements(DriverStatements):
         return None
 
 
-def _loadable(rows: pa.RecordBatch) -> bool:
+def _loadable(layout: Layout, rows: pa.RecordBatch) -> bool:
     """Whether the text of these rows is what the driver would send."""
-    for array in rows.columns:
+    for column, array in zip(layout.columns, rows.columns, strict=True):
+        if isinstance(column.type, mysql.BIT) and not pa.types.is_binary(array.type):
+            return False  # bits are loaded from the bytes of a text: 1 would be stored as 49
         if pa.types.is_timestamp(array.type) and array.type.tz is not None:
             return False
         if pa.types.is_floating(array.type) and not pc.all(pc.is_finite(array)).as_py():

@@ -215,3 +215,17 @@ def test_a_server_is_sent_no_file_but_the_rows_it_was_offered(mariadb: MariaServ
         ]
     finally:
         database.drop()
+
+
+def test_numbers_come_into_a_column_of_bits_as_numbers(mariadb: MariaServer) -> None:
+    """Loaded from a text, 1 would be its character's code, without a warning."""
+    database = mariadb.database("bits")
+    try:
+        target = Maria(database)
+        target.execute("CREATE TABLE types (n bit(16), yes bit(8))")
+        schema = Schema.struct({"n": Schema(Type.INT32), "yes": Schema(Type.BOOLEAN)})
+        with run(target) as sink:
+            sink.put(*[{"n": 7, "yes": True}] * 200, schema=schema)
+        assert target.execute("SELECT n + 0, yes + 0, count(*) FROM types GROUP BY n, yes") == [(7, 1, 200)]
+    finally:
+        database.drop()
