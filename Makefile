@@ -34,7 +34,7 @@ check: setup ## Style, types, import directions, dead links
 	$(call say,'links in the documentation')
 	@$(PY) .ci/links.py
 
-test: check ## Check, then the quick tests (about a quarter of an hour)
+test: check ## Check, then the quick tests (about half an hour)
 	$(call say,'quick tests (the first run fetches the jars of the broker)')
 	@$(PY) -m pytest -m 'not slow'
 
