@@ -10,7 +10,9 @@ from typing import Any
 
 from connect import ConfigError, ConnectError, ExactlyOnceSupport, SourceConnector, __version__
 from connect.settings import ConfigValue
-from connectors.jdbc.capture.keys import SETTINGS, CaptureSettings, parameters
+from connectors.jdbc.capture.keys import SETTINGS
+from connectors.jdbc.capture.options import CaptureSettings
+from connectors.jdbc.capture.reach import parameters
 from connectors.jdbc.capture.task import PostgresCdcSourceTask
 
 #: Seconds that a validation waits for the database.

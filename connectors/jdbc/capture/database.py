@@ -11,7 +11,7 @@ import psycopg
 from connect import ConnectError, RetriableError
 from connectors.jdbc.capture import catalog
 from connectors.jdbc.capture.catalog import TableId
-from connectors.jdbc.capture.keys import CaptureSettings
+from connectors.jdbc.capture.options import CaptureSettings
 from connectors.jdbc.capture.replication import parse_lsn
 from connectors.jdbc.database.failures import passes
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 from connect import DataError
 from connectors.jdbc.capture import pgoutput, position
 from connectors.jdbc.capture.events import Events, Origin
-from connectors.jdbc.capture.keys import CaptureSettings
+from connectors.jdbc.capture.options import CaptureSettings
 from connectors.jdbc.capture.position import Resume, Transaction, Visible
 from connectors.jdbc.capture.replication import lsn_text
 from connectors.jdbc.capture.tables import Table, Tables

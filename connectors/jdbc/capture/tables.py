@@ -10,7 +10,7 @@ from connect import ConfigError, Schema, Type, schema
 from connectors.jdbc.capture import catalog
 from connectors.jdbc.capture.catalog import ColumnFacts, TableFacts, Types
 from connectors.jdbc.capture.defaults import default_of
-from connectors.jdbc.capture.keys import CaptureSettings
+from connectors.jdbc.capture.options import CaptureSettings
 from connectors.jdbc.capture.pgoutput import UNCHANGED, Relation, Row
 from connectors.jdbc.capture.types import ColumnType, column_type
 

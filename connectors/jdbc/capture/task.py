@@ -14,8 +14,10 @@ from connect import ConnectError, RetriableError, SourceBatch, SourceTask
 from connectors.jdbc.capture import position
 from connectors.jdbc.capture.database import CapturedDatabase
 from connectors.jdbc.capture.events import Events, Origin
-from connectors.jdbc.capture.keys import SETTINGS, WITHOUT_EFFECT, CaptureSettings, parameters
+from connectors.jdbc.capture.keys import SETTINGS, WITHOUT_EFFECT
+from connectors.jdbc.capture.options import CaptureSettings
 from connectors.jdbc.capture.position import Resume, Visible
+from connectors.jdbc.capture.reach import parameters
 from connectors.jdbc.capture.replication import ReplicationConnection, lsn_text
 from connectors.jdbc.capture.snapshot import Snapshot
 from connectors.jdbc.capture.stream import Changes, offset

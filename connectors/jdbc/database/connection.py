@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 #: Seconds after which a host that does not answer counts as away, unless the URL says otherwise.
 CONNECT_TIMEOUT: Final = 10
 #: What drivers are told so that a connection that died without a word is noticed (seconds, where they have it).
-_POSTGRESQL: Final = {
+POSTGRESQL: Final = {
     "connect_timeout": CONNECT_TIMEOUT,
     "keepalives_idle": 30,
     "keepalives_interval": 10,
@@ -34,7 +34,7 @@ _POSTGRESQL: Final = {
     "application_name": "connect-runtime",
 }
 _DRIVERS: Final[Mapping[str, Mapping[str, Any]]] = {
-    "psycopg": _POSTGRESQL,
+    "psycopg": POSTGRESQL,
     # The flags: UPDATE counts the rows that it found, as SQLAlchemy has it; and LOAD DATA LOCAL may be used. The driver
     # serves no file all the same, unless it is told to for one statement: a server could ask for any.
     "pymysql": {"connect_timeout": CONNECT_TIMEOUT, "charset": "utf8mb4", "client_flag": 2 | 128},

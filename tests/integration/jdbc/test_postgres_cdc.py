@@ -14,7 +14,7 @@ import pytest
 from connect import ConnectError, RetriableError, SourceRecord
 from connect.testing import SourceRun
 from connectors.jdbc.capture import PostgresCdcSourceConnector, PostgresCdcSourceTask
-from connectors.jdbc.capture.keys import parameters
+from connectors.jdbc.capture.reach import parameters
 from connectors.jdbc.capture.replication import ConnectionLost, ReplicationConnection, parse_lsn
 from tests.servers.postgresql import PostgresDatabase, PostgresServer
 

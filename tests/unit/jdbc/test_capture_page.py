@@ -5,7 +5,8 @@ from pathlib import Path
 
 from connect.plugins.builtin import BUILT_IN
 from connect.settings.definition import REQUIRED, text
-from connectors.jdbc.capture.keys import SETTINGS, CaptureSettings
+from connectors.jdbc.capture.keys import SETTINGS
+from connectors.jdbc.capture.options import CaptureSettings
 
 PAGE = (Path(__file__).parents[3] / "docs" / "connectors" / "postgres-cdc.md").read_text(encoding="utf-8")
 ROW = re.compile(r"^\| `([^`]+)` \| (\w+) \| ([^|]+) \| (.+) \|$", re.MULTILINE)
