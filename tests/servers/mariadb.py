@@ -1,17 +1,14 @@
 """Starts a real MariaDB on this machine: the one that is installed, or binaries from the Java world's repository."""
 
 import shutil
-import signal
-import subprocess
-import time
 import zipfile
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pymysql
 
-from tests.servers.own_process import ends_with_us, free_port, kill_tree, not_root, own_folder, unpacked
+from tests.servers.own_process import not_root, unpacked
+from tests.servers.server_process import ServerProcess
 
 HOST = "127.0.0.1"
 USER = "tester"
@@ -69,7 +66,7 @@ class MariaDatabase:
         self.server.execute(f"DROP DATABASE IF EXISTS `{self.name}`")
 
 
-class MariaServer(MariaDatabase):
+class MariaServer(ServerProcess, MariaDatabase):
     """A server with its data in a folder of its own, ready when this returns; itself its database `test`.
 
     Raises:
@@ -77,80 +74,38 @@ class MariaServer(MariaDatabase):
         MissingLibraries: they were fetched and do not run here.
     """
 
+    product = "MariaDB"
+
     def __init__(self, *, programs: "Programs | None" = None, **settings: str) -> None:
-        super().__init__(self, "test")
+        MariaDatabase.__init__(self, self, "test")
         self._programs = programs or installed() or from_maven()
-        self._settings = {
-            "bind-address": HOST,
-            "local-infile": "1",
-            "character-set-server": "utf8mb4",
-            "skip-name-resolve": "1",
-            "innodb-flush-log-at-trx-commit": "0",
-            "innodb-buffer-pool-size": "64M",
-            "default-time-zone": "+00:00",
-            **settings,
-        }
-        self._port = free_port()
-        self.folder = own_folder("mariadb")
-        self.data = self.folder / "data"
-        self.log = self.folder / "log"
-        self._guard = ends_with_us(self.folder, self.folder / "pid")
+        self.bring_up(
+            {
+                "bind-address": HOST,
+                "local-infile": "1",
+                "character-set-server": "utf8mb4",
+                "skip-name-resolve": "1",
+                "innodb-flush-log-at-trx-commit": "0",
+                "innodb-buffer-pool-size": "64M",
+                "default-time-zone": "+00:00",
+                **settings,
+            }
+        )
+
+    def _command(self) -> list[str | Path]:
+        return [
+            *(self._programs.server, "--no-defaults", f"--datadir={self.data}", f"--port={self.port}"),
+            *(f"--pid-file={self.folder / 'pid'}", f"--socket={self.folder / 'socket'}"),
+            *(f"--tmpdir={self.folder}", *self._programs.places),
+            *(f"--{name}={value}" for name, value in self._settings.items()),
+        ]
+
+    def _answers(self) -> bool:
         try:
-            self._initialise()
-            self.start()
-        except BaseException:
-            self.close()
-            raise
-
-    @property
-    def port(self) -> int:
-        return self._port
-
-    def start(self, **settings: str) -> None:
-        """Start it again after `stop` or `kill`, on the port that it had, with other settings if need be."""
-        self._settings.update(settings)
-        options = [f"--{name}={value}" for name, value in self._settings.items()]
-        with self.log.open("ab") as log:
-            self._process = subprocess.Popen(
-                [
-                    *(self._programs.server, "--no-defaults", f"--datadir={self.data}", f"--port={self._port}"),
-                    *(f"--pid-file={self.folder / 'pid'}", f"--socket={self.folder / 'socket'}"),
-                    *(f"--tmpdir={self.folder}", *self._programs.places, *options),
-                ],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-                cwd=self.folder,
-                **not_root(),
-            )
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline and self._process.poll() is None:
-            try:
-                self.connect().close()
-            except (pymysql.OperationalError, ConnectionError):
-                time.sleep(0.05)
-            else:
-                return
-        raise RuntimeError(f"MariaDB does not start: {self.log.read_text(errors='replace')[-2000:]}")
-
-    def stop(self) -> None:
-        """Stop it as it should be."""
-        if self._process.poll() is None:
-            self._process.send_signal(signal.SIGTERM)
-            self._process.wait(60)
-
-    def kill(self) -> None:
-        """End it at once."""
-        if self._process.poll() is None:
-            kill_tree(psutil.Process(self._process.pid))
-            self._process.wait(30)
-
-    def close(self) -> None:
-        """End it for good and remove its data."""
-        if hasattr(self, "_process"):
-            self.kill()
-        self._guard.communicate(timeout=60)
+            self.connect().close()
+        except (pymysql.OperationalError, ConnectionError):
+            return False
+        return True
 
     def database(self, name: str) -> MariaDatabase:
         """A new, empty database."""
@@ -173,19 +128,13 @@ class MariaServer(MariaDatabase):
             f"CREATE USER '{USER}'@'%' IDENTIFIED BY '{PASSWORD}';",
             f"GRANT ALL ON *.* TO '{USER}'@'%' WITH GRANT OPTION;",
         ]
-        done = subprocess.run(
+        done = self._once(
             [
                 *(self._programs.server, "--no-defaults", "--bootstrap", f"--datadir={self.data}"),
                 *(f"--tmpdir={self.folder}", "--log-warnings=0", "--enforce-storage-engine=", *self._programs.places),
                 "--max_allowed_packet=8M",
             ],
             input="\n".join(statements),
-            capture_output=True,
-            text=True,
-            cwd=self.folder,
-            timeout=120,
-            check=False,
-            **not_root(),
         )
         if "error while loading shared libraries" in done.stderr:
             raise MissingLibraries(done.stderr.strip()[-300:])

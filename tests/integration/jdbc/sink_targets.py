@@ -22,6 +22,15 @@ class Target(Protocol):
         """Run one statement in a connection of its own; its rows."""
 
 
+def reached(database: PostgresDatabase | MariaDatabase) -> dict[str, str]:
+    """The keys by which a connector reaches a server's database."""
+    return {
+        "connection.url": database.jdbc_url,
+        "connection.user": database.user,
+        "connection.password": database.password,
+    }
+
+
 class Postgres:
     kind = "postgresql"
 
@@ -30,11 +39,7 @@ class Postgres:
 
     @property
     def config(self) -> dict[str, str]:
-        return {
-            "connection.url": self.database.jdbc_url,
-            "connection.user": self.database.user,
-            "connection.password": self.database.password,
-        }
+        return reached(self.database)
 
     def execute(self, sql: str) -> list[Any]:
         return self.database.execute(sql)
@@ -48,11 +53,7 @@ class Maria:
 
     @property
     def config(self) -> dict[str, str]:
-        return {
-            "connection.url": self.database.jdbc_url,
-            "connection.user": self.database.user,
-            "connection.password": self.database.password,
-        }
+        return reached(self.database)
 
     def execute(self, sql: str) -> list[Any]:
         return list(self.database.execute(sql.replace('"', "`")))
