@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from connect.kafka.broker import Broker
     from tests.servers.mariadb import MariaServer
     from tests.servers.postgresql import PostgresDatabase, PostgresServer
+    from tests.servers.s3 import S3Bucket, S3Server
 
 MISSING = "cannot have "
 
@@ -102,6 +103,40 @@ def mariadb(cannot_have: Callable[[str, object], NoReturn]) -> Iterator["MariaSe
         server = MariaServer()
     except (JarsUnavailable, MissingLibraries) as error:
         cannot_have("MariaDB", error)
+    yield server
+    server.close()
+
+
+@pytest.fixture(scope="session")
+def s3(cannot_have: Callable[[str, object], NoReturn]) -> Iterator["S3Server"]:
+    """One real S3 server for the whole run, S3Proxy. For a bucket of your own ask for `s3_bucket`."""
+    from connect.jvm.jars import JarsUnavailable
+    from connect.jvm.java import JavaNotFound
+    from tests.servers.s3 import S3Proxy
+
+    try:
+        server = S3Proxy()
+    except (JarsUnavailable, JavaNotFound) as error:
+        cannot_have("S3Proxy", error)
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def s3_bucket(s3: "S3Server") -> "S3Bucket":
+    """A fresh bucket for one test."""
+    return s3.bucket()
+
+
+@pytest.fixture(scope="session")
+def s3_gateway(cannot_have: Callable[[str, object], NoReturn]) -> Iterator["S3Server"]:
+    """One real S3 server with tags, versions and access control lists. Its first use builds it: for slow tests."""
+    from tests.servers.s3 import GatewayUnavailable, VersityGateway
+
+    try:
+        server = VersityGateway()
+    except GatewayUnavailable as error:
+        cannot_have("Versity's S3 gateway", error)
     yield server
     server.close()
 

@@ -1,0 +1,141 @@
+"""One bucket: boto3's client for it, made when it is first used, and how long its requests take."""
+
+from __future__ import annotations
+
+import importlib.util
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Final
+from urllib.parse import quote, urlsplit, urlunsplit
+
+from connect import ConnectError
+from connectors.s3.bucket.credentials import Credentials, credentials, session
+from connectors.s3.bucket.keys import BucketSettings
+
+#: How many connections at most: as many requests run at a time.
+_CONNECTIONS: Final = 16
+
+
+class Bucket:
+    """A bucket and the client that reaches it. All methods are for any thread.
+
+    `request` is the way to it: it names the bucket, measures, and lets botocore's errors through; `failure` of
+    `connectors.s3.bucket.failures` says what they mean.
+
+    Args:
+        settings: the keys.
+        config: the configuration of now, secrets filled in (`lambda: context.configs`): credentials are read from it
+            whenever a client is made.
+
+    Raises:
+        ConnectError: boto3 is not installed.
+        ConfigError: the class of the credentials cannot be loaded.
+    """
+
+    def __init__(self, settings: BucketSettings, config: Callable[[], Mapping[str, str]]) -> None:
+        if importlib.util.find_spec("boto3") is None:
+            raise ConnectError("The S3 connectors need the package boto3. Install connect-runtime[s3].")
+        self.settings = settings
+        self.name = settings.bucket
+        self._credentials = credentials(settings, config)
+        self._lock = threading.Lock()
+        self._client: Any = None
+        self._used: Credentials | None = None
+        self._measured: deque[tuple[str, float]] = deque(maxlen=100_000)
+
+    @property
+    def client(self) -> Any:
+        """boto3's S3 client. Botocore sends a request again that failed in passing, `s3.part.retries` times."""
+        with self._lock:
+            if self._client is None:
+                self._used = self._credentials()
+                self._client = _client(self.settings, self._used)
+            return self._client
+
+    def discard(self) -> bool:
+        """Forget the client; the next request makes one with the credentials of then.
+
+        True: those that the configuration has by now are others, so a request that was refused is worth another try.
+        """
+        with self._lock:
+            used, self._used, self._client = self._used, None, None
+        return self._credentials() != used
+
+    def request(self, operation: str, **parameters: Any) -> Any:
+        """Send a request by boto3's name of its method, such as ``put_object``; the bucket is added. Its answer."""
+        with self.measure(operation):
+            return getattr(self.client, operation)(Bucket=self.name, **parameters)
+
+    def pages(self, prefix: str = "", after: str = "") -> Iterator[Mapping[str, Any]]:
+        """The objects whose keys begin with a prefix and are behind a key, in S3's order (that of their UTF-8 bytes).
+
+        Each as boto3 has it: Key, Size, ETag, LastModified. At most 1,000 a request, sent when they are asked for.
+        """
+        more: dict[str, Any] = {"StartAfter": after} if after else {}
+        while True:
+            page = self.request("list_objects_v2", Prefix=prefix, **more)
+            yield from page.get("Contents") or ()
+            if not page.get("IsTruncated") or not page.get("NextContinuationToken"):
+                return
+            more = {"ContinuationToken": page["NextContinuationToken"]}
+
+    @contextmanager
+    def measure(self, operation: str) -> Iterator[None]:
+        """Take the time of a request, whether it succeeds or not."""
+        began = time.monotonic()
+        try:
+            yield
+        finally:
+            self._measured.append((operation, time.monotonic() - began))
+
+    def measured(self) -> list[tuple[str, float]]:
+        """The requests since the last call: operation and seconds. A task's thread makes metrics of them."""
+        return [self._measured.popleft() for _ in range(len(self._measured))]
+
+    def close(self) -> None:
+        """Close connections."""
+        with self._lock:
+            client, self._client = self._client, None
+        if client is not None:
+            client.close()
+
+
+def _client(settings: BucketSettings, found: Credentials | None) -> Any:
+    from botocore import UNSIGNED
+    from botocore.config import Config
+
+    s3: dict[str, Any] = {"addressing_style": "path" if settings.path_style and not settings.accelerated else "virtual"}
+    if settings.accelerated:
+        s3["use_accelerate_endpoint"] = True
+    more: dict[str, Any] = {}
+    if settings.proxy:
+        proxy = _with_user(settings)
+        more["proxies"] = {"http": proxy, "https": proxy}
+    if settings.anonymous:
+        more["signature_version"] = UNSIGNED
+    if settings.endpoint:
+        # Not every store knows the sums that Amazon takes beside those of the signature.
+        more["request_checksum_calculation"] = more["response_checksum_validation"] = "when_required"
+    config = Config(
+        connect_timeout=settings.connect_timeout,
+        read_timeout=settings.request_timeout,
+        max_pool_connections=_CONNECTIONS,
+        retries={"mode": "standard", "total_max_attempts": settings.retries + 1},
+        user_agent_extra="connect-runtime",
+        s3=s3,
+        **more,
+    )
+    return session(settings, found).client("s3", endpoint_url=settings.endpoint, config=config)
+
+
+def _with_user(settings: BucketSettings) -> str:
+    if not settings.proxy_user:
+        return settings.proxy
+    parts = urlsplit(settings.proxy)
+    user = quote(settings.proxy_user, safe="")
+    if settings.proxy_password is not None:
+        user += ":" + quote(settings.proxy_password.reveal(), safe="")
+    return urlunsplit(parts._replace(netloc=f"{user}@{parts.netloc.rpartition('@')[2]}"))

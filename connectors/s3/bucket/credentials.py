@@ -1,0 +1,112 @@
+"""Who we are for a store: read from the configuration of now whenever a client is made."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, Protocol
+
+from connect import ConfigError
+from connectors.s3.bucket.keys import BucketSettings, with_aliases
+
+KEY = "s3.credentials.provider.class"
+_PREFIX = "s3.credentials.provider."
+
+
+class Credentials(NamedTuple):
+    """A key, its secret, and the token of temporary ones."""
+
+    key: str
+    secret: str
+    token: str | None = None
+
+    def __repr__(self) -> str:
+        return f"Credentials(key={self.key!r})"
+
+
+class CredentialsProvider(Protocol):
+    """Knows a store's credentials. Made once in each task's process; `module:Class` in the configuration."""
+
+    def configure(self, config: Mapping[str, str]) -> None:
+        """Take the keys that begin with `s3.credentials.provider.`, without that. Raising fails the task."""
+
+    def credentials(self) -> Credentials | tuple[str, str, str | None]:
+        """The credentials for a client that is made now: at the start, and after some were refused."""
+
+
+def credentials(settings: BucketSettings, config: Callable[[], Mapping[str, str]]) -> Callable[[], Credentials | None]:
+    """What answers with the credentials of now; None leaves it to boto3 to find some.
+
+    Args:
+        settings: the keys of the bucket.
+        config: the configuration of now, secrets filled in.
+
+    Raises:
+        ConfigError: the class of `s3.credentials.provider.class` cannot be loaded.
+    """
+    if not settings.provider:
+        return lambda: _of_configuration(with_aliases(config()))
+    chosen = _load(settings.provider)()
+    chosen.configure({key[len(_PREFIX) :]: value for key, value in config().items() if key.startswith(_PREFIX)})
+    return lambda: Credentials(*chosen.credentials())
+
+
+def session(settings: BucketSettings, found: Credentials | None) -> Any:
+    """boto3's session with these credentials, or with those of the role, which it renews before they expire."""
+    import boto3
+    import botocore.session
+
+    core = botocore.session.Session(profile=settings.profile or None)
+    if found is not None:
+        core.set_credentials(found.key, found.secret, found.token)
+    if settings.role:
+        core.get_component("credential_provider").insert_before("env", _Role(settings, core.get_credentials()))
+        core._credentials = None  # so that they are looked for again, now behind the role
+    return boto3.Session(botocore_session=core, region_name=settings.region)
+
+
+class _Role:
+    """A role, as one more place where botocore finds credentials."""
+
+    METHOD = "assume-role"
+    CANONICAL_NAME = None
+
+    def __init__(self, settings: BucketSettings, own: Any) -> None:
+        self._settings = settings
+        self._own = own
+
+    def load(self) -> Any:
+        import botocore.session
+        from botocore.credentials import AssumeRoleCredentialFetcher, DeferredRefreshableCredentials
+
+        settings = self._settings
+        if self._own is None:
+            return None  # then no other place has any either, and botocore says so
+
+        def client(service: str, **more: Any) -> Any:
+            more["config"] = None
+            return botocore.session.Session().create_client(
+                service, region_name=settings.region, endpoint_url=settings.role_endpoint, **more
+            )
+
+        extra = {"RoleSessionName": settings.role_session, "DurationSeconds": settings.role_seconds}
+        if settings.role_external_id:
+            extra["ExternalId"] = settings.role_external_id
+        fetcher = AssumeRoleCredentialFetcher(client, self._own, settings.role, extra_args=extra)
+        return DeferredRefreshableCredentials(method=self.METHOD, refresh_using=fetcher.fetch_credentials)
+
+
+def _of_configuration(config: Mapping[str, str]) -> Credentials | None:
+    key, secret = config.get("aws.access.key.id"), config.get("aws.secret.access.key")
+    return Credentials(key, secret, config.get("aws.session.token") or None) if key and secret else None
+
+
+def _load(name: str) -> Callable[[], CredentialsProvider]:
+    module, _, attribute = name.partition(":")
+    try:
+        found: Callable[[], CredentialsProvider] = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ConfigError(
+            KEY, f'"{name}" cannot be loaded ({error}). Write module:Class of a Python class with credentials().'
+        ) from error
+    return found

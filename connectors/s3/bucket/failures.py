@@ -1,0 +1,157 @@
+"""What a store's errors mean: of which class they are, whether they pass, and a sentence for people."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from connect import ConnectError, RetriableError
+from connectors.s3.bucket.keys import BucketSettings
+
+CREDENTIALS: Final = "credentials"
+MISSING: Final = "missing"
+UNREACHABLE: Final = "unreachable"
+THROTTLED: Final = "throttled"
+TIMEOUT: Final = "timeout"
+CONFLICT: Final = "conflict"
+MALFORMED: Final = "malformed"
+REFUSED: Final = "refused"
+OTHER: Final = "other"
+
+#: S3's codes of errors: their class, and whether the same request may succeed later.
+_CODES: Final[dict[str, tuple[str, bool]]] = {
+    **dict.fromkeys(
+        (
+            "InvalidAccessKeyId",
+            "SignatureDoesNotMatch",
+            "InvalidToken",
+            "AuthorizationHeaderMalformed",
+            "InvalidClientTokenId",
+        ),
+        (CREDENTIALS, False),
+    ),
+    **dict.fromkeys(("ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired"), (CREDENTIALS, True)),
+    "RequestTimeTooSkewed": (REFUSED, False),
+    **dict.fromkeys(("NoSuchBucket", "NoSuchKey", "NoSuchVersion", "NotFound", "404"), (MISSING, False)),
+    # An upload that is gone was aborted: whoever began it begins again.
+    "NoSuchUpload": (MISSING, True),
+    **dict.fromkeys(
+        ("SlowDown", "Throttling", "ThrottlingException", "TooManyRequests", "RequestLimitExceeded", "429"),
+        (THROTTLED, True),
+    ),
+    **dict.fromkeys(("RequestTimeout", "RequestTimeoutException", "408"), (TIMEOUT, True)),
+    **dict.fromkeys(("PreconditionFailed", "412"), (CONFLICT, False)),
+    **dict.fromkeys(("ConditionalRequestConflict", "OperationAborted", "409"), (CONFLICT, True)),
+    **dict.fromkeys(
+        (
+            "AccessDenied",
+            "AllAccessDisabled",
+            "AccountProblem",
+            "NotSignedUp",
+            "InvalidObjectState",
+            "QuotaExceeded",
+            "403",
+        ),
+        (REFUSED, False),
+    ),
+    **dict.fromkeys(("MethodNotAllowed", "NotImplemented", "501"), (REFUSED, False)),
+    **dict.fromkeys(
+        (
+            *("InvalidArgument", "InvalidRequest", "MalformedXML", "InvalidDigest", "BadDigest", "KeyTooLongError"),
+            *("InvalidBucketName", "EntityTooLarge", "EntityTooSmall", "InvalidPart", "InvalidPartOrder", "InvalidTag"),
+            *("InvalidStorageClass", "PermanentRedirect", "IllegalLocationConstraintException", "400"),
+        ),
+        (MALFORMED, False),
+    ),
+    **dict.fromkeys(("InternalError", "ServiceUnavailable", "500", "502", "503", "504"), (UNREACHABLE, True)),
+}
+_ADVICE: Final = {
+    "InvalidAccessKeyId": "Check aws.access.key.id.",
+    "InvalidClientTokenId": "Check aws.access.key.id.",
+    "SignatureDoesNotMatch": "Check aws.secret.access.key.",
+    "InvalidToken": "Check aws.session.token.",
+    "ExpiredToken": "Give fresh credentials, or a role or a provider that renews them.",
+    "AuthorizationHeaderMalformed": "Check s3.region.",
+    "RequestTimeTooSkewed": "Set this machine's clock.",
+    "NoSuchBucket": "Make the bucket, or check s3.bucket.name.",
+    "PermanentRedirect": "Check s3.region.",
+    "NotImplemented": "The store cannot do that: leave out the key that asks for it.",
+    "QuotaExceeded": "Make room, or raise the quota.",
+}
+
+
+class Failure(NamedTuple):
+    """What an error means.
+
+    Attributes:
+        kind: its class, for the metric: one of the words above.
+        passing: whether the same request may succeed later.
+        sentence: what happened, where, and what to do; without secrets.
+    """
+
+    kind: str
+    passing: bool
+    sentence: str
+
+
+def failure(error: BaseException, settings: BucketSettings, doing: str = "") -> Failure:
+    """What an error of boto3, or of the network below it, means.
+
+    Args:
+        error: the error.
+        settings: of the bucket, for its place in the sentence.
+        doing: what was tried, such as ``writing topics/t/a.json``.
+    """
+    from botocore import exceptions as core
+
+    tried = f"S3 failed {doing} in {settings.place}" if doing else f"S3 failed in {settings.place}"
+    if isinstance(error, core.ClientError):
+        return _answered(error, tried)
+    name = type(error).__name__
+    if isinstance(error, core.NoCredentialsError | core.PartialCredentialsError | core.CredentialRetrievalError):
+        advice = "Give aws.access.key.id and aws.secret.access.key, or what boto3 finds by itself."
+        return Failure(CREDENTIALS, False, f"{tried}: no credentials were found ({name}). {advice}")
+    if isinstance(error, core.ProfileNotFound):
+        return Failure(CREDENTIALS, False, f"{tried}: the profile of aws.profile is not in ~/.aws.")
+    if isinstance(error, core.ReadTimeoutError | core.ConnectTimeoutError):
+        return Failure(TIMEOUT, True, f"{tried}: no answer in time ({name}). Check store.url and the network.")
+    if isinstance(error, core.ProxyConnectionError):
+        return Failure(UNREACHABLE, True, f"{tried}: the proxy of s3.proxy.url cannot be reached.")
+    if isinstance(error, core.SSLError):
+        return Failure(
+            UNREACHABLE, False, f"{tried}: its certificate was not taken. Set AWS_CA_BUNDLE, or check store.url."
+        )
+    if isinstance(error, core.ParamValidationError):
+        return Failure(MALFORMED, False, f"{tried}: {_one_line(error)}")
+    if isinstance(
+        error,
+        core.HTTPClientError | core.ConnectionError | core.IncompleteReadError | core.ResponseStreamingError | OSError,
+    ):
+        return Failure(UNREACHABLE, True, f"{tried}: it cannot be reached ({name}). Check store.url and the network.")
+    if type(error).__module__.startswith("urllib3"):
+        return Failure(UNREACHABLE, True, f"{tried}: the connection broke ({name}).")
+    return Failure(OTHER, False, f"{tried}: {name}: {_one_line(error)}")
+
+
+def raised(found: Failure) -> ConnectError:
+    """The error to raise for it: `RetriableError` if it passes."""
+    return RetriableError(found.sentence) if found.passing else ConnectError(found.sentence)
+
+
+def _answered(error: BaseException, tried: str) -> Failure:
+    answer = getattr(error, "response", {})
+    said = answer.get("Error", {})
+    code, status = str(said.get("Code", "")), int(answer.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
+    kind, passing = (
+        _CODES.get(code) or _CODES.get(str(status)) or ((UNREACHABLE, True) if status >= 500 else (OTHER, False))
+    )
+    message = str(said.get("Message", "")).strip().rstrip(".")
+    # A refusal may repeat the whole signed request in other fields; the message is one sentence.
+    words = (
+        f"{code or status}: {' '.join(message.split())[:200]}" if message and message != code else code or str(status)
+    )
+    advice = _ADVICE.get(code) or ("Check the rights of these credentials." if kind == REFUSED else "")
+    return Failure(kind, passing, f"{tried}: {words}.{' ' if advice else ''}{advice}")
+
+
+def _one_line(error: BaseException) -> str:
+    return " ".join(str(error).split())[:300]
