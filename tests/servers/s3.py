@@ -12,21 +12,18 @@ import signal
 import subprocess
 import sysconfig
 import tempfile
-import time
 import uuid
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
 import boto3
-import psutil
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from connect.jvm.cache import cache_path
 from connect.jvm.jars import classpath
 from connect.jvm.java import find_java
-from tests.servers.own_process import ends_with_us, free_port, kill_tree, own_folder
+from tests.servers.server_process import ServerProcess
 
 HOST: Final = "127.0.0.1"
 ACCESS_KEY: Final = "tester"
@@ -77,22 +74,11 @@ class S3Bucket:
         return [each["Key"] for each in found]
 
 
-class S3Server:
+class S3Server(ServerProcess):
     """A server with its data in a folder of its own, ready when it is made. See the two classes below."""
 
-    def __init__(self, name: str) -> None:
-        self.port = free_port()
-        self.name = name
-        self.folder = own_folder(name)
-        self.log = self.folder / "log"
-        self._guard = ends_with_us(self.folder, self.folder / "pid")
-        (self.folder / "data").mkdir()
-        self.client = self.client_of(ACCESS_KEY, SECRET_KEY)
-        try:
-            self.start()
-        except BaseException:
-            self.close()
-            raise
+    def __init__(self) -> None:
+        self.bring_up({})
 
     @property
     def endpoint(self) -> str:
@@ -125,34 +111,10 @@ class S3Server:
         self.client.create_bucket(Bucket=name)
         return S3Bucket(self, name)
 
-    def start(self, *, read_only: bool = False) -> None:
+    def start(self, *, read_only: bool = False) -> None:  # type: ignore[override]
         """Start it, after `kill` on the port that it had and with its data; with `read_only` it takes no write."""
-        with self.log.open("ab") as log:
-            self._process = subprocess.Popen(
-                self._command(read_only),
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-                cwd=self.folder,
-                env={**os.environ, **self._environment()},
-            )
-        (self.folder / "pid").write_text(str(self._process.pid))
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline and self._process.poll() is None:
-            try:
-                self.client.list_buckets()
-            except (BotoCoreError, ClientError):
-                time.sleep(0.05)
-            else:
-                return
-        raise RuntimeError(f"{self.name} does not start: {self.log.read_text(errors='replace')[-2000:]}")
-
-    def kill(self) -> None:
-        """End it at once."""
-        if self._process.poll() is None:
-            kill_tree(psutil.Process(self._process.pid))
-            self._process.wait(30)
+        super().start(read_only="true" if read_only else "false")
+        (self.folder / self.pid_file).write_text(str(self._process.pid))
 
     def suspend(self) -> None:
         """Let it hang: it takes connections and answers nothing, until `resume`."""
@@ -164,16 +126,23 @@ class S3Server:
 
     def close(self) -> None:
         """End it for good and remove its data."""
-        if hasattr(self, "_process"):
-            self.kill()
-        self.client.close()
-        self._guard.communicate(timeout=60)
+        if hasattr(self, "client"):
+            self.client.close()
+        super().close()
 
-    def _command(self, read_only: bool) -> list[str]:
-        raise NotImplementedError
+    def _initialise(self) -> None:
+        self.data.mkdir()
+        self.client = self.client_of(ACCESS_KEY, SECRET_KEY)
 
-    def _environment(self) -> Mapping[str, str]:
-        return {}
+    def _answers(self) -> bool:
+        try:
+            self.client.list_buckets()
+        except (BotoCoreError, ClientError):
+            return False
+        return True
+
+    def _options(self) -> dict[str, Any]:
+        return {"env": {**os.environ, "ROOT_ACCESS_KEY": ACCESS_KEY, "ROOT_SECRET_KEY": SECRET_KEY}}
 
 
 class S3Proxy(S3Server):
@@ -184,20 +153,22 @@ class S3Proxy(S3Server):
         JavaNotFound: there is no Java 17.
     """
 
+    product = "S3Proxy"
+
     def __init__(self) -> None:
         self._java = [str(find_java(17).path), "-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
         self._jars = classpath("s3proxy")
-        super().__init__("s3proxy")
+        super().__init__()
 
-    def _command(self, read_only: bool) -> list[str]:
+    def _command(self) -> list[str | Path]:
         options = {
             "s3proxy.endpoint": self.endpoint,
             "s3proxy.authorization": "aws-v2-or-v4",
             "s3proxy.identity": ACCESS_KEY,
             "s3proxy.credential": SECRET_KEY,
-            "s3proxy.read-only-blobstore": str(read_only).lower(),
+            "s3proxy.read-only-blobstore": self._settings["read_only"],
             "jclouds.provider": "filesystem-nio2",
-            "jclouds.filesystem.basedir": str(self.folder / "data"),
+            "jclouds.filesystem.basedir": str(self.data),
         }
         properties, logging = self.folder / "s3proxy.properties", self.folder / "logback.xml"
         properties.write_text("".join(f"{key}={value}\n" for key, value in options.items()), encoding="ascii")
@@ -218,18 +189,23 @@ class VersityGateway(S3Server):
         GatewayUnavailable: there is no Go to build it with, or the build failed.
     """
 
+    product = "versitygw"
+
     def __init__(self) -> None:
         self._program = versitygw()
-        super().__init__("versitygw")
+        super().__init__()
 
-    def _command(self, read_only: bool) -> list[str]:
+    def _command(self) -> list[str | Path]:
         versions = self.folder / "versions"
         versions.mkdir(exist_ok=True)
-        options = ["--port", f"{HOST}:{self.port}", "--region", REGION, *(["--readonly"] if read_only else [])]
-        return [str(self._program), *options, "posix", "--versioning-dir", str(versions), str(self.folder / "data")]
-
-    def _environment(self) -> Mapping[str, str]:
-        return {"ROOT_ACCESS_KEY": ACCESS_KEY, "ROOT_SECRET_KEY": SECRET_KEY}
+        options = [
+            "--port",
+            f"{HOST}:{self.port}",
+            "--region",
+            REGION,
+            *(["--readonly"] if self._settings["read_only"] == "true" else []),
+        ]
+        return [self._program, *options, "posix", "--versioning-dir", versions, self.data]
 
 
 class GatewayUnavailable(Exception):

@@ -1,4 +1,4 @@
-"""A database server of a test's own as a process: started and stopped, killed, started again on the same port."""
+"""A server of a test's own as a process: started and stopped, killed, started again on the same port."""
 
 import signal
 import subprocess
@@ -53,6 +53,10 @@ class ServerProcess(ABC):
     def _answers(self) -> bool:
         """Whether it takes connections."""
 
+    def _options(self) -> dict[str, Any]:
+        """What else `subprocess` is told for it: another user than root."""
+        return not_root()
+
     @property
     def port(self) -> int:
         return self._port
@@ -68,7 +72,7 @@ class ServerProcess(ABC):
                 stderr=log,
                 start_new_session=True,
                 cwd=self.folder,
-                **not_root(),
+                **self._options(),
             )
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline and self._process.poll() is None:
