@@ -13,7 +13,9 @@ import pytest
 
 if TYPE_CHECKING:
     from connect.kafka.broker import Broker
+    from tests.servers.elasticsearch import ElasticsearchServer
     from tests.servers.mariadb import MariaServer
+    from tests.servers.opensearch import OpenSearchServer
     from tests.servers.postgresql import PostgresDatabase, PostgresServer
     from tests.servers.s3 import S3Bucket, S3Server
 
@@ -137,6 +139,36 @@ def s3_gateway(cannot_have: Callable[[str, object], NoReturn]) -> Iterator["S3Se
         server = VersityGateway()
     except GatewayUnavailable as error:
         cannot_have("Versity's S3 gateway", error)
+    yield server
+    server.close()
+
+
+@pytest.fixture(scope="session")
+def elasticsearch(cannot_have: Callable[[str, object], NoReturn]) -> Iterator["ElasticsearchServer"]:
+    """One real Elasticsearch for the whole run, without security. Use indices of your own."""
+    from connect.jvm.jars import JarsUnavailable
+    from connect.jvm.java import JavaNotFound
+    from tests.servers.elasticsearch import ElasticsearchServer
+
+    try:
+        server = ElasticsearchServer()
+    except (JarsUnavailable, JavaNotFound) as error:
+        cannot_have("Elasticsearch", error)
+    yield server
+    server.close()
+
+
+@pytest.fixture(scope="session")
+def opensearch(cannot_have: Callable[[str, object], NoReturn]) -> Iterator["OpenSearchServer"]:
+    """One real OpenSearch for the whole run. Use indices of your own."""
+    from connect.jvm.jars import JarsUnavailable
+    from connect.jvm.java import JavaNotFound
+    from tests.servers.opensearch import OpenSearchServer
+
+    try:
+        server = OpenSearchServer()
+    except (JarsUnavailable, JavaNotFound) as error:
+        cannot_have("OpenSearch", error)
     yield server
     server.close()
 

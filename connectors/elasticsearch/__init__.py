@@ -1,0 +1,1 @@
+"""Topics to and from Elasticsearch and OpenSearch, through the client of each."""

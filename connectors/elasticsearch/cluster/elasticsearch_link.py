@@ -1,0 +1,57 @@
+"""Elasticsearch's own client: nodes in turns, those that are away left out, the check that it is Elasticsearch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from elastic_transport import BaseNode, NodeConfig, Serializer, Urllib3HttpNode
+from elasticsearch import Elasticsearch
+
+from connectors.elasticsearch.cluster.connections import Connections
+from connectors.elasticsearch.cluster.keys import ClusterSettings
+
+
+class _AsItIs(Serializer):
+    """Bodies are bytes on both sides."""
+
+    def dumps(self, data: Any) -> bytes:
+        return bytes(data)
+
+    def loads(self, data: bytes) -> bytes:
+        return data
+
+
+class ElasticsearchLink:
+    """See `Link`."""
+
+    def __init__(self, settings: ClusterSettings) -> None:
+        class Node(Urllib3HttpNode):
+            def __init__(self, config: NodeConfig) -> None:
+                BaseNode.__init__(self, config)
+                self.pool = Connections(settings, config.scheme, config.host, config.port)  # type: ignore[assignment]
+
+        every = ("application/json", "application/x-ndjson", "text/*", "application/vnd.elasticsearch+json")
+        as_it_is = _AsItIs()
+        self._client = Elasticsearch(
+            list(settings.urls),
+            node_class=Node,
+            basic_auth=settings.user if settings.api_key is None else None,
+            api_key=settings.api_key,
+            serializers={
+                **dict.fromkeys(every, as_it_is),
+                "application/vnd.elasticsearch+x-ndjson": as_it_is,
+            },
+            max_retries=0,
+            retry_on_status=(),
+        )
+
+    def send(
+        self, method: str, target: str, body: bytes | None, headers: Mapping[str, str], timeout: float
+    ) -> bytes | str:
+        client = self._client.options(request_timeout=timeout)
+        answer: bytes | str = client.perform_request(method, target, headers=headers, body=body).body
+        return answer
+
+    def close(self) -> None:
+        self._client.close()

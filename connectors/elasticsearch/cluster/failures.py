@@ -1,0 +1,169 @@
+"""What an error of either client, or of one document, means: its class, whether it passes, and a sentence for a user.
+
+The classes are those of the metrics: credentials, missing, unreachable, throttled, timeout, conflict, malformed,
+refused, other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+import orjson
+
+
+class Failure(NamedTuple):
+    """What went wrong.
+
+    Attributes:
+        kind: its class, for metrics.
+        passing: whether the same request may succeed later.
+        sentence: what happened and what to do, without where. No secret.
+    """
+
+    kind: str
+    passing: bool
+    sentence: str
+
+
+_MALFORMED: Final = frozenset(
+    {
+        "mapper_parsing_exception",
+        "document_parsing_exception",
+        "strict_dynamic_mapping_exception",
+        "illegal_argument_exception",
+        "illegal_state_exception",
+        "action_request_validation_exception",
+        "invalid_index_name_exception",
+        "json_parse_exception",
+        "x_content_parse_exception",
+        "parsing_exception",
+        "script_exception",
+        "validation_exception",
+    }
+)
+_ADVICE: Final = {
+    401: ("credentials", "Check connection.username and connection.password, or connection.api.key"),
+    403: ("credentials", "This user lacks a privilege: grant it"),
+    404: ("missing", "Create it, or correct its name"),
+    405: ("refused", "Is connection.url that of a cluster"),
+    409: ("conflict", "Something else wrote it meanwhile"),
+    413: ("refused", "It is too large for the cluster (http.max_content_length): lower bulk.size.bytes or batch.size"),
+}
+_PASSING: Final = {
+    408: "timeout",
+    429: "throttled",
+    500: "other",
+    502: "unreachable",
+    503: "unreachable",
+    504: "timeout",
+}
+
+
+def failure(error: BaseException) -> Failure:
+    """What an error of a request means."""
+    status, body = _status(error), _body(error)
+    names = {each.__name__ for each in type(error).__mro__}
+    if "UnsupportedProductError" in names:
+        return Failure(
+            "refused", False, "It answers, and is no Elasticsearch. For OpenSearch there is OpenSearchSinkConnector."
+        )
+    if status is not None:
+        return _by_status(status, body, str(error))
+    text = _plain(error)
+    if names & {"TlsError", "SSLError"}:
+        return Failure("unreachable", False, f"TLS failed: {text}. Check the ssl.* keys and whether the URL is https.")
+    if names & {"ConnectionTimeout", "ReadTimeoutError", "ConnectTimeoutError", "TimeoutError"}:
+        return Failure("timeout", True, "It did not answer in time (connection.timeout.ms, read.timeout.ms).")
+    if "ConnectionError" in names or isinstance(error, OSError):
+        return Failure("unreachable", True, f"It cannot be reached: {text}. Check connection.url and the network.")
+    return Failure("other", False, f"{type(error).__name__}: {text}")
+
+
+def item_failure(status: int, error: Mapping[str, Any] | str | None) -> Failure:
+    """What became of one document of a bulk request: its `status` and `error`."""
+    return _by_status(status, {"error": error, "status": status}, "")
+
+
+def missing_package(name: str, extra: str = "elasticsearch") -> str:
+    """The sentence for a library that is not installed."""
+    return f"The package {name} is missing. Install connect-runtime[{extra}]."
+
+
+def _by_status(status: int, body: Any, text: str) -> Failure:
+    kind, reason = _reason(body)
+    said = f"{status} {kind}: {reason}" if kind else f"{status} {reason or text}".strip()
+    if kind == "cluster_block_exception":
+        passing = "disk usage" in reason or "create-index" in reason or "TOO_MANY_REQUESTS" in reason
+        return Failure(
+            "refused", passing, f"{said}. It is blocked for writing: make room on its disks, or lift the block."
+        )
+    if kind in ("es_rejected_execution_exception", "rejected_execution_exception", "circuit_breaking_exception"):
+        return Failure("throttled", True, f"{said}. It has too much to do.")
+    if kind in ("no_shard_available_action_exception", "unavailable_shards_exception", "node_closed_exception"):
+        return Failure("unreachable", True, f"{said}. A part of it is away.")
+    if status == 404 and kind == "index_not_found_exception":
+        return Failure("missing", False, f"{said}. Create it, or let auto creation make it.")
+    if status in _PASSING:
+        return Failure(_PASSING[status], True, f"{said}.")
+    if status in _ADVICE:
+        named, advice = _ADVICE[status]
+        return Failure(named, False, f"{said}. {advice}.")
+    if kind in _MALFORMED or status == 400:
+        return Failure("malformed", False, f"{said}.")
+    return Failure("other", status >= 500, f"{said}.")
+
+
+def _status(error: BaseException) -> int | None:
+    meta = getattr(error, "meta", None)
+    status = getattr(meta, "status", None) or getattr(error, "status_code", None)
+    return status if isinstance(status, int) else None
+
+
+def _body(error: BaseException) -> Any:
+    body = getattr(error, "body", None)
+    if body is None:
+        body = getattr(error, "info", None)
+    if isinstance(body, bytes | str):
+        try:
+            return orjson.loads(body)
+        except orjson.JSONDecodeError:
+            return {"error": body.decode(errors="replace")[:300] if isinstance(body, bytes) else body[:300]}
+    return body
+
+
+def _reason(body: Any) -> tuple[str, str]:
+    """The type of an error and its reason, with that of its cause where it says more."""
+    error = body.get("error") if isinstance(body, Mapping) else body
+    if not isinstance(error, Mapping):
+        return "", " ".join(str(error or "").split())[:500]
+    reason = str(error.get("reason") or "")
+    cause = error.get("caused_by")
+    while isinstance(cause, Mapping):
+        if (more := str(cause.get("reason") or "")) and more not in reason:
+            reason += f": {more}"
+        cause = cause.get("caused_by")
+    return str(error.get("type") or ""), " ".join(reason.split())[:1000]
+
+
+def _plain(error: BaseException) -> str:
+    """The innermost reason that a library gives: it wraps those of others, which name objects."""
+    inner: BaseException | None = error
+    while inner is not None:
+        error = inner
+        inner = next((each for each in (error.__cause__, *map(error.__dict__.get, _INNER)) if _is(each)), None)
+        if inner is None and len(error.args) > 2 and _is(error.args[2]):
+            inner = error.args[2]  # opensearch-py's
+    text = " ".join(str(error).split())
+    # urllib3 says "<HTTPConnection(host=..., port=...)>: Failed to establish a new connection: [Errno 111] ..."
+    return (_SYSTEM.search(text) or _ANY.match(text))[0].rstrip(".") or type(error).__name__  # type: ignore[index]
+
+
+_INNER: Final = ("reason", "original_error")
+_SYSTEM: Final = re.compile(r"\[Errno -?\d+\] [^)'>]+|certificate verify failed: [^()]+")
+_ANY: Final = re.compile(r".{0,300}")
+
+
+def _is(error: object) -> bool:
+    return isinstance(error, Exception)

@@ -1,0 +1,49 @@
+"""Signatures of requests to Amazon's service (SigV4), with the keys of the configuration, of this machine or of a role.
+
+https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv.html
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from connect import ConnectError
+from connectors.elasticsearch.cluster.failures import missing_package
+from connectors.elasticsearch.cluster.security_keys import Aws
+
+
+def signer(aws: Aws) -> Any:
+    """What opensearch-py takes as `http_auth`.
+
+    Raises:
+        ConnectError: boto3 is missing, or finds no keys on this machine.
+    """
+    try:
+        import boto3
+        from opensearchpy import Urllib3AWSV4SignerAuth
+    except ImportError as error:
+        raise ConnectError(missing_package("boto3", "s3")) from error
+    session = boto3.Session(aws_access_key_id=aws.access_key, aws_secret_access_key=aws.secret, region_name=aws.region)
+    credentials = _of_role(session, aws) if aws.role else session.get_credentials()
+    if credentials is None:
+        raise ConnectError("There are no AWS credentials on this machine. Set aws.access_key_id, or a profile's.")
+    return Urllib3AWSV4SignerAuth(credentials, aws.region, aws.service)
+
+
+def _of_role(session: Any, aws: Aws) -> Any:
+    """Credentials of a role, which are renewed before they end."""
+    from botocore.credentials import RefreshableCredentials
+
+    def renew() -> dict[str, str]:
+        more = {"ExternalId": aws.external_id} if aws.external_id else {}
+        taken = session.client("sts").assume_role(
+            RoleArn=aws.role, RoleSessionName=aws.session, DurationSeconds=aws.duration, **more
+        )["Credentials"]
+        return {
+            "access_key": taken["AccessKeyId"],
+            "secret_key": taken["SecretAccessKey"],
+            "token": taken["SessionToken"],
+            "expiry_time": taken["Expiration"].isoformat(),
+        }
+
+    return RefreshableCredentials.create_from_metadata(metadata=renew(), refresh_using=renew, method="sts-assume-role")
