@@ -25,8 +25,8 @@ from connect.data.batch import SourceBatch
 from connect.data.column import Deferred
 from connect.data.schema import INT64, STRING, Schema
 from connect.data.struct_columns import FieldColumn, StructColumns
+from connect.data.table_reading import milliseconds
 from connect.data.values import GroupedValues, Values
-from spark_sink.source.columns import milliseconds
 from spark_sink.source.records import Records, RowShape
 
 TYPE: Final = "_change_type"

@@ -12,8 +12,8 @@ import pyarrow as pa
 from connect.data.batch import SourceBatch
 from connect.data.schema import Schema
 from connect.data.struct_columns import FieldColumn, StructColumns
+from connect.data.table_reading import connect_column
 from connect.data.tables import schema_of_table
-from spark_sink.source.columns import connect_column
 
 _NO_NAME: Final = re.compile(r"[^A-Za-z0-9_.]")
 

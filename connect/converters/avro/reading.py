@@ -25,6 +25,10 @@ from connect.errors import DataError
 #: Takes records and where in each its value begins. Gives a list of values, or for a record a list for each field.
 Reader = Callable[[Sequence[bytes], int], list[Any]]
 
+#: Takes values that stand one behind another, where the first begins, and how many to read. Gives what a `Reader`
+#: gives, and where the next value begins.
+BlockReader = Callable[[bytes, int, int], tuple[list[Any], int]]
+
 _EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _EPOCH_DAY: Final = dt.date(1970, 1, 1).toordinal()
 _MOST_EMPTY: Final = 100_000
@@ -32,18 +36,28 @@ _MOST_EMPTY: Final = 100_000
 
 def make_reader(avro: AvroType, schema: Schema, options: Options) -> Reader:
     """The function that reads values of this type; `DataError` for bytes that are none."""
-    quick = _Writer(avro, schema, options, "{}.decode()").make()
-    careful: Reader | None = None
+    return _careful(lambda text: _Writer(avro, schema, options, text).make())
 
-    def read(records: Sequence[bytes], start: int) -> list[Any]:
+
+def make_block_reader(avro: AvroType, schema: Schema, options: Options) -> BlockReader:
+    """The function that reads values that stand one behind another, as in the blocks of a container file."""
+    return _careful(lambda text: _Writer(avro, schema, options, text).make_for_blocks())
+
+
+def _careful(make: Callable[[str], Callable[..., Any]]) -> Callable[..., Any]:
+    """A reader that takes text as it should be, and beside it one for text that is not, made when it is needed."""
+    quick = make("{}.decode()")
+    careful: Callable[..., Any] | None = None
+
+    def read(*where: Any) -> Any:
         nonlocal careful
         try:
             try:
-                return quick(records, start)
+                return quick(*where)
             except UnicodeDecodeError:
                 if careful is None:
-                    careful = _Writer(avro, schema, options, "utf8_text({})").make()
-                return careful(records, start)
+                    careful = make("utf8_text({})")
+                return careful(*where)
         except (IndexError, struct.error):
             raise DataError("an Avro value ends too early. Was it written with the schema that it names?") from None
         except (OverflowError, ValueError, TypeError, RecursionError) as error:
@@ -64,26 +78,53 @@ class _Writer:
 
     def make(self) -> Reader:
         """The reader, which raises what Python raises for bytes that are not as they should be."""
-        code, avro = self._code, self._avro
-        by_fields = avro.kind == "record" and bool(avro.fields)
+        code = self._code
         with code.function("def read(records, start):"):
-            lists = [code.name("c") for _ in avro.fields] if by_fields else ["out"]
-            for each in lists:
-                code(f"{each} = []", f"{each}_append = {each}.append")
+            lists = self._lists()
             with code.block("for d in records:"):
                 code("p = start")
-                if by_fields:
-                    for each, field in zip(lists, avro.fields, strict=True):
-                        member = self._schema.field(field.name)
-                        assert member is not None
-                        value = self._value(field.type, member.schema)
-                        code(f"{each}_append({value})")
-                else:
-                    code(f"out_append({self._value(avro, self._schema)})")
-                with code.block("if p > len(d):"):
-                    code("raise IndexError")
-            code(f"return [{', '.join(lists)}]" if by_fields else "return out")
+                self._one(lists)
+            code(f"return {self._given(lists)}")
         return code.make("read")
+
+    def make_for_blocks(self) -> BlockReader:
+        """The same for values one behind another."""
+        code = self._code
+        with code.function("def read(d, p, count):"):
+            lists = self._lists()
+            with code.block("for _ in range(count):"):
+                self._one(lists)
+            code(f"return {self._given(lists)}, p")
+        return code.make("read")
+
+    @property
+    def _by_fields(self) -> bool:
+        return self._avro.kind == "record" and bool(self._avro.fields)
+
+    def _lists(self) -> list[str]:
+        """Write what makes the lists that values go into; their names."""
+        code = self._code
+        lists = [code.name("c") for _ in self._avro.fields] if self._by_fields else ["out"]
+        for each in lists:
+            code(f"{each} = []", f"{each}_append = {each}.append")
+        return lists
+
+    def _one(self, lists: list[str]) -> None:
+        """Write what reads one value at p, and leaves p behind it."""
+        code, avro = self._code, self._avro
+        if self._by_fields:
+            for each, field in zip(lists, avro.fields, strict=True):
+                member = self._schema.field(field.name)
+                assert member is not None
+                value = self._value(field.type, member.schema)
+                code(f"{each}_append({value})")
+        else:
+            code(f"out_append({self._value(avro, self._schema)})")
+        with code.block("if p > len(d):"):
+            code("raise IndexError")
+
+    def _given(self, lists: list[str]) -> str:
+        return f"[{', '.join(lists)}]" if self._by_fields else "out"
 
     def _value(self, avro: AvroType, schema: Schema) -> str:
         """Write what reads a value; the expression that it is in afterwards, which is to be used once, at once."""

@@ -9,8 +9,8 @@ import pytest
 
 from connect.data.logical import decimal
 from connect.data.schema import Schema, Type
+from connect.data.table_reading import connect_column, milliseconds
 from connect.data.tables import schema_of_table
-from spark_sink.source.columns import connect_column, milliseconds
 
 UTC = dt.UTC
 MOMENT = dt.datetime(2024, 5, 6, 7, 8, 9, 123456, UTC)

@@ -1,7 +1,9 @@
-"""Columns as Spark hands them over, as Connect has them.
+"""Columns of tables that others wrote (Parquet, Delta, what Spark hands over), as Connect has them.
 
 Which schema a column has is said by `connect.data.tables.schema_of_table`. What is finer than Connect knows is cut off:
 timestamps and times of day are whole milliseconds. A timestamp without a zone is taken as UTC.
+
+Imported where a table is: it loads pyarrow.
 """
 
 from __future__ import annotations
@@ -30,6 +32,8 @@ def connect_column(schema: Schema, array: pa.Array) -> FieldColumn:
 
 def milliseconds(array: pa.Array) -> pa.Array:
     """Timestamps, with or without a zone, as whole milliseconds of UTC: earlier, never later."""
+    if array.type.unit == "ns":
+        array = pc.floor_temporal(array.view(pa.timestamp("ns")), unit="microsecond")
     plain = array.cast(pa.timestamp("us", array.type.tz)).view(pa.int64()).view(_MICROSECONDS)
     return pc.floor_temporal(plain, unit="millisecond").cast(pa.timestamp("ms")).view(pa.int64()).view(_MILLISECONDS)
 

@@ -1,0 +1,99 @@
+r"""Lines: JSON (JsonConverter reads it, as Java does), text, or bytes between separators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from connect import DataError, Text, Values, schema
+from connect.converters import JsonConverter
+from connect.data import Constant
+from connectors.s3.formats.reading import CHUNK_BYTES, Chunk, Chunks, OnBad, Source, chunk
+
+
+def split(source: Source, separator: bytes, longest: int, skip: int = 0) -> Iterator[list[bytes]]:
+    """What stands between separators, some at a time; behind the last separator only if there is something.
+
+    Args:
+        source: the object's content.
+        separator: at least one byte.
+        longest: more bytes than that without a separator are an error.
+        skip: so many at the beginning are left out.
+
+    Raises:
+        DataError: one is too long.
+    """
+    begun: list[bytes] = []  # of a line that has no end yet
+    length = 0
+    number = 0
+    wide = len(separator) > 1
+    while block := source.read(CHUNK_BYTES):
+        if wide and begun and length:  # the separator itself may be cut in two
+            block = b"".join([*begun, block])
+            begun, length = [], 0
+        parts = block.split(separator)
+        if len(parts) == 1:
+            begun.append(block)
+            length += len(block)
+        else:
+            if begun:
+                parts[0] = b"".join([*begun, parts[0]])
+            last = parts.pop()
+            begun, length = [last], len(last)
+            if number + len(parts) > skip:
+                yield parts[max(0, skip - number) :]
+            number += len(parts)
+        if length > longest:
+            raise DataError(f"record {number} has more than {longest} bytes. Raise max.record.bytes.")
+    if length and number >= skip:
+        yield [b"".join(begun)]
+
+
+def read_text(source: Source, longest: int, skip: int) -> Chunks:
+    """Each line as a string, without its end; in UTF-8, which nobody decodes before somebody looks at it."""
+    for lines in split(source, b"\n", longest, skip):
+        encoded: list[bytes | None] = [line.removesuffix(b"\r") for line in lines]
+        yield chunk(Text(encoded, schema.STRING), skip)
+        skip += len(lines)
+
+
+def read_separated(source: Source, separator: bytes, longest: int, skip: int) -> Chunks:
+    """What stands between separators, as bytes."""
+    for parts in split(source, separator, longest, skip):
+        yield chunk(Values(parts, schema.BYTES), skip)
+        skip += len(parts)
+
+
+def json_values(envelope: bool) -> Callable[[list[bytes]], Values]:
+    """What makes values of JSON documents; with an envelope each carries its schema. Raises `DataError`."""
+    converter = JsonConverter()
+    converter.configure({"schemas.enable": str(envelope).lower()}, is_key=False)
+    return lambda documents: converter.to_connect_batch(Constant("", len(documents)), documents)
+
+
+def read_jsonl(source: Source, *, envelope: bool, longest: int, skip: int, on_bad: OnBad) -> Chunks:
+    """Each line as the value that its JSON says. Blank lines are left out."""
+    values = json_values(envelope)
+    for lines in split(source, b"\n", longest, skip):
+        yield from converted(lines, skip, values, on_bad)
+        skip += len(lines)
+
+
+def converted(documents: list[bytes], first: int, values: Callable[[list[bytes]], Values], on_bad: OnBad) -> Chunks:
+    """The values of documents; what cannot be read is found exactly, and what stands before it is given before."""
+    ends: range | list[int] = range(first + 1, first + 1 + len(documents))
+    if not all(map(bytes.strip, documents)):
+        kept = [(document, end) for document, end in zip(documents, ends, strict=True) if document.strip()]
+        documents, ends = [document for document, _ in kept], [end for _, end in kept]
+    waiting: list[tuple[list[bytes], range | list[int]]] = [(documents, ends)] if documents else []
+    while waiting:
+        part, places = waiting.pop()
+        try:
+            made = values(part)
+        except DataError as error:
+            if len(part) > 1:
+                half = len(part) // 2
+                waiting += [(part[half:], places[half:]), (part[:half], places[:half])]
+            else:
+                on_bad(places[0] - 1, str(error))
+        else:
+            yield Chunk(made, places)
