@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 from connect import ConfigError, SinkConnector, TopicPartition, __version__
 from connect.settings import ConfigValue
-from connectors.jdbc.sink.keys import SETTINGS, Options, named_ours, problems
+from connectors.jdbc.sink.keys import SETTINGS, named_ours, problems
+from connectors.jdbc.sink.options import Options
 from connectors.jdbc.sink.task import JdbcSinkTask
 
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
-from connect import ConfigError, settings
+from connect import settings
 from connect.settings import Definition
-from connectors.jdbc.database.keys import DATABASE, DatabaseSettings, with_aliases
-from connectors.jdbc.database.names import TableName
+from connectors.jdbc.database.keys import DATABASE, with_aliases
 
 INSERT: Final = "insert"
 UPSERT: Final = "upsert"
@@ -297,110 +295,6 @@ SETTINGS: Final[Definition] = DATABASE | settings.define(
 )
 
 
-@dataclass(frozen=True)
-class Options:
-    """What the keys say, typed. See `SETTINGS`.
-
-    Attributes:
-        included, excluded: fields, each with the topic that it is for, or None.
-        evolution: of add, widen and nullable.
-        dates_in_zone: whether a Date is the day in `db.timezone`.
-        folds: whether names are lower case where the database would make them so, as with Debezium's class that quotes
-            no names.
-        unit: of `timestamp_fields`: us or ns.
-        backoff_ms: before a write is tried again.
-    """
-
-    connector: str
-    database: DatabaseSettings
-    mode: str
-    batch_size: int
-    deletes: bool
-    truncates: bool
-    table: str
-    tables: dict[str, str]
-    normalize: bool
-    views: bool
-    pk_mode: str
-    pk_fields: tuple[str, ...]
-    included: frozenset[tuple[str | None, str]]
-    excluded: frozenset[tuple[str | None, str]]
-    value_column: str
-    defaults: bool
-    dates_in_zone: bool
-    timestamp_fields: frozenset[str]
-    unit: str
-    inference: bool
-    debezium: bool
-    folds: bool
-    create: bool
-    evolution: frozenset[str]
-    ignore_unknown: bool
-    max_retries: int
-    backoff_ms: int
-    trimmed: bool
-    exactly_once: bool
-    offsets_table: TableName
-    behind: bool
-
-    @classmethod
-    def of(cls, config: Mapping[str, str]) -> Options:
-        """Read a connector's, or a task's, configuration.
-
-        Raises:
-            ConfigError: it contradicts itself.
-        """
-        named = named_ours(config)
-        parsed = SETTINGS.parse(named)
-        for key, why in problems(parsed):
-            raise ConfigError(key, why)
-        words = {word.lower() for word in parsed["schema.evolution"]}
-        evolution = words & {ADD, WIDEN, NULLABLE}
-        if "basic" in words:
-            evolution |= {ADD}
-        if "full" in words or (parsed["auto.evolve"] and words <= {"none"}):
-            evolution = {ADD, WIDEN, NULLABLE}
-        elif parsed["auto.evolve"]:
-            evolution |= {ADD}
-        pk_mode = parsed["pk.mode"].lower()
-        fields = tuple(parsed["pk.fields"])
-        return cls(
-            connector=config.get("name", ""),
-            database=DatabaseSettings.of(parsed),
-            mode=parsed["insert.mode"].lower(),
-            batch_size=parsed["batch.size"],
-            deletes=parsed["delete.enabled"],
-            truncates=parsed["truncate.enabled"],
-            table=parsed["table.name.format"],
-            tables=dict(_pair(each) for each in parsed["topics.to.tables.mapping"]),
-            normalize=parsed["table.name.normalize"],
-            views="VIEW" in {word.upper() for word in parsed["table.types"]},
-            pk_mode=pk_mode,
-            pk_fields=fields or (COORDINATES if pk_mode == KAFKA else ()),
-            included=_fields(parsed["fields.whitelist"]),
-            excluded=_fields(parsed["fields.blacklist"]),
-            value_column=parsed["string.output.value.column.name"],
-            defaults=parsed["replace.null.with.default"],
-            dates_in_zone=parsed["date.timezone"].lower() == "db_timezone"
-            and not (is_debezium(named) and "date.timezone" not in named),
-            timestamp_fields=frozenset(parsed["timestamp.fields.list"]),
-            unit="ns" if parsed["timestamp.precision.mode"].lower() == "nanoseconds" else "us",
-            inference=parsed["schemaless.inference"],
-            debezium=is_debezium(named) if parsed["debezium.records"] is None else parsed["debezium.records"],
-            folds=is_debezium(named) and "quote.sql.identifiers" not in named,
-            create=parsed["auto.create"] or "basic" in words,
-            evolution=frozenset(evolution),
-            ignore_unknown=parsed["schema.evolution.unknown.fields"].lower() == "ignore",
-            max_retries=parsed["max.retries"],
-            backoff_ms=parsed["retry.backoff.ms"],
-            trimmed=parsed["trim.sensitive.log"],
-            exactly_once=parsed["exactly.once"],
-            offsets_table=TableName.parse(parsed["offsets.table"], key="offsets.table"),
-            # Who halves puts from outside has to see what becomes of each.
-            behind=parsed["write.behind"] and config.get("errors.put.tolerance", "none") != "all",
-        )
-
-
 def named_ours(config: Mapping[str, str]) -> dict[str, str]:
     """The configuration with our names for what others call differently."""
     return with_aliases(config, ALIASES)
@@ -439,13 +333,3 @@ def problems(parsed: Mapping[str, Any]) -> list[tuple[str, str]]:
     if parsed.get("table.name.format") == "":
         found.append(("table.name.format", "is empty. Write ${topic}, or the name of a table."))
     return found
-
-
-def _pair(written: str) -> tuple[str, str]:
-    topic, _, table = written.rpartition(":")
-    return topic.strip(), table.strip()
-
-
-def _fields(written: list[str]) -> frozenset[tuple[str | None, str]]:
-    pairs = (each.rpartition(":") for each in written)
-    return frozenset((topic or None, field) for topic, _, field in pairs)

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from connect import ConfigError, SinkBatch, Values
 from connectors.jdbc.database.names import TableName
-from connectors.jdbc.sink.keys import Options
+from connectors.jdbc.sink.options import Options
 
 _VARIABLE: Final = re.compile(r"\$\{([^}]*)\}")
 _KINDS: Final = ("value", "key", "header", "source")

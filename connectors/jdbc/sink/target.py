@@ -21,7 +21,8 @@ from connectors.jdbc.database.names import quoted
 from connectors.jdbc.database.types_to_sql import Meaning, column_type, is_too_narrow, whole_bits
 from connectors.jdbc.sink.cells import literal
 from connectors.jdbc.sink.errors import RowError
-from connectors.jdbc.sink.keys import ADD, NULLABLE, UPDATE, WIDEN, Options
+from connectors.jdbc.sink.keys import ADD, NULLABLE, UPDATE, WIDEN
+from connectors.jdbc.sink.options import Options
 
 log = logging.getLogger(__name__)
 

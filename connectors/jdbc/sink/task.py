@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from connect import ConnectError, Offsets, RetriableError, SinkBatch, SinkTask, TopicPartition
-from connectors.jdbc.sink.keys import SETTINGS, Options
+from connectors.jdbc.sink.keys import SETTINGS
+from connectors.jdbc.sink.options import Options
 
 if TYPE_CHECKING:
     from connectors.jdbc.database import Database

@@ -11,7 +11,8 @@ from connect.data.struct_columns import FieldColumn
 from connect.data.tables import schema_of
 from connectors.jdbc.sink.envelope import opened
 from connectors.jdbc.sink.errors import RowError
-from connectors.jdbc.sink.keys import KAFKA, NONE, RECORD_HEADER, RECORD_KEY, RECORD_VALUE, Options
+from connectors.jdbc.sink.keys import KAFKA, NONE, RECORD_HEADER, RECORD_KEY, RECORD_VALUE
+from connectors.jdbc.sink.options import Options
 
 Fields = Mapping[str, FieldColumn]
 

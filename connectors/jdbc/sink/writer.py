@@ -18,8 +18,9 @@ from connectors.jdbc.database.connection import reason
 from connectors.jdbc.database.types_to_sql import Meaning, meaning_of
 from connectors.jdbc.sink.cells import Zones, cells
 from connectors.jdbc.sink.errors import RowError, is_about_rows
-from connectors.jdbc.sink.keys import INSERT, UPDATE, UPSERT, Options
+from connectors.jdbc.sink.keys import INSERT, UPDATE, UPSERT
 from connectors.jdbc.sink.ledger import Ledger, begin
+from connectors.jdbc.sink.options import Options
 from connectors.jdbc.sink.postgresql import PostgresStatements
 from connectors.jdbc.sink.routing import Routing
 from connectors.jdbc.sink.rows_by_core import CoreStatements

@@ -5,7 +5,7 @@ import pytest
 from connect import ConfigError
 from connect.plugins.builtin import BUILT_IN
 from connectors.jdbc.sink import JdbcSinkConnector, JdbcSinkTask
-from connectors.jdbc.sink.keys import Options
+from connectors.jdbc.sink.options import Options
 
 URL = {"connection.url": "jdbc:postgresql://nobody.invalid/db"}
 
