@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from types import NoneType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -24,6 +24,7 @@ from connect.converters.json_text import exact_number, has_huge_exponent, read, 
 from connect.converters.kind import CONVERTER_TYPE, with_type
 from connect.converters.remembered import Remembered
 from connect.data.column import Column
+from connect.data.columns_text import pyarrow_is_there
 from connect.data.headers import Headers
 from connect.data.schema import Schema, Type
 from connect.data.struct_columns import StructColumns
@@ -31,6 +32,11 @@ from connect.data.values import GroupedValues, Values
 from connect.errors import ConfigError, DataError
 from connect.settings import Config
 
+if TYPE_CHECKING:
+    from connect.converters.json_arrow import ArrowRows
+
+#: With fewer records a quiet connector need not load pyarrow.
+_WORTH_ARROW: Final = 100
 _PAYLOAD: Final = b'"payload":'
 _BEFORE_SCHEMA: Final = re.compile(r'[ \t\n\r]*\{[ \t\n\r]*"schema"[ \t\n\r]*:[ \t\n\r]*')
 _AFTER_SCHEMA: Final = re.compile(r'[ \t\n\r]*,[ \t\n\r]*"payload":')
@@ -92,6 +98,7 @@ class JsonConverter(Converter, HeaderConverter):
         self._by_node: Remembered[str, Schema | None] = Remembered(size)
         self._starts: Remembered[Schema | None, bytes] = Remembered(size)
         self._rows: Remembered[Schema, Rows] = Remembered(size)
+        self._arrow_rows: Remembered[Schema, ArrowRows | None] = Remembered(size)
         self._declared: Schema | None = None
         if self._envelope and config["schema.content"]:
             try:
@@ -161,6 +168,10 @@ class JsonConverter(Converter, HeaderConverter):
         """Structs field by field, without a dict for each; None where only the way of `_values_of` will tell."""
         if schema is None or schema.type is not Type.STRUCT or not schema.fields or not payloads:
             return None
+        if len(payloads) >= _WORTH_ARROW and pyarrow_is_there():
+            arrays = self._by_arrow(schema, payloads)
+            if arrays is not None:
+                return arrays
         rows = self._rows.get(schema)
         if rows is None:
             rows = self._rows[schema] = Rows(schema)
@@ -169,6 +180,16 @@ class JsonConverter(Converter, HeaderConverter):
         except (*_REFUSED, Inexact):
             return None
         return StructColumns(schema, [each if type(each) is list else list(each) for each in values])
+
+    def _by_arrow(self, schema: Schema, payloads: list[bytes]) -> StructColumns | None:
+        """The same by Arrow's reader, where that takes them."""
+        from connect.converters.json_arrow import ArrowRows
+
+        if schema not in self._arrow_rows:
+            self._arrow_rows[schema] = ArrowRows(schema) if ArrowRows.knows(schema) else None
+        reader = self._arrow_rows[schema]
+        arrays = None if reader is None else reader.columns(payloads, self._decoder)
+        return None if arrays is None else StructColumns(schema, arrays)
 
     def _values_of(
         self, schema: Schema | None, payloads: list[bytes], parse: Callable[[list[bytes]], list[Any]]
