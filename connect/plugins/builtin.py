@@ -39,10 +39,17 @@ _CONNECTORS = [
         "connectors.jdbc.capture:PostgresCdcSourceConnector",
         "io.debezium.connector.postgresql.PostgresConnectorTask",
     ),
+    (
+        PluginKind.SOURCE,
+        "io.confluent.kafka.connect.datagen.DatagenConnector",
+        "connectors.datagen:DatagenConnector",
+        "io.confluent.kafka.connect.datagen.DatagenTask",
+    ),
 ]
 
 #: What the same connectors are called in other projects of theirs, or by us.
 _OTHER_NAMES = {
+    "io.confluent.kafka.connect.datagen.DatagenConnector": ("DatagenSourceConnector", "DatagenSource"),
     "io.debezium.connector.postgresql.PostgresConnector": (
         "PostgresCdcSourceConnector",
         "PostgresCdcSource",

@@ -1,0 +1,72 @@
+"""How many records may be given by now."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+
+#: After a halt, records of at most so many seconds are caught up on.
+_CAUGHT_UP_S = 1.0
+
+
+class Unbounded:
+    """As many as there is room for."""
+
+    def due(self, most: int) -> tuple[int, float]:
+        """How many may be given now, at most so many, and if none: in how many seconds one may be."""
+        return most, 0.0
+
+
+class Steady:
+    """So many a second, evenly.
+
+    Args:
+        rate: records a second, above 0.
+        clock: seconds.
+    """
+
+    def __init__(self, rate: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._each = 1 / rate
+        self._clock = clock
+        self._next = clock()
+
+    def due(self, most: int) -> tuple[int, float]:
+        """See `Unbounded.due`."""
+        now = self._clock()
+        self._next = max(self._next, now - max(_CAUGHT_UP_S, self._each))
+        if now < self._next:
+            return 0, self._next - now
+        count = min(most, int((now - self._next) / self._each) + 1)
+        self._next += count * self._each
+        return count, 0.0
+
+
+class Pauses:
+    """A pause of any length up to the longest before each.
+
+    Args:
+        longest: seconds.
+        clock: seconds.
+    """
+
+    def __init__(self, longest: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._longest = longest
+        self._clock = clock
+        self._next = clock() + self._pause()
+
+    def due(self, most: int) -> tuple[int, float]:
+        """See `Unbounded.due`."""
+        now = self._clock()
+        self._next = max(self._next, now - _CAUGHT_UP_S)
+        count = 0
+        while count < most and self._next <= now:
+            count += 1
+            self._next += self._pause()
+        return count, 0.0 if count else self._next - now
+
+    def _pause(self) -> float:
+        return random.random() * self._longest  # noqa: S311 - a pause, no secret
+
+
+Pace = Unbounded | Steady | Pauses

@@ -1,0 +1,72 @@
+"""Made-up records, killed at any moment: none is left out, and with exactly-once none comes twice."""
+
+import json
+import random
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
+from pathlib import Path
+
+import psutil
+import pytest
+
+from connect.kafka.broker import Broker
+from tests.integration.distributed.committed import Committed
+from tests.integration.distributed.pool import Pool, PoolWorker, a_pool
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+COUNT = 12_000
+
+
+@pytest.fixture
+def pool(broker: Broker, tmp_path: Path) -> Iterator[Pool]:
+    with a_pool(broker.bootstrap_servers, tmp_path) as made:
+        yield made
+
+
+def _kill_tasks(worker: PoolWorker) -> None:
+    assert worker.process is not None
+    for process in psutil.Process(worker.process.pid).children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            if not process.children():
+                process.kill()
+
+
+@pytest.mark.promise("P1", "P10")
+@pytest.mark.parametrize("exactly_once", [False, True])
+def test_killed_at_any_moment(pool: Pool, new_topic: Callable[..., str], seed: int, exactly_once: bool) -> None:
+    chance = random.Random(seed)
+    settings = {"exactly_once_source_support": "enabled"} if exactly_once else {}
+    (worker,) = pool.start(1, restart_policy="on", **settings)
+    topic = new_topic()
+    config = {
+        "connector.class": "Datagen",
+        "kafka.topic": topic,
+        "quickstart": "orders",
+        "rate": "2000",
+        "iterations": str(COUNT // 2),
+        "tasks.max": "2",
+        "value.converter": "org.apache.kafka.connect.json.JsonConverter",
+        "value.converter.schemas.enable": "false",
+        **({"exactly.once.support": "required"} if exactly_once else {}),
+    }
+    with closing(Committed(pool.bootstrap, topic)) as seen:
+        worker.create("made", config)
+        for turn in range(4):
+            until = turn * 2500 + chance.randint(500, 2500)
+            pool.until(lambda: len(seen.values) > until, "records come")  # noqa: B023 - called at once
+            if turn == 2:
+                worker.kill()
+                worker.start()
+                pool.until(worker.ready, "it answers again")
+            else:
+                _kill_tasks(worker)
+
+        def values() -> list[str]:
+            return list(seen.values)
+
+        def numbers() -> list[int]:
+            return [json.loads(value)["orderid"] for value in values()]
+
+        pool.until(lambda: set(numbers()) == set(range(COUNT)), "every record is there")
+        assert not exactly_once or sorted(numbers()) == list(range(COUNT)), "a record came twice"
+        assert len(set(values())) == COUNT, "a record that came again was another one"

@@ -1,0 +1,57 @@
+"""docs/connectors/datagen.md says of each key what the code says, and its examples are taken."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from connect.plugins.builtin import BUILT_IN
+from connect.settings import properties
+from connect.settings.definition import REQUIRED, text
+from connectors.datagen import DatagenConnector
+from connectors.datagen.keys import QUICKSTARTS, SETTINGS
+from connectors.datagen.schemas import read
+
+ROOT = Path(__file__).parents[4]
+PAGE = (ROOT / "docs" / "connectors" / "datagen.md").read_text(encoding="utf-8")
+ROW = re.compile(r"^\| `([^`]+)` \| (\w+) \| ([^|]+) \| (.+) \|$", re.MULTILINE)
+
+
+def _default(value: Any) -> str:
+    return "required" if value is REQUIRED else text(value) or "none"
+
+
+def test_the_page_lists_the_keys_as_they_are() -> None:
+    listed = {key: found for key, *found in ROW.findall(PAGE.partition("## Every key")[2])}
+    assert listed == {s.name: [s.kind.value.lower(), _default(s.default), s.doc] for s in SETTINGS if not s.internal}
+
+
+def test_the_page_names_the_connector_as_it_is_found() -> None:
+    (ref,) = [ref for ref in BUILT_IN if ref.target.endswith(":DatagenConnector")]
+    assert all(f"`{name}`" in PAGE for name in (ref.name, *ref.aliases))
+
+
+EXAMPLES = re.findall(r"```properties\n(.*?)```", PAGE, re.DOTALL)
+EXAMPLES += [each for each in re.findall(r"<<'END'\n(.*?)END\n", PAGE, re.DOTALL) if "=Datagen" in each]
+
+
+@pytest.mark.parametrize("written", [*EXAMPLES, (ROOT / "config" / "connect-datagen.properties").read_text("utf-8")])
+def test_examples_are_taken(written: str) -> None:
+    config = dict(properties.loads(written))
+    assert [value for value in DatagenConnector().validate(config) if value.errors] == []
+
+
+def test_the_schema_is_taken() -> None:
+    (written,) = re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)
+    assert read(written, 0.5)[0].name == "payment"
+
+
+@pytest.mark.parametrize("name", QUICKSTARTS)
+def test_the_fields_of_a_quickstart_are_listed_the_key_first(name: str) -> None:
+    schema = json.loads((ROOT / "connectors" / "datagen" / "quickstarts" / f"{name}.avsc").read_text("utf-8"))
+    (listed,) = re.findall(rf"^\| `{name}` \| (.+) \|$", PAGE, re.MULTILINE)
+    fields = [each["name"] for each in schema["fields"]]
+    fields.sort(key=lambda field: field != QUICKSTARTS[name])
+    assert re.sub(r" \(.*?\)", "", listed).split(", ") == fields
