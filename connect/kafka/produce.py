@@ -82,8 +82,10 @@ class Delivery:
         self.waiting -= through
         return through
 
-    def report_and_tell(self, tell: Report) -> Report:
-        """As `report`, for one record, and then `tell`; not of a record that fails the task."""
+    def report_and_tell(self, tell: Report | None) -> Report:
+        """As `report`, for one record, and then `tell`, if any; not of a record that fails the task."""
+        if tell is None:
+            return self.report
 
         def report(error: Any, message: Any) -> None:
             if self._settle(error, message):
@@ -151,14 +153,14 @@ class BatchProducer:
         """Bytes of records that were handed to the client and are not acknowledged, as far as that was looked at."""
         return self._bytes
 
-    def send(self, batch: SourceBatch, mark: Any, each: Callable[[int], Report] | None = None) -> None:
+    def send(self, batch: SourceBatch, mark: Any, each: Callable[[int], Report | None] | None = None) -> None:
         """Hand a batch to the client; wait while too much is under way.
 
         Args:
             batch: keys and values are bytes, headers pairs of key and bytes or None.
             mark: given back by `acknowledged`.
-            each: gives, for a row, what is called when it is acknowledged, or with an error when it is given up. Costs;
-                for tasks that want `commit_record`.
+            each: gives, for a row, what is called when it is acknowledged, or with an error when it is given up, if
+                anything. Costs; for tasks that want `commit_record`.
 
         Raises:
             ConnectError: a topic does not exist and cannot be made.
@@ -344,7 +346,9 @@ class BatchProducer:
             return False
         return True
 
-    def _while_open(self, tell: Report) -> Report:
+    def _while_open(self, tell: Report | None) -> Report | None:
+        if tell is None:
+            return None
         return lambda error, message: None if self._closed else tell(error, message)
 
     def _on_error(self, error: Any) -> None:

@@ -45,6 +45,15 @@ _CONNECTORS = [
         "connectors.datagen:DatagenConnector",
         "io.confluent.kafka.connect.datagen.DatagenTask",
     ),
+    *(
+        (
+            PluginKind.SOURCE,
+            f"org.apache.kafka.connect.mirror.Mirror{what}Connector",
+            f"connectors.mirror:Mirror{what}Connector",
+            f"org.apache.kafka.connect.mirror.Mirror{what}Task",
+        )
+        for what in ("Source", "Checkpoint", "Heartbeat")
+    ),
 ]
 
 #: What the same connectors are called in other projects of theirs, or by us.

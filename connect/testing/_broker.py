@@ -124,7 +124,7 @@ class MemoryProducer:
         return sum(delivery.waiting for delivery in self._under_way)
 
     def send(
-        self, batch: SourceBatch, mark: Any, each: Callable[[int], Callable[[Any, Any], None]] | None = None
+        self, batch: SourceBatch, mark: Any, each: Callable[[int], Callable[[Any, Any], None] | None] | None = None
     ) -> None:
         delivery = Delivery(mark, len(batch), 0, self._refused)
         self._under_way.append(delivery)

@@ -417,6 +417,9 @@ class _Watched(SourceTask):
             self.batches.append(batch)
         return batch
 
+    def acknowledged_rows(self, batch: SourceBatch) -> Sequence[int] | None:
+        return self.plugin.acknowledged_rows(batch)
+
     def commit_record(self, record: SourceRecord, metadata: RecordMetadata | None) -> None:
         self.plugin.commit_record(record, metadata)
 

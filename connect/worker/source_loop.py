@@ -23,6 +23,7 @@ from connect.worker.messages import Paused
 from connect.worker.meter import SourceMeter
 from connect.worker.positions import Positions, positions
 from connect.worker.progress import ProgressReport
+from connect.worker.told import told_records
 from connect.worker.transactions import Transactions
 
 log = logging.getLogger("connect.worker.source")
@@ -205,24 +206,28 @@ class SourceLoop:
 
     def _send_each(self, producer: BatchProducer, batch: SourceBatch, encoded: SourceBatch) -> None:
         """Send, and tell the task of every record: also of those that a transformation or the error policy dropped."""
-        kept = set(encoded.rows)
-        tells = self._task.acknowledges_records
-        for row, record in enumerate(batch.records() if tells else ()):
+        told = told_records(self._task, batch)
+        rows = encoded.rows.to_list()
+        kept = set(rows)
+        for row, record in told.items():
             if row not in kept:
                 self._task.commit_record(record, None)
-        records = batch.take(encoded.rows.to_list()).records()
+        letters = self._dead_letters
 
-        def each(row: int) -> Callable[[Any, Any], None]:
-            record = records[row]
+        def each(place: int) -> Callable[[Any, Any], None] | None:
+            row = rows[place]
+            record = told.get(row)
+            if record is None and letters is None:
+                return None
 
             def report(error: Any, message: Any) -> None:
                 metadata = None
                 if error is None:
                     metadata = RecordMetadata(message.topic(), message.partition(), message.offset())
-                elif self._dead_letters is not None:
+                elif letters is not None:
                     refusal = DeliveryError(message.topic(), error.name(), error.str())
-                    self._dead_letters.refused(record, refusal)
-                if tells:
+                    letters.refused(batch.take([row]).records()[0], refusal)
+                if record is not None:
                     self._task.commit_record(record, metadata)
 
             return report

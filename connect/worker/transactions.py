@@ -17,6 +17,7 @@ from connect.worker.boundaries import Boundary, End
 from connect.worker.control import Control, Stopping
 from connect.worker.offset_records import OffsetRecords
 from connect.worker.positions import Positions, positions
+from connect.worker.told import told_records
 
 log = logging.getLogger("connect.worker.source")
 
@@ -31,18 +32,24 @@ class _Part(NamedTuple):
     Attributes:
         batch: as polled.
         encoded: what is sent of it.
-        metadata: of each row that is sent, once it is acknowledged; empty when the task does not want it.
+        told: the records of which the task is to be told, by their row of `batch`.
+        metadata: of those that are sent, once they are acknowledged, by the same.
         dead: dead letters of rows that were given up.
     """
 
     batch: SourceBatch
     encoded: SourceBatch
-    metadata: list[RecordMetadata | None]
+    told: dict[int, SourceRecord]
+    metadata: dict[int, RecordMetadata]
     dead: SourceBatch | None = None
 
     def sends(self) -> bool:
         """Whether there is anything to send."""
         return bool(len(self.encoded)) or self.dead is not None
+
+    def without_rows(self) -> _Part:
+        """What is left when it will not be sent again: of whom the task is to be told."""
+        return self._replace(batch=self.batch.slice(0, 0), encoded=self.encoded.slice(0, 0), dead=None)
 
 
 class Transactions:
@@ -158,7 +165,7 @@ class Transactions:
 
     def _send(self, batch: SourceBatch, encoded: SourceBatch, dead: SourceBatch | None) -> None:
         self._torn = True
-        part = _Part(batch, encoded, [], dead)
+        part = _Part(batch, encoded, told_records(self._task, batch), {}, dead)
         if part.sends():
             self._begin()
             self._hand_over(part)
@@ -168,16 +175,12 @@ class Transactions:
         self._torn = False
 
     def _keep(self, part: _Part) -> None:
-        if self._task.acknowledges_records:
-            self._parts.append(part)  # the task is told of each of its records
-            return
+        self._parts.append(part)
         self._bytes += sum(len(value) for value in part.encoded.values.to_list() if value is not None)
         # The first is always kept: with transaction.boundary=poll there is no other.
-        self._complete = self._complete and (not self._parts or self._bytes <= self._producer.window)
-        if self._complete:
-            self._parts.append(part)
-        else:
-            self._parts.clear()
+        self._complete = self._complete and (len(self._parts) == 1 or self._bytes <= self._producer.window)
+        if not self._complete:
+            self._parts = [each.without_rows() for each in self._parts if each.told]
 
     def _begin(self) -> None:
         """Have a transaction open, with all that belongs into it."""
@@ -199,9 +202,15 @@ class Transactions:
         if not self._task.acknowledges_records:
             self._producer.send(part.encoded, None)
             return
-        part.metadata[:] = [None] * len(part.encoded)
+        part.metadata.clear()
+        first = part.batch.rows[0]
+        rows = [row - first for row in part.encoded.rows]
 
-        def each(row: int) -> Callable[[Any, Any], None]:
+        def each(place: int) -> Callable[[Any, Any], None] | None:
+            row = rows[place]
+            if row not in part.told:
+                return None
+
             def report(error: Any, message: Any) -> None:
                 if error is None:
                     part.metadata[row] = RecordMetadata(message.topic(), message.partition(), message.offset())
@@ -275,14 +284,8 @@ class Transactions:
 
     def _tell(self, part: _Part, *, dropped: bool) -> None:
         """Tell the task of each record: where it is, or that it was dropped."""
-        sent: dict[int, RecordMetadata | None] = {}
-        if not dropped:
-            rows = part.encoded.rows.to_list()
-            first = part.batch.rows[0]
-            sent = {row - first: metadata for row, metadata in zip(rows, part.metadata, strict=True)}
-        record: SourceRecord
-        for row, record in enumerate(part.batch.records()):
-            self._task.commit_record(record, sent.get(row))
+        for row, record in part.told.items():
+            self._task.commit_record(record, None if dropped else part.metadata.get(row))
 
 
 def _cut(dead: SourceBatch | None, row: int) -> tuple[SourceBatch | None, SourceBatch | None]:

@@ -337,6 +337,18 @@ def test_dropped_records_are_reported_without_a_place(acknowledging):
     ]
 
 
+def test_a_task_may_choose_of_which_records_it_is_told(acknowledging):
+    at = acknowledging
+    at.task.acknowledged_rows = lambda batch: [0, 2, 3]
+    at.chain.steps.append(OneStep(lambda batch: batch.take([0, 1, 3])))
+    at.run(gives(5, 6, 7, 8))
+    assert sorted(at.task.done, key=lambda done: done[0]) == [
+        (5, RecordMetadata("t", 0, 5)),
+        (7, None),
+        (8, RecordMetadata("t", 0, 8)),
+    ]
+
+
 def test_a_task_that_does_not_ask_is_not_told_of_every_record(at):
     at.run(gives(0, 1))
     assert at.task.done == []

@@ -50,8 +50,8 @@ class Broker:
         self.during_send()
         self.open += values[1:]
         for row in range(len(values)):
-            if each is not None:
-                each(row)(None, _Message(row))
+            if each is not None and (report := each(row)) is not None:
+                report(None, _Message(row))
 
     def write(self, topic: str, records: Sequence[tuple[bytes, bytes | None]]) -> None:
         assert self.open is not None

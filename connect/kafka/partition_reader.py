@@ -1,0 +1,129 @@
+"""Reads partitions of any cluster from given offsets on, without a group, as batches of bytes."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from connect.data.batch import SinkBatch
+from connect.data.record import TopicPartition
+from connect.errors import ConnectError, RetriableError
+from connect.kafka._arrivals import arrivals
+from connect.kafka._messages import batch_of, records_of
+from connect.kafka.client_log import log as client_log
+
+log = logging.getLogger("connect.kafka")
+
+#: Where to begin in a partition: at its first record, or behind its last.
+BEGINNING: Final = -2
+END: Final = -1
+#: How long a wait lasts at most before somebody is asked whether it is to go on.
+_LOOK_S: Final = 0.2
+
+
+class PartitionReader:
+    """Reads what it is told to. Called from one thread.
+
+    Args:
+        settings: librdkafka's, of a consumer.
+        starts: for each partition the offset to begin at, or `BEGINNING` or `END`.
+        name: how the cluster is called in errors.
+        rows: at most so many records a batch.
+        ends: whether `at_end` is wanted.
+    """
+
+    def __init__(
+        self,
+        settings: Mapping[str, Any],
+        starts: Mapping[TopicPartition, int],
+        name: str,
+        rows: int = 2000,
+        *,
+        ends: bool = False,
+    ) -> None:
+        from confluent_kafka import Consumer
+        from confluent_kafka import TopicPartition as Place
+
+        own = {"enable.auto.commit": False, "allow.auto.create.topics": False, "enable.partition.eof": ends}
+        self._name = name
+        self._rows = rows
+        self._only = next(iter(starts)) if len(starts) == 1 else None
+        self._problem = ""
+        self._away = ""
+        self._ends: set[TopicPartition] = set()
+        self._unread = len(starts)
+        known = {key: value for key, value in settings.items() if key not in ("group.instance.id", "group.protocol")}
+        self._consumer: Any = Consumer({**known, **own, "error_cb": self._on_error, "logger": client_log})
+        self._arrivals = arrivals(self._consumer, str(settings.get("client.id", "rdkafka")))
+        self._consumer.assign([Place(place.topic, place.partition, offset) for place, offset in starts.items()])
+
+    @property
+    def at_end(self) -> bool:
+        """Whether each partition was read to what was its end then."""
+        return len(self._ends) >= self._unread
+
+    def poll(self, timeout: float, stopping: Callable[[], bool] = lambda: False) -> SinkBatch | None:
+        """The next records, waiting so many seconds for the first at most; None when there are none.
+
+        Raises:
+            RetriableError: no broker of the cluster answers. It is tried on.
+            ConnectError: the brokers refuse, or an offset is out of range and auto.offset.reset is none.
+        """
+        from confluent_kafka import Message
+
+        deadline = time.monotonic() + timeout
+        while True:
+            messages = self._next(min(_LOOK_S, deadline - time.monotonic()))
+            if any(map(Message.error, messages)):
+                messages = self._without_errors(messages)
+            if messages:
+                self._away = ""
+                return batch_of(messages, self._only)
+            if self._away:
+                raise RetriableError(f"{self._name} cannot be read: {self._away}.")
+            if stopping() or time.monotonic() >= deadline:
+                return None
+
+    def _next(self, timeout: float) -> list[Any]:
+        """`consume` waits for all rows or the whole time; a first message by itself keeps a quiet topic quick."""
+        if self._arrivals is None:
+            first = self._consumer.poll(max(0.0, timeout))
+        else:
+            first = self._arrivals.poll(self._consumer, timeout)
+        if first is None:
+            return []
+        messages: list[Any] = self._consumer.consume(self._rows - 1, 0)
+        messages.insert(0, first)
+        return messages
+
+    def _without_errors(self, messages: list[Any]) -> list[Any]:
+        from confluent_kafka import KafkaError
+
+        for message in messages:
+            error = message.error()
+            if error is not None and error.code() == KafkaError._PARTITION_EOF:
+                self._ends.add(TopicPartition(message.topic(), message.partition()))
+        try:
+            return records_of(messages, self._say)
+        except ConnectError as error:
+            raise ConnectError(f"{self._name}: {error}") from error
+
+    def _on_error(self, error: Any) -> None:
+        """Called by the client while it is polled."""
+        if error.name() == "_ALL_BROKERS_DOWN":
+            self._away = self._problem or error.str()
+        else:
+            self._say(error.str())
+
+    def _say(self, problem: str) -> None:
+        if problem != self._problem:
+            self._problem = problem
+            log.warning("%s: %s", self._name, problem)
+
+    def close(self) -> None:
+        """Release the client."""
+        if self._arrivals is not None:
+            self._arrivals.close()
+        self._consumer.close()

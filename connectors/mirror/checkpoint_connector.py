@@ -1,0 +1,84 @@
+"""MirrorCheckpointConnector: finds the groups whose offsets are translated, and shares them out among the tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from connect import ConnectError, ExactlyOnceSupport, SourceConnector, __version__
+from connect.kafka.cluster_admin import ClusterAdmin
+from connectors.mirror.checkpoint_task import MirrorCheckpointTask
+from connectors.mirror.clusters import admin, make_internal_topic
+from connectors.mirror.filters import NameFilter, TopicFilter
+from connectors.mirror.keys import CHECKPOINT_SETTINGS, GROUPS, SOURCE, TARGET
+from connectors.mirror.policy import Policy, policy_of
+from connectors.mirror.source_connector import FIRST_LOOK_S
+from connectors.mirror.watch import Watch
+
+_PARTITION = {"group", "topic", "partition"}
+
+
+class MirrorCheckpointConnector(SourceConnector):
+    """Offsets of groups of another cluster, in terms of this one."""
+
+    settings = CHECKPOINT_SETTINGS
+    version = __version__
+    task = MirrorCheckpointTask
+
+    def start(self, config: Mapping[str, str]) -> None:
+        super().start(config)
+        self._parsed = parsed = self.settings.parse(config)
+        self._watch: Watch | None = None
+        if not parsed["enabled"] or not (parsed["emit.checkpoints.enabled"] or parsed["sync.group.offsets.enabled"]):
+            return
+        policy = policy_of(parsed)
+        name, metrics = self.context.name, self.context.metrics
+        source = admin(config, parsed, SOURCE, name, metrics)
+        target = admin(config, parsed, TARGET, name, metrics)
+        made = False
+
+        def look() -> list[str]:
+            nonlocal made
+            if not made:
+                topic = policy.checkpoints_topic(parsed["source.cluster.alias"])
+                make_internal_topic(target, topic, parsed["checkpoints.topic.replication.factor"])
+                made = True
+            return found_groups(parsed, policy, source)
+
+        every = parsed["refresh.groups.interval.seconds"] if parsed["refresh.groups.enabled"] else None
+        self._watch = Watch("mirror-groups", look, every, (), self.context)
+        self._watch.start()
+
+    def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
+        if self._watch is None:
+            return []
+        groups = self._watch.found(FIRST_LOOK_S)
+        count = min(max_tasks, len(groups))
+        return [{**self.config, GROUPS: ",".join(groups[task::count])} for task in range(count)]
+
+    def stop(self) -> None:
+        if getattr(self, "_watch", None) is not None:
+            assert self._watch is not None
+            self._watch.stop()
+
+    def exactly_once_support(self, config: Mapping[str, str]) -> ExactlyOnceSupport:
+        return ExactlyOnceSupport.SUPPORTED
+
+    def alter_offsets(self, config: Mapping[str, str], offsets: Mapping[Any, Mapping[str, Any] | None]) -> bool:
+        for partition, offset in offsets.items():
+            if set(dict(partition)) != _PARTITION or (offset is not None and dict(offset) != {"offset": 0}):
+                raise ConnectError(
+                    'Checkpoints have the source partition {"group": "g", "topic": "A.t", "partition": 0} and the'
+                    ' offset {"offset": 0}.'
+                )
+        return True
+
+
+def found_groups(parsed: Mapping[str, Any], policy: Policy, source: ClusterAdmin) -> list[str]:
+    """The groups that keys name and that have committed something of a topic that is copied."""
+    wanted, copied = NameFilter(parsed["groups"], parsed["groups.exclude"]), TopicFilter(parsed, policy)
+    return [
+        group
+        for group in source.groups()
+        if wanted(group) and any(copied(place.topic) for place in source.committed(group))
+    ]

@@ -1,0 +1,168 @@
+"""MirrorCheckpointTask: follows offset syncs and the source's groups, and writes where those go on at the target."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Mapping
+from typing import Any, Final
+
+from connect import RetriableError, SourceBatch, SourceRecord, SourceTask, TopicPartition, __version__
+from connect.data.schema import BYTES
+from connect.kafka.partition_reader import BEGINNING, PartitionReader
+from connectors.mirror.clusters import admin, called, client, offset_syncs
+from connectors.mirror.filters import TopicFilter
+from connectors.mirror.groups import Checkpoints, commit_for_idle
+from connectors.mirror.keys import CHECKPOINT_SETTINGS, GROUPS, SOURCE, TARGET
+from connectors.mirror.notes import Checkpoint, OffsetSync
+from connectors.mirror.policy import policy_of
+from connectors.mirror.syncs import SyncStore
+
+log = logging.getLogger(__name__)
+
+#: How long a poll may last that waits for syncs, or for the next time.
+_POLL_S: Final = 0.5
+#: What comes within this time after a sync belongs to the same look.
+_MORE_S: Final = 0.05
+#: Until a question that a cluster did not answer is asked again.
+_AGAIN_S: Final = 2.0
+
+
+class MirrorCheckpointTask(SourceTask):
+    """Follows its share of the groups."""
+
+    settings = CHECKPOINT_SETTINGS
+    version = __version__
+
+    def start(self, config: Mapping[str, str]) -> None:
+        parsed = self.settings.parse(config)
+        policy = policy_of(parsed)
+        self._config, self._parsed = dict(config), parsed
+        self._alias: str = parsed["source.cluster.alias"]
+        self._groups: list[str] = parsed[GROUPS]
+        self._topic = policy.checkpoints_topic(self._alias)
+        self._name = f"{self.context.connector}-{self.context.task_id}"
+        self._source = admin(config, parsed, SOURCE, self._name, self.context.metrics)
+        self._target = admin(config, parsed, TARGET, self._name, self.context.metrics)
+        self._syncs = SyncStore()
+        self._syncs_side, self._syncs_topic = offset_syncs(parsed, policy)
+        self._checkpoints = Checkpoints(
+            self._syncs, TopicFilter(parsed, policy), lambda topic: policy.remote(self._alias, topic)
+        )
+        self._reader: PartitionReader | None = None
+        self._emits: bool = parsed["emit.checkpoints.enabled"]
+        self._commits: bool = parsed["sync.group.offsets.enabled"]
+        self._emit_due = self._commit_due = 0.0
+
+    def poll(self) -> SourceBatch | None:
+        """Checkpoints, when it is time; meanwhile syncs are taken in."""
+        if self._reader is None:
+            self._begin()
+            return None
+        now = time.monotonic()
+        due = min(self._emit_due, self._commit_due if self._commits else self._emit_due)
+        self._take_syncs(min(_POLL_S, max(0.0, due - now)))
+        if not self._reader.at_end or self.context.stopping():
+            return None
+        records: list[SourceRecord] = []
+        now = time.monotonic()
+        if now >= self._emit_due:
+            self._emit_due = now + _AGAIN_S  # unless all goes well
+            records = self._look()
+            self._emit_due = now + self._parsed["emit.checkpoints.interval.seconds"]
+        if self._commits and now >= self._commit_due:
+            self._commit_due = now + _AGAIN_S
+            self._commit_groups()
+            self._commit_due = now + self._parsed["sync.group.offsets.interval.seconds"]
+        return SourceBatch.of(records) if records and self._emits else None
+
+    def _begin(self) -> None:
+        """Read what was written before, and follow the syncs from their beginning."""
+        cluster = self._source if self._syncs_side == SOURCE else self._target
+        if self._syncs_topic not in cluster.topics():
+            raise RetriableError(
+                f"{cluster.name} has no topic {self._syncs_topic}. The source connector makes it: look whether that"
+                " runs with the same aliases and offset-syncs.topic.location."
+            )
+        for checkpoint in self._written():
+            self._checkpoints.remember(checkpoint)
+        self._reader = self._reading(self._syncs_side, self._syncs_topic)
+
+    def _written(self) -> list[Checkpoint]:
+        """The checkpoints of our groups that there are, so that none goes back."""
+        if self._topic not in self._target.topics():
+            return []
+        ours = set(self._groups)
+        found = []
+        reader = self._reading(TARGET, self._topic)
+        try:
+            while not reader.at_end and not self.context.stopping():
+                batch = reader.poll(_POLL_S, self.context.stopping)
+                for record in batch or ():
+                    try:
+                        checkpoint = Checkpoint.read(record.key or b"", record.value or b"")
+                    except ValueError as error:
+                        self._malformed(self._topic, record.offset, error)
+                        continue
+                    if checkpoint.group in ours:
+                        found.append(checkpoint)
+        finally:
+            reader.close()
+        return found
+
+    def _take_syncs(self, seconds: float) -> None:
+        assert self._reader is not None
+        batch = self._reader.poll(seconds, self.context.stopping)
+        while batch is not None:
+            for key, value, offset in zip(batch.keys, batch.values, batch.offsets, strict=True):
+                try:
+                    self._syncs.add(OffsetSync.read(key or b"", value or b""))
+                except ValueError as error:
+                    self._malformed(self._syncs_topic, offset, error)
+            if self.context.stopping():
+                return
+            batch = self._reader.poll(_MORE_S, self.context.stopping)
+
+    def _look(self) -> list[SourceRecord]:
+        """Ask where the groups are, and make records of what is new."""
+        records = []
+        for group in self._groups:
+            if self.context.stopping():
+                break
+            for checkpoint in self._checkpoints.newer(group, self._source.committed(group)):
+                self._checkpoints.remember(checkpoint)
+                self.context.metrics.count("mirror_checkpoints_written_total", source=self._alias, group=group)
+                records.append(self._record(checkpoint))
+        return records
+
+    def _record(self, checkpoint: Checkpoint) -> SourceRecord:
+        place = checkpoint.place
+        return SourceRecord(
+            self._topic,
+            checkpoint.value,
+            BYTES,
+            checkpoint.key,
+            BYTES,
+            {"group": checkpoint.group, "topic": place.topic, "partition": place.partition},
+            {"offset": 0},
+            0,
+            int(time.time() * 1000),
+        )
+
+    def _commit_groups(self) -> None:
+        for group, partitions in commit_for_idle(self._groups, self._checkpoints, self._target).items():
+            self.context.metrics.count("mirror_group_offsets_total", partitions, source=self._alias, group=group)
+
+    def _reading(self, side: str, topic: str) -> PartitionReader:
+        settings: dict[str, Any] = client(self._config, side, "consumer", self._name)
+        settings["auto.offset.reset"] = "earliest"
+        return PartitionReader(settings, {TopicPartition(topic, 0): BEGINNING}, called(self._parsed, side), ends=True)
+
+    def _malformed(self, topic: str, offset: int, error: ValueError) -> None:
+        self.context.metrics.count("mirror_errors_total", 1, cluster=self._alias, **{"class": "malformed"})
+        log.warning("The record at offset %d of topic %s is not understood and left out: %s", offset, topic, error)
+
+    def stop(self) -> None:
+        if getattr(self, "_reader", None) is not None:
+            assert self._reader is not None
+            self._reader.close()

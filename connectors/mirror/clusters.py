@@ -1,0 +1,123 @@
+"""The two clusters: how their clients are set, and how what they are asked is measured."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from connect.api.metrics import PluginMetrics
+from connect.kafka.client_settings import Kind, client_settings
+from connect.kafka.cluster_admin import ClusterAdmin
+from connectors.mirror.keys import (
+    CHECKPOINT_SETTINGS,
+    HEARTBEAT_SETTINGS,
+    READ_COMMITTED,
+    SOURCE,
+    SOURCE_SETTINGS,
+    TARGET,
+)
+from connectors.mirror.policy import Policy
+
+log = logging.getLogger(__name__)
+
+_OURS: Final = frozenset(
+    setting.name for each in (SOURCE_SETTINGS, CHECKPOINT_SETTINGS, HEARTBEAT_SETTINGS) for setting in each
+) - {"source.cluster.bootstrap.servers", "target.cluster.bootstrap.servers"}
+
+
+def java_settings(config: Mapping[str, str], side: str, kind: Kind) -> dict[str, str]:
+    """Java's settings of one client, from the least particular keys to the most: as MirrorMaker 2 puts them together.
+
+    Args:
+        config: of the connector.
+        side: source or target.
+        kind: of the client.
+    """
+    found: dict[str, str] = {}
+    for prefix in (f"{side}.cluster.", f"{kind}.", f"{side}.{kind}."):
+        found |= {
+            key[len(prefix) :]: value
+            for key, value in config.items()
+            if key.startswith(prefix) and key not in _OURS and not key.startswith(f"{kind}.override.")
+        }
+    return found
+
+
+def client(config: Mapping[str, str], side: str, kind: Kind, name: str) -> dict[str, Any]:
+    """The settings of one client. Raises `ConfigError` where one is wrong; those without effect are logged."""
+    java = java_settings(config, side, kind)
+    if kind == "consumer":
+        java.setdefault("group.id", f"mirror-{name}")
+    java.setdefault("client.id", f"{name}-{side}-{kind}")
+    translated = client_settings(kind, java)
+    for warning in translated.warnings:
+        log.warning("%s cluster: %s", side, warning)
+    return translated.librdkafka
+
+
+def called(parsed: Mapping[str, Any], side: str) -> str:
+    """How a cluster is called in errors."""
+    return f'{side.capitalize()} cluster "{parsed[f"{side}.cluster.alias"]}"'
+
+
+def reads_committed(config: Mapping[str, str]) -> bool:
+    """Whether only what was committed is copied."""
+    return java_settings(config, "source", "consumer").get("isolation.level", "").strip() == READ_COMMITTED
+
+
+def admin(
+    config: Mapping[str, str],
+    parsed: Mapping[str, Any],
+    side: str,
+    name: str,
+    metrics: PluginMetrics | None,
+) -> ClusterAdmin:
+    """Asks one of the two clusters, and measures it."""
+    timeout = parsed["admin.timeout.ms"] / 1000
+    settings = client(config, side, "admin", name)
+    return ClusterAdmin(settings, called(parsed, side), timeout, _told(metrics, parsed[f"{side}.cluster.alias"]))
+
+
+def _told(metrics: PluginMetrics | None, alias: str) -> Callable[[str, float, str | None], None]:
+    def told(operation: str, seconds: float, error: str | None) -> None:
+        if metrics is None:
+            return
+        metrics.observe("mirror_request_seconds", seconds, cluster=alias, operation=operation)
+        if error is not None:
+            metrics.count("mirror_errors_total", 1, cluster=alias, **{"class": error_class(error)})
+
+    return told
+
+
+def error_class(code: str) -> str:
+    """The kind of an error of Kafka's, for metrics."""
+    name = code.removeprefix("_")
+    if "AUTH" in name or name == "SSL":
+        return "credentials"
+    if "UNKNOWN_TOPIC" in name or name in ("UNKNOWN_PARTITION", "GROUP_ID_NOT_FOUND"):
+        return "missing"
+    if name in ("TRANSPORT", "ALL_BROKERS_DOWN", "RESOLVE"):
+        return "unreachable"
+    if "TIMED_OUT" in name:
+        return "timeout"
+    if name in ("TOPIC_ALREADY_EXISTS", "UNKNOWN_MEMBER_ID", "NON_EMPTY_GROUP", "REBALANCE_IN_PROGRESS"):
+        return "conflict"
+    if "THROTTL" in name or "QUOTA" in name:
+        return "throttled"
+    if name.startswith(("INVALID", "POLICY", "UNSUPPORTED")) or "TOO_LARGE" in name:
+        return "refused"
+    return "other"
+
+
+def make_internal_topic(cluster: ClusterAdmin, topic: str, replication: int) -> None:
+    """Make a topic that keeps the newest of each key, where there is none."""
+    if cluster.make_topic(topic, 1, replication, {"cleanup.policy": "compact"}):
+        log.info("%s: made topic %s", cluster.name, topic)
+
+
+def offset_syncs(parsed: Mapping[str, Any], policy: Policy) -> tuple[str, str]:
+    """Which cluster keeps offset syncs, source or target, and in which topic."""
+    location = parsed["offset-syncs.topic.location"]
+    other = TARGET if location == SOURCE else SOURCE
+    return location, policy.offset_syncs_topic(parsed[f"{other}.cluster.alias"])

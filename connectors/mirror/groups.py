@@ -1,0 +1,88 @@
+"""Where groups of the source go on at the target: checkpoints, and offsets that are committed there for idle groups."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+
+from connect import TopicPartition
+from connect.kafka.cluster_admin import ClusterAdmin, RefusedError
+from connectors.mirror.notes import Checkpoint
+from connectors.mirror.syncs import SyncStore
+
+log = logging.getLogger(__name__)
+
+#: What a broker says when a group got a member meanwhile.
+_IN_USE = ("UNKNOWN_MEMBER_ID", "NON_EMPTY_GROUP", "REBALANCE_IN_PROGRESS")
+
+
+class Checkpoints:
+    """The newest checkpoint of each group and partition.
+
+    Args:
+        syncs: translates.
+        wanted: whether a topic of the source is copied.
+        remote: what a topic is called at the target.
+    """
+
+    def __init__(self, syncs: SyncStore, wanted: Callable[[str], bool], remote: Callable[[str], str]) -> None:
+        self._syncs = syncs
+        self._wanted = wanted
+        self._remote = remote
+        self._newest: dict[str, dict[TopicPartition, Checkpoint]] = {}
+
+    def remember(self, checkpoint: Checkpoint) -> None:
+        """Take one that was written."""
+        self._newest.setdefault(checkpoint.group, {})[checkpoint.place] = checkpoint
+
+    def of(self, group: str) -> dict[TopicPartition, Checkpoint]:
+        """The newest of a group, by partition of the target."""
+        return self._newest.get(group, {})
+
+    def newer(self, group: str, committed: dict[TopicPartition, tuple[int, str]]) -> list[Checkpoint]:
+        """What has to be written now that a group has committed this at the source.
+
+        A checkpoint only goes back when the group itself did: translations of one offset may become coarser in time.
+        """
+        found = []
+        for place, (upstream, metadata) in sorted(committed.items()):
+            downstream = self._syncs.translate(place, upstream) if self._wanted(place.topic) else None
+            if downstream is None:
+                continue
+            there = TopicPartition(self._remote(place.topic), place.partition)
+            last = self.of(group).get(there)
+            if last is not None and upstream >= last.upstream and downstream <= last.downstream:
+                continue
+            found.append(Checkpoint(group, there, upstream, downstream, metadata))
+        return found
+
+
+def commit_for_idle(groups: Iterable[str], checkpoints: Checkpoints, target: ClusterAdmin) -> dict[str, int]:
+    """Commit at the target for groups without a member there, only forward. For each of those how many partitions.
+
+    Raises what `ClusterAdmin` raises, but for groups that came to life meanwhile.
+    """
+    asked = [group for group in groups if checkpoints.of(group)]
+    states = target.group_states(asked)
+    done = {}
+    for group in asked:
+        if states[group] not in ("EMPTY", "DEAD"):
+            continue
+        there = target.committed(group) if states[group] == "EMPTY" else {}
+        ahead = {
+            place: checkpoint.downstream
+            for place, checkpoint in checkpoints.of(group).items()
+            if place not in there or there[place][0] < checkpoint.downstream
+        }
+        if not ahead:
+            continue
+        try:
+            target.commit(group, ahead)
+        except RefusedError as error:
+            if error.code not in _IN_USE:
+                raise
+            log.info("%s: group %s has members again, its offsets are its own", target.name, group)
+            continue
+        done[group] = len(ahead)
+        log.info("%s: group %s goes on at %s", target.name, group, ", ".join(f"{p}:{o}" for p, o in ahead.items()))
+    return done

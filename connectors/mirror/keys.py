@@ -1,0 +1,429 @@
+"""The keys of the three mirror connectors: MirrorMaker 2's names and defaults."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from connect import ConfigError, settings
+from connect.settings import Definition
+from connect.settings.java_regex import java_regex
+from connectors.mirror.policy import POLICIES
+
+SOURCE: Final = "source"
+TARGET: Final = "target"
+READ_COMMITTED: Final = "read_committed"
+#: How tasks are told their share of the work.
+PARTITIONS: Final = "task.assigned.partitions"
+GROUPS: Final = "task.assigned.groups"
+
+_PACKAGE: Final = "org.apache.kafka.connect.mirror."
+_CLUSTERS, _NAMES, _WHAT, _TOPICS, _SYNCS, _OTHER = "Clusters", "Names", "What", "Topics", "Offsets", "Other"
+
+
+def _patterns(name: str, values: list[str]) -> None:
+    for value in values:
+        java_regex(value)
+
+
+def _servers(name: str, value: str) -> None:
+    if not value.strip():
+        raise ValueError("it names no broker. Write host:port, several separated by commas.")
+
+
+def _only(name: str) -> Any:
+    """Java's own class is understood by its name, another one cannot be loaded."""
+
+    def check(_: str, value: str) -> None:
+        if value.rpartition(".")[2] != name:
+            raise ValueError(f"the class {value} cannot be loaded here. Leave the key out: {name} is what there is.")
+
+    return check
+
+
+COMMON: Final[Definition] = settings.define(
+    settings.String(
+        "source.cluster.alias",
+        importance="HIGH",
+        group=_CLUSTERS,
+        validator=settings.non_empty,
+        doc="What the cluster is called that is copied from. It stands before the names of its topics at the target.",
+    ),
+    settings.String(
+        "target.cluster.alias",
+        default="target",
+        importance="HIGH",
+        group=_CLUSTERS,
+        validator=settings.non_empty,
+        doc="What the cluster is called that is copied to: the one whose worker runs the connector.",
+    ),
+    settings.String(
+        "source.cluster.bootstrap.servers",
+        importance="HIGH",
+        group=_CLUSTERS,
+        validator=_servers,
+        doc="Brokers of the source. Everything else under source.cluster. goes to all clients of the source: security, "
+        "for example. source.consumer., source.producer. and source.admin. are for one of them, consumer., producer. "
+        "and admin. for those of both clusters.",
+    ),
+    settings.String(
+        "target.cluster.bootstrap.servers",
+        importance="HIGH",
+        group=_CLUSTERS,
+        validator=_servers,
+        doc="Brokers of the target, where topics are made and groups are looked at. Records are written by the "
+        "worker's own producer: it must be a worker of this cluster. Other keys work as for the source.",
+    ),
+    settings.Boolean("enabled", default=True, importance="LOW", group=_OTHER, doc="Without, no task runs."),
+    settings.Long(
+        "admin.timeout.ms",
+        default=60_000,
+        importance="LOW",
+        group=_OTHER,
+        validator=settings.at_least(1),
+        doc="How long a question to a cluster may take.",
+    ),
+    settings.String(
+        "replication.policy.class",
+        default=f"{_PACKAGE}DefaultReplicationPolicy",
+        importance="LOW",
+        group=_NAMES,
+        validator=settings.one_of(*POLICIES),
+        doc="DefaultReplicationPolicy puts the source's alias before the names of topics, IdentityReplicationPolicy "
+        "keeps them.",
+    ),
+    settings.String(
+        "replication.policy.separator",
+        default=".",
+        importance="LOW",
+        group=_NAMES,
+        validator=settings.non_empty,
+        doc="What stands between alias and topic.",
+    ),
+    settings.Boolean(
+        "replication.policy.internal.topic.separator.enabled",
+        default=True,
+        importance="LOW",
+        group=_NAMES,
+        doc="Whether the separator is also that of internal topics; else theirs is a dot.",
+    ),
+    settings.String(
+        "forwarding.admin.class",
+        default="org.apache.kafka.clients.admin.ForwardingAdmin",
+        importance="LOW",
+        group=_OTHER,
+        validator=_only("ForwardingAdmin"),
+        doc="Understood, without effect: topics are made in the target cluster itself.",
+    ),
+)
+
+_FILTER: Final[Definition] = settings.define(
+    settings.List(
+        "topics",
+        default=[".*"],
+        importance="HIGH",
+        group=_WHAT,
+        validator=_patterns,
+        doc="Topics that are copied: names and regular expressions.",
+    ),
+    settings.List(
+        "topics.exclude",
+        default=[r"mm2.*\.internal", r".*\.replica", "__.*"],
+        importance="HIGH",
+        group=_WHAT,
+        validator=_patterns,
+        doc="Topics that are not: names and regular expressions. They win over topics.",
+    ),
+    settings.String(
+        "topic.filter.class",
+        default=f"{_PACKAGE}DefaultTopicFilter",
+        importance="LOW",
+        group=_OTHER,
+        validator=_only("DefaultTopicFilter"),
+        doc="Understood, without effect: topics and topics.exclude choose.",
+    ),
+    settings.Boolean(
+        "heartbeats.replication.enabled",
+        default=True,
+        importance="LOW",
+        group=_WHAT,
+        doc="Whether topics of heartbeats are copied even if topics does not name them.",
+    ),
+)
+
+_LOCATION: Final[Definition] = settings.define(
+    settings.String(
+        "offset-syncs.topic.location",
+        default=SOURCE,
+        importance="LOW",
+        group=_SYNCS,
+        validator=settings.one_of(SOURCE, TARGET),
+        doc="The cluster that keeps offset syncs. With target nothing is written at the source. Source and checkpoint "
+        "connector must have the same.",
+    ),
+    settings.Long(
+        "consumer.poll.timeout.ms",
+        default=1000,
+        importance="LOW",
+        group=_OTHER,
+        validator=settings.at_least(0),
+        doc="How long a poll waits for records.",
+    ),
+    settings.List(
+        "metric.names.formats",
+        default=["legacy"],
+        importance="LOW",
+        group=_OTHER,
+        doc="Understood, without effect: metrics have the names that this page tells.",
+    ),
+)
+
+SOURCE_SETTINGS: Final[Definition] = (
+    COMMON
+    | _FILTER
+    | _LOCATION
+    | settings.define(
+        settings.Boolean(
+            "refresh.topics.enabled",
+            default=True,
+            importance="LOW",
+            group=_TOPICS,
+            doc="Whether new topics and partitions are looked for.",
+        ),
+        settings.Long(
+            "refresh.topics.interval.seconds",
+            default=600,
+            importance="LOW",
+            group=_TOPICS,
+            validator=settings.at_least(1),
+            doc="How often.",
+        ),
+        settings.Boolean(
+            "sync.topic.configs.enabled",
+            default=True,
+            importance="LOW",
+            group=_TOPICS,
+            doc="Whether settings of topics are kept as they are at the source.",
+        ),
+        settings.Long(
+            "sync.topic.configs.interval.seconds",
+            default=600,
+            importance="LOW",
+            group=_TOPICS,
+            validator=settings.at_least(1),
+            doc="How often.",
+        ),
+        settings.List(
+            "config.properties.exclude",
+            default=[
+                "follower.replication.throttled.replicas",
+                "leader.replication.throttled.replicas",
+                "message.timestamp.difference.max.ms",
+                "log.message.timestamp.before.max.ms",
+                "log.message.timestamp.after.max.ms",
+                "message.timestamp.type",
+                "unclean.leader.election.enable",
+                "min.insync.replicas",
+            ],
+            importance="HIGH",
+            group=_TOPICS,
+            validator=_patterns,
+            doc="Settings of topics that are not copied: names and regular expressions.",
+        ),
+        settings.String(
+            "use.defaults.from",
+            default=TARGET,
+            importance="LOW",
+            group=_TOPICS,
+            validator=settings.one_of(SOURCE, TARGET),
+            doc="What becomes of settings that nobody set: target leaves them to the brokers there, source writes out "
+            "what the source's brokers take.",
+        ),
+        settings.String(
+            "config.property.filter.class",
+            default=f"{_PACKAGE}DefaultConfigPropertyFilter",
+            importance="LOW",
+            group=_OTHER,
+            validator=_only("DefaultConfigPropertyFilter"),
+            doc="Understood, without effect: config.properties.exclude chooses.",
+        ),
+        settings.Boolean(
+            "sync.topic.acls.enabled",
+            default=True,
+            importance="LOW",
+            group=_TOPICS,
+            doc="Whether ACLs of topics are copied: who may read there may read here. The right to write is not.",
+        ),
+        settings.Long(
+            "sync.topic.acls.interval.seconds",
+            default=600,
+            importance="LOW",
+            group=_TOPICS,
+            validator=settings.at_least(1),
+            doc="How often.",
+        ),
+        settings.Int(
+            "replication.factor",
+            default=2,
+            importance="LOW",
+            group=_TOPICS,
+            doc="How many copies new topics of the target have; -1 leaves it to its brokers.",
+        ),
+        settings.Boolean(
+            "emit.offset-syncs.enabled",
+            default=True,
+            importance="LOW",
+            group=_SYNCS,
+            doc="Whether offset syncs are written. Without them there are no checkpoints.",
+        ),
+        settings.Short(
+            "offset-syncs.topic.replication.factor",
+            default=3,
+            importance="LOW",
+            group=_SYNCS,
+            doc="How many copies the topic of offset syncs has.",
+        ),
+        settings.Long(
+            "offset.lag.max",
+            default=100,
+            importance="LOW",
+            group=_SYNCS,
+            validator=settings.at_least(0),
+            doc="After so many records of a partition there is another offset sync. Fewer translate more closely.",
+        ),
+        settings.Boolean(
+            "add.source.alias.to.metrics",
+            default=False,
+            importance="LOW",
+            group=_OTHER,
+            doc="Understood, without effect: metrics always have the source's alias.",
+        ),
+        settings.String(
+            "use.incremental.alter.configs",
+            default="requested",
+            importance="LOW",
+            group=_OTHER,
+            doc="Understood, without effect: only what differs is altered, each setting by itself.",
+        ),
+        settings.List(PARTITIONS, default=[], internal=True, doc="The share of a task: topic-partition."),
+    )
+)
+
+CHECKPOINT_SETTINGS: Final[Definition] = (
+    COMMON
+    | _FILTER
+    | _LOCATION
+    | settings.define(
+        settings.List(
+            "groups",
+            default=[".*"],
+            importance="HIGH",
+            group=_WHAT,
+            validator=_patterns,
+            doc="Consumer groups that are followed: names and regular expressions.",
+        ),
+        settings.List(
+            "groups.exclude",
+            default=["console-consumer-.*", "connect-.*", "__.*"],
+            importance="HIGH",
+            group=_WHAT,
+            validator=_patterns,
+            doc="Groups that are not: names and regular expressions. They win over groups.",
+        ),
+        settings.String(
+            "group.filter.class",
+            default=f"{_PACKAGE}DefaultGroupFilter",
+            importance="LOW",
+            group=_OTHER,
+            validator=_only("DefaultGroupFilter"),
+            doc="Understood, without effect: groups and groups.exclude choose.",
+        ),
+        settings.Boolean(
+            "refresh.groups.enabled",
+            default=True,
+            importance="LOW",
+            group=_WHAT,
+            doc="Whether new groups are looked for.",
+        ),
+        settings.Long(
+            "refresh.groups.interval.seconds",
+            default=600,
+            importance="LOW",
+            group=_WHAT,
+            validator=settings.at_least(1),
+            doc="How often.",
+        ),
+        settings.Boolean(
+            "emit.checkpoints.enabled",
+            default=True,
+            importance="LOW",
+            group=_SYNCS,
+            doc="Whether checkpoints are written at the target.",
+        ),
+        settings.Long(
+            "emit.checkpoints.interval.seconds",
+            default=60,
+            importance="LOW",
+            group=_SYNCS,
+            validator=settings.at_least(1),
+            doc="How often.",
+        ),
+        settings.Short(
+            "checkpoints.topic.replication.factor",
+            default=3,
+            importance="LOW",
+            group=_SYNCS,
+            doc="How many copies the topic of checkpoints has.",
+        ),
+        settings.Boolean(
+            "sync.group.offsets.enabled",
+            default=False,
+            importance="LOW",
+            group=_SYNCS,
+            doc="Whether translated offsets are committed at the target, for groups that have no member there.",
+        ),
+        settings.Long(
+            "sync.group.offsets.interval.seconds",
+            default=60,
+            importance="LOW",
+            group=_SYNCS,
+            validator=settings.at_least(1),
+            doc="How often.",
+        ),
+        settings.List(GROUPS, default=[], internal=True, doc="The share of a task."),
+    )
+)
+
+HEARTBEAT_SETTINGS: Final[Definition] = COMMON | settings.define(
+    settings.Boolean(
+        "emit.heartbeats.enabled",
+        default=True,
+        importance="LOW",
+        group=_OTHER,
+        doc="Whether heartbeats are written.",
+    ),
+    settings.Long(
+        "emit.heartbeats.interval.seconds",
+        default=1,
+        importance="LOW",
+        group=_OTHER,
+        validator=settings.at_least(1),
+        doc="How often.",
+    ),
+    settings.Short(
+        "heartbeats.topic.replication.factor",
+        default=3,
+        importance="LOW",
+        group=_OTHER,
+        doc="How many copies the topic of heartbeats has.",
+    ),
+)
+
+
+def check_source(parsed: Mapping[str, Any], raw: Mapping[str, str]) -> None:
+    """What keys of the source connector say about each other. Raises ConfigError."""
+    if parsed["emit.offset-syncs.enabled"]:
+        return
+    for key in ("emit.checkpoints.enabled", "sync.group.offsets.enabled"):
+        if (raw.get(key) or "").strip().lower() == "true":
+            raise ConfigError("emit.offset-syncs.enabled", f"{key} needs offset syncs. Write true, or switch that off.")

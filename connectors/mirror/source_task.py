@@ -1,0 +1,229 @@
+"""MirrorSourceTask: copies partitions, bytes as they are, and writes which offset became which."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from connect import (
+    ConnectError,
+    Header,
+    Headers,
+    RecordMetadata,
+    SinkBatch,
+    SourceBatch,
+    SourceRecord,
+    SourceTask,
+    TopicPartition,
+    __version__,
+)
+from connect.data import NO_HEADERS, Column, Constant, Deferred, Dictionary, Plain
+from connect.data.schema import OPTIONAL_BYTES
+from connect.kafka.note_producer import NoteProducer
+from connect.kafka.partition_reader import BEGINNING, END, PartitionReader
+from connectors.mirror import positions
+from connectors.mirror.clusters import called, client, offset_syncs
+from connectors.mirror.keys import PARTITIONS, SOURCE, SOURCE_SETTINGS
+from connectors.mirror.policy import policy_of
+from connectors.mirror.syncs import SyncChooser
+
+log = logging.getLogger(__name__)
+
+#: How long a poll waits while records are under way, of which we are told only between two polls.
+_UNDER_WAY_S: Final = 0.1
+#: How often, when nothing comes, the last record of a partition gets a sync of its own.
+_LATE_S: Final = 5.0
+
+
+class MirrorSourceTask(SourceTask):
+    """Copies its share of the partitions.
+
+    Of the records it is told where every so many of them are at the target (`acknowledged_rows`): enough for syncs.
+    """
+
+    settings = SOURCE_SETTINGS
+    version = __version__
+    acknowledges_records = True
+
+    def start(self, config: Mapping[str, str]) -> None:
+        parsed = self.settings.parse(config)
+        policy = policy_of(parsed)
+        self._alias: str = parsed["source.cluster.alias"]
+        self._timeout = parsed["consumer.poll.timeout.ms"] / 1000
+        self._lag: int = parsed["offset.lag.max"]
+        places = positions.places(parsed[PARTITIONS])
+        self._routes = {
+            place: _Route(self._alias, place, policy.remote(self._alias, place.topic), self._lag) for place in places
+        }
+        name = f"{self.context.connector}-{self.context.task_id}"
+        self._notes: NoteProducer | None = None
+        if parsed["emit.offset-syncs.enabled"]:
+            side, topic = offset_syncs(parsed, policy)
+            self._notes = NoteProducer(client(config, side, "producer", name), topic, called(parsed, side))
+        consumer = client(config, SOURCE, "consumer", name)
+        self._reader = PartitionReader(consumer, self._starts(consumer), called(parsed, SOURCE))
+        self._awaited = 0
+        self._late_due = 0.0
+
+    def _starts(self, consumer: Mapping[str, Any]) -> dict[TopicPartition, int]:
+        stored = self.context.offsets([route.source for route in self._routes.values()])
+        reset = str(consumer.get("auto.offset.reset", "earliest"))
+        otherwise = END if reset in ("latest", "end", "largest") else BEGINNING
+        starts = {}
+        for place, offset in zip(self._routes, stored, strict=True):
+            known = positions.next_offset(offset)
+            if known is None and reset == "error":
+                raise ConnectError(
+                    f"No offset is stored for {place}, and auto.offset.reset=none. Set one (PATCH"
+                    f" /connectors/{self.context.connector}/offsets), or write earliest or latest."
+                )
+            starts[place] = otherwise if known is None else known
+        log.info("copying %d partitions, %d from the start", len(starts), sum(at < 0 for at in starts.values()))
+        return starts
+
+    def poll(self) -> SourceBatch | None:
+        timeout = min(self._timeout, _UNDER_WAY_S) if self._awaited > 0 else self._timeout
+        batch = self._reader.poll(timeout, self.context.stopping)
+        if batch is None:
+            self._write_late()
+            return None
+        if self._notes is not None:
+            self._notes.serve()
+        return self._copied(batch)
+
+    def _copied(self, batch: SinkBatch) -> SourceBatch:
+        """The records for the target, by columns."""
+        n = len(batch)
+        codes, places = _places(batch)
+        routes = [self._routes[place] for place in places]
+        topics: Column[str] = _by_code(codes, [route.topic for route in routes], n)
+        offsets = batch.offsets
+        metrics = self.context.metrics
+        for code, route in enumerate(routes):
+            rows = n if len(routes) == 1 else codes.count(code)
+            metrics.count("mirror_records_read_total", rows, source=self._alias, topic=route.place.topic)
+        return SourceBatch(
+            topics,
+            batch.values,
+            keys=batch.keys,
+            partitions=_by_code(codes, [route.place.partition for route in routes], n),
+            timestamps=batch.timestamps,
+            headers=_headers(batch.headers),
+            source_partitions=_by_code(codes, [route.source for route in routes], n),
+            source_offsets=Deferred(
+                n, lambda: [{"offset": offset} for offset in offsets], lambda row: {"offset": offsets[row]}
+            ),
+        )
+
+    # Offset syncs.
+
+    def acknowledged_rows(self, batch: SourceBatch) -> Sequence[int]:
+        """Of each partition every so many, as offset.lag.max says, and the last one."""
+        if self._notes is None:
+            return ()
+        column = batch.source_partitions
+        rows: dict[int, Sequence[int]] = {0: range(len(batch))}
+        distinct = [column[0]]
+        if isinstance(column, Dictionary):
+            distinct, rows = column.distinct, _rows_by_code(column.codes)
+        chosen: list[int] = []
+        for code, rows_of in rows.items():
+            source = distinct[code]
+            route = self._routes[TopicPartition(source["topic"], source["partition"])]
+            chosen += route.chosen(rows_of, self._lag + 1)
+        self._awaited += len(chosen)
+        return sorted(chosen)
+
+    def commit_record(self, record: SourceRecord, metadata: RecordMetadata | None) -> None:
+        self._awaited -= 1
+        source = record.source_partition
+        route = self._routes.get(TopicPartition(source["topic"], source["partition"]))
+        if metadata is None or route is None or self._notes is None or metadata.partition != route.place.partition:
+            return
+        if record.timestamp is not None:
+            latency = max(0.0, time.time() - record.timestamp / 1000)
+            self.context.metrics.observe("mirror_replication_latency_seconds", latency, source=self._alias)
+        sync = route.chooser.acknowledged(record.source_offset["offset"], metadata.offset)
+        if sync is not None:
+            self._notes.write(sync.key, sync.value)
+
+    def commit(self) -> None:
+        self._late_due = 0.0
+        self._write_late()
+
+    def _write_late(self) -> None:
+        """Write a sync for the last record of each partition, but not with every record that comes by itself."""
+        if self._notes is None:
+            return
+        now = time.monotonic()
+        if now >= self._late_due:
+            self._late_due = now + _LATE_S
+            for route in self._routes.values():
+                sync = route.chooser.late()
+                if sync is not None:
+                    self._notes.write(sync.key, sync.value)
+        self._notes.serve()
+
+    def stop(self) -> None:
+        if getattr(self, "_notes", None) is not None:
+            assert self._notes is not None
+            self._late_due = 0.0
+            self._write_late()
+            self._notes.close()
+        if hasattr(self, "_reader"):
+            self._reader.close()
+
+
+class _Route:
+    """One partition on its way."""
+
+    def __init__(self, alias: str, place: TopicPartition, topic: str, lag: int) -> None:
+        self.place = place
+        self.topic = topic
+        self.source = positions.source_partition(alias, place)
+        self.chooser = SyncChooser(place, lag)
+        self._since = lag  # rows since the last that was chosen by number; the first is
+
+    def chosen(self, rows: Sequence[int], step: int) -> list[int]:
+        """Every `step`-th row, counted on from batch to batch, and the last."""
+        first = step - 1 - self._since
+        picked = list(rows[first::step]) if first < len(rows) else []
+        self._since = (self._since + len(rows)) % step
+        if not picked or picked[-1] != rows[-1]:
+            picked.append(rows[-1])
+        return picked
+
+
+def _places(batch: SinkBatch) -> tuple[list[int], list[TopicPartition]]:
+    """The partitions of a batch, and for each row which of them; no rows where there is only one."""
+    if batch.topics.constant and batch.partitions.constant:
+        return [], [TopicPartition(batch.topics[0], batch.partitions[0])]
+    index: dict[tuple[str, int], int] = {}
+    codes = [index.setdefault(place, len(index)) for place in zip(batch.topics, batch.partitions, strict=True)]
+    return codes, [TopicPartition(*place) for place in index]
+
+
+def _rows_by_code(codes: list[int]) -> dict[int, Sequence[int]]:
+    rows: dict[int, list[int]] = {}
+    for row, code in enumerate(codes):
+        rows.setdefault(code, []).append(row)
+    return dict(rows)
+
+
+def _by_code(codes: list[int], values: list[Any], n: int) -> Column[Any]:
+    return Constant(values[0], n) if len(values) == 1 else Dictionary(codes, values)
+
+
+def _headers(column: Column[Any]) -> Column[Headers] | None:
+    """Pairs of key and bytes as Connect's headers; None where no record has any."""
+    found = column.to_list()
+    if not any(found):
+        return None
+    return Plain(
+        [
+            Headers([Header(key, value, OPTIONAL_BYTES) for key, value in pairs]) if pairs else NO_HEADERS
+            for pairs in found
+        ]
+    )

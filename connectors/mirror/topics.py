@@ -1,0 +1,148 @@
+"""Keeps the topics of the target as they are at the source: which there are, their partitions, settings and ACLs."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any, Final
+
+from connect import TopicPartition
+from connect.kafka.cluster_admin import ClusterAdmin, RefusedError, TopicSetting
+from connectors.mirror.filters import NameFilter, TopicFilter
+from connectors.mirror.keys import SOURCE
+from connectors.mirror.policy import Policy
+
+log = logging.getLogger(__name__)
+
+#: What would befall every topic: the connector fails with it. Else the one topic is left out, and said so.
+_FOR_ALL: Final = ("INVALID_REPLICATION_FACTOR", "CLUSTER_AUTHORIZATION_FAILED")
+
+
+class TopicSync:
+    """Called from one thread at a time. All methods raise what `ClusterAdmin` raises.
+
+    Args:
+        parsed: the connector's keys.
+        policy: names topics.
+        source, target: the two clusters.
+    """
+
+    def __init__(self, parsed: Mapping[str, Any], policy: Policy, source: ClusterAdmin, target: ClusterAdmin) -> None:
+        self._alias: str = parsed["source.cluster.alias"]
+        self._wanted = TopicFilter(parsed, policy)
+        self._setting_wanted = NameFilter([".*"], parsed["config.properties.exclude"])
+        self._with_defaults = parsed["use.defaults.from"] == SOURCE
+        self._replication: int = parsed["replication.factor"]
+        self._policy = policy
+        self._source = source
+        self._target = target
+        self._topics: list[str] = []
+        self._said: dict[str, str] = {}
+        self._has_acls = True
+
+    def partitions(self) -> list[TopicPartition]:
+        """The partitions to copy, each of which is there at the target: those that were missing are made."""
+        wanted = {topic: n for topic, n in sorted(self._source.topics().items()) if self._wanted(topic) and n}
+        there = self._target.topics()
+        missing = [topic for topic in wanted if self._remote(topic) not in there]
+        copied = self._source.topic_settings(missing)
+        made = []
+        for topic, partitions in wanted.items():
+            remote = self._remote(topic)
+            try:
+                if remote not in there:
+                    settings = self._chosen(copied.get(topic, {}))
+                    if self._target.make_topic(remote, partitions, self._replication, settings):
+                        log.info("%s: made topic %s with %d partitions", self._target.name, remote, partitions)
+                elif there[remote] < partitions:
+                    self._target.grow_topic(remote, partitions)
+                    log.info("%s: topic %s has %d partitions now", self._target.name, remote, partitions)
+            except RefusedError as error:
+                if error.code in _FOR_ALL:
+                    raise
+                self._say(topic, f"{error} Topic {topic} is not copied.")
+                continue
+            self._said.pop(topic, None)
+            made.append(topic)
+        self._topics = made
+        return [TopicPartition(topic, number) for topic in made for number in range(wanted[topic])]
+
+    def sync_settings(self) -> int:
+        """Have the copies' settings as the originals'. How many topics were changed."""
+        remotes = {topic: self._remote(topic) for topic in self._topics}
+        originals = self._source.topic_settings(remotes)
+        copies = self._target.topic_settings(remotes.values())
+        changed = 0
+        for topic, remote in remotes.items():
+            if topic not in originals or remote not in copies:
+                continue
+            wanted, found = self._chosen(originals[topic]), copies[remote]
+            change: dict[str, str | None] = {
+                name: value for name, value in wanted.items() if name not in found or found[name].value != value
+            }
+            change |= {
+                name: None
+                for name, setting in found.items()
+                if setting.is_own and name not in wanted and not setting.is_fixed and self._setting_wanted(name)
+            }
+            if not change:
+                continue
+            try:
+                self._target.change_topic_settings(remote, change)
+            except RefusedError as error:
+                self._say(f"settings of {topic}", str(error))
+                continue
+            changed += 1
+            log.info("%s: topic %s has other settings now: %s", self._target.name, remote, ", ".join(sorted(change)))
+        return changed
+
+    def sync_acls(self) -> int:
+        """Let those read copies who may read the originals. How many ACLs were made anew."""
+        if not self._has_acls:
+            return 0
+        try:
+            acls = self._source.topic_acls()
+            copies = self._target.topic_acls() if acls else []
+        except RefusedError as error:
+            if error.code != "SECURITY_DISABLED":
+                raise
+            self._has_acls = False
+            log.info("%s The connector copies no ACLs.", error)
+            return 0
+        made = 0
+        there = {_identity(acl, acl.name, acl.operation.name) for acl in copies}
+        known = set(self._topics)
+        for acl in acls:
+            allows = acl.permission_type.name == "ALLOW"
+            if acl.name not in known or (allows and acl.operation.name == "WRITE"):
+                continue
+            # Only the connector writes into copies.
+            operation = "READ" if allows and acl.operation.name == "ALL" else str(acl.operation.name)
+            remote = self._remote(acl.name)
+            if _identity(acl, remote, operation) not in there:
+                self._target.make_topic_acls(remote, acl, operation)
+                made += 1
+        return made
+
+    def _chosen(self, settings: Mapping[str, TopicSetting]) -> dict[str, str]:
+        """Those settings of a topic that are copied."""
+        return {
+            name: setting.value
+            for name, setting in settings.items()
+            if (not setting.is_default or self._with_defaults)
+            and not setting.is_fixed
+            and setting.value is not None
+            and self._setting_wanted(name)
+        }
+
+    def _remote(self, topic: str) -> str:
+        return self._policy.remote(self._alias, topic)
+
+    def _say(self, what: str, problem: str) -> None:
+        if self._said.get(what) != problem:
+            self._said[what] = problem
+            log.warning("%s", problem)
+
+
+def _identity(acl: Any, topic: str, operation: str) -> tuple[str, ...]:
+    return topic, acl.principal, acl.host, operation, acl.permission_type.name
