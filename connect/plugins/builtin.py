@@ -54,6 +54,12 @@ _CONNECTORS = [
         )
         for what in ("Source", "Checkpoint", "Heartbeat")
     ),
+    (
+        PluginKind.SOURCE,
+        "com.github.jcustenborder.kafka.connect.twitter.TwitterSourceConnector",
+        "connectors.twitter:TwitterSourceConnector",
+        "com.github.jcustenborder.kafka.connect.twitter.TwitterSourceTask",
+    ),
 ]
 
 #: What the same connectors are called in other projects of theirs, or by us.

@@ -1,0 +1,95 @@
+"""TwitterSourceConnector: checks the keys, and shares queries or users out among the tasks."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from connect import ConfigError, ConnectError, ExactlyOnceSupport, SourceConnector, __version__
+from connect.settings import ConfigValue
+from connectors.twitter import keys, offsets
+from connectors.twitter.rules import configured
+from connectors.twitter.task import TwitterSourceTask
+
+log = logging.getLogger(__name__)
+
+
+class TwitterSourceConnector(SourceConnector):
+    """Posts of X (Twitter) into a topic."""
+
+    settings = keys.SETTINGS
+    version = __version__
+    task = TwitterSourceTask
+
+    def start(self, config: Mapping[str, str]) -> None:
+        super().start(keys.with_aliases(config))
+        self._parsed = self.settings.parse(self.config)
+        keys.check(self._parsed, self.config)
+        self._rules = configured(self._parsed, self.config)
+        for key in keys.WITHOUT_EFFECT:
+            if (config.get(key) or "false").strip().lower() != "false":
+                log.warning("%s has no effect: the filtered stream of API v2 tells of no deletions.", key)
+
+    def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
+        if self._parsed["twitter.mode"] == keys.STREAM:
+            return [dict(self.config)]
+        return [{**self.config, keys.WORK: work} for work in shared_out(self._work(), max_tasks)]
+
+    def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
+        named = keys.with_aliases(config)
+        values = self.settings.validate(named)
+        if any(value.errors for value in values):
+            return values
+        found = {value.name: value for value in values}
+        try:
+            parsed = self.settings.parse(named)
+            keys.check(parsed, named)
+            configured(parsed, named)
+        except ConfigError as error:
+            if error.key not in found:  # one of twitter.rule.<name>, of which there are as many as the user likes
+                found[error.key] = ConfigValue(error.key, str(named.get(error.key) or ""))
+            found[error.key].errors.append(error.message)
+        return list(found.values())
+
+    def exactly_once_support(self, config: Mapping[str, str]) -> ExactlyOnceSupport:
+        # After a restart the stream's gap is filled from a little before the last post on, so some come again.
+        stream = (config.get("twitter.mode") or keys.STREAM).strip() == keys.STREAM
+        return ExactlyOnceSupport.UNSUPPORTED if stream else ExactlyOnceSupport.SUPPORTED
+
+    def alter_offsets(self, config: Mapping[str, str], changed: Mapping[Any, Mapping[str, Any] | None]) -> bool:
+        for frozen, offset in changed.items():
+            partition = dict(frozen)
+            if not _known(partition):
+                raise ConnectError(
+                    'A source partition is {"mode": "stream"}, {"mode": "search", "query": "<the rule as it is '
+                    'configured>"} or {"mode": "timeline", "user": "<the id of a user>"}.'
+                )
+            if offset is not None and (wrong := offsets.problem(offset, stream=partition["mode"] == "stream")):
+                raise ConnectError(f"The offset of {partition} is wrong: {wrong}.")
+        return True
+
+    def _work(self) -> list[str]:
+        """Queries; or users, by name or id."""
+        if self._parsed["twitter.mode"] == keys.SEARCH:
+            return [rule.value for rule in self._rules]
+        users = [*self._parsed["twitter.users"], *self._parsed["filter.userIds"]]
+        return list(dict.fromkeys(user.removeprefix("@") for user in users if user))
+
+
+def shared_out(work: Sequence[str], most: int) -> list[str]:
+    """Work for so many tasks at most, a JSON list for each."""
+    tasks = min(most, len(work))
+    return [json.dumps(list(work[task::tasks])) for task in range(tasks)]
+
+
+def _known(partition: Mapping[str, Any]) -> bool:
+    match partition:
+        case {"mode": "stream", **more}:
+            return not more
+        case {"mode": "search", "query": str(), **more}:
+            return not more
+        case {"mode": "timeline", "user": str(user), **more}:
+            return not more and user.isascii() and user.isdigit()
+    return False

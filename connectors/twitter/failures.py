@@ -1,0 +1,171 @@
+"""What goes wrong with the API: whether it passes, when to try again, and how to say it."""
+
+from __future__ import annotations
+
+import enum
+import random
+import time
+from collections.abc import Mapping
+from typing import Any, Final
+
+from connect import ConnectError
+from connect.api.metrics import PluginMetrics
+
+_MOST_LIMITED_S: Final = 900.0
+
+
+class Kind(enum.Enum):
+    """How to go on after a failure."""
+
+    NETWORK = "network"
+    HTTP = "http"
+    LIMIT = "limit"
+    FATAL = "fatal"
+
+
+class ApiError(ConnectError):
+    """A request failed.
+
+    Attributes:
+        kind: how to go on.
+        cause_class: as metrics call it: credentials, missing, unreachable, throttled, timeout, conflict, refused.
+        status: of HTTP; 0 where no answer came.
+        problem: the answer's JSON, empty where it is none.
+        reset: when a limit ends, in seconds since 1970, where the API says so.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        kind: Kind,
+        cause_class: str,
+        *,
+        status: int = 0,
+        problem: Mapping[str, Any] | None = None,
+        reset: float | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.cause_class = cause_class
+        self.status = status
+        self.problem: Mapping[str, Any] = problem or {}
+        self.reset = reset
+
+    @property
+    def too_many_connections(self) -> bool:
+        """Whether another connection to the stream is open."""
+        return self.problem.get("connection_issue") == "TooManyConnections"
+
+
+def of_answer(what: str, status: int, problem: Mapping[str, Any], reset: float | None) -> ApiError:
+    """The error of an answer that is none of success.
+
+    Args:
+        what: was asked for, as in "recent search".
+        status: of the answer.
+        problem: its JSON.
+        reset: when the limit of this endpoint ends.
+    """
+    said = details(problem)
+
+    def error(message: str, kind: Kind, cause: str) -> ApiError:
+        return ApiError(message, kind, cause, status=status, problem=problem, reset=reset)
+
+    if status == 401:
+        return error(
+            f"X does not accept our credentials for {what} (401{said}). Look whether the key twitter.bearer.token, or "
+            "the four keys twitter.oauth.*, are those of the app, and were not regenerated since.",
+            Kind.FATAL,
+            "credentials",
+        )
+    if status == 402:
+        return error(f"X wants to be paid for {what} (402{said}). Buy credits for the app.", Kind.FATAL, "refused")
+    if status == 403:
+        return error(
+            f"X does not let this app use {what} (403{said}). Its access level in the developer portal must allow it.",
+            Kind.FATAL,
+            "refused",
+        )
+    if status == 404:
+        return error(f"X has no {what} for this (404{said}).", Kind.FATAL, "missing")
+    if status == 409:
+        return error(f"X refuses {what} for now (409{said}).", Kind.HTTP, "conflict")
+    if status == 429:
+        if problem.get("connection_issue") == "TooManyConnections":
+            message = f"X allows no further connection to {what} (429{said}). Another reader uses the same app."
+            return ApiError(message, Kind.LIMIT, "throttled", status=status, problem=problem)
+        if "usage-capped" in str(problem.get("type", "")):
+            return error(f"The app has used up its posts (429{said}).", Kind.LIMIT, "throttled")
+        return error(f"X limits how often {what} may be asked for (429{said}).", Kind.LIMIT, "throttled")
+    if status == 408 or status >= 500:
+        return error(f"X cannot answer for {what} now ({status}{said}).", Kind.HTTP, "unreachable")
+    return error(f"X refuses {what} ({status}{said}).", Kind.FATAL, "refused")
+
+
+def details(problem: Mapping[str, Any]) -> str:
+    """What the API says itself, ready to be put behind something; empty where it says nothing."""
+    said: list[str] = []
+    nested = problem.get("errors")
+    for each in nested if isinstance(nested, list) else []:
+        if isinstance(each, Mapping):
+            more = each.get("details")
+            said += map(str, more if isinstance(more, list) else [each.get("message") or each.get("detail") or ""])
+    if not any(said):
+        said = [str(problem.get("detail") or problem.get("title") or "")]
+    text = " ".join("; ".join(filter(None, said)).split())
+    return f": {text[:500].rstrip('.')}" if text else ""
+
+
+def count_error(metrics: PluginMetrics, cause_class: str) -> None:
+    """Count an error by its class."""
+    labels = {"class": cause_class}
+    metrics.count("twitter_errors_total", 1, **labels)
+
+
+class Backoff:
+    """How long to wait between tries, as X demands it; with a little chance, so that not all come back at once.
+
+    Network errors: longer by a step each time. HTTP errors: twice as long each time. Limits: until they end, where that
+    is known, else twice as long each time.
+    """
+
+    def __init__(self, parsed: Mapping[str, Any]) -> None:
+        def seconds(name: str) -> float:
+            return float(parsed[f"twitter.backoff.{name}.ms"]) / 1000
+
+        self._network, self._network_most = seconds("network"), seconds("network.max")
+        self._http, self._http_most = seconds("http"), seconds("http.max")
+        self._limit = seconds("rate.limit")
+        self._most_tries: int = parsed["twitter.retry.attempts"]
+        self.tries = 0
+        self._by_kind: dict[Kind, int] = {}
+
+    def reset(self) -> None:
+        """Something worked."""
+        self.tries = 0
+        self._by_kind.clear()
+
+    def after(self, error: ApiError) -> float:
+        """Seconds to wait now.
+
+        Raises:
+            ConnectError: it does not pass, or it was tried too often.
+        """
+        if error.kind is Kind.FATAL:
+            raise error
+        self.tries += 1
+        if 0 <= self._most_tries < self.tries:
+            raise ConnectError(
+                f"{error} That was try {self.tries} in a row, which is more than twitter.retry.attempts allows."
+            ) from error
+        before = self._by_kind.get(error.kind, 0)
+        self._by_kind[error.kind] = before + 1
+        if error.kind is Kind.NETWORK:
+            pause = min(self._network * (before + 1), self._network_most)
+        elif error.kind is Kind.HTTP:
+            pause = min(self._http * 2 ** min(before, 30), self._http_most)
+        elif error.reset is not None and (left := error.reset - time.time()) > 0:
+            return left + random.uniform(0.1, 1)  # noqa: S311 - nobody is to be kept from guessing it
+        else:
+            pause = min(self._limit * 2 ** min(before, 30), max(self._limit, _MOST_LIMITED_S))
+        return pause * random.uniform(1, 1.1)  # noqa: S311

@@ -1,0 +1,419 @@
+"""The keys of the source: ours, and those of Jeremy Custenborder's kafka-connect-twitter that still mean something."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from connect import ConfigError, settings
+from connect.settings import Definition
+from connectors.twitter import fields, ids
+
+STREAM: Final = "stream"
+SEARCH: Final = "search"
+TIMELINES: Final = "timelines"
+
+STRUCT: Final = "struct"
+RAW: Final = "raw"
+RESOLVE: Final = "resolve"
+ARRAYS: Final = "arrays"
+
+EARLIEST: Final = "earliest"
+LATEST: Final = "latest"
+
+TOKEN: Final = "twitter.bearer.token"  # noqa: S105 - the name of a key
+#: A rule or query with a name of its own: twitter.rule.<name>=<rule>.
+RULE_PREFIX: Final = "twitter.rule."
+#: Keys of ours that begin like that.
+_NO_RULES: Final = frozenset({"twitter.rule.max.length"})
+#: What a connector hands to its tasks: a JSON list of rules or users.
+WORK: Final = "task.work"
+
+#: What others call our keys. Ours win where both are given.
+ALIASES: Final = {"kafka.status.topic": "topic"}
+#: Keys of kafka-connect-twitter that nothing here follows. `process.deletes=true` is warned of.
+WITHOUT_EFFECT: Final = ("process.deletes", "kafka.delete.topic", "twitter.debug")
+
+OAUTH: Final = (
+    "twitter.oauth.consumerKey",
+    "twitter.oauth.consumerSecret",
+    "twitter.oauth.accessToken",
+    "twitter.oauth.accessTokenSecret",
+)
+
+_ACCOUNT: Final = "Account"
+_WHAT: Final = "What is read"
+_STREAM: Final = "Stream"
+_RECORDS: Final = "Records"
+_NETWORK: Final = "Network"
+
+
+def _address(name: str, value: str) -> None:
+    parts = urlsplit(value)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+        raise ValueError("is no address. Write https://api.x.com.")
+    if parts.username or parts.password:
+        raise ValueError("must not hold a user or a password.")
+
+
+def _users(name: str, values: list[str]) -> None:
+    for value in values:
+        bare = value.removeprefix("@")
+        if not (bare.isascii() and bare.replace("_", "").isalnum() and len(bare) <= 19):
+            raise ValueError(f'"{value}" is neither the name nor the id of a user. Write XDevelopers or 2244994945.')
+
+
+def _user_ids(name: str, values: list[str]) -> None:
+    for value in values:
+        if value and not (value.isascii() and value.isdigit() and len(value) <= 19):
+            raise ValueError(f'"{value}" is no id of a user, which is a number such as 2244994945.')
+
+
+def _excludes(name: str, values: list[str]) -> None:
+    for value in values:
+        if value and value not in ("replies", "retweets"):
+            raise ValueError(f'"{value}" cannot be left out. Write replies, retweets, or both.')
+
+
+def _start(name: str, value: str) -> None:
+    start_id(value)
+
+
+def start_id(value: str) -> int | None:
+    """Behind which id reading begins where there is no offset; None: as far back as the API goes.
+
+    Raises:
+        ValueError: it is no beginning.
+    """
+    if value in (EARLIEST, ""):
+        return None
+    if value == LATEST:
+        return ids.first_at(int(dt.datetime.now(dt.UTC).timestamp() * 1000)) - 1
+    try:
+        moment = dt.datetime.fromisoformat(value)
+    except ValueError:
+        raise ValueError(
+            f'"{value}" is no beginning. Write earliest, latest or a time such as 2026-01-31T12:00:00Z.'
+        ) from None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=dt.UTC)
+    return max(0, ids.first_at(int(moment.timestamp() * 1000)) - 1)
+
+
+def _milliseconds(name: str, default: int, doc: str, group: str = _NETWORK, least: int = 1) -> settings.Setting:
+    return settings.Long(
+        name, default=default, importance="LOW", group=group, validator=settings.at_least(least), doc=doc
+    )
+
+
+def _fields(name: str, what: str, default: list[str]) -> settings.Setting:
+    return settings.List(
+        name,
+        default=default,
+        group=_RECORDS,
+        validator=fields.check,
+        doc=f"{what} all: everything that every app may ask for.",
+    )
+
+
+SETTINGS: Final[Definition] = settings.define(
+    settings.Password(
+        TOKEN,
+        default=None,
+        importance="HIGH",
+        group=_ACCOUNT,
+        doc="The app's bearer token, from the developer portal. One that a config provider gives is asked for again at "
+        "every new connection to the stream, and when the API refuses it.",
+    ),
+    *(
+        settings.Password(
+            name,
+            default=None,
+            group=_ACCOUNT,
+            doc="OAuth 1.0a, a user's own context: for search and timelines, where all four are given and no bearer "
+            "token. The stream takes a bearer token only.",
+        )
+        for name in OAUTH
+    ),
+    settings.String(
+        "topic",
+        importance="HIGH",
+        group=_WHAT,
+        validator=settings.non_empty,
+        doc="The topic that posts go to. kafka.status.topic is understood.",
+    ),
+    settings.String(
+        "twitter.mode",
+        default=STREAM,
+        importance="HIGH",
+        group=_WHAT,
+        validator=settings.one_of(STREAM, SEARCH, TIMELINES),
+        doc="stream: posts that match rules, as they are made. search: the same by asking again and again, up to seven "
+        "days back. timelines: the posts of users.",
+    ),
+    settings.List(
+        "twitter.rules",
+        default=[],
+        importance="HIGH",
+        group=_WHAT,
+        doc="Rules of the stream, or queries of the search; their syntax is the same. A rule with a comma in it, or "
+        "one that is to be told apart in records, is written as twitter.rule.<name>=<rule>.",
+    ),
+    settings.List(
+        "filter.keywords",
+        default=[],
+        importance="HIGH",
+        group=_WHAT,
+        doc="Words, hashtags or phrases, any of which is looked for; of several words in one entry all, in any order. "
+        "They become rules.",
+    ),
+    settings.List(
+        "filter.userIds",
+        default=[],
+        group=_WHAT,
+        validator=_user_ids,
+        doc="Ids of users whose posts are wanted. They become rules from:ID; with twitter.mode=timelines they are "
+        "further users.",
+    ),
+    settings.List(
+        "twitter.users",
+        default=[],
+        importance="HIGH",
+        group=_WHAT,
+        validator=_users,
+        doc="With twitter.mode=timelines: names of the users, with or without @, or their ids.",
+    ),
+    settings.List(
+        "twitter.timeline.exclude",
+        default=[],
+        importance="LOW",
+        group=_WHAT,
+        validator=_excludes,
+        doc="With twitter.mode=timelines: what to leave out, replies or retweets.",
+    ),
+    settings.String(
+        "twitter.start",
+        default=EARLIEST,
+        group=_WHAT,
+        validator=_start,
+        doc="Where search and timelines begin as long as there is no offset: earliest (seven days back, or the last "
+        "3,200 posts of a user), latest, or a time such as 2026-01-31T12:00:00Z. The stream begins now.",
+    ),
+    _milliseconds(
+        "twitter.poll.interval.ms",
+        60_000,
+        "With search and timelines: how long after one reading of a query or a user the next one begins.",
+        _WHAT,
+    ),
+    settings.Boolean(
+        "twitter.rules.manage",
+        default=True,
+        importance="LOW",
+        group=_STREAM,
+        doc="Whether the rules at X are kept in step with the configuration: those that carry our tag, no others. "
+        "false: rules are left alone, and posts that match any of the app's rules are taken.",
+    ),
+    settings.String(
+        "twitter.rules.tag",
+        default=None,
+        importance="LOW",
+        group=_STREAM,
+        validator=settings.non_empty,
+        doc="What the tags of our rules begin with. Nothing: connect: and the connector's name. Two connectors of one "
+        "app need two.",
+    ),
+    _milliseconds(
+        "twitter.rules.check.interval.ms",
+        300_000,
+        "How often to look whether our rules are still there as they should be.",
+        _STREAM,
+    ),
+    settings.Int(
+        "twitter.rule.max.length",
+        default=512,
+        importance="LOW",
+        group=_STREAM,
+        validator=settings.at_least(64),
+        doc="How long a rule or query may be that is put together from keywords, ids or rules. X allows 512 to 4,096 "
+        "characters, by access level.",
+    ),
+    _milliseconds(
+        "twitter.stream.keepalive.timeout.ms",
+        30_000,
+        "After how long without a byte a connection is given up. X sends a line every 20 seconds at least.",
+        _STREAM,
+    ),
+    settings.Int(
+        "twitter.backfill.minutes",
+        default=0,
+        group=_STREAM,
+        validator=settings.between(0, 5),
+        doc="For access levels that have it: how many minutes X may send again after a disconnection. 0: it is not "
+        "asked for.",
+    ),
+    settings.Boolean(
+        "twitter.backfill.search",
+        default=True,
+        group=_STREAM,
+        doc="Whether gaps that X does not fill itself, after a disconnection or a restart, are filled by search.",
+    ),
+    _milliseconds(
+        "twitter.backfill.overlap.ms",
+        30_000,
+        "How far before the last post that came a gap begins: posts do not come in the order in which they were made.",
+        _STREAM,
+        0,
+    ),
+    _milliseconds(
+        "twitter.backfill.settle.ms",
+        35_000,
+        "How long after connecting a gap is filled. Recent search finds posts after 30 seconds.",
+        _STREAM,
+        0,
+    ),
+    settings.Int(
+        "twitter.dedup.window",
+        default=100_000,
+        importance="LOW",
+        group=_STREAM,
+        validator=settings.at_least(0),
+        doc="How many ids of posts are remembered, by which those that come twice are left out. About 150 bytes each.",
+    ),
+    _fields("tweet.fields", "Fields of posts.", [fields.ALL]),
+    _fields("user.fields", "Fields of users.", [fields.ALL]),
+    _fields("media.fields", "Fields of media.", [fields.ALL]),
+    _fields("place.fields", "Fields of places.", [fields.ALL]),
+    _fields("poll.fields", "Fields of polls.", [fields.ALL]),
+    _fields("expansions", "Which objects come along with a post.", ["author_id"]),
+    settings.String(
+        "twitter.record.format",
+        default=STRUCT,
+        group=_RECORDS,
+        validator=settings.one_of(STRUCT, RAW),
+        doc="struct: a struct with a schema. raw: the JSON that the API sent, as a string.",
+    ),
+    settings.String(
+        "twitter.includes",
+        default=RESOLVE,
+        group=_RECORDS,
+        validator=settings.one_of(RESOLVE, ARRAYS),
+        doc="Where the objects that come along stand in a struct. resolve: at the place that names them (author, "
+        "media, ...). arrays: in includes, by kind, as the API has them.",
+    ),
+    _milliseconds("queue.empty.ms", 100, "How long to wait for posts when there are none.", _RECORDS),
+    settings.Int(
+        "queue.batch.size",
+        default=1000,
+        importance="LOW",
+        group=_RECORDS,
+        validator=settings.at_least(1),
+        doc="The most posts that are handed on at a time. The Java connector has 100.",
+    ),
+    settings.Long(
+        "queue.max.bytes",
+        default=16 * 1024 * 1024,
+        importance="LOW",
+        group=_RECORDS,
+        validator=settings.at_least(1024),
+        doc="How many bytes of the stream may wait. When they are full nothing more is read; a reader that is slow for "
+        "long is disconnected by X, and the gap is filled then.",
+    ),
+    settings.Long(
+        "twitter.sort.max.bytes",
+        default=4 * 1024 * 1024,
+        importance="LOW",
+        group=_RECORDS,
+        validator=settings.at_least(0),
+        doc="The API gives the newest posts first. As many bytes of them are held to be given the oldest first; what "
+        "is more comes newest first.",
+    ),
+    settings.String(
+        "twitter.base.url",
+        default="https://api.x.com",
+        importance="LOW",
+        group=_NETWORK,
+        validator=_address,
+        doc="Where the API is.",
+    ),
+    _milliseconds("twitter.connect.timeout.ms", 10_000, "How long a connection may take to come about."),
+    _milliseconds("twitter.request.timeout.ms", 30_000, "How long the API may be silent while it answers a request."),
+    settings.Int(
+        "twitter.retry.attempts",
+        default=-1,
+        importance="LOW",
+        group=_NETWORK,
+        validator=settings.at_least(-1),
+        doc="How often in a row something that may pass is tried again before the task fails. -1: always.",
+    ),
+    _milliseconds(
+        "twitter.backoff.network.ms",
+        250,
+        "After a network error: the pause, which grows by as much with each try. This and the next four are what X "
+        "demands; an app that asks more often is blocked.",
+    ),
+    _milliseconds("twitter.backoff.network.max.ms", 16_000, "After network errors: the longest pause."),
+    _milliseconds("twitter.backoff.http.ms", 5_000, "After an HTTP error: the pause, which doubles with each try."),
+    _milliseconds("twitter.backoff.http.max.ms", 320_000, "After HTTP errors: the longest pause."),
+    _milliseconds(
+        "twitter.backoff.rate.limit.ms",
+        60_000,
+        "After status 429 without a time of reset: the pause, which doubles with each try, up to 15 minutes.",
+    ),
+    settings.String(WORK, default=None, internal=True, doc="A JSON list of the queries or users of a task."),
+)
+
+
+def with_aliases(config: Mapping[str, str]) -> dict[str, str]:
+    """The configuration with our names for what the Java connector calls differently."""
+    named = dict(config)
+    for theirs, ours in ALIASES.items():
+        if theirs in config and not config.get(ours):
+            named[ours] = config[theirs]
+    return named
+
+
+def labelled_rules(config: Mapping[str, Any]) -> dict[str, str]:
+    """What stands under twitter.rule.<name>, by name."""
+    return {
+        key[len(RULE_PREFIX) :]: str(value or "").strip()
+        for key, value in config.items()
+        if key.startswith(RULE_PREFIX) and key not in _NO_RULES
+    }
+
+
+def check(parsed: Mapping[str, Any], config: Mapping[str, Any]) -> None:
+    """What no key can say alone.
+
+    Raises:
+        ConfigError: keys contradict each other, or one is missing.
+    """
+    mode, token = parsed["twitter.mode"], parsed[TOKEN]
+    oauth = [parsed[name] for name in OAUTH]
+    if token is None or not token.reveal():
+        if mode == STREAM:
+            given = " The four keys twitter.oauth.* do not open the filtered stream of API v2." if any(oauth) else ""
+            raise ConfigError(
+                TOKEN,
+                f"is required.{given} Take the bearer token of the same app from the developer portal of X (Keys and "
+                "tokens).",
+            )
+        if not all(oauth):
+            missing = next((name for name, value in zip(OAUTH, oauth, strict=True) if not value), OAUTH[0])
+            if any(oauth):
+                raise ConfigError(missing, f"is missing: give all four keys twitter.oauth.*, or {TOKEN}.")
+            raise ConfigError(TOKEN, "is required. Take it from the developer portal of X (Keys and tokens).")
+    named = labelled_rules(config)
+    for name, rule in named.items():
+        if not rule:
+            raise ConfigError(RULE_PREFIX + name, "must not be empty. Write a rule, or take the key out.")
+    if mode == TIMELINES:
+        if not any(parsed["twitter.users"]) and not any(parsed["filter.userIds"]):
+            raise ConfigError("twitter.users", "names nobody. Write the users whose posts are wanted.")
+        return
+    asked = [*parsed["twitter.rules"], *parsed["filter.keywords"], *parsed["filter.userIds"], *named]
+    if not any(asked) and (mode == SEARCH or parsed["twitter.rules.manage"]):
+        raise ConfigError(
+            "twitter.rules", "says nothing, nor does filter.keywords. Write what to look for, such as #kafka lang:en."
+        )

@@ -1,0 +1,196 @@
+"""Recent search and timelines, as the task polls them: each query or user when it is due."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, Final
+
+from connect import ConnectError, RetriableError, SourceBatch
+from connect.api.source import SourceTaskContext
+from connectors.twitter import api as endpoints
+from connectors.twitter import keys, offsets
+from connectors.twitter.api import Api
+from connectors.twitter.failures import ApiError, Backoff, count_error
+from connectors.twitter.offsets import Position
+from connectors.twitter.pages import Backlog, Given
+from connectors.twitter.recent import Posts, UserUnreadable
+from connectors.twitter.records import Records
+
+log = logging.getLogger(__name__)
+
+_WAIT_S: Final = 1.0
+_SLICE_S: Final = 0.05
+_BATCH_BYTES: Final = 1024 * 1024
+_MOST_NAMES: Final = 100
+#: How long after a user could not be read the next try is, at least.
+_UNREADABLE_S: Final = 900.0
+
+
+class Reading:
+    """One query or user of a task.
+
+    Attributes:
+        backlog: reads it.
+        due: on the monotonic clock, when its next page is asked for.
+    """
+
+    def __init__(self, name: str, partition: Mapping[str, str], backlog: Backlog) -> None:
+        self.name = name
+        self.partition = partition
+        self.backlog = backlog
+        self.due = 0.0
+
+
+class Polled:
+    """Reads queries, or users' timelines, one page at a time.
+
+    Args:
+        parsed: the task's keys.
+        work: the queries, or names and ids of users.
+        context: of the task.
+        api: for this thread.
+        fields: what every post is to have.
+    """
+
+    def __init__(
+        self,
+        parsed: Mapping[str, Any],
+        work: Sequence[str],
+        context: SourceTaskContext,
+        api: Api,
+        fields: Mapping[str, list[str]],
+    ) -> None:
+        self._parsed = parsed
+        self._context = context
+        self._metrics = context.metrics
+        self._api = api
+        self._posts = Posts(api, fields, context.metrics, parsed["twitter.timeline.exclude"])
+        self._records = Records(parsed, context.metrics)
+        self._backoff = Backoff(parsed)
+        self._search = parsed["twitter.mode"] == keys.SEARCH
+        self._endpoint = endpoints.SEARCH if self._search else endpoints.TIMELINE
+        self._interval = parsed["twitter.poll.interval.ms"] / 1000
+        self._start = keys.start_id(parsed["twitter.start"])
+        self._not_before = 0.0
+        self._put_off = ""
+        self._held: tuple[Reading, Given] | None = None  # read, and too much for one batch
+        self._readings: list[Reading] | None = None
+        self._names = [name.removeprefix("@") for name in work]
+        if self._search:
+            self._readings = self._made([(query, offsets.of_query(query)) for query in work])
+
+    def poll(self) -> SourceBatch | None:
+        """The next posts.
+
+        Raises:
+            RetriableError: the API cannot be asked now.
+            ConnectError: nor will it be.
+        """
+        if self._held is not None:
+            return self._batch(*self._held)
+        deadline = time.monotonic() + _WAIT_S
+        while not self._context.stopping():
+            now = time.monotonic()
+            due = max(self._due(), self._not_before)
+            if due <= now:
+                break
+            if due > deadline and now + _SLICE_S > deadline:
+                if self._put_off:
+                    raise RetriableError(self._put_off)
+                return None
+            time.sleep(min(_SLICE_S, due - now))
+        else:
+            return None
+        try:
+            return self._next()
+        except ApiError as error:
+            count_error(self._metrics, error.cause_class)
+            self._not_before = time.monotonic() + self._backoff.after(error)
+            self._put_off = str(error)
+            raise RetriableError(self._put_off) from error
+
+    def stop(self) -> None:
+        """Let go of connections."""
+        self._api.close()
+
+    def _due(self) -> float:
+        """When the next request is to be made."""
+        endpoint = endpoints.USERS if self._readings is None else self._endpoint
+        allowed = time.monotonic() + wait if (wait := self._api.limits.wait(endpoint)) else 0.0
+        return max(allowed, min((reading.due for reading in self._readings or ()), default=0.0))
+
+    def _next(self) -> SourceBatch | None:
+        if self._readings is None:
+            self._readings = self._made([(user, offsets.of_user(user)) for user in self._users()])
+            return None
+        reading = min(self._readings, key=lambda each: each.due)
+        try:
+            given = reading.backlog.read()
+        except UserUnreadable as error:
+            self._unreadable(reading, str(error), "refused")
+            return None
+        except ApiError as error:
+            if self._search or error.status != 404:
+                raise
+            self._unreadable(reading, f"There is no user {reading.name} any more: {error}", error.cause_class)
+            return None
+        self._backoff.reset()
+        self._put_off = ""
+        # Whoever has more pages goes on at once.
+        reading.due = time.monotonic() + (self._interval if reading.backlog.done else 0.0)
+        return self._batch(reading, given) if given else None
+
+    def _batch(self, reading: Reading, given: Given) -> SourceBatch:
+        """As many as one batch takes; the rest is held."""
+        stop, size = 0, 0
+        for post, _ in given[: self._parsed["queue.batch.size"]]:
+            size += post.size
+            if stop and size > _BATCH_BYTES:
+                break
+            stop += 1
+        now, later = given[:stop], given[stop:]
+        self._held = (reading, later) if later else None
+        return self._records.batch(
+            [post for post, _ in now],
+            reading.partition,
+            [position.offset() for _, position in now],
+            "search" if self._search else "timeline",
+        )
+
+    def _unreadable(self, reading: Reading, why: str, cause: str) -> None:
+        count_error(self._metrics, cause)
+        reading.due = time.monotonic() + max(self._interval, _UNREADABLE_S)
+        log.warning("%s It is tried again later.", why if why.endswith(".") else f"{why}.")
+
+    def _made(self, work: Sequence[tuple[str, dict[str, str]]]) -> list[Reading]:
+        stored = self._context.offsets([partition for _, partition in work])
+        most: int = self._parsed["twitter.sort.max.bytes"]
+        readings = []
+        for (name, partition), offset in zip(work, stored, strict=True):
+            position = Position(self._start) if offset is None else Position.of(offset)
+            ask = partial(self._posts.search if self._search else self._posts.timeline, name)
+            readings.append(Reading(name, partition, Backlog(ask, position, most)))
+        return readings
+
+    def _users(self) -> list[str]:
+        """Ids of the users, in the order of the configuration, each once. Those whom X does not know are told."""
+        numbers = [name for name in self._names if name.isdigit()]
+        names = [name for name in self._names if not name.isdigit()]
+        found: dict[str, str] = {}
+        for first in range(0, len(names), _MOST_NAMES):
+            answer = self._api.users(names[first : first + _MOST_NAMES])
+            for user in answer.get("data") or []:
+                found[str(user["username"]).lower()] = str(user["id"])
+        self._backoff.reset()
+        self._put_off = ""
+        missing = [name for name in names if name.lower() not in found]
+        if missing:
+            told = f"X knows no user {', '.join(missing[:20])}. Correct twitter.users; names change, ids do not."
+            if len(missing) == len(self._names):
+                raise ConnectError(told)
+            log.warning("%s The others are read.", told)
+        ids = [found[name.lower()] for name in names if name.lower() in found]
+        return list(dict.fromkeys([*ids, *numbers]))

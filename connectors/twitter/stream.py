@@ -1,0 +1,332 @@
+"""The filtered stream, as the task polls it: rules, gaps and their filling, duplicates, offsets."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import orjson
+
+from connect import RetriableError, SourceBatch
+from connect.api.source import SourceTaskContext
+from connectors.twitter import api as endpoints
+from connectors.twitter import ids, offsets
+from connectors.twitter.api import Api
+from connectors.twitter.failures import ApiError, Backoff, Kind, count_error, details
+from connectors.twitter.inbox import Closed, Inbox, Item, Opened
+from connectors.twitter.includes import Includes
+from connectors.twitter.offsets import GAP, SINCE, Position
+from connectors.twitter.pages import Backlog
+from connectors.twitter.reader import StreamReader
+from connectors.twitter.recent import Posts
+from connectors.twitter.records import Post, Records
+from connectors.twitter.rule_set import RuleSet
+from connectors.twitter.rules import Rule, queries
+
+log = logging.getLogger(__name__)
+
+_BATCH_BYTES: Final = 1024 * 1024
+#: Up to how long after the connection was made posts belong to the gap: they may have been made before our rules count.
+_AFTER_MS: Final = 10_000
+
+
+@dataclass(slots=True)
+class Gap:
+    """Posts that the stream may not have brought.
+
+    Attributes:
+        since: the id behind which it begins.
+        until: the id before which it ends.
+        due: on the monotonic clock, when it is filled, or known to be filled.
+        searched: whether it is for us to fill.
+        left: queries that are still to be read; None before it is due.
+        backlog: of the query that is being read.
+    """
+
+    since: int
+    until: int
+    due: float
+    searched: bool
+    left: list[str] | None = None
+    backlog: Backlog | None = field(default=None)
+
+
+class Stream:
+    """Reads the filtered stream.
+
+    What was given last is stored with every record. When a connection is made after that, a gap is open: from a little
+    before the last post to the new connection. It is filled by recent search as soon as that can find everything, or by
+    X itself (`backfill_minutes`), while the stream goes on. Until then offsets name the gap's beginning, so that a
+    restart fills it again: nothing is lost, and what is remembered of ids keeps it from coming twice meanwhile.
+
+    Args:
+        parsed: the task's keys.
+        rules: what is asked for.
+        tag: of our rules.
+        context: of the task.
+        make_api: gives a user of the API for one thread.
+        fields: what every post is to have.
+    """
+
+    def __init__(
+        self,
+        parsed: Mapping[str, Any],
+        rules: Sequence[Rule],
+        tag: str,
+        context: SourceTaskContext,
+        make_api: Callable[[], Api],
+        fields: Mapping[str, list[str]],
+    ) -> None:
+        self._parsed = parsed
+        self._context = context
+        self._metrics = context.metrics
+        self._make_api = make_api
+        self._fields = fields
+        self._api = make_api()
+        self._posts = Posts(self._api, fields, context.metrics)
+        self._records = Records(parsed, context.metrics)
+        self._rules = RuleSet(rules, tag, managed=parsed["twitter.rules.manage"])
+        self._rules_due = 0.0
+        self._rules_known = False
+        self._backoff = Backoff(parsed)
+        self._not_before = 0.0
+        self._inbox = Inbox(parsed["queue.max.bytes"])
+        self._reader: StreamReader | None = None
+        self._window: OrderedDict[int, None] = OrderedDict()
+        self._most_known: int = parsed["twitter.dedup.window"]
+        self._put_off = ""
+        self._gap: Gap | None = None
+        stored = context.offset(offsets.STREAM)
+        self._newest = offsets.number(stored, SINCE)
+        #: The beginning of a gap that was open when the task before this one ended.
+        self._open_since = offsets.number(stored, GAP)
+
+    def poll(self) -> SourceBatch | None:
+        """What came, and then a page of what fills a gap.
+
+        Raises:
+            RetriableError: there is no connection now.
+            ConnectError: nor will there be.
+        """
+        self._keep_rules()
+        if self._reader is None:
+            if not self._rules_known:
+                if self._put_off:
+                    raise RetriableError(self._put_off)
+                return None
+            self._connect()
+        items = self._inbox.take(self._parsed["queue.batch.size"], _BATCH_BYTES, self._parsed["queue.empty.ms"] / 1000)
+        self._metrics.gauge("twitter_queue_bytes", self._inbox.bytes)
+        batch = self._taken(items)
+        if batch is not None:
+            return batch
+        filled = self._fill()
+        if filled is None and not items and self._put_off:
+            raise RetriableError(self._put_off)
+        return filled
+
+    def stop(self) -> None:
+        """Let go of the connection."""
+        if self._reader is not None:
+            self._reader.stop()
+        self._inbox.close()
+        self._api.close()
+
+    # Rules and connection.
+
+    def _keep_rules(self) -> None:
+        now = time.monotonic()
+        if now < max(self._rules_due, self._not_before) or self._api.limits.wait(endpoints.RULES):
+            return
+        try:
+            self._rules.synchronize(self._api)
+        except ApiError as error:
+            self._wait_after(error)
+            if self._rules_known:
+                log.warning("The rules of the stream cannot be looked at: %s", error)
+            else:
+                self._put_off = str(error)
+            return
+        self._rules_known, self._put_off = True, ""
+        self._rules_due = now + self._parsed["twitter.rules.check.interval.ms"] / 1000
+        self._backoff.reset()
+
+    def _connect(self) -> None:
+        silent = None if self._newest is None else max(0.0, time.time() - ids.made_at(self._newest) / 1000)
+        self._reader = StreamReader(self._parsed, self._make_api(), self._fields, self._inbox, self._metrics, silent)
+        self._reader.start()
+
+    # What comes.
+
+    def _taken(self, items: Sequence[Item]) -> SourceBatch | None:
+        posts: list[Post] = []
+        positions: list[dict[str, str]] = []
+        for item in items:
+            if isinstance(item, Opened):
+                self._opened(item)
+            elif isinstance(item, Closed):
+                self._closed(item, posts)
+            elif (post := self._read(item)) is not None:
+                self._newest = max(self._newest or 0, post.id)
+                posts.append(post)
+                positions.append(self._offset())
+        return self._records.batch(posts, offsets.STREAM, positions, "stream") if posts else None
+
+    def _read(self, line: bytes) -> Post | None:
+        """A post that is ours and that did not come before."""
+        try:
+            found = orjson.loads(line)
+            if not isinstance(found, dict):
+                raise ValueError("no object")
+            if "data" not in found:
+                self._notice(found)
+                return None
+            matching = found.get("matching_rules")
+            post = Post.of(found["data"], Includes(found.get("includes")), matching, line)
+        except ValueError:
+            count_error(self._metrics, "malformed")
+            log.warning("The stream sent a line of %d bytes that holds no post: it is left out.", len(line))
+            return None
+        if not self._rules.takes(matching):
+            self._metrics.count("twitter_others_posts_total")
+            return None
+        return post if self._is_new(post) else None
+
+    def _notice(self, found: Mapping[str, Any]) -> None:
+        """What the stream says beside posts: mostly that it ends."""
+        self._metrics.count("twitter_stream_notices_total")
+        log.warning("X says on the stream%s.", details(found) or ": nothing that we know")
+
+    def _is_new(self, post: Post) -> bool:
+        if not self._most_known:
+            return True
+        if post.id in self._window:
+            self._metrics.count("twitter_duplicates_total")
+            return False
+        self._window[post.id] = None
+        if len(self._window) > self._most_known:
+            self._window.popitem(last=False)
+        return True
+
+    def _opened(self, opened: Opened) -> None:
+        log.info("Connected to the filtered stream.")
+        self._put_off = ""
+        since = self._gap.since if self._gap is not None else self._open_since
+        if since is None:
+            if self._newest is None:
+                return  # nothing ever came: there is nothing that could be missed
+            before = ids.made_at(self._newest) - self._parsed["twitter.backfill.overlap.ms"]
+            since = ids.first_at(before) - 1
+        self._open_since = None
+        searched = not opened.backfill and bool(self._parsed["twitter.backfill.search"])
+        if self._gap is not None and self._gap.searched and self._parsed["twitter.backfill.search"]:
+            searched = True  # what X sends again reaches back to the last disconnection only
+        if not searched and not opened.backfill:
+            self._metrics.count("twitter_gaps_unfilled_total")
+            log.warning(
+                "Posts since %s may be missing: nothing fills the gap, by twitter.backfill.search=false.",
+                _moment(since),
+            )
+        due = time.monotonic() + self._parsed["twitter.backfill.settle.ms"] / 1000
+        self._gap = Gap(since, ids.first_at(opened.at + _AFTER_MS), due, searched)
+
+    def _closed(self, closed: Closed, posts: Sequence[Post]) -> None:
+        if closed.fatal:
+            assert closed.error is not None
+            if not posts:
+                raise closed.error
+            # What came before is handed on first; the next poll finds this at the front again.
+            self._inbox.put_back(closed)
+            return
+        if closed.no_rules:
+            self._rules_due = 0.0
+        again = f"Connecting again in {closed.pause:.3g} s." if closed.pause else "Connecting again."
+        log.warning("%s %s", closed.error or "The stream's connection ended.", again)
+        self._put_off = str(closed.error) if closed.pause else ""
+
+    def _offset(self) -> dict[str, str]:
+        stored = {SINCE: str(self._newest)}
+        since = self._gap.since if self._gap is not None else self._open_since
+        if since is not None:
+            stored[GAP] = str(since)
+        return stored
+
+    # Gaps.
+
+    def _fill(self) -> SourceBatch | None:
+        """A page of what a gap lacks."""
+        gap, now = self._gap, time.monotonic()
+        if gap is None or now < max(gap.due, self._not_before):
+            return None
+        if not gap.searched:
+            self._gap = None
+            return None
+        if self._api.limits.wait(endpoints.SEARCH):
+            return None
+        if gap.left is None:
+            gap.left = queries(self._rules.values, self._parsed["twitter.rule.max.length"])
+            log.info("Filling the gap since %s by recent search.", _moment(gap.since))
+        if gap.backlog is None and gap.left:
+            query, until = gap.left[0], gap.until
+            gap.backlog = Backlog(
+                lambda since, below, token: self._posts.search(query, since, min(below or until, until), token),
+                Position(gap.since),
+                0,
+            )
+        if gap.backlog is None:
+            self._end(gap)
+            return None
+        try:
+            given = gap.backlog.read()
+        except ApiError as error:
+            self._unfilled(gap, error)
+            return None
+        self._backoff.reset()
+        if gap.backlog.done:
+            gap.left.pop(0)
+            gap.backlog = None
+        posts = [post for post, _ in given if self._is_new(post)]
+        # The offsets still name the gap: only when it is filled a restart need not fill it again.
+        batch = self._records.batch(posts, offsets.STREAM, [self._offset()] * len(posts), "backfill") if posts else None
+        if not gap.left:
+            self._end(gap)
+        return batch
+
+    def _unfilled(self, gap: Gap, error: ApiError) -> None:
+        if error.kind is not Kind.FATAL:
+            log.warning("The gap since %s cannot be filled yet: %s", _moment(gap.since), error)
+            self._wait_after(error)
+            return
+        if error.status == 401:
+            raise error
+        count_error(self._metrics, error.cause_class)
+        assert gap.left is not None
+        query = gap.left.pop(0)
+        gap.backlog = None
+        if error.status == 400 and len(self._rules.values) > 1 and query not in self._rules.values:
+            # Several rules at once: one of them is none that a search knows.
+            alone = [value for value in self._rules.values if f"({value})" in query]
+            gap.left[:0] = alone
+            return
+        self._metrics.count("twitter_gaps_unfilled_total")
+        log.error('The gap since %s is not filled for "%s": %s', _moment(gap.since), query[:80], error)
+        if error.status in (402, 403):
+            gap.left.clear()  # it is not this query that is refused
+        if not gap.left:
+            self._end(gap)
+
+    def _end(self, gap: Gap) -> None:
+        log.info("The gap since %s is through.", _moment(gap.since))
+        self._gap = None
+
+    def _wait_after(self, error: ApiError) -> None:
+        count_error(self._metrics, error.cause_class)
+        self._not_before = time.monotonic() + self._backoff.after(error)
+
+
+def _moment(post: int) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(ids.made_at(post) / 1000))

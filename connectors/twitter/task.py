@@ -1,0 +1,53 @@
+"""TwitterSourceTask: the stream, or some queries or users."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from connect import ConnectError, SourceBatch, SourceTask
+from connectors.twitter import fields, keys
+from connectors.twitter.rules import configured
+
+
+class TwitterSourceTask(SourceTask):
+    """Reads posts. The key is the post's id as a text, the timestamp is when it was made."""
+
+    settings = keys.SETTINGS
+
+    def start(self, config: Mapping[str, str]) -> None:
+        # tweepy takes half a second to import, and is in an extra.
+        try:
+            from connectors.twitter.api import Api
+        except ModuleNotFoundError as error:
+            raise ConnectError(
+                f"The Twitter source needs the package {error.name}: pip install connect-runtime[twitter]."
+            ) from error
+        from connectors.twitter.polled import Polled
+        from connectors.twitter.stream import Stream
+
+        named = keys.with_aliases(config)
+        parsed = self.settings.parse(named)
+        keys.check(parsed, named)
+        asked = fields.parameters(parsed)
+        context = self.context
+        if parsed["twitter.mode"] == keys.STREAM:
+            tag = parsed["twitter.rules.tag"] or f"connect:{context.connector}"
+            self._source: Stream | Polled = Stream(
+                parsed,
+                configured(parsed, named),
+                tag,
+                context,
+                lambda: Api(parsed, context.configs, context.metrics),
+                asked,
+            )
+        else:
+            work: list[str] = json.loads(parsed[keys.WORK] or "[]")
+            self._source = Polled(parsed, work, context, Api(parsed, context.configs, context.metrics), asked)
+
+    def poll(self) -> SourceBatch | None:
+        return self._source.poll()
+
+    def stop(self) -> None:
+        if hasattr(self, "_source"):
+            self._source.stop()

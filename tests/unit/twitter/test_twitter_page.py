@@ -1,0 +1,60 @@
+"""docs/connectors/twitter.md says of each key what the code says, and its examples are taken."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from connect.plugins.builtin import BUILT_IN
+from connect.settings import properties
+from connect.settings.definition import REQUIRED, text
+from connectors.twitter import TwitterSourceConnector
+from connectors.twitter.keys import ALIASES, OAUTH, SETTINGS, WITHOUT_EFFECT
+
+ROOT = Path(__file__).parents[3]
+PAGE = (ROOT / "docs" / "connectors" / "twitter.md").read_text(encoding="utf-8")
+ROW = re.compile(r"^\| `([^`]+)` \| (\w+) \| ([^|]+) \| (.+) \|$", re.MULTILINE)
+EXAMPLES = [
+    *re.findall(r"```properties\n(.*?)```", PAGE, re.DOTALL),
+    *re.findall(r"twitter\.properties <<'END'\n(.*?)END", PAGE, re.DOTALL),
+    (ROOT / "config" / "connect-twitter-source.properties").read_text(encoding="utf-8"),
+]
+
+
+def _default(value: Any) -> str:
+    return "required" if value is REQUIRED else text(value) or "none"
+
+
+def test_the_page_lists_the_keys_as_they_are() -> None:
+    listed = {key: found for key, *found in ROW.findall(PAGE.partition("## Every key")[2])}
+    assert listed == {
+        s.name: [s.kind.value.lower(), _default(s.default), s.doc.replace("|", "\\|")]
+        for s in SETTINGS
+        if not s.internal
+    }
+
+
+def test_the_page_names_the_connector_as_it_is_found() -> None:
+    (ref,) = [ref for ref in BUILT_IN if ref.target.endswith(":TwitterSourceConnector")]
+    assert ref.task == "com.github.jcustenborder.kafka.connect.twitter.TwitterSourceTask"
+    assert all(f"`{name}`" in PAGE for name in (ref.name, *ref.aliases))
+
+
+def test_the_page_tells_what_becomes_of_the_java_connectors_keys() -> None:
+    told = PAGE.partition("## The Java connector's keys")[2].partition("## Every key")[0]
+    others = {"filter.keywords", "filter.userIds", "queue.empty.ms", "queue.batch.size"}
+    for key in (*ALIASES, *OAUTH, *WITHOUT_EFFECT, *others):
+        assert f"`{key}`" in told, key
+
+
+def test_the_page_tells_every_metric() -> None:
+    named = set(re.findall(r"`(twitter_\w+)`", PAGE))
+    code = "".join(file.read_text(encoding="utf-8") for file in (ROOT / "connectors" / "twitter").glob("*.py"))
+    assert named == set(re.findall(r'"(twitter_\w+)"', code))
+
+
+@pytest.mark.parametrize("written", EXAMPLES)
+def test_examples_are_taken(written: str) -> None:
+    config = dict(properties.loads(written))
+    assert [value for value in TwitterSourceConnector().validate(config) if value.errors] == []
