@@ -28,7 +28,7 @@ from connect.data.columns_text import pyarrow_is_there
 from connect.data.headers import Headers
 from connect.data.schema import Schema, Type
 from connect.data.struct_columns import StructColumns
-from connect.data.values import GroupedValues, Values
+from connect.data.values import GroupedValues, JsonValues, Values
 from connect.errors import ConfigError, DataError
 from connect.settings import Config
 
@@ -146,7 +146,7 @@ class JsonConverter(Converter, HeaderConverter):
         if len(present) < len(data):
             return self._with_tombstones(data, self._to_connect(present))
         if not self._envelope:
-            return Values(_schemaless_values(present))
+            return JsonValues(_schemaless_values(present), list(present))
         if self._declared is not None:
             return self._structs_of(self._declared, present) or Values(
                 self._values_of(self._declared, present, _nodes), self._declared
@@ -156,7 +156,7 @@ class JsonConverter(Converter, HeaderConverter):
     def _with_tombstones(self, data: Sequence[bytes | None], present: Values) -> Values:
         if not self._envelope:
             values = iter(present)
-            return Values([None if item is None else next(values) for item in data])
+            return JsonValues([None if item is None else next(values) for item in data], list(data))
         rows = [row for row, item in enumerate(data) if item is not None]
         null = [row for row, item in enumerate(data) if item is None]
         groups: list[tuple[Sequence[int], Values]] = [

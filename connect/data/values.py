@@ -62,6 +62,11 @@ class Values(Column[Any]):
         return None
 
     @property
+    def json(self) -> list[bytes | None] | None:
+        """The JSON of each of these schemaless values, None for null, where it was read from it and is unchanged."""
+        return None
+
+    @property
     def schema(self) -> Schema | None:
         """The one schema of all rows.
 
@@ -133,6 +138,32 @@ class Values(Column[Any]):
     def encoded_lines(self) -> bytes:
         r"""The texts of the values in UTF-8, each followed by ``\n``."""
         return "\n".join([*self.texts(), ""]).encode("utf-8", "replace")
+
+
+class JsonValues(Values):
+    """Schemaless values that still know the JSON that they were read from: who writes JSON need not make it again.
+
+    Args:
+        items: the values. The list is taken over.
+        texts: the JSON of each, well-formed; None for null. The list is taken over.
+    """
+
+    __slots__ = ("_texts",)
+
+    def __init__(self, items: list[Any], texts: list[bytes | None]) -> None:
+        super().__init__(items)
+        self._texts = texts
+
+    @property
+    def json(self) -> list[bytes | None]:
+        return self._texts
+
+    def take(self, rows: Sequence[int]) -> JsonValues:
+        items, texts = self.to_list(), self._texts
+        return JsonValues([items[row] for row in rows], [texts[row] for row in rows])
+
+    def between(self, start: int, stop: int) -> JsonValues:
+        return JsonValues(self.to_list()[start:stop], self._texts[start:stop])
 
 
 class Text(Values):

@@ -45,6 +45,18 @@ _CONNECTORS = [
         "connectors.datagen:DatagenConnector",
         "io.confluent.kafka.connect.datagen.DatagenTask",
     ),
+    (
+        PluginKind.SINK,
+        "io.confluent.connect.elasticsearch.ElasticsearchSinkConnector",
+        "connectors.elasticsearch.sink:ElasticsearchSinkConnector",
+        "io.confluent.connect.elasticsearch.ElasticsearchSinkTask",
+    ),
+    (
+        PluginKind.SINK,
+        "io.aiven.kafka.connect.opensearch.OpensearchSinkConnector",
+        "connectors.elasticsearch.sink:OpenSearchSinkConnector",
+        "io.aiven.kafka.connect.opensearch.OpensearchSinkTask",
+    ),
     *(
         (
             PluginKind.SOURCE,
@@ -69,6 +81,14 @@ _OTHER_NAMES = {
         "PostgresCdcSourceConnector",
         "PostgresCdcSource",
         "PostgresCdc",
+    ),
+    "io.confluent.connect.elasticsearch.ElasticsearchSinkConnector": (
+        "io.aiven.connect.elasticsearch.ElasticsearchSinkConnector",
+    ),
+    "io.aiven.kafka.connect.opensearch.OpensearchSinkConnector": (
+        "io.aiven.kafka.connect.opensearch.OpenSearchSinkConnector",
+        "OpenSearchSinkConnector",
+        "OpenSearchSink",
     ),
     "io.confluent.connect.jdbc.JdbcSourceConnector": ("io.aiven.connect.jdbc.JdbcSourceConnector",),
     "io.confluent.connect.jdbc.JdbcSinkConnector": (

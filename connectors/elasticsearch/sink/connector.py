@@ -1,0 +1,45 @@
+"""The sink connectors: topics into Elasticsearch, topics into OpenSearch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from connect import ConfigError, SinkConnector, __version__
+from connect.settings import ConfigValue, Definition
+from connectors.elasticsearch.sink.keys import ELASTICSEARCH_SINK, OPENSEARCH_SINK
+from connectors.elasticsearch.sink.naming import Naming
+from connectors.elasticsearch.sink.options import Options, problems
+from connectors.elasticsearch.sink.task import ElasticsearchSinkTask, OpenSearchSinkTask
+
+
+class ElasticsearchSinkConnector(SinkConnector):
+    """Hands its configuration to the tasks. Connects to nothing."""
+
+    settings: ClassVar[Definition] = ELASTICSEARCH_SINK
+    version = __version__
+    task = ElasticsearchSinkTask
+
+    def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
+        return [dict(self.config)] * max_tasks
+
+    def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
+        values = super().validate(config)
+        found = {value.name: value for value in values}
+        parsed = {each.name: each.value(config) for each in self.settings if not found[each.name].errors}
+        for key, why in problems(parsed):
+            found[key].errors.append(why)
+        if not any(value.errors for value in values):
+            try:
+                Naming(Options.of(self.settings, config))
+            except ConfigError as error:
+                if error.key in found:
+                    found[error.key].errors.append(error.message)
+        return values
+
+
+class OpenSearchSinkConnector(ElasticsearchSinkConnector):
+    """The same for OpenSearch."""
+
+    settings: ClassVar[Definition] = OPENSEARCH_SINK
+    task = OpenSearchSinkTask

@@ -1,0 +1,233 @@
+"""What becomes of a bulk request: sent again where that helps, each record's outcome told apart."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from connect import ConnectError, SinkRecord
+from connectors.elasticsearch.cluster import Cluster, Failure, failure, item_failure
+from connectors.elasticsearch.cluster.client import backoff
+from connectors.elasticsearch.sink.lines import is_deletion
+from connectors.elasticsearch.sink.options import Options
+from connectors.elasticsearch.sink.outbox import Request
+
+
+@dataclass
+class Refused:
+    """A record that the cluster refused."""
+
+    target: str
+    record: SinkRecord
+    failure: Failure
+
+
+@dataclass
+class Told:
+    """What has happened since somebody asked last.
+
+    Attributes:
+        written, deleted: documents by target.
+        seconds: how long each request took.
+        errors: by class.
+        conflicts: records whose document was there in the same or a newer version, by target.
+        refused: records that somebody has to decide on.
+    """
+
+    written: Counter[str] = field(default_factory=Counter)
+    deleted: Counter[str] = field(default_factory=Counter)
+    seconds: list[float] = field(default_factory=list)
+    errors: Counter[str] = field(default_factory=Counter)
+    conflicts: Counter[str] = field(default_factory=Counter)
+    refused: list[Refused] = field(default_factory=list)
+
+    def add(self, more: Told) -> None:
+        """What else has happened."""
+        self.written.update(more.written)
+        self.deleted.update(more.deleted)
+        self.seconds += more.seconds
+        self.errors.update(more.errors)
+        self.conflicts.update(more.conflicts)
+        self.refused += more.refused
+
+
+class Delivery:
+    """Sends requests. `send` is for any thread, `told` for the task's.
+
+    Args:
+        wait: waits so many seconds; False when the task ends.
+
+    Attributes:
+        trouble: why requests are made again now, empty when they are not.
+    """
+
+    def __init__(self, options: Options, cluster: Cluster, wait: Callable[[float], bool]) -> None:
+        self.options = options
+        self.where = cluster.where
+        self.trouble = ""
+        self._cluster = cluster
+        self._wait = wait
+        self._params = {"pipeline": options.pipeline} if options.pipeline else {}
+        self._lock = threading.Lock()
+        self._told = Told()
+
+    def told(self) -> Told:
+        """What has happened since the last call."""
+        with self._lock:
+            told, self._told = self._told, Told()
+        return told
+
+    def send(self, request: Request) -> None:
+        """Send it until each record is written, or somebody has to decide on it.
+
+        Raises:
+            ConnectError: it cannot be written, and that is no record's fault.
+        """
+        told = Told()
+        try:
+            _Sending(self, request, told).send()
+        finally:
+            with self._lock:
+                self._told.add(told)
+
+    def bulk(self, body: bytes) -> list[dict[str, dict[str, Any]]]:
+        """One request. Raises what the cluster's client raises."""
+        return self._cluster.bulk(body, params=self._params)
+
+    def again(self, tries: int, found: Failure, error: BaseException | None) -> int:
+        """Wait before another try; how many there were then.
+
+        Raises:
+            ConnectError: there were enough, or the task ends.
+        """
+        settings = self.options.cluster
+        if tries >= settings.retries:
+            given_up = f"Given up after {settings.retries} retries (max.retries)."
+            raise ConnectError(f"{self.where}: {found.sentence} {given_up}") from error
+        self.trouble = f"{found.sentence} (Retry {tries + 1} of {settings.retries}.)"
+        if not self._wait(backoff(settings, tries + 1)):
+            raise ConnectError(f"{self.where}: the task ends. {found.sentence}") from error
+        return tries + 1
+
+
+class _Sending:
+    """One request, until it is settled. Items are told by their places in it."""
+
+    def __init__(self, delivery: Delivery, request: Request, told: Told) -> None:
+        self._delivery = delivery
+        self._request = request
+        self._told = told
+        self._items = request.items()
+
+    def send(self) -> None:
+        self._send(list(range(len(self._items))))
+
+    def _send(self, places: list[int]) -> None:
+        delivery, tries = self._delivery, 0
+        while places:
+            began = time.monotonic()
+            try:
+                answer = delivery.bulk(b"".join([self._items[place] for place in places]))
+            except Exception as error:  # clients raise anything
+                found = failure(error)
+                self._told.errors[found.kind] += 1
+                if found.sentence.startswith("413"):
+                    self._too_large(places, found)
+                    return
+                if not found.passing:
+                    raise ConnectError(f"{delivery.where}: {found.sentence}") from error
+                tries = delivery.again(tries, found, error)
+                continue
+            finally:
+                self._told.seconds.append(time.monotonic() - began)
+            left, why = self._sort(places, answer)
+            if why is None:
+                break
+            # Where some were written the cluster works, and only has too much to do.
+            tries = delivery.again(0 if len(left) < len(places) else tries, why, None)
+            places = left
+        delivery.trouble = ""
+
+    def _too_large(self, places: list[int], found: Failure) -> None:
+        """Whatever stands between us and the cluster takes less: send halves."""
+        if len(places) == 1:
+            self._refuse(places[0], found)
+            return
+        half = len(places) // 2
+        self._send(places[:half])
+        self._send(places[half:])
+
+    def _sort(self, places: list[int], answer: list[dict[str, dict[str, Any]]]) -> tuple[list[int], Failure | None]:
+        """Count what is written, note what is refused; what is to be sent again, and why."""
+        if not answer and len(places) == self._request.count:
+            for part in self._request.parts:
+                self._wrote(part.target, len(part.items) - part.deleted, part.deleted)
+            return [], None
+        again: list[int] = []
+        why: Failure | None = None
+        outcomes = [next(iter(each.values())) for each in answer] if answer else [{}] * len(places)
+        for place, outcome in zip(places, outcomes, strict=True):
+            target = self._request.at(place)[0].target
+            error = outcome.get("error")
+            if error is None:
+                deleted = is_deletion(self._items[place])
+                self._wrote(target, not deleted, deleted)
+                continue
+            found = item_failure(outcome.get("status", 500), error)
+            kind = error.get("type", "") if isinstance(error, dict) else ""
+            if kind == "document_missing_exception":
+                continue  # script.upsert=none
+            if found.kind == "conflict" and not self._items[place].startswith(b'{"update"'):
+                self._conflict(place, found)
+            elif found.passing or found.kind == "conflict":
+                # A conflict of an update says that another one came between.
+                self._told.errors[found.kind] += 1
+                again.append(place)
+                why = found
+            elif found.kind == "malformed":
+                self._refuse(place, found)
+            else:
+                self._told.errors[found.kind] += 1
+                raise ConnectError(f"{self._delivery.where}, {target}: {found.sentence}")
+        return _with_later_ones(self._request, places, again), why
+
+    def _wrote(self, target: str, written: int, deleted: int) -> None:
+        if written:
+            self._told.written[target] += written
+        if deleted:
+            self._told.deleted[target] += deleted
+
+    def _conflict(self, place: int, found: Failure) -> None:
+        """The record is older than its document."""
+        options = self._delivery.options
+        self._told.conflicts[self._request.at(place)[0].target] += 1
+        # In a data stream it is a record that came again: its id says where it was consumed.
+        if options.conflicts != "ignore" and not options.to_streams:
+            self._refuse(place, found)
+
+    def _refuse(self, place: int, found: Failure) -> None:
+        part, at = self._request.at(place)
+        self._told.errors[found.kind] += 1
+        record = part.batch.slice(part.rows[at], part.rows[at] + 1).records()[0]
+        self._told.refused.append(Refused(part.target, record, found))
+
+
+def _with_later_ones(request: Request, places: list[int], again: list[int]) -> list[int]:
+    """Where order counts, what comes behind one that is sent again and is about the same document is sent again too."""
+    if not again or not request.ids:
+        return again
+    moved: set[tuple[str, bytes]] = set()
+    found = []
+    wanted = set(again)
+    for place in places:
+        part, at = request.at(place)
+        id_ = None if part.ids is None else (part.target, part.ids[at])
+        if place in wanted or (id_ is not None and id_ in moved):
+            found.append(place)
+            if id_ is not None:
+                moved.add(id_)
+    return found

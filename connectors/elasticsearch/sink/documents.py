@@ -1,0 +1,205 @@
+"""Values as JSON documents, as Java's connector makes them.
+
+Decimals are numbers (exact ones; Java's are doubles), Timestamp and Date milliseconds since 1970, Time milliseconds of
+the day, bytes base64. A map with text keys is an object, another one a list of objects with key and value. Schemaless
+values are written as they are. A text, or bytes, that hold a JSON object are that object.
+"""
+
+from __future__ import annotations
+
+import base64
+import datetime as dt
+import math
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from typing import Any, Final
+
+import orjson
+
+from connect import DataError, Schema, Text, Type, Values, logical
+from connect.data import java_text
+
+_OPTIONS: Final = orjson.OPT_PASSTHROUGH_DATETIME
+_ANY_KEYS: Final = _OPTIONS | orjson.OPT_NON_STR_KEYS
+_EPOCH_DAY: Final = dt.date(1970, 1, 1).toordinal()
+_DAY_MS: Final = 86_400_000
+
+#: Changes a value so that the encoder writes what it should; None where it does so anyway.
+_Change = Callable[[Any], Any] | None
+
+
+class Documents:
+    """Makes documents of values.
+
+    Args:
+        compact_maps: see compact.map.entries.
+    """
+
+    def __init__(self, compact_maps: bool) -> None:
+        self._compact = compact_maps
+        self._changes: dict[int, tuple[Schema, _Change]] = {}
+
+    def of(self, values: Values) -> tuple[list[bytes | None], dict[int, DataError]]:
+        r"""A document for each value, None for null, and the rows that cannot be one with the reason.
+
+        No document has a line feed in it.
+        """
+        found: list[bytes | None] = [None] * len(values)
+        wrong: dict[int, DataError] = {}
+        for rows, group in values.groups():
+            schema = group.schemas[0]
+            try:
+                made: Sequence[bytes | None] = self._group(schema, group)
+            except (DataError, TypeError, ValueError, RecursionError):
+                made = self._one_by_one(schema, rows, group, wrong)
+            if rows == range(len(found)):
+                found = list(made)
+            else:
+                for row, document in zip(rows, made, strict=True):
+                    found[row] = document
+        return found, wrong
+
+    def _one_by_one(
+        self, schema: Schema | None, rows: Sequence[int], group: Values, wrong: dict[int, DataError]
+    ) -> list[bytes | None]:
+        made: list[bytes | None] = []
+        for at, row in enumerate(rows):
+            try:
+                made += self._group(schema, group.between(at, at + 1))
+            except (DataError, TypeError, ValueError, RecursionError) as error:
+                wrong[row] = error if isinstance(error, DataError) else DataError(f"It cannot be written: {error}.")
+                made.append(None)
+        return made
+
+    def _group(self, schema: Schema | None, group: Values) -> Sequence[bytes | None]:
+        if isinstance(group, Text):
+            return list(map(_checked, group.encoded()))
+        if schema is not None and schema.type in (Type.STRING, Type.BYTES) and logical.python_type(schema) is None:
+            return [_checked(item.encode() if isinstance(item, str) else item) for item in group]
+        items = group.to_list()
+        kinds = set(map(type, items)) - {type(None)}
+        if kinds - {dict}:
+            if schema is None and kinds <= {dict, str, bytes}:
+                texts = (item.encode() if isinstance(item, str) else item for item in items)
+                return [_checked(item) if isinstance(item, bytes) else _written(item) for item in texts]
+            raise DataError(f"A document is an object, and the value is {_called(schema, kinds)}.")
+        raw = group.json
+        if raw is not None:
+            return [None if item is None else _on_one_line(text) for item, text in zip(items, raw, strict=True)]
+        change = self._change_of(schema)
+        if change is not None:
+            items = [None if item is None else change(item) for item in items]
+        try:
+            return [None if item is None else orjson.dumps(item, _other, _OPTIONS) for item in items]
+        except TypeError:
+            # Keys that are no texts: rare, and slower to write.
+            return [None if item is None else orjson.dumps(item, _other, _ANY_KEYS) for item in items]
+
+    # Values whose schema asks for something else than the encoder would write.
+
+    def _change_of(self, schema: Schema | None) -> _Change:
+        if schema is None:
+            return None
+        known = self._changes.get(id(schema))
+        if known is None or known[0] is not schema:
+            if len(self._changes) > 1000:
+                self._changes.clear()
+            known = self._changes[id(schema)] = (schema, self._change(schema))
+        return known[1]
+
+    def _change(self, schema: Schema) -> _Change:
+        if logical.python_type(schema) is not None:
+            return None  # by its Python type
+        match schema.type:
+            case Type.FLOAT32:
+                # A single float with as many digits as tell it from others.
+                return lambda value: float(java_text(schema, float(value))) if math.isfinite(value) else None
+            case Type.ARRAY if schema.value_schema is not None:
+                element = self._change(schema.value_schema)
+                return None if element is None else lambda items: [_none_or(element, item) for item in items]
+            case Type.MAP:
+                return self._of_map(schema)
+            case Type.STRUCT:
+                return self._of_struct(schema)
+        return None
+
+    def _of_struct(self, schema: Schema) -> _Change:
+        changes = [(field.name, change) for field in schema.fields if (change := self._change(field.schema))]
+        if not changes:
+            return None
+
+        def struct(value: Any) -> Any:
+            changed = dict(value)
+            for name, change in changes:
+                if changed.get(name) is not None:
+                    changed[name] = change(changed[name])
+            return changed
+
+        return struct
+
+    def _of_map(self, schema: Schema) -> _Change:
+        value = None if schema.value_schema is None else self._change(schema.value_schema)
+        text_keys = schema.key_schema is not None and schema.key_schema.type is Type.STRING
+        if not (self._compact and text_keys):
+            return lambda items: [{"key": key, "value": _none_or(value, item)} for key, item in items.items()]
+        if value is None:
+            return None
+        return lambda items: {key: _none_or(value, item) for key, item in items.items()}
+
+
+def timed(document: bytes, field: str, time: bytes) -> bytes:
+    """A document with one more field, whose value is JSON already."""
+    rest = document[1:] if document[1:].lstrip().startswith(b"}") else b"," + document[1:]
+    return b"{%b:%b%b" % (orjson.dumps(field), time, rest)
+
+
+def written(value: Any) -> bytes:
+    """The JSON of a schemaless value."""
+    return orjson.dumps(value, _other, _ANY_KEYS)
+
+
+def _written(item: Any) -> bytes | None:
+    return None if item is None else written(item)
+
+
+def _checked(text: bytes | None) -> bytes | None:
+    """A text that is to be a document."""
+    if text is None:
+        return None
+    try:
+        parsed = orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        raise DataError(f"The text is no JSON object, which a document has to be: {error}.") from None
+    if not isinstance(parsed, dict):
+        raise DataError("The text is JSON, but no object, which a document has to be.")
+    return _on_one_line(bytes(text))
+
+
+def _on_one_line(text: bytes | None) -> bytes | None:
+    # Within JSON's strings a line feed is escaped, so that any other one is blank space.
+    if text is None or (b"\n" not in text and text[:1] == b"{"):
+        return text
+    return text.replace(b"\n", b" ").strip()
+
+
+def _other(value: Any) -> Any:
+    """What the encoder does not know."""
+    if isinstance(value, Decimal):
+        return orjson.Fragment(str(value) if value.is_finite() else "null")
+    if isinstance(value, dt.datetime):
+        return round((value if value.tzinfo else value.replace(tzinfo=dt.UTC)).timestamp() * 1000)
+    if isinstance(value, dt.date):
+        return (value.toordinal() - _EPOCH_DAY) * _DAY_MS
+    if isinstance(value, dt.time):
+        return ((value.hour * 60 + value.minute) * 60 + value.second) * 1000 + value.microsecond // 1000
+    if isinstance(value, bytes | bytearray | memoryview):
+        return base64.b64encode(value).decode()
+    raise TypeError(f"{type(value).__name__} has no place in JSON")
+
+
+def _none_or(change: _Change, item: Any) -> Any:
+    return item if item is None or change is None else change(item)
+
+
+def _called(schema: Schema | None, kinds: set[type]) -> str:
+    return schema.type.name if schema is not None else ", ".join(sorted(kind.__name__ for kind in kinds))

@@ -1,0 +1,218 @@
+"""Records as the lines of bulk requests: an action and, unless it deletes, a document.
+
+https://www.elastic.co/docs/api/doc/elasticsearch/operation/operation-bulk
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import repeat
+from typing import Any, Final
+
+import orjson
+
+from connect import DataError, Schema, SinkBatch
+from connectors.elasticsearch.sink.documents import Documents, timed, written
+from connectors.elasticsearch.sink.ids import fields, ids_of, routes_of, versions_of
+from connectors.elasticsearch.sink.keys import DELETE, FAIL, INSERT, UPSERT
+from connectors.elasticsearch.sink.naming import Naming
+from connectors.elasticsearch.sink.options import Options
+
+#: How often the cluster itself tries a partial update again that another one came between.
+_RETRY_ON_CONFLICT: Final = b',"retry_on_conflict":3'
+
+
+@dataclass(slots=True)
+class Lines:
+    """Records of one batch that go to one target.
+
+    Attributes:
+        batch, rows: where they come from.
+        items: for each, its action and document, each line with its end.
+        ids: of each document whose order counts, None where it does not.
+        deleted: how many of them are deletions.
+    """
+
+    target: str
+    batch: SinkBatch
+    rows: Sequence[int]
+    items: list[bytes]
+    ids: list[bytes] | None
+    deleted: int = 0
+
+    def between(self, start: int, stop: int) -> Lines:
+        """A part of them."""
+        if start == 0 and stop == len(self.items):
+            return self
+        ids = None if self.ids is None else self.ids[start:stop]
+        items = self.items[start:stop]
+        deleted = sum(map(is_deletion, items)) if self.deleted else 0
+        return Lines(self.target, self.batch, self.rows[start:stop], items, ids, deleted)
+
+
+def is_deletion(item: bytes) -> bool:
+    """Whether a line deletes."""
+    return item.startswith(b'{"delete"')
+
+
+class Writer:
+    """Makes lines of batches.
+
+    Raises:
+        ConfigError: see `Naming`.
+    """
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._naming = Naming(options)
+        self._documents = Documents(options.compact_maps)
+        # Where the cluster refuses older versions, order counts only behind a deletion, which it soon forgets.
+        self._ordered = options.method != INSERT or options.nulls == DELETE
+
+    def parts(self, batch: SinkBatch) -> tuple[list[tuple[str, str, Schema | None, SinkBatch]], dict[int, DataError]]:
+        """What a batch is made of: topic, target, a schema of its values and its records; and rows without a target."""
+        found: list[tuple[str, str, Schema | None, SinkBatch]] = []
+        wrong: dict[int, DataError] = {}
+        for topic, of_topic, places in _by_topic(batch):
+            named, problems = self._naming.targets(topic, of_topic)
+            wrong.update({places[row]: DataError(why) for row, why in problems.items()})
+            for target, rows in named.items():
+                part = of_topic if len(rows) == len(of_topic) else of_topic.take(rows)
+                found.append((topic, target, _a_schema(part), part))
+        return found, wrong
+
+    def lines(self, topic: str, target: str, batch: SinkBatch) -> tuple[Lines, dict[int, DataError]]:
+        """The lines of records of one topic that go to one target, and the rows that have none with the reason.
+
+        Records without a value that are to be ignored have none, and no reason.
+        """
+        options = self._options
+        documents, wrong = self._documents.of(batch.values)
+        ids = ids_of(options, topic, batch)
+        versions = versions_of(options, topic, batch)
+        routes = routes_of(options, batch)
+        if options.to_streams:
+            documents = self._with_time(batch, documents)
+        count = len(documents)
+        usual = not wrong and routes is None and None not in documents and ids is not None
+        if usual and options.method == INSERT and not options.to_streams and all(map(_is_bytes, ids or ())):
+            # The way of nearly all batches.
+            assert ids is not None
+            index = orjson.dumps(target)
+            if versions is None:
+                form = b'{"index":{"_index":%b,"_id":%%b}}\n%%b\n' % index.replace(b"%", b"%%")
+                items = [form % each for each in zip(ids, documents, strict=True)]
+                return Lines(target, batch, range(count), items, ids if self._ordered else None), {}
+            if all(map(_is_int, versions)):
+                form = (
+                    b'{"index":{"_index":%b,"_id":%%b,"version":%%d,"version_type":"external"}}\n%%b\n'
+                    % index.replace(b"%", b"%%")
+                )
+                items = [form % each for each in zip(ids, versions, documents, strict=True)]
+                return Lines(target, batch, range(count), items, ids if self._ordered else None), {}
+        return self._one_by_one(target, batch, (documents, ids, versions, routes), wrong)
+
+    def _one_by_one(
+        self, target: str, batch: SinkBatch, columns: tuple[Any, Any, Any, Any], wrong: dict[int, DataError]
+    ) -> tuple[Lines, dict[int, DataError]]:
+        documents, ids, versions, routes = columns
+        nothing: Any = repeat(None)
+        rows: list[int] = []
+        items: list[bytes] = []
+        kept: list[bytes] = []
+        deleted = 0
+        index = orjson.dumps(target)
+        cells = zip(documents, ids or nothing, versions or nothing, routes or nothing, strict=False)
+        for row, (document, id_, version, route) in enumerate(cells):
+            if row in wrong:
+                continue
+            if document is None and (found := self._of_null(batch, row, id_)) is not None:
+                if isinstance(found, DataError):
+                    wrong[row] = found
+                continue
+            errors = [each for each in (id_, version, route) if isinstance(each, DataError)]
+            if errors:
+                wrong[row] = errors[0]
+                continue
+            items.append(self._item(index, document, id_, version, route))
+            deleted += document is None
+            rows.append(row)
+            kept.append(id_ if route is None or id_ is None else id_ + route)
+        ordered = self._ordered and ids is not None
+        return Lines(target, batch, rows, items, kept if ordered else None, deleted), wrong
+
+    def _of_null(self, batch: SinkBatch, row: int, id_: Any) -> DataError | bool | None:
+        """What a record without a value is: an error, nothing (True), or None for a deletion."""
+        if self._options.nulls == FAIL:
+            return DataError("The record has no value (behavior.on.null.values=fail; there are ignore and delete).")
+        if self._options.nulls != DELETE or self._options.to_streams:
+            return True
+        # Who has no key can be nobody's deletion.
+        return True if id_ is None or batch.keys[row] is None else None
+
+    def _item(
+        self, index: bytes, document: bytes | None, id_: bytes | None, version: int | None, route: bytes | None
+    ) -> bytes:
+        method = self._options.method
+        where = b'"_index":' + index
+        if id_ is not None:
+            where += b',"_id":' + id_
+        if route is not None:
+            where += b',"routing":' + route
+        if version is not None:
+            where += b',"version":%d,"version_type":"external"' % version
+        if document is None:
+            return b'{"delete":{%b}}\n' % where
+        if method == INSERT:
+            return b'{"%b":{%b}}\n%b\n' % (b"create" if self._options.to_streams else b"index", where, document)
+        body = b'{"doc":%b,"doc_as_upsert":true}' % document if method == UPSERT else self._scripted(document)
+        return b'{"update":{%b%b}}\n%b\n' % (where, _RETRY_ON_CONFLICT, body)
+
+    def _scripted(self, document: bytes) -> bytes:
+        script = orjson.dumps(self._options.script)
+        body = b'{"script":%b,"params":{"doc":%b}}' % (script[:-1], document)  # params is one of the script's own keys
+        match self._options.script_upsert:
+            case "document":
+                return body + b',"upsert":%b}' % document
+            case "script":
+                return body + b',"scripted_upsert":true,"upsert":{}}'
+        return body + b"}"
+
+    def _with_time(self, batch: SinkBatch, documents: list[bytes | None]) -> list[bytes | None]:
+        """The documents with the time that those of data streams have to have."""
+        field = self._options.time_field
+        columns = [fields(batch.values, (name,)) for name in (field, *self._options.time_fields)]
+        found: list[bytes | None] = []
+        for row, (document, made) in enumerate(zip(documents, batch.timestamps, strict=True)):
+            own, *others = (column[row] for column in columns)
+            if document is None or own is not None:
+                found.append(document)
+                continue
+            time = next((each for each in others if each is not None), made)
+            found.append(timed(document, field, written(time)))
+        return found
+
+
+def _by_topic(batch: SinkBatch) -> list[tuple[str, SinkBatch, Sequence[int]]]:
+    """Each topic's records, and which rows they are."""
+    if batch.topics.constant:
+        return [(batch.topics[0], batch, range(len(batch)))] if len(batch) else []
+    rows: dict[str, list[int]] = {}
+    for row, topic in enumerate(batch.topics):
+        rows.setdefault(topic, []).append(row)
+    return [(topic, batch.take(chosen), chosen) for topic, chosen in rows.items()]
+
+
+def _a_schema(batch: SinkBatch) -> Schema | None:
+    """The schema of the first value that has one."""
+    schemas = batch.values.schemas
+    return schemas[0] if schemas.constant else next((each for each in schemas if each is not None), None)
+
+
+def _is_bytes(value: Any) -> bool:
+    return type(value) is bytes
+
+
+def _is_int(value: Any) -> bool:
+    return type(value) is int

@@ -1,0 +1,123 @@
+"""Which index or data stream a record goes to."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from connect import ConfigError, SinkBatch
+from connectors.elasticsearch.sink.ids import fields
+from connectors.elasticsearch.sink.options import Options
+
+_VARIABLE: Final = re.compile(r"\$\{([^}:]*)(?::([^}]*))?\}")
+_KEY: Final = "index.name.format"
+#: What an index may not be called, https://www.elastic.co/docs/api/doc/elasticsearch/operation/operation-indices-create.
+_FORBIDDEN: Final = re.compile(r'[\s"*\\<>|,/?#:]')
+_LONGEST: Final = 255
+
+
+class Naming:
+    """Finds the targets of batches.
+
+    Raises:
+        ConfigError: `index.name.format` has a variable that there is not.
+    """
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._format = options.stream or options.index_format
+        self._by_topic: dict[str, str] = {}
+        self._variables: list[tuple[str, str]] = _VARIABLE.findall(self._format)
+        for name, pattern in self._variables:
+            if name.partition(".")[0] not in ("topic", "timestamp", "value", "key", "header"):
+                raise ConfigError(
+                    _KEY,
+                    f"there is no variable ${{{name}}}. There are ${{topic}}, ${{key.NAME}}, ${{value.NAME}}, "
+                    "${header.NAME} and ${timestamp:%Y.%m.%d}.",
+                )
+            if name == "timestamp" and not pattern:
+                raise ConfigError(_KEY, "${timestamp} needs a pattern, such as ${timestamp:%Y.%m.%d}.")
+        self._by_record = [each for each in self._variables if each[0] != "topic"]
+
+    def targets(self, topic: str, batch: SinkBatch) -> tuple[dict[str, Sequence[int]], dict[int, str]]:
+        """The rows of each target, and the rows that have none with the reason.
+
+        Args:
+            topic: of all these records, as transformations left it.
+            batch: they.
+        """
+        if self._options.resources:
+            name = self._options.resources.get(topic)
+            if name is None:
+                return {}, dict.fromkeys(range(len(batch)), f"no resource is named for the topic {topic}.")
+            return {name: range(len(batch))}, {}
+        if not self._by_record:
+            return {self._of_topic(topic): range(len(batch))}, {}
+        columns = [_texts(batch, name, pattern) for name, pattern in self._by_record]
+        found: dict[str, list[int]] = {}
+        problems: dict[int, str] = {}
+        for row in range(len(batch)):
+            said = [column(row) for column in columns]
+            if None in said or any(_FORBIDDEN.search(str(text)) for text in said):
+                problems[row] = f"{_KEY}={self._format}: the record does not say its index."
+                continue
+            found.setdefault(self._filled(topic, iter(map(str, said))), []).append(row)
+        return dict(found), problems
+
+    def _of_topic(self, topic: str) -> str:
+        known = self._by_topic.get(topic)
+        if known is None:
+            known = self._by_topic[topic] = self._filled(topic, iter(()))
+        return known
+
+    def _filled(self, topic: str, said: Any) -> str:
+        return index_name(_VARIABLE.sub(lambda found: topic if found[1] == "topic" else next(said), self._format))
+
+
+def index_name(wanted: str) -> str:
+    """A name that an index may have: lower case, at most 255 bytes, neither - nor _ nor + in front, no dots alone."""
+    name = wanted.lower()
+    while len(name.encode()) > _LONGEST:
+        name = name[:-1]
+    if name in (".", ".."):
+        return name.replace(".", "dot")
+    return name.lstrip("-_+") or name
+
+
+def _texts(batch: SinkBatch, name: str, pattern: str) -> Callable[[int], str | None]:
+    """What each record says at a place, as text; None where it says nothing of use."""
+    kind, _, path = name.partition(".")
+    values: Sequence[Any]
+    if kind == "timestamp":
+        values = [None if ms is None else dt.datetime.fromtimestamp(ms / 1000, dt.UTC) for ms in batch.timestamps]
+    elif kind == "header":
+        values = [None if (found := headers.last(path)) is None else found.value for headers in batch.headers]
+    elif path:
+        values = fields(batch.keys if kind == "key" else batch.values, path.split("."))
+    else:
+        values = (batch.keys if kind == "key" else batch.values).to_list()
+    return lambda row: _text(values[row], pattern)
+
+
+def _text(value: Any, pattern: str) -> str | None:
+    if pattern:
+        moment = _moment(value)
+        return None if moment is None else moment.strftime(pattern)
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value) if isinstance(value, str | int) and value != "" else None
+
+
+def _moment(value: Any) -> dt.date | None:
+    """A time of a field: a Timestamp or Date, milliseconds since 1970, or ISO 8601. In UTC."""
+    try:
+        if isinstance(value, int) and not isinstance(value, bool):
+            return dt.datetime.fromtimestamp(value / 1000, dt.UTC)
+        found = dt.datetime.fromisoformat(value) if isinstance(value, str) else value
+    except (ValueError, OverflowError):
+        return None
+    if isinstance(found, dt.datetime):
+        return found.astimezone(dt.UTC) if found.tzinfo else found
+    return found if isinstance(found, dt.date) else None

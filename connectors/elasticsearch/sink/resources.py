@@ -1,0 +1,133 @@
+"""Indices and data streams: looked for, made where that is wanted, given a mapping."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from connect import ConnectError, Schema
+from connectors.elasticsearch.cluster import Cluster, failure
+from connectors.elasticsearch.cluster.client import quoted
+from connectors.elasticsearch.sink.mapping import mapping_of
+from connectors.elasticsearch.sink.options import Options
+
+log = logging.getLogger(__name__)
+
+
+class Resources:
+    """What is there to write to. For the task's thread. Raises what the cluster's client raises."""
+
+    def __init__(self, options: Options, cluster: Cluster) -> None:
+        self._options = options
+        self._cluster = cluster
+        self._there: set[str] = set()
+        self._mapped: set[str] = set()
+
+    def check(self) -> None:
+        """Look whether the resources are there that the configuration names.
+
+        Raises:
+            ConnectError: one is not, or is something else.
+        """
+        for topic, name in self._options.resources.items():
+            kinds = self._kinds(name)
+            wanted = self._options.resource_kind
+            fits = {
+                "index": {"indices"},
+                "alias": {"aliases"},
+                "data_stream": {"data_streams", "aliases"},
+            }[wanted]
+            if not kinds & fits:
+                called = wanted.replace("_", " ")
+                said = f"is none ({', '.join(sorted(kinds))})" if kinds else "does not exist"
+                raise ConnectError(
+                    f"{self._cluster.where}: the {called} {name}, for the topic {topic}, {said}. Create it, or correct "
+                    "the mapping of topics to resources."
+                )
+            self._there.add(name)
+
+    def ensure(self, name: str, topic: str, schema: Schema | None) -> None:
+        """See to it that a target is there, with a mapping if it is to have one.
+
+        Args:
+            name: the target.
+            topic: whose records go there.
+            schema: of the values of such a record.
+        """
+        options = self._options
+        if name not in self._there:
+            if options.resources:
+                self.check()
+            elif options.stream is not None:
+                self._ensure_stream(name)
+            elif not self._cluster.exists(f"/{quoted(name)}"):
+                self._create(name)
+            self._there.add(name)
+        if schema is None or name in self._mapped or options.schema_ignored or topic in options.schemaless:
+            return
+        wanted = mapping_of(schema, options)
+        if wanted is not None and not options.to_streams and not self._has_mapping(name):
+            self._cluster.request("PUT", f"/{quoted(name)}/_mapping", wanted)
+            log.info("made the mapping of %s from the schema of topic %s", name, topic)
+        self._mapped.add(name)
+
+    def forget(self, name: str) -> None:
+        """Somebody removed it meanwhile: look again."""
+        self._there.discard(name)
+        self._mapped.discard(name)
+
+    def _kinds(self, name: str) -> set[str]:
+        """What goes by this name: of indices, aliases, data_streams."""
+        try:
+            found: dict[str, list[Any]] = self._cluster.request("GET", f"/_resolve/index/{quoted(name)}")
+        except Exception as error:
+            if failure(error).kind == "missing":
+                return set()
+            raise
+        return {kind for kind, entries in found.items() if entries}
+
+    def _create(self, name: str) -> None:
+        templates = self._options.dynamic_templates
+        body = {"mappings": {"dynamic_templates": templates}} if templates else {}
+        self._unless_there(f"/{quoted(name)}", body)
+        log.info("made the index %s", name)
+
+    def _ensure_stream(self, name: str) -> None:
+        kinds = self._kinds(name)
+        if "data_streams" in kinds:
+            return
+        if kinds:
+            raise ConnectError(
+                f"{self._cluster.where}: {name} is to be a data stream, and it is something else. Remove it, or choose "
+                "another name."
+            )
+        path = f"/_data_stream/{quoted(name)}"
+        try:
+            self._unless_there(path, None)
+        except Exception as error:
+            found = failure(error)
+            if found.passing or found.kind != "malformed" or self._options.stream_template:
+                raise
+            # Nobody has made a template for it.
+            mappings: dict[str, Any] = {"properties": {self._options.time_field: {"type": "date"}}}
+            if self._options.dynamic_templates:
+                mappings["dynamic_templates"] = self._options.dynamic_templates
+            of_stream: dict[str, Any] = {}
+            if self._options.time_field != "@timestamp":
+                of_stream = {"timestamp_field": {"name": self._options.time_field}}
+            template = {"index_patterns": [name], "data_stream": of_stream, "template": {"mappings": mappings}}
+            self._cluster.request("PUT", f"/_index_template/{quoted(name)}", {**template, "priority": 500})
+            self._unless_there(path, None)
+        log.info("made the data stream %s", name)
+
+    def _unless_there(self, path: str, body: Any) -> None:
+        """Another task may be faster."""
+        try:
+            self._cluster.request("PUT", path, body)
+        except Exception as error:
+            if "resource_already_exists_exception" not in failure(error).sentence:
+                raise
+
+    def _has_mapping(self, name: str) -> bool:
+        found = self._cluster.request("GET", f"/{quoted(name)}/_mapping")
+        return any(each.get("mappings", {}).get("properties") for each in found.values())

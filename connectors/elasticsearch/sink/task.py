@@ -1,0 +1,216 @@
+"""The sink tasks: records as documents, in bulk requests beside consumption."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, Final
+
+from connect import ConnectError, DataError, Offsets, RetriableError, SinkBatch, SinkRecord, SinkTask, TopicPartition
+from connect.settings import Definition
+from connectors.elasticsearch.cluster import Cluster, Failure, failure
+from connectors.elasticsearch.cluster.client import backoff
+from connectors.elasticsearch.sink.delivery import Delivery, Refused
+from connectors.elasticsearch.sink.keys import (
+    ELASTICSEARCH_SINK,
+    FAIL,
+    IGNORE,
+    OPENSEARCH_SINK,
+    POLICY,
+    REPORT,
+    SCRIPT,
+    WARN,
+)
+from connectors.elasticsearch.sink.lines import Writer
+from connectors.elasticsearch.sink.options import Options
+from connectors.elasticsearch.sink.outbox import Outbox
+from connectors.elasticsearch.sink.resources import Resources
+
+log = logging.getLogger(__name__)
+
+#: How long `put` waits for room, in seconds, before it says that the cluster is slow; and when requests fail.
+_PATIENCE: Final = 3.0
+_PATIENCE_IN_TROUBLE: Final = 0.5
+_END: Final = 1.0
+
+
+class ElasticsearchSinkTask(SinkTask):
+    """Writes records as documents.
+
+    `put` makes bulk requests, which threads send while the next records are consumed; it waits where too many do. They
+    make a request again that failed for now. `pre_commit` waits until all that was taken is written. What cannot be
+    written is raised by the call that comes next.
+    """
+
+    settings: ClassVar[Definition] = ELASTICSEARCH_SINK
+
+    def start(self, config: Mapping[str, str]) -> None:
+        self._options = options = Options.of(self.settings, config)
+        self._writer = Writer(options)
+        self._cluster = Cluster(options.cluster)
+        self._metrics = f"{options.cluster.product.lower()}_"
+        self._resources = Resources(options, self._cluster)
+        self._outbox = Outbox(
+            self._send,
+            threads=options.in_flight,
+            most=options.batch_size,
+            most_bytes=options.bulk_bytes,
+            linger=options.linger,
+            # What a script does is done again with a request that is made again.
+            alone=options.method == SCRIPT,
+        )
+        self._delivery = Delivery(options, self._cluster, self._outbox.wait)
+        self._tries = 0
+        if options.resources:
+            try:
+                self._resources.check()
+            except ConnectError:
+                raise
+            except Exception as error:
+                found = failure(error)
+                if not found.passing:
+                    raise ConnectError(f"{self._cluster.where}: {found.sentence}") from error
+                log.warning("%s: %s To be looked for with the first records.", self._cluster.where, found.sentence)
+
+    def put(self, batch: SinkBatch) -> None:
+        self._settle()
+        if not len(batch):
+            return
+        self._wait_for_room()
+        parts, wrong = self._writer.parts(batch)
+        for topic, target, schema, _ in parts:
+            try:
+                self._resources.ensure(target, topic, schema)
+            except ConnectError:
+                raise
+            except Exception as error:
+                raise self._refused(failure(error), error, target) from error
+        self._tries = 0
+        for row, why in wrong.items():
+            self._cannot_write(batch.slice(row, row + 1).records()[0], why)
+        for topic, target, _, part in parts:
+            lines, bad = self._writer.lines(topic, target, part)
+            for row, why in bad.items():
+                self._cannot_write(part.slice(row, row + 1).records()[0], why)
+            if lines.items:
+                self._outbox.add(lines)
+
+    def pre_commit(self, offsets: Offsets) -> Offsets:
+        done = self._outbox.flush(self._options.flush_timeout)
+        self._settle()
+        if not done:
+            raise ConnectError(
+                f"{self._cluster.where} has not taken {self._outbox.records} records within "
+                f"{self._options.flush_timeout:g} s (flush.timeout.ms). {self._delivery.trouble}".strip()
+            )
+        return offsets
+
+    def close(self, partitions: Sequence[TopicPartition]) -> None:
+        gone = set(partitions)
+        for batch in self._outbox.withdraw():
+            places = zip(batch.original_topics, batch.original_partitions, strict=True)
+            kept = [row for row, place in enumerate(places) if TopicPartition(*place) not in gone]
+            if kept:
+                self.put(batch.take(kept))
+
+    def stop(self) -> None:
+        if hasattr(self, "_outbox"):
+            self._outbox.end(_END)
+            self._cluster.close()
+            self._tell()
+
+    # Inside.
+
+    def _send(self, request: object) -> None:
+        self._delivery.send(request)  # type: ignore[arg-type]
+
+    def _wait_for_room(self) -> None:
+        options = self._options
+        for patience in (_PATIENCE_IN_TROUBLE, _PATIENCE - _PATIENCE_IN_TROUBLE):
+            if self._outbox.room(options.buffered_records, options.buffered_bytes, patience):
+                self._settle()
+                return
+            if self._delivery.trouble:
+                break
+        self._settle()
+        self.context.timeout(round(backoff(options.cluster, 1) * 1000))
+        raise RetriableError(
+            f"{self._cluster.where} is slower than records come: {self._outbox.records} wait. "
+            f"{self._delivery.trouble}".strip()
+        )
+
+    def _settle(self) -> None:
+        """Tell what has happened, and raise what has to be."""
+        refused = self._tell()
+        for each in refused:
+            self._was_refused(each)
+        if (error := self._outbox.error) is not None:
+            raise error
+
+    def _tell(self) -> list[Refused]:
+        told = self._delivery.told()
+        metrics, name = self.context.metrics, self._metrics
+        for what, counts in (("written", told.written), ("deleted", told.deleted), ("conflicting", told.conflicts)):
+            for target, count in counts.items():
+                metrics.count(f"{name}records_{what}_total", count, target=target)
+        for seconds in told.seconds:
+            metrics.observe(f"{name}request_seconds", seconds, operation="bulk")
+        for kind, count in told.errors.items():
+            self._count_error(kind, count)
+        return told.refused
+
+    def _count_error(self, kind: str, count: float = 1) -> None:
+        label = {"class": kind}
+        self.context.metrics.count(f"{self._metrics}errors_total", count, **label)
+
+    def _refused(self, found: Failure, error: Exception, target: str) -> ConnectError:
+        """What to raise for a request about a target that failed."""
+        self._count_error(found.kind)
+        said = f"{self._cluster.where}, {target}: {found.sentence}"
+        if not found.passing:
+            return ConnectError(said)
+        self._tries += 1
+        if self._tries > self._options.cluster.retries:
+            return ConnectError(f"{said} Given up after {self._options.cluster.retries} retries (max.retries).")
+        self.context.timeout(round(backoff(self._options.cluster, self._tries) * 1000))
+        return RetriableError(f"{said} (Retry {self._tries} of {self._options.cluster.retries}.)")
+
+    def _cannot_write(self, record: SinkRecord, why: DataError) -> None:
+        """A record that cannot be made a document."""
+        self._count_error("malformed")
+        if self._options.drop_invalid:
+            log.warning("%s is left out (drop.invalid.message): %s", _place(record), why)
+            return
+        self._hand_over(record, DataError(f"{_place(record)}: {why}"))
+
+    def _was_refused(self, refused: Refused) -> None:
+        """A record that the cluster refused."""
+        conflict = refused.failure.kind == "conflict"
+        word = self._options.conflicts if conflict else self._options.malformed
+        error = DataError(
+            f"{self._cluster.where}, {refused.target}: {_place(refused.record)}: {refused.failure.sentence}"
+        )
+        if word in (IGNORE, WARN):
+            log.log(logging.WARNING if word == WARN else logging.DEBUG, "%s It is left out.", error)
+            if not conflict and self.context.errant_records is not None:
+                self.context.errant_records.report(refused.record, error)
+        elif word == FAIL:
+            raise error
+        else:
+            assert word in (REPORT, POLICY)
+            self._hand_over(refused.record, error)
+
+    def _hand_over(self, record: SinkRecord, error: DataError) -> None:
+        if self.context.errant_records is None:
+            raise error
+        self.context.errant_records.report(record, error)
+
+
+class OpenSearchSinkTask(ElasticsearchSinkTask):
+    """The same for OpenSearch."""
+
+    settings: ClassVar[Definition] = OPENSEARCH_SINK
+
+
+def _place(record: SinkRecord) -> str:
+    return f"{record.original_topic}-{record.original_partition}@{record.original_offset}"

@@ -1,0 +1,54 @@
+"""docs/connectors/elasticsearch-sink.md says of each key what the code says, and its examples are taken."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from connect.plugins.builtin import BUILT_IN
+from connect.settings import properties
+from connect.settings.definition import REQUIRED, text
+from connectors.elasticsearch.sink import ElasticsearchSinkConnector, OpenSearchSinkConnector
+from connectors.elasticsearch.sink.keys import ELASTICSEARCH_SINK, OPENSEARCH_SINK, WITHOUT_EFFECT
+
+ROOT = Path(__file__).parents[3]
+PAGE = (ROOT / "docs" / "connectors" / "elasticsearch-sink.md").read_text(encoding="utf-8")
+ROW = re.compile(r"^\| `([^`]+)` \| (\w+) \| ([^|]+) \| (.+) \|$", re.MULTILINE)
+EXAMPLES = re.findall(r"```properties\n(.*?)```", PAGE, re.DOTALL)
+CONNECTORS = {"Elasticsearch": ElasticsearchSinkConnector, "Opensearch": OpenSearchSinkConnector}
+
+
+def _default(value: Any) -> str:
+    return "required" if value is REQUIRED else (text(value) or "none").replace("[hidden]", "none")
+
+
+def test_the_page_lists_the_keys_as_they_are() -> None:
+    listed = {key: (kind, default.strip(), meaning) for key, kind, default, meaning in ROW.findall(PAGE)}
+    both = {s.name: s for s in [*OPENSEARCH_SINK, *ELASTICSEARCH_SINK]}
+    assert listed == {s.name: (s.kind.value.lower(), _default(s.default), s.doc) for s in both.values()}
+
+
+def test_the_page_says_where_the_products_differ() -> None:
+    for key in ("flush.timeout.ms", "data.stream.timestamp.field", "behavior.on.null.values"):
+        assert ELASTICSEARCH_SINK[key].default != OPENSEARCH_SINK[key].default
+    assert "`flush.timeout.ms` is 10000 unless" in PAGE
+    assert "`behavior.on.null.values` is ignore for OpenSearch" in PAGE
+    for key in WITHOUT_EFFECT:
+        assert f"`{key}`" in PAGE
+
+
+@pytest.mark.parametrize("product", CONNECTORS)
+def test_the_connectors_are_found_by_the_names_of_java_s(product: str) -> None:
+    (ref,) = [ref for ref in BUILT_IN if ref.name.endswith(f"{product}SinkConnector")]
+    assert ref.target == f"connectors.elasticsearch.sink:{CONNECTORS[product].__name__}"
+    assert f"{product}Sink" in ref.aliases
+
+
+@pytest.mark.parametrize(
+    "written", [*EXAMPLES, (ROOT / "config" / "connect-elasticsearch-sink.properties").read_text(encoding="utf-8")]
+)
+def test_examples_are_taken(written: str) -> None:
+    config = dict(properties.loads(written))
+    product = "Opensearch" if "opensearch" in config["connector.class"] else "Elasticsearch"
+    assert [value for value in CONNECTORS[product]().validate(config) if value.errors] == []
