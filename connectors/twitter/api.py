@@ -128,10 +128,14 @@ class Api:
 
     def stream(self, backfill_minutes: int, fields: Mapping[str, list[str]]) -> Connection:
         """Connect to the filtered stream."""
-        client = self._streaming()
         parameters = {**fields, **({"backfill_minutes": backfill_minutes} if backfill_minutes else {})}
-        asked = client._process_params(parameters, _STREAM_PARAMETERS)
-        response = self._ask(lambda: self._send(client, "GET", _STREAM_PATH, params=asked, stream=True))
+
+        def connect() -> Any:
+            client = self._streaming()
+            asked = client._process_params(parameters, _STREAM_PARAMETERS)
+            return self._send(client, "GET", _STREAM_PATH, params=asked, stream=True)
+
+        response = self._ask(connect)
         return Connection(response.raw, response.headers.get("Date"), self._keepalive_s)
 
     def close(self) -> None:
@@ -296,9 +300,12 @@ def _unreached(base: str, endpoint: str, error: Exception) -> ApiError:
         )
     if isinstance(error, requests.Timeout | TimeoutError):
         return ApiError(f"{base} did not answer for {_NAMES[endpoint]} in time.", Kind.NETWORK, "timeout")
-    reason = type(error.__context__ or error).__name__
+    inmost: BaseException = error
+    while (inner := inmost.__cause__ or inmost.__context__) is not None:
+        inmost = inner
     return ApiError(
-        f"{base} cannot be reached for {_NAMES[endpoint]} ({reason}). Look at the network, or at twitter.base.url.",
+        f"{base} cannot be reached for {_NAMES[endpoint]} ({type(inmost).__name__}). Look at the network, or at "
+        "twitter.base.url.",
         Kind.NETWORK,
         "unreachable",
     )

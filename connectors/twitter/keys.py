@@ -377,9 +377,9 @@ def with_aliases(config: Mapping[str, str]) -> dict[str, str]:
 def labelled_rules(config: Mapping[str, Any]) -> dict[str, str]:
     """What stands under twitter.rule.<name>, by name."""
     return {
-        key[len(RULE_PREFIX) :]: str(value or "").strip()
+        key[len(RULE_PREFIX) :]: str(value).strip()
         for key, value in config.items()
-        if key.startswith(RULE_PREFIX) and key not in _NO_RULES
+        if key.startswith(RULE_PREFIX) and key not in _NO_RULES and value is not None
     }
 
 

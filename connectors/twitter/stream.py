@@ -102,6 +102,8 @@ class Stream:
         self._gap: Gap | None = None
         stored = context.offset(offsets.STREAM)
         self._newest = offsets.number(stored, SINCE)
+        if self._newest is not None and self._most_known:
+            self._window[self._newest] = None  # the one post of before that is known to have been given
         #: The beginning of a gap that was open when the task before this one ended.
         self._open_since = offsets.number(stored, GAP)
 

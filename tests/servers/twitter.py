@@ -142,6 +142,7 @@ class TwitterServer:
         connections_allowed: to the stream at a time.
         backfill_allowed: whether the access level has backfill_minutes.
         search_allowed: whether it has recent search.
+        refuses_in_search: an operator that search does not have.
         search_lag_s: how long after a post search finds it.
         most_rules, longest_rule: of the access level.
         most_waiting: bytes that a slow reader may leave unread before it is disconnected.
@@ -157,6 +158,7 @@ class TwitterServer:
         self.connections_allowed = 1
         self.backfill_allowed = False
         self.search_allowed = True
+        self.refuses_in_search = ""
         self.search_lag_s = 0.0
         self.most_rules = 1000
         self.longest_rule = 512
@@ -515,6 +517,8 @@ class TwitterServer:
         query = parameters.get("query", "")
         if problem := wrong(query, self.longest_rule):
             raise invalid(problem, query=query)
+        if self.refuses_in_search and self.refuses_in_search in query:
+            raise invalid(f"There were errors processing your request: invalid operator {self.refuses_in_search}")
         since = parameters.get("since_id")
         oldest = first_at(time.time() - WEEK_S)
         if since is not None and int(since) < oldest:
