@@ -35,6 +35,12 @@ _CONNECTORS = [
     ),
     (
         PluginKind.SOURCE,
+        "io.confluent.connect.s3.source.S3SourceConnector",
+        "connectors.s3.source:S3SourceConnector",
+        "io.confluent.connect.s3.source.S3SourceTask",
+    ),
+    (
+        PluginKind.SOURCE,
         "io.debezium.connector.postgresql.PostgresConnector",
         "connectors.jdbc.capture:PostgresCdcSourceConnector",
         "io.debezium.connector.postgresql.PostgresConnectorTask",
@@ -89,6 +95,10 @@ _OTHER_NAMES = {
         "io.aiven.kafka.connect.opensearch.OpenSearchSinkConnector",
         "OpenSearchSinkConnector",
         "OpenSearchSink",
+    ),
+    "io.confluent.connect.s3.source.S3SourceConnector": (
+        "io.aiven.kafka.connect.s3.source.S3SourceConnector",
+        "io.aiven.kafka.connect.s3.S3SourceConnector",
     ),
     "io.confluent.connect.jdbc.JdbcSourceConnector": ("io.aiven.connect.jdbc.JdbcSourceConnector",),
     "io.confluent.connect.jdbc.JdbcSinkConnector": (

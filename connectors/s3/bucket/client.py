@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import logging
 import threading
 import time
 from collections import deque
@@ -38,6 +39,8 @@ class Bucket:
     def __init__(self, settings: BucketSettings, config: Callable[[], Mapping[str, str]]) -> None:
         if importlib.util.find_spec("boto3") is None:
             raise ConnectError("The S3 connectors need the package boto3. Install connect-runtime[s3].")
+        # At DEBUG botocore writes every header of its requests, and a session's token is one of them.
+        logging.getLogger("botocore").setLevel(logging.INFO)
         self.settings = settings
         self.name = settings.bucket
         self._credentials = credentials(settings, config)

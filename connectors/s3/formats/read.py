@@ -30,7 +30,7 @@ class ReadOptions:
 
     Attributes:
         format: one of `FORMATS`.
-        compression: one of `read_compressed.COMPRESSIONS`; with auto bytes are taken as they are.
+        compression: one of `read_compressed.COMPRESSIONS`; with auto bytes without a separator stay as they are.
         envelope: whether each JSON document carries its schema.
         separator: between records of bytes; empty for none.
         piece: bytes are cut into pieces of this size; 0 for none.
@@ -61,7 +61,7 @@ def read(content: Content, options: ReadOptions, skip: int, on_bad: OnBad) -> Ch
     """
     if options.format == PARQUET:
         return read_parquet(content.file(), skip)
-    unpacked = options.format == BYTES and options.compression == AUTO
+    unpacked = options.format == BYTES and not options.separator and options.compression == AUTO
     source = decompressed(content, NONE if unpacked else options.compression)
     longest = options.longest
     match options.format:

@@ -1,0 +1,133 @@
+"""An object's bytes: in one stream that is taken up again where it broke, or from anywhere in it."""
+
+from __future__ import annotations
+
+import io
+import logging
+from typing import Any, Final
+
+from connect import ConnectError, RetriableError
+from connectors.s3.source.lanes import Found
+from connectors.s3.source.store import Store
+
+log = logging.getLogger(__name__)
+
+_TRIES: Final = 3
+#: As much is asked for at least, where Parquet's footer and small columns are read.
+_RANGE: Final = 1 << 16
+
+
+class Body:
+    """The bytes of one object; always of the one that was listed, or an error.
+
+    Args:
+        store: asks for them.
+        found: the object.
+        whole: all of it, where somebody has it already.
+    """
+
+    def __init__(self, store: Store, found: Found, whole: bytes | None = None) -> None:
+        self._store = store
+        self._found = found
+        self._whole = None if whole is None else io.BytesIO(whole)
+        self._stream: Any = None
+        self.taken = 0
+
+    def read(self, size: int, /) -> bytes:
+        """See `connectors.s3.formats.reading.Source`.
+
+        Raises:
+            Gone, Changed: it is not the object that was listed.
+            RetriableError: the store fails in passing.
+        """
+        if self._whole is not None:
+            data = self._whole.read(size)
+            self.taken += len(data)
+            return data
+        for tried in range(1, _TRIES + 1):
+            try:
+                if self._stream is None:
+                    if self._found.size == self.taken:  # nothing is behind it, and no range can say so
+                        return b""
+                    self._stream = self._open()
+                found: bytes = self._stream.read(size)
+            except ConnectError:
+                raise
+            except Exception as error:
+                self.close()
+                raised = self._store.error(error, f"reading {self._found.key}")
+                if tried == _TRIES or not isinstance(raised, RetriableError):
+                    raise raised from error
+                log.debug("Reading %s goes on at byte %d: %s", self._found.key, self.taken, raised)
+            else:
+                self.taken += len(found)
+                return found
+        raise AssertionError("the last try raises")
+
+    def file(self) -> File | io.BytesIO:
+        """The same as a file that can be sought in."""
+        return self._whole if self._whole is not None else File(self._store, self._found)
+
+    def close(self) -> None:
+        """Close the connection that is in use."""
+        stream, self._stream = self._stream, None
+        if stream is not None:
+            stream.close()
+
+    def _open(self) -> Any:
+        answer = self._store.open(self._found, self.taken)
+        if self._found.size < 0:
+            self._found = self._found._replace(size=self.taken + answer["ContentLength"])
+        return answer["Body"]
+
+
+class File(io.RawIOBase):
+    """An object as a file that can be sought in. Each reading is a request, but for what came with the last one."""
+
+    def __init__(self, store: Store, found: Found) -> None:
+        self._store = store
+        self._found = found if found.size >= 0 else found._replace(size=store.look(found.key).size)
+        self._at = 0
+        self._cached_at = 0
+        self._cached = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._at
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        self._at = offset + (0, self._at, self._found.size)[whence]
+        return self._at
+
+    def read(self, size: int | None = -1) -> bytes:
+        end = self._found.size if size is None or size < 0 else min(self._at + size, self._found.size)
+        if end <= self._at:
+            return b""
+        if not self._cached_at <= self._at <= end <= self._cached_at + len(self._cached):
+            start = self._at
+            if end - start < _RANGE:  # the footer is read from behind, so what stands before it is wanted next
+                start = max(0, min(start, end - _RANGE)) if end == self._found.size else start
+            until = min(self._found.size, max(end, start + _RANGE))
+            self._cached, self._cached_at = self._range(start, until), start
+        found = self._cached[self._at - self._cached_at : end - self._cached_at]
+        self._at = end
+        return found
+
+    def _range(self, start: int, end: int) -> bytes:
+        for tried in range(1, _TRIES + 1):
+            try:
+                found: bytes = self._store.open(self._found, start, end)["Body"].read()
+            except ConnectError:
+                raise
+            except Exception as error:
+                raised = self._store.error(error, f"reading {self._found.key}")
+                if tried == _TRIES or not isinstance(raised, RetriableError):
+                    raise raised from error
+            else:
+                return found
+        raise AssertionError("the last try raises")

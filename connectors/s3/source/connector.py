@@ -1,0 +1,62 @@
+"""S3SourceConnector: checks the keys, and says how many tasks share the objects."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from connect import ConfigError, ConnectError, ExactlyOnceSupport, SourceConnector, __version__
+from connect.settings import ConfigValue
+from connectors.s3.bucket.keys import problems
+from connectors.s3.source import keys
+from connectors.s3.source.lanes import problem
+from connectors.s3.source.layout import Layout
+from connectors.s3.source.task import S3SourceTask
+
+
+class S3SourceConnector(SourceConnector):
+    """Objects of a bucket into topics."""
+
+    settings = keys.SETTINGS
+    version = __version__
+    task = S3SourceTask
+
+    def start(self, config: Mapping[str, str]) -> None:
+        super().start(config)
+        self._parsed = self.settings.parse(keys.with_aliases(config))
+        keys.check(self._parsed)
+
+    def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
+        shares = max_tasks if Layout(self._parsed).order == keys.BY_PARTITION else self._parsed["object.shares"]
+        tasks = min(max_tasks, shares)
+        return [{**self.config, "task.number": f"{number}/{tasks}"} for number in range(tasks)]
+
+    def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
+        named = keys.with_aliases(config)
+        values = self.settings.validate(named)
+        if any(value.errors for value in values):
+            return values
+        found = {value.name: value for value in values}
+        parsed = self.settings.parse(named)
+        for key, why in problems(parsed):
+            found[key].errors.append(why)
+        try:
+            keys.check(parsed)
+        except ConfigError as error:
+            found[error.key].errors.append(error.message)
+        return values
+
+    def exactly_once_support(self, config: Mapping[str, str]) -> ExactlyOnceSupport:
+        return ExactlyOnceSupport.SUPPORTED
+
+    def alter_offsets(self, config: Mapping[str, str], offsets: Mapping[Any, Mapping[str, Any] | None]) -> bool:
+        for frozen, offset in offsets.items():
+            partition = dict(frozen)
+            if set(partition) not in ({"bucket", "prefix", "share"}, {"bucket", "series"}):
+                raise ConnectError(
+                    'A source partition of objects reads {"bucket": "b", "prefix": "logs/", "share": "3/16"}, or, in '
+                    'the order partition, {"bucket": "b", "series": "topics/t/partition=0/t+0+"}.'
+                )
+            if offset is not None and (wrong := problem(offset)):
+                raise ConnectError(f"The offset of {partition} is wrong: {wrong}.")
+        return True

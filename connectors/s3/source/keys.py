@@ -1,0 +1,468 @@
+"""The keys of the S3 source: Aiven's and Confluent's names where they mean the same, ours where neither has one."""
+
+from __future__ import annotations
+
+import codecs
+import datetime as dt
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from connect import ConfigError, settings
+from connect.settings import Definition
+from connect.settings.java_regex import java_regex
+from connectors.s3.bucket import ALIASES as OF_BUCKETS
+from connectors.s3.bucket import BUCKET
+from connectors.s3.bucket import with_aliases as named
+from connectors.s3.formats.read import FORMATS
+from connectors.s3.formats.read_compressed import COMPRESSIONS
+from connectors.s3.source.template import Template, is_template
+
+GENERIC: Final = "GENERIC"
+RESTORE_BACKUP: Final = "RESTORE_BACKUP"
+
+BY_NAME: Final = "name"
+BY_PARTITION: Final = "partition"
+BY_TIME: Final = "time"
+
+OBJECT_HASH: Final = "object_hash"
+PARTITION_IN_FILENAME: Final = "partition_in_filename"
+
+FAIL: Final = "fail"
+LOG: Final = "log"
+IGNORE: Final = "ignore"
+RESTART: Final = "restart"
+
+NONE: Final = "none"
+TAG: Final = "tag"
+MOVE: Final = "move"
+DELETE: Final = "delete"
+OBJECT: Final = "object"
+
+_OBJECTS: Final = "Which objects"
+_TOPICS: Final = "Topics"
+_FORMAT: Final = "Format"
+_READING: Final = "Reading"
+_AFTER: Final = "Afterwards"
+
+#: What others call our keys. Ours win where both are given.
+ALIASES: Final = {
+    "aws_s3_prefix": "aws.s3.prefix",
+    "topics": "topic",
+    "input.type": "input.format",
+    "s3.compression.type": "file.compression.type",
+    "record.batch.max.size": "max.poll.records",
+    "ring.buffer.size": "aws.s3.fetch.buffer.size",
+}
+#: Keys of theirs that there is nothing to do for.
+WITHOUT_EFFECT: Final = (
+    "storage.class",
+    "task.batch.size",
+    "schema.cache.size",
+    "schemas.cache.config",
+    "confluent.license",
+    "confluent.topic.bootstrap.servers",
+    "confluent.topic.replication.factor",
+    "s3.http.send.expect.continue",
+)
+_ESCAPES: Final = {"n": "\n", "r": "\r", "t": "\t", "\\": "\\"}
+#: Confluent's classes of formats, by the last part of their names.
+_CLASSES: Final = {
+    "jsonformat": "jsonl",
+    "avroformat": "avro",
+    "parquetformat": "parquet",
+    "bytearrayformat": "bytes",
+    "stringformat": "text",
+}
+
+
+def _topic_regexes(_: str, values: list[str]) -> None:
+    for value in values:
+        topic, colon, regex = value.partition(":")
+        if not (colon and topic.strip() and regex.strip()):
+            raise ValueError(f'"{value}" does not say which names are of which topic. Write topic:regex.')
+        java_regex(regex.strip())
+
+
+def _encoding(_: str, value: str) -> None:
+    try:
+        codecs.lookup(value)
+    except LookupError:
+        raise ValueError(f'"{value}" is no encoding that Python knows. Write UTF-8, ISO-8859-1 or another.') from None
+
+
+def _one_sign(_: str, value: str) -> None:
+    if len(unescaped(value)) != 1:
+        raise ValueError(f'"{value}" is not one sign.')
+
+
+def unescaped(written: str) -> str:
+    r"""The signs that a user means by ``\n``, ``\r``, ``\t`` and ``\\``."""
+    return re.sub(r"\\([nrt\\])", lambda match: _ESCAPES[match[1]], written)
+
+
+def _format_class(_: str, value: str) -> None:
+    if value and _format_of(value) is None:
+        raise ValueError(f'"{value}" is not known here. Write input.format, one of {", ".join(FORMATS)}.')
+
+
+def _format_of(name: str) -> str | None:
+    short = name.rpartition(".")[2].lower()
+    return _CLASSES.get(short) or (short if short in FORMATS else None)
+
+
+def _tag(_: str, value: str) -> None:
+    key, equals, _value = value.partition("=")
+    if not (key.strip() and equals):
+        raise ValueError(f'"{value}" is no tag. Write key=value.')
+
+
+def _moment(_: str, value: str) -> None:
+    moment(value)
+
+
+SETTINGS: Final[Definition] = BUCKET | settings.define(
+    settings.String(
+        "aws.s3.prefix",
+        default="",
+        importance="HIGH",
+        group=_OBJECTS,
+        doc="Only objects whose names begin so are read. The fewer others there are behind it, the less is listed.",
+    ),
+    settings.String(
+        "mode",
+        default="",
+        group=_OBJECTS,
+        validator=settings.one_of("", GENERIC, RESTORE_BACKUP, ignore_case=True),
+        doc="RESTORE_BACKUP: names are those of our sink and of Confluent's, topics.dir/topic/.../topic+partition+"
+        "offset.ext, and records go back into that topic and partition. GENERIC: any names. Nothing: GENERIC where "
+        "topic, topic.regex.list or file.name.template is given, else RESTORE_BACKUP.",
+    ),
+    settings.String(
+        "topics.dir",
+        default="topics",
+        group=_OBJECTS,
+        doc="With RESTORE_BACKUP: the folder of all topics, behind aws.s3.prefix.",
+    ),
+    settings.String(
+        "directory.delim",
+        default="/",
+        importance="LOW",
+        group=_OBJECTS,
+        validator=settings.non_empty,
+        doc="With RESTORE_BACKUP: what separates folders in names.",
+    ),
+    settings.String(
+        "file.delim",
+        default="+",
+        importance="LOW",
+        group=_OBJECTS,
+        validator=settings.non_empty,
+        doc="With RESTORE_BACKUP: what separates topic, partition and offset in names.",
+    ),
+    settings.String(
+        "partitioner.class",
+        default="",
+        importance="LOW",
+        group=_OBJECTS,
+        doc="With RESTORE_BACKUP: the partitioner that the sink had. Of those by time names ascend over all partitions "
+        "together, of others within each one; see object.order.",
+    ),
+    settings.String(
+        "file.name.template",
+        default="",
+        group=_OBJECTS,
+        validator=is_template,
+        doc="What names look like, behind aws.s3.prefix and any folders, and before an extension: a regular expression "
+        "with {{topic}}, {{partition}}, {{start_offset}}, {{timestamp}} and {{key}} in it. Other objects are left out.",
+    ),
+    settings.String(
+        "object.order",
+        default="",
+        importance="HIGH",
+        group=_OBJECTS,
+        validator=settings.one_of("", BY_NAME, BY_PARTITION, BY_TIME, ignore_case=True),
+        doc="In which order objects are read, and therefore which ones are new. name: by their names; reading goes on "
+        "behind the last one. partition: the same for each topic partition in the names. time: by when they were "
+        "written; every pass lists all of them. Nothing: partition where names have a partition and an offset behind "
+        "it, else name.",
+    ),
+    settings.Int(
+        "aws.s3.fetch.buffer.size",
+        default=64,
+        group=_OBJECTS,
+        validator=settings.between(1, 10_000),
+        doc="How many of the objects read last are remembered one by one, for each share or partition: an object that "
+        "comes late is read as long as fewer than that were read behind its place in the order.",
+    ),
+    settings.String(
+        "native.start.key",
+        default="",
+        group=_OBJECTS,
+        doc="With the orders name and partition, where nothing was read yet: begin behind this name.",
+    ),
+    settings.String(
+        "file.discovery.starting.timestamp",
+        default="0",
+        importance="LOW",
+        group=_OBJECTS,
+        validator=_moment,
+        doc="Objects that were written before that are left out: milliseconds since 1970, or 2024-05-01T00:00:00Z.",
+    ),
+    settings.String(
+        "distribution.type",
+        default=OBJECT_HASH,
+        group=_OBJECTS,
+        validator=settings.one_of(OBJECT_HASH, PARTITION_IN_FILENAME, "partition", ignore_case=True),
+        doc="How objects are shared out among tasks: object_hash by their names, partition_in_filename by the "
+        "partition in them, which keeps the objects of a partition with one task.",
+    ),
+    settings.Int(
+        "object.shares",
+        default=16,
+        importance="LOW",
+        group=_OBJECTS,
+        validator=settings.between(1, 1000),
+        doc="With the orders name and time: into how many shares objects are dealt, which is the most tasks that there "
+        "can be. Offsets are of shares: another number reads everything again.",
+    ),
+    settings.String(
+        "topic",
+        default="",
+        importance="HIGH",
+        group=_TOPICS,
+        doc="The topic that records go to, where names do not say one.",
+    ),
+    settings.List(
+        "topic.regex.list",
+        default=[],
+        group=_TOPICS,
+        validator=_topic_regexes,
+        doc="Topics by names, as topic:regex. The whole name of an object is compared, the first that matches counts, "
+        "and objects that none matches go to topic, if that is given, else they are left out.",
+    ),
+    settings.String(
+        "record.key",
+        default=NONE,
+        group=_TOPICS,
+        validator=settings.one_of(NONE, OBJECT, ignore_case=True),
+        doc="The key of records: none, or object for the object's name as a string.",
+    ),
+    settings.String(
+        "input.format",
+        default="",
+        importance="HIGH",
+        group=_FORMAT,
+        validator=settings.one_of("", *FORMATS, ignore_case=True),
+        doc="What is in the objects: bytes, jsonl, json, csv, text (each line as a string), avro or parquet. Nothing: "
+        "what format.class says, else bytes.",
+    ),
+    settings.Class(
+        "format.class",
+        default="",
+        group=_FORMAT,
+        validator=_format_class,
+        doc="The same by Confluent's classes: JsonFormat (a JSON document in each line), AvroFormat, ParquetFormat, "
+        "ByteArrayFormat (with a line's end between records), StringFormat.",
+    ),
+    settings.String(
+        "file.compression.type",
+        default="auto",
+        group=_FORMAT,
+        validator=settings.one_of(*COMPRESSIONS, ignore_case=True),
+        doc="What objects are compressed with as a whole: none, gzip, zstd, snappy, or auto to go by their first bytes "
+        "(of bytes without a separator nothing is taken off unless it is said here). Of avro and parquet, which "
+        "compress inside, nothing is to be said.",
+    ),
+    settings.Boolean(
+        "format.json.schema.enable",
+        default=False,
+        group=_FORMAT,
+        doc="Whether each JSON document is an envelope of schema and payload.",
+    ),
+    settings.String(
+        "format.bytearray.separator",
+        default=None,
+        group=_FORMAT,
+        doc=r"What stands between records of bytes; \n, \r, \t and \\ are understood. Nothing: the whole object is one "
+        "record, but for ByteArrayFormat, where it is the end of a line.",
+    ),
+    settings.Int(
+        "transformer.max.buffer.size",
+        default=None,
+        group=_FORMAT,
+        validator=settings.at_least(1),
+        doc="Bytes without a separator are cut into records of this many bytes. Nothing: one record for an object. "
+        "Aiven's connector has 4096.",
+    ),
+    settings.Int(
+        "max.record.bytes",
+        default=16 << 20,
+        importance="LOW",
+        group=_FORMAT,
+        validator=settings.at_least(1),
+        doc="The most bytes that one record may have in an object, which is also the memory that it may take while its "
+        "end is looked for. An object with a longer one is bad.",
+    ),
+    settings.Boolean(
+        "csv.first.row.as.header",
+        default=True,
+        group=_FORMAT,
+        doc="Whether the first row of each object names the fields.",
+    ),
+    settings.List(
+        "csv.fields",
+        default=[],
+        group=_FORMAT,
+        doc="Names of the fields, in place of the first row's or where there is none. Nothing: column1, column2, ...",
+    ),
+    settings.String(
+        "csv.separator.char",
+        default=",",
+        group=_FORMAT,
+        validator=_one_sign,
+        doc=r"What stands between fields; \t for a tab.",
+    ),
+    settings.String(
+        "csv.quote.char",
+        default='"',
+        group=_FORMAT,
+        validator=_one_sign,
+        doc="What stands around fields with a separator or a line's end in them; doubled inside.",
+    ),
+    settings.String(
+        "csv.encoding",
+        default="UTF-8",
+        importance="LOW",
+        group=_FORMAT,
+        validator=_encoding,
+        doc="The encoding of CSV, by any name that Python knows.",
+    ),
+    settings.Long(
+        "s3.poll.interval.ms",
+        default=60_000,
+        group=_READING,
+        validator=settings.at_least(1),
+        doc="How long after a pass over the names the next one looks for new ones.",
+    ),
+    settings.Int(
+        "aws.s3.fetch.page.size",
+        default=1000,
+        importance="LOW",
+        group=_READING,
+        validator=settings.between(1, 1000),
+        doc="How many names are asked for in one request.",
+    ),
+    settings.Int(
+        "max.poll.records",
+        default=500,
+        group=_READING,
+        validator=settings.at_least(1),
+        doc="The most records that are read at a time. As long as it is not set, about a mebibyte is read at a time, "
+        "which is faster.",
+    ),
+    settings.String(
+        "behavior.on.error",
+        default="",
+        group=_READING,
+        validator=settings.one_of("", FAIL, LOG, IGNORE, ignore_case=True),
+        doc="What to do about an object, or a line or row of one, that cannot be read: fail the task, log it and go "
+        "on, or ignore it and only count it. Nothing: log with errors.tolerance=all, else fail.",
+    ),
+    settings.String(
+        "object.changed",
+        default=FAIL,
+        group=_READING,
+        validator=settings.one_of(FAIL, RESTART, ignore_case=True),
+        doc="What to do about an object that is another one when reading it is to go on: fail the task, or restart "
+        "with its first record, so that records may come twice.",
+    ),
+    settings.Long(
+        "read.retry.timeout.ms",
+        default=-1,
+        group=_READING,
+        doc="How long the store may fail in passing (away, slow, throttling) before the task fails; -1 for any time. "
+        "Between tries it waits s3.retry.backoff.ms, twice as long each time up to s3.retry.backoff.max.ms.",
+    ),
+    settings.String(
+        "done.action",
+        default=NONE,
+        group=_AFTER,
+        validator=settings.one_of(NONE, TAG, MOVE, DELETE, ignore_case=True),
+        doc="What becomes of an object whose records are in Kafka and whose position is stored: none, tag, move or "
+        "delete.",
+    ),
+    settings.String(
+        "done.tag",
+        default="connect=read",
+        group=_AFTER,
+        validator=_tag,
+        doc="The tag, as key=value, that objects get beside those that they have.",
+    ),
+    settings.String(
+        "done.prefix",
+        default="",
+        group=_AFTER,
+        doc="What is put before the names of objects that are moved.",
+    ),
+    settings.String(
+        "done.bucket",
+        default="",
+        group=_AFTER,
+        doc="The bucket that objects are moved to, of the same store. Nothing: the one that they are in.",
+    ),
+    settings.String("task.number", default="0/1", internal=True, doc="Which of how many tasks it is."),
+)
+
+
+def with_aliases(config: Mapping[str, str]) -> dict[str, str]:
+    """The configuration with our names for what others' connectors call differently."""
+    return named(config, {**OF_BUCKETS, **ALIASES})
+
+
+def format_of(parsed: Mapping[str, Any]) -> str:
+    """The format that the keys say."""
+    return parsed["input.format"].lower() or _format_of(parsed["format.class"]) or "bytes"
+
+
+def mode_of(parsed: Mapping[str, Any]) -> str:
+    """The mode that the keys say."""
+    if parsed["mode"]:
+        return str(parsed["mode"]).upper()
+    told = parsed["topic"] or parsed["topic.regex.list"] or parsed["file.name.template"]
+    return GENERIC if told else RESTORE_BACKUP
+
+
+def moment(value: str) -> int:
+    """Milliseconds since 1970 that a key says.
+
+    Raises:
+        ValueError: it says none.
+    """
+    if value.strip().lstrip("-").isdigit():
+        return int(value)
+    try:
+        found = dt.datetime.fromisoformat(value.strip())
+    except ValueError:
+        raise ValueError(f'"{value}" is no time. Write milliseconds since 1970, or 2024-05-01T00:00:00Z.') from None
+    return int((found if found.tzinfo else found.replace(tzinfo=dt.UTC)).timestamp() * 1000)
+
+
+def check(parsed: Mapping[str, Any]) -> None:
+    """What keys say together.
+
+    Raises:
+        ConfigError: they contradict each other.
+    """
+    restores = mode_of(parsed) == RESTORE_BACKUP
+    variables = {"topic", "partition", "start_offset"} if restores else Template(parsed["file.name.template"]).variables
+    if not (parsed["topic"] or parsed["topic.regex.list"] or "topic" in variables):
+        raise ConfigError("topic", "is missing: mode=GENERIC needs topic, topic.regex.list or {{topic}} in names.")
+    if "," in parsed["topic"]:
+        raise ConfigError("topic", f'"{parsed["topic"]}" names several. Write one, or topic.regex.list.')
+    if parsed["done.action"].lower() == MOVE and not (parsed["done.prefix"] or parsed["done.bucket"]):
+        raise ConfigError("done.prefix", "is missing: done.action=move needs it, or done.bucket.")
+    if parsed["distribution.type"].lower() != OBJECT_HASH and "partition" not in variables:
+        raise ConfigError("distribution.type", "needs names with a partition: {{partition}} in file.name.template.")
+    if parsed["object.order"].lower() == BY_PARTITION and not {"partition", "start_offset"} <= variables:
+        raise ConfigError("object.order", "partition needs {{partition}} and {{start_offset}} in file.name.template.")

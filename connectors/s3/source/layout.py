@@ -1,0 +1,105 @@
+"""What an object's name says: the topic, the partition, and which names ascend together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+from connect.settings.java_regex import java_regex
+from connectors.s3.source.keys import BY_NAME, BY_PARTITION, BY_TIME, MOVE, RESTORE_BACKUP, mode_of
+from connectors.s3.source.template import PARTITION, START, TOPIC, Template
+
+#: What may stand in a topic's name or a number: a series that ends so may hold names of another one.
+_OF_NAMES: Final = re.compile(r"[a-zA-Z0-9_.-]")
+#: Keys and headers that a sink has put beside the values.
+_BESIDE: Final = re.compile(r"\.(keys|headers)\.")
+_BY_TIME: Final = ("timebasedpartitioner", "dailypartitioner", "hourlypartitioner", "time", "daily", "hourly")
+
+
+class Place(NamedTuple):
+    """What a name says.
+
+    Attributes:
+        topic: where its records go.
+        partition: of the topic; None where the name says none.
+        series: the beginning of the names that ascend together with this one; empty for all.
+    """
+
+    topic: str
+    partition: int | None = None
+    series: str = ""
+
+
+class Layout:
+    """Reads names.
+
+    Args:
+        parsed: the connector's keys, checked.
+
+    Attributes:
+        prefix: what is listed begins so.
+        order: `name`, `partition` or `time`.
+        closed: with the order `partition`, whether all names that begin as a series belong to it.
+    """
+
+    def __init__(self, parsed: Mapping[str, Any]) -> None:
+        self._topic: str = parsed["topic"]
+        self._by_regex = [_topic_regex(each) for each in parsed["topic.regex.list"]]
+        moves = parsed["done.action"].lower() == MOVE and not parsed["done.bucket"]
+        self._moved: str = parsed["done.prefix"] if moves else ""
+        self._restores = mode_of(parsed) == RESTORE_BACKUP
+        self.prefix: str = parsed["aws.s3.prefix"]
+        self._names: re.Pattern[str] | None = None
+        before_offset, by_time = "", False
+        if self._restores:
+            folder, delim = parsed["directory.delim"], parsed["file.delim"]
+            if parsed["topics.dir"]:
+                self.prefix += parsed["topics.dir"] + folder
+            regex = re.escape(delim).join([TOPIC, PARTITION, START])
+            self._names = java_regex(rf"(?s)(?:.*{re.escape(folder)})?{regex}(?:\..*)?")
+            before_offset = delim[-1]
+            by_time = parsed["partitioner.class"].rpartition(".")[2].lower() in _BY_TIME
+        elif parsed["file.name.template"]:
+            template = Template(parsed["file.name.template"])
+            self._names = template.names
+            before_offset = template.before_offset
+            by_time = "timestamp" in template.variables
+        self.order: str = parsed["object.order"].lower()
+        if not self.order:
+            groups = self._names.groupindex.keys() if self._names else set()
+            self.order = BY_PARTITION if {"partition", "start"} <= groups and not by_time else BY_NAME
+        self.closed = bool(before_offset) and not _OF_NAMES.match(before_offset)
+
+    def place(self, key: str) -> Place | None:
+        """What a name says; None for objects that are not to be read."""
+        if key.endswith("/") or (self._moved and key.startswith(self._moved)):
+            return None
+        if self._names is None:
+            topic = self._by_key(key)
+            return None if topic is None else Place(topic)
+        match = self._names.fullmatch(key, len(self.prefix))
+        if match is None or (self._restores and _BESIDE.search(key, match.end("start"))):
+            return None
+        found = match.groupdict()
+        topic = found.get("topic") or self._by_key(key)
+        if topic is None:
+            return None
+        partition = found.get("partition")
+        series = key[: match.start("start")] if self.order == BY_PARTITION else ""
+        return Place(topic, None if partition is None else int(partition), series)
+
+    def mark(self, key: str, modified: int) -> tuple[int, str]:
+        """Where an object stands in the order; `modified` in milliseconds since 1970."""
+        return (modified if self.order == BY_TIME else 0, key)
+
+    def _by_key(self, key: str) -> str | None:
+        for topic, regex in self._by_regex:
+            if regex.fullmatch(key):
+                return topic
+        return self._topic or None
+
+
+def _topic_regex(written: str) -> tuple[str, re.Pattern[str]]:
+    topic, _, regex = written.partition(":")
+    return topic.strip(), java_regex(regex.strip())

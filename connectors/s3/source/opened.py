@@ -1,0 +1,84 @@
+"""One object while it is read: its chunks, and which of them is the last."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from connectors.s3.formats.read import ReadOptions, read
+from connectors.s3.formats.reading import Chunk, Chunks, OnBad
+from connectors.s3.source.body import Body
+from connectors.s3.source.walk import Next
+
+
+class Part(NamedTuple):
+    """Some records of an object.
+
+    Attributes:
+        last: there are no more behind them.
+        begun: where reading goes on within the object, but for the record.
+        after: where it goes on behind the last record of the last part.
+    """
+
+    chosen: Next
+    chunk: Chunk
+    last: bool
+    begun: Mapping[str, Any] = {}
+    after: Mapping[str, Any] = {}
+
+
+class OpenObject:
+    """Reads one object from a record on, a chunk ahead: an offset behind the last record says that it is done.
+
+    Args:
+        chosen: the object, and how many of its records were read.
+        body: its bytes.
+        options: how it is read.
+        on_bad: told of records that cannot be read.
+
+    Attributes:
+        position: how many records were given, with those before the first.
+        ended: whether all were given.
+    """
+
+    def __init__(self, chosen: Next, body: Body, options: ReadOptions, on_bad: Callable[[Next], OnBad]) -> None:
+        self.chosen = chosen
+        self.position = chosen.record
+        self.ended = False
+        self._body = body
+        self._chunks: Chunks = read(body, options, chosen.record, on_bad(chosen))
+        self._ahead: Chunk | None = None
+        self._error: Exception | None = None
+
+    def next(self) -> Part | None:
+        """The next records; None when there are none left.
+
+        Raises:
+            DataError: the object cannot be read any further. What was given is good.
+            RetriableError, Gone, Changed: as `Body.read`.
+        """
+        if self._error is not None:
+            raise self._error
+        chunk = self._ahead if self._ahead is not None else self._read()
+        if chunk is None:
+            self.ended = True
+            return None
+        try:
+            self._ahead = self._read()
+        except Exception as error:
+            self._ahead, self._error = None, error  # for the next call: what is there now is good
+            self.position = chunk.ends[-1]
+            return Part(self.chosen, chunk, last=False)
+        self.position = chunk.ends[-1]
+        self.ended = self._ahead is None
+        return Part(self.chosen, chunk, self.ended)
+
+    def close(self) -> None:
+        """Close what it reads from."""
+        self._body.close()
+
+    def _read(self) -> Chunk | None:
+        for chunk in self._chunks:
+            if len(chunk.ends):
+                return chunk
+        return None

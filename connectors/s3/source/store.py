@@ -1,0 +1,157 @@
+"""What the source asks of a bucket: names, bytes, and what is done with objects that were read."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from typing import Any, Final
+
+from connect import ConnectError, RetriableError
+from connect.api.metrics import PluginMetrics
+from connectors.s3.bucket import Bucket
+from connectors.s3.bucket.failures import CONFLICT, CREDENTIALS, MISSING, Failure, failure, raised
+from connectors.s3.source.lanes import Found
+from connectors.s3.source.walk import Page
+
+log = logging.getLogger(__name__)
+
+#: A store whose pages may be empty but for the last: so many in a row, and it goes round in circles.
+_MOST_EMPTY: Final = 100
+
+
+class Gone(ConnectError):
+    """The object is not there any more."""
+
+
+class Changed(ConnectError):
+    """The object was written anew."""
+
+
+class Store:
+    """Requests to one bucket, and what their errors mean. Its methods are for any thread but for `tell`.
+
+    Args:
+        bucket: the client.
+        page_size: how many names to ask for at a time.
+    """
+
+    def __init__(self, bucket: Bucket, page_size: int = 1000) -> None:
+        self.bucket = bucket
+        self._page_size = page_size
+        self._failed: list[str] = []
+
+    def tell(self, metrics: PluginMetrics) -> None:
+        """Count what was asked and what failed since the last time."""
+        for operation, seconds in self.bucket.measured():
+            metrics.observe("s3_request_seconds", seconds, operation=operation)
+        failed, self._failed = self._failed, []
+        for kind in failed:
+            labels: dict[str, Any] = {"class": kind}
+            metrics.count("s3_errors_total", **labels)
+
+    def count(self, kind: str) -> None:
+        """Count an error of a class."""
+        self._failed.append(kind)
+
+    def page(self, prefix: str, after: str, more: str | None) -> Page:
+        """See `connectors.s3.source.walk.Listing`. Pages without a name in them are passed over."""
+        asked: dict[str, Any] = {"Prefix": prefix, "MaxKeys": self._page_size}
+        for _ in range(_MOST_EMPTY):
+            if more is not None:
+                asked["ContinuationToken"] = more
+            elif after:
+                asked["StartAfter"] = after
+            answer = self.send("listing names", "list_objects_v2", **asked)
+            founds = [
+                Found(each["Key"], each["ETag"].strip('"'), each["Size"], int(each["LastModified"].timestamp() * 1000))
+                for each in answer.get("Contents") or ()
+            ]
+            more = answer.get("NextContinuationToken") if answer.get("IsTruncated") else None
+            if founds or more is None:
+                return Page(founds, more)
+        raise ConnectError(f"{self.bucket.settings.place} gives one empty page of names after another.")
+
+    def open(self, found: Found, start: int = 0, end: int | None = None) -> Any:
+        """Boto3's answer with the bytes of an object, from `start` on, up to and without `end`.
+
+        Raises:
+            Gone, Changed: it is not the one that was listed.
+        """
+        asked: dict[str, Any] = {"Key": found.key, **self.bucket.settings.to_read()}
+        if found.etag:
+            asked["IfMatch"] = f'"{found.etag}"'
+        if start or end is not None:
+            asked["Range"] = f"bytes={start}-{'' if end is None else end - 1}"
+        return self.send(f"reading {found.key}", "get_object", **asked)
+
+    def look(self, key: str) -> Found:
+        """An object as it is now. Raises `Gone`."""
+        answer = self.send(f"looking at {key}", "head_object", Key=key, **self.bucket.settings.to_read())
+        modified = int(answer["LastModified"].timestamp() * 1000)
+        return Found(key, answer["ETag"].strip('"'), answer["ContentLength"], modified)
+
+    def send(self, doing: str, operation: str, **parameters: Any) -> Any:
+        """Send a request.
+
+        Raises:
+            RetriableError: it failed in passing, or with credentials that are others by now.
+            Gone, Changed: the object is not there, or is not the one that was meant.
+            ConnectError: the store refuses it.
+        """
+        return self.guarded(doing, lambda: self.bucket.request(operation, **parameters))
+
+    def guarded(self, doing: str, work: Callable[[], Any]) -> Any:
+        """Do something with the client, its errors made ours; see `send`."""
+        try:
+            return work()
+        except ConnectError:
+            raise
+        except Exception as error:
+            raise self.error(error, doing) from error
+
+    def error(self, error: Exception, doing: str) -> ConnectError:
+        """The error to raise for one of boto3 or of the network."""
+        found: Failure = failure(error, self.bucket.settings, doing)
+        self._failed.append(found.kind)
+        if found.kind == MISSING and "NoSuchBucket" not in found.sentence and doing.startswith(("reading", "looking")):
+            return Gone(found.sentence)
+        if found.kind == CONFLICT and not found.passing:
+            return Changed(found.sentence)
+        if found.kind == CREDENTIALS and self.bucket.discard():
+            return RetriableError(found.sentence)
+        return raised(found)
+
+
+class Patience:
+    """How long a store that fails in passing is waited for.
+
+    Args:
+        first, longest: seconds between tries; each time twice as many, with some chance in it.
+        limit: seconds after which it is an error, or a negative number.
+        chance: gives a number from 0 to 1.
+    """
+
+    def __init__(self, first: float, longest: float, limit: float, chance: Callable[[], float]) -> None:
+        self._first = first
+        self._longest = longest
+        self._limit = limit
+        self._chance = chance
+        self._since: float | None = None
+        self._tries = 0
+        self.until = 0.0
+
+    def worked(self) -> None:
+        """Nothing failed."""
+        self._since, self._tries, self.until = None, 0, 0.0
+
+    def failed(self, error: RetriableError) -> ConnectError:
+        """Something failed: the error to raise. `until` then says when to try again, on the monotonic clock."""
+        now = time.monotonic()
+        self._since = self._since if self._since is not None else now
+        if 0 <= self._limit < now - self._since:
+            return ConnectError(f"{error} It has failed for longer than read.retry.timeout.ms allows.")
+        pause = min(self._first * 2 ** min(self._tries, 30), self._longest)
+        self._tries += 1
+        self.until = now + pause * (0.5 + self._chance() / 2)
+        return error

@@ -1,0 +1,321 @@
+"""S3SourceTask: reads the objects of its lanes, one after another, into batches of columns."""
+
+from __future__ import annotations
+
+import logging
+import random
+import time
+from collections.abc import Mapping
+from typing import Final, NoReturn
+
+from connect import ConnectError, DataError, RetriableError, SourceBatch, SourceTask
+from connectors.s3.bucket import Bucket, BucketSettings
+from connectors.s3.formats.reading import OnBad
+from connectors.s3.source import keys
+from connectors.s3.source.actions import Actions
+from connectors.s3.source.ahead import Ahead
+from connectors.s3.source.batches import batch_of
+from connectors.s3.source.lanes import Lanes
+from connectors.s3.source.layout import Layout
+from connectors.s3.source.opened import OpenObject, Part
+from connectors.s3.source.options import read_options
+from connectors.s3.source.store import Changed, Gone, Patience, Store
+from connectors.s3.source.walk import Next, Share, Walk
+
+log = logging.getLogger(__name__)
+
+#: Within one poll names are listed for so long, and so long it waits for the next pass; the runtime waits by itself.
+_LIST_S: Final = 1.0
+_WAIT_S: Final = 0.1
+_SLICE_S: Final = 0.05
+#: Of small objects so many bytes, records and seconds are put into one batch.
+_SMALL_BYTES: Final = 512 << 10
+_SMALL_RECORDS: Final = 5000
+_SMALL_S: Final = 0.2
+_ACTIONS_S: Final = 0.5
+
+
+class S3SourceTask(SourceTask):
+    """Reads some of a bucket's objects. The timestamp is left to the producer."""
+
+    settings = keys.SETTINGS
+
+    def start(self, config: Mapping[str, str]) -> None:
+        parsed = self.settings.parse(keys.with_aliases(config))
+        keys.check(parsed)
+        chosen = BucketSettings.of(parsed)
+        self._bucket = Bucket(chosen, lambda: keys.with_aliases(self.context.configs))
+        self._store = Store(self._bucket, parsed["aws.s3.fetch.page.size"])
+        limit = parsed["read.retry.timeout.ms"]
+        self._patience = Patience(
+            chosen.backoff, chosen.longest_backoff, limit / 1000 if limit >= 0 else -1, random.random
+        )
+        self._layout = Layout(parsed)
+        number, tasks = map(int, parsed["task.number"].split("/"))
+        by_partition = parsed["distribution.type"].lower() != keys.OBJECT_HASH
+        share = Share(number, tasks, parsed["object.shares"], by_partition)
+        timed = self._layout.order == keys.BY_TIME
+        lanes = Lanes(
+            self.context.offsets,
+            parsed["aws.s3.fetch.buffer.size"],
+            timed,
+            "" if timed else parsed["native.start.key"],
+        )
+        earliest = keys.moment(parsed["file.discovery.starting.timestamp"])
+        self._walk = Walk(self._store, self._layout, share, lanes, self._bucket.name, earliest)
+        self._actions = Actions(self._store, parsed)
+        self._options = read_options(parsed)
+        self._ahead = Ahead(self._store)
+        self._key_is_object = parsed["record.key"].lower() == keys.OBJECT
+        self._interval: float = parsed["s3.poll.interval.ms"] / 1000
+        self._most: int = parsed["max.poll.records"] if parsed.raw.get("max.poll.records") is not None else 0
+        self._on_error: str = parsed["behavior.on.error"].lower()
+        if not self._on_error:
+            tolerates = (config.get("errors.tolerance") or "").lower() == "all"
+            self._on_error = keys.LOG if tolerates else keys.FAIL
+        self._restarts = parsed["object.changed"].lower() == keys.RESTART
+        self._open: OpenObject | None = None
+        self._due = 0.0
+        self._held: SourceBatch | None = None  # read, of which `_given` records were returned
+        self._given = 0
+        self._put_off: ConnectError | None = None  # why nothing is asked of the store before `_patience.until`
+        self._refused: ConnectError | None = None  # what the next poll raises
+
+    def poll(self) -> SourceBatch | None:
+        try:
+            return self._poll()
+        finally:
+            self._store.tell(self.context.metrics)
+
+    def commit(self) -> None:
+        if self._held is None:  # else some of what was read is still to be returned, and is not durable
+            self._actions.committed()
+
+    def stop(self) -> None:
+        if getattr(self, "_open", None) is not None:
+            assert self._open is not None
+            self._open.close()
+        for part in ("_ahead", "_actions", "_bucket"):
+            if hasattr(self, part):
+                getattr(self, part).close()
+
+    def _poll(self) -> SourceBatch | None:
+        began = time.monotonic()
+        if self._held is not None:
+            return self._next_held()
+        if self._put_off is not None and not self._wait(self._patience.until, began + _WAIT_S):
+            raise self._put_off
+        while True:
+            try:
+                self._count_done(self._actions.run(_ACTIONS_S))
+                parts = self._read(began + _LIST_S)
+            except RetriableError as error:
+                self._failed(error)
+            self._patience.worked()
+            self._put_off = None
+            if parts:
+                return self._batch(parts)
+            if self._actions.full or not self._wait(self._due, began + _WAIT_S):
+                return None
+
+    def _wait(self, until: float, deadline: float) -> bool:
+        """Wait for a moment, but not beyond the deadline, nor when the task is to stop. Whether it came."""
+        while not self.context.stopping():
+            now = time.monotonic()
+            if now >= deadline:
+                return False
+            if now >= until:
+                return True
+            time.sleep(min(_SLICE_S, until - now, deadline - now))
+        return False
+
+    def _failed(self, error: RetriableError) -> NoReturn:
+        """The store failed in passing: what was being read goes on where it was, after a while."""
+        self._put_off = None
+        if self._open is not None:
+            opened, self._open = self._open, None
+            opened.close()
+            self._walk.put_back(opened.chosen._replace(record=opened.position))
+        raised = self._patience.failed(error)
+        if isinstance(raised, RetriableError):
+            self._put_off = raised
+        raise raised from error
+
+    # Reading.
+
+    def _read(self, deadline: float) -> list[Part]:
+        """Some records: of one large object, or of several small ones. Empty when there are none by now."""
+        parts: list[Part] = []
+        taken = records = 0
+        until = min(deadline, time.monotonic() + _SMALL_S)
+        while taken < _SMALL_BYTES and records < _SMALL_RECORDS and not self.context.stopping():
+            try:
+                part = self._next_part(None if parts else deadline)
+            except ConnectError as error:
+                if not parts:
+                    raise
+                if isinstance(error, RetriableError) and self._open is not None:  # said again by the next poll
+                    opened, self._open = self._open, None
+                    opened.close()
+                    self._walk.put_back(opened.chosen._replace(record=opened.position))
+                elif not isinstance(error, RetriableError):
+                    self._refused = error
+                break
+            if part is None:
+                break
+            parts.append(part)
+            records += len(part.chunk.ends)
+            taken += max(0, part.chosen.found.size)
+            if not part.last or time.monotonic() >= until:
+                break
+        return parts
+
+    def _next_part(self, deadline: float | None) -> Part | None:
+        """The next records of the object that is open, or of the next one.
+
+        Args:
+            deadline: until when names may be asked for; None for not at all.
+        """
+        if self._refused is not None:
+            raise self._refused
+        while not self.context.stopping():
+            if self._open is None:
+                chosen = self._next_object(deadline)
+                if chosen is None:
+                    return None
+                body = self._ahead.body(chosen.found)
+                self._ahead.want(self._walk.coming(self._ahead.most))
+                self._open = OpenObject(chosen, body, self._options, self._on_bad)
+            opened = self._open
+            try:
+                part = opened.next()
+            except RetriableError:
+                raise
+            except Gone as error:
+                self._gone(opened, error)
+                continue
+            except Changed as error:
+                self._changed(opened, error)
+                continue
+            except DataError as error:
+                self._bad(opened, error)
+                continue
+            lane, found = opened.chosen.lane, opened.chosen.found
+            begun = lane.offset(found)
+            if opened.ended:
+                self._end(opened)
+            if part is not None:
+                return part._replace(begun=begun, after=lane.offset())
+        return None
+
+    def _next_object(self, deadline: float | None) -> Next | None:
+        while not self.context.stopping():
+            chosen = None if self._actions.full else self._walk.take()
+            if chosen is not None or self._actions.full:
+                return chosen
+            if deadline is None or time.monotonic() >= deadline:
+                return None
+            if self._walk.over:
+                if time.monotonic() < self._due:
+                    return None
+                self._walk.begin()
+            self._walk.step()
+            while self._walk.seen_done:
+                self._actions.add(self._walk.seen_done.pop(), durable=True)
+            if self._walk.over:
+                self._due = time.monotonic() + (0 if self._walk.cut else self._interval)
+                self.context.metrics.gauge("s3_objects_ignored", self._walk.ignored)
+        return None
+
+    def _end(self, opened: OpenObject, *, durable: bool = False) -> None:
+        """An object was read to its end."""
+        self._open = None
+        opened.close()
+        opened.chosen.lane.finish(opened.chosen.found)
+        # An object that gave nothing moves no offset, and there is nothing in it to lose.
+        self._actions.add(opened.chosen, durable=durable or not opened.position)
+        self.context.metrics.count("s3_objects_read_total", topic=opened.chosen.place.topic)
+
+    # What goes wrong with an object.
+
+    def _on_bad(self, chosen: Next) -> OnBad:
+        def on_bad(position: int, reason: str) -> None:
+            said = f"record {position}: {reason}"
+            if self._on_error == keys.FAIL:
+                raise DataError(said)
+            self.context.metrics.count("s3_bad_records_total", topic=chosen.place.topic)
+            if self._on_error == keys.LOG:
+                log.error('A record of object "%s" is left out, %s', chosen.found.key, said)
+
+        return on_bad
+
+    def _bad(self, opened: OpenObject, error: DataError) -> None:
+        key, place = opened.chosen.found.key, self._bucket.settings.place
+        self._store.count("malformed")
+        self.context.metrics.count("s3_bad_objects_total", topic=opened.chosen.place.topic)
+        said = f'Object "{key}" of {place} cannot be read as {self._options.format}: {error}'
+        if self._on_error == keys.FAIL:
+            raise ConnectError(
+                f"{said} {opened.position} records of it were given. Mend or remove it, or set behavior.on.error=log."
+            ) from error
+        if self._on_error == keys.LOG:
+            log.error("%s It is left behind its first %d records.", said, opened.position)
+        self._open = None
+        opened.close()
+        opened.chosen.lane.finish(opened.chosen.found)  # and stays as it is, whatever is done with others
+
+    def _gone(self, opened: OpenObject, error: Gone) -> None:
+        """It was removed since it was listed, or by the action of a task before us that died behind it."""
+        self._open = None
+        opened.close()
+        if opened.position and not self._actions.wanted:
+            log.warning('Object "%s" is gone, and only its first %d records were read.', opened.chosen.found.key,
+                        opened.position)  # fmt: skip
+        else:
+            log.info('Object "%s" is gone: %s', opened.chosen.found.key, error)
+        opened.chosen.lane.finish(opened.chosen.found)
+
+    def _changed(self, opened: OpenObject, error: Changed) -> None:
+        """It was written anew since it was listed."""
+        self._open = None
+        opened.close()
+        chosen = opened.chosen
+        if opened.position and not self._restarts:
+            raise ConnectError(
+                f'Object "{chosen.found.key}" of {self._bucket.settings.place} was written anew after '
+                f"{opened.position} of its records were read. Set object.changed=restart to read it again from its "
+                "first record."
+            ) from error
+        try:
+            found = self._store.look(chosen.found.key)
+        except Gone as gone:
+            self._gone(opened, gone)
+            return
+        log.warning('Object "%s" was written anew, and is read from its first record.', chosen.found.key)
+        if chosen.lane.opened is not None and chosen.lane.opened.found.key == found.key:
+            chosen.lane.opened = None
+        self._walk.put_back(chosen._replace(found=found, record=0))
+
+    # Batches.
+
+    def _batch(self, parts: list[Part]) -> SourceBatch:
+        batch = batch_of(parts, key_is_object=self._key_is_object)
+        for topic, some in batch.by_topic().items():
+            self.context.metrics.count("s3_records_read_total", len(some), topic=topic)
+        if not self._most or len(batch) <= self._most:
+            return batch
+        self._held, self._given = batch, 0
+        return self._next_held()
+
+    def _next_held(self) -> SourceBatch:
+        assert self._held is not None
+        start, stop = self._given, self._given + self._most
+        batch = self._held[start:stop]
+        self._given = stop
+        if stop >= len(self._held):
+            self._held = None
+        return batch
+
+    def _count_done(self, count: int) -> None:
+        if count:
+            self.context.metrics.count("s3_objects_done_total", count)

@@ -1,0 +1,225 @@
+"""Which object comes next: goes over the names, a page at a time, and over each again when a pass is due.
+
+By name a pass begins behind the lowest floor of the task's lanes, so that what was read long ago is not listed. By
+partition it leaps over what was read of each series, and over those of other tasks, where names allow that
+(`Layout.closed`).
+By time everything is listed, and the oldest that were not read are kept.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple, Protocol
+from zlib import crc32
+
+from connectors.s3.source.keys import BY_PARTITION, BY_TIME
+from connectors.s3.source.lanes import Found, Lane, Lanes
+from connectors.s3.source.layout import Layout, Place
+
+#: By time so many objects are kept at most; then they are read, and the next pass finds the others.
+_MOST_KEPT: Final = 100_000
+#: Behind every name that begins as a series does.
+_LAST: Final = "\U0010fffd"
+
+
+class Page(NamedTuple):
+    """Names, ascending. `more` asks for the next ones, None when there are none."""
+
+    founds: list[Found]
+    more: str | None
+
+
+class Listing(Protocol):
+    """Lists objects."""
+
+    def page(self, prefix: str, after: str, more: str | None) -> Page:
+        """One request: objects whose names begin with a prefix and are behind a name, or what `more` asks for."""
+
+
+class Share(NamedTuple):
+    """Which of all objects are a task's.
+
+    Attributes:
+        number: of the task, from 0.
+        tasks: how many there are.
+        shares: how many lanes there are, with the orders name and time.
+        by_partition: whether the partition in the name decides.
+    """
+
+    number: int
+    tasks: int
+    shares: int
+    by_partition: bool
+
+    def lane(self, key: str, place: Place) -> str | None:
+        """The name of an object's lane; None when it is another task's."""
+        hashed = place.partition if self.by_partition and place.partition is not None else None
+        if place.series:
+            chosen = crc32(place.series.encode("utf-8", "surrogatepass")) if hashed is None else hashed
+            return place.series if chosen % self.tasks == self.number else None
+        chosen = (crc32(key.encode("utf-8", "surrogatepass")) if hashed is None else hashed) % self.shares
+        return f"{chosen}/{self.shares}" if chosen % self.tasks == self.number else None
+
+    def own(self) -> list[str]:
+        """The names of the task's lanes, with the orders name and time."""
+        return [f"{share}/{self.shares}" for share in range(self.number, self.shares, self.tasks)]
+
+
+class Next(NamedTuple):
+    """An object to read: where it belongs, and how many of its records were read before."""
+
+    lane: Lane
+    found: Found
+    place: Place
+    record: int = 0
+
+
+class Walk:
+    """Gives the objects that are to be read, in their order.
+
+    Args:
+        listing: asks the store.
+        layout: reads names.
+        share: which objects are ours.
+        lanes: what was read.
+        bucket: its name, for source partitions.
+        not_before: objects that were written earlier are left out; milliseconds since 1970.
+
+    Attributes:
+        over: whether a pass is complete; `begin` begins the next.
+        cut: whether that pass left objects for the next one.
+        ignored: objects that are not to be read, in this pass.
+        seen_done: objects that a task before us has read, found in the first pass: what is to be done with them may not
+            be done yet.
+    """
+
+    def __init__(
+        self, listing: Listing, layout: Layout, share: Share, lanes: Lanes, bucket: str, not_before: int = 0
+    ) -> None:
+        self._listing = listing
+        self._layout = layout
+        self._share = share
+        self._lanes = lanes
+        self._bucket = bucket
+        self._not_before = not_before
+        self._queue: deque[Next] = deque()
+        self._kept: list[tuple[tuple[int, str], Next]] = []
+        self.over = True
+        self.cut = False
+        self.ignored = 0
+        self.seen_done: list[Next] = []
+        self._passes = 0
+        if layout.order != BY_PARTITION:
+            self._load({name: self._partition(name) for name in share.own()})
+
+    def take(self) -> Next | None:
+        """The next object of those that were listed; None when there is none left."""
+        while self._queue:
+            chosen = self._queue.popleft()
+            if not chosen.lane.is_done(chosen.found):
+                return chosen
+        return None
+
+    def coming(self, count: int) -> list[Next]:
+        """The objects that `take` gives next, if all goes well."""
+        return [self._queue[at] for at in range(min(count, len(self._queue)))]
+
+    def put_back(self, chosen: Next) -> None:
+        """Give this one next."""
+        self._queue.appendleft(chosen)
+
+    def begin(self) -> None:
+        """Begin a pass."""
+        self.over = self.cut = False
+        self.ignored = 0
+        self._passes += 1
+        self._more: str | None = None
+        self._after = ""
+        if self._layout.order not in (BY_PARTITION, BY_TIME):
+            self._after = min((lane.floor[1] for lane in self._lanes), default="")
+
+    def step(self) -> None:
+        """Send one request for names. Raises what the listing raises; then the same again."""
+        page = self._listing.page(self._layout.prefix, self._after, self._more)
+        mine = self._mine(page.founds)
+        for chosen in mine:
+            if chosen.lane.is_done(chosen.found):
+                if self._passes == 1 and chosen.lane.is_remembered(chosen.found):
+                    self.seen_done.append(chosen)
+            elif chosen.found.modified < self._not_before:
+                self.ignored += 1
+            elif self._layout.order == BY_TIME:
+                self._keep(chosen)
+            else:
+                self._queue.append(chosen)
+        if page.founds:
+            self._more, self._after = self._behind(page)
+        else:
+            self._more = page.more
+        if page.more is None:
+            self._end()
+
+    def _mine(self, founds: list[Found]) -> list[Next]:
+        """Those objects that are to be read by this task, read or not."""
+        placed: list[tuple[str, Found, Place]] = []
+        unknown: dict[str, dict[str, Any]] = {}
+        for found in founds:
+            place = self._layout.place(found.key)
+            if place is None:
+                self.ignored += 1
+                continue
+            lane = self._share.lane(found.key, place)
+            if lane is None:
+                continue
+            if lane not in self._lanes:
+                unknown[lane] = self._partition(lane)
+            placed.append((lane, found, place))
+        if unknown:
+            self._load(unknown)
+        return [Next(self._lanes[lane], found, place) for lane, found, place in placed]
+
+    def _load(self, partitions: Mapping[str, dict[str, Any]]) -> None:
+        for lane in self._lanes.load(partitions):
+            if lane.opened is None:
+                continue
+            found, record = lane.opened.found, lane.opened.record
+            place = self._layout.place(found.key)
+            if place is not None:
+                self._queue.append(Next(lane, found, place, record))
+
+    def _partition(self, lane: str) -> dict[str, Any]:
+        if self._layout.order == BY_PARTITION:
+            return {"bucket": self._bucket, "series": lane}
+        return {"bucket": self._bucket, "prefix": self._layout.prefix, "share": lane}
+
+    def _behind(self, page: Page) -> tuple[str | None, str]:
+        """Where listing goes on after a page: at its end, or behind what was read of the series that it ends in."""
+        last = page.founds[-1].key
+        if self._layout.order != BY_PARTITION or not self._layout.closed or page.more is None:
+            return page.more, last
+        place = self._layout.place(last)
+        if place is None or not place.series:
+            return page.more, last
+        lane = self._share.lane(last, place)
+        if lane is None:
+            return None, place.series + _LAST
+        floor = self._lanes[lane].floor[1]
+        return (None, floor) if floor > last else (page.more, last)
+
+    def _keep(self, chosen: Next) -> None:
+        entry = (chosen.lane.mark(chosen.found), chosen)
+        self._kept.append(entry)
+        if len(self._kept) >= 2 * _MOST_KEPT:
+            self._kept = heapq.nsmallest(_MOST_KEPT, self._kept, key=lambda each: each[0])
+            self.cut = True
+
+    def _end(self) -> None:
+        self.over = True
+        if self._kept:
+            self._kept.sort(key=lambda each: each[0])
+            self._queue.extend(chosen for _, chosen in self._kept)
+            self._kept = []
+        for lane in self._lanes:
+            lane.swept()
