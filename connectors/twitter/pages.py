@@ -20,6 +20,8 @@ from connectors.twitter.records import Post
 
 #: Asks for a page: the parameters `since_id`, `until_id` and the page's token, which may be None.
 Ask = Callable[[int | None, int | None, str | None], "Page"]
+#: Of what was sent, about as much makes a batch.
+BATCH_BYTES: Final = 1024 * 1024
 #: How many pages without posts are taken on trust that others follow.
 _MOST_EMPTY: Final = 100
 #: What was posted so long before a reading began is in it, whatever the clocks say and however late it can be found.
@@ -59,6 +61,17 @@ def page(answer: dict[str, Any], size: int, malformed: Callable[[], None]) -> Pa
 
 
 Given = list[tuple[Post, Position]]
+
+
+def cut(given: Given, most: int) -> tuple[Given, Given]:
+    """As many posts as one batch may have, one at least, and the rest."""
+    stop, size = 0, 0
+    for post, _ in given[:most]:
+        size += post.size
+        if stop and size > BATCH_BYTES:
+            break
+        stop += 1
+    return given[:stop], given[stop:]
 
 
 class Backlog:

@@ -15,7 +15,7 @@ from connectors.twitter import keys, offsets
 from connectors.twitter.api import Api
 from connectors.twitter.failures import ApiError, Backoff, count_error
 from connectors.twitter.offsets import Position
-from connectors.twitter.pages import Backlog, Given
+from connectors.twitter.pages import Backlog, Given, cut
 from connectors.twitter.recent import Posts, UserUnreadable
 from connectors.twitter.records import Records
 
@@ -23,7 +23,6 @@ log = logging.getLogger(__name__)
 
 _WAIT_S: Final = 1.0
 _SLICE_S: Final = 0.05
-_BATCH_BYTES: Final = 1024 * 1024
 _MOST_NAMES: Final = 100
 #: How long after a user could not be read the next try is, at least.
 _UNREADABLE_S: Final = 900.0
@@ -145,13 +144,7 @@ class Polled:
 
     def _batch(self, reading: Reading, given: Given) -> SourceBatch:
         """As many as one batch takes; the rest is held."""
-        stop, size = 0, 0
-        for post, _ in given[: self._parsed["queue.batch.size"]]:
-            size += post.size
-            if stop and size > _BATCH_BYTES:
-                break
-            stop += 1
-        now, later = given[:stop], given[stop:]
+        now, later = cut(given, self._parsed["queue.batch.size"])
         self._held = (reading, later) if later else None
         return self._records.batch(
             [post for post, _ in now],

@@ -20,7 +20,7 @@ from connectors.twitter.failures import ApiError, Backoff, Kind, count_error, de
 from connectors.twitter.inbox import Closed, Inbox, Item, Opened
 from connectors.twitter.includes import Includes
 from connectors.twitter.offsets import GAP, SINCE, Position
-from connectors.twitter.pages import Backlog
+from connectors.twitter.pages import BATCH_BYTES, Backlog, Given, cut
 from connectors.twitter.reader import StreamReader
 from connectors.twitter.recent import Posts
 from connectors.twitter.records import Post, Records
@@ -29,7 +29,6 @@ from connectors.twitter.rules import Rule, queries
 
 log = logging.getLogger(__name__)
 
-_BATCH_BYTES: Final = 1024 * 1024
 #: Up to how long after the connection was made posts belong to the gap: they may have been made before our rules count.
 _AFTER_MS: Final = 10_000
 
@@ -45,6 +44,9 @@ class Gap:
         searched: whether it is for us to fill.
         left: queries that are still to be read; None before it is due.
         backlog: of the query that is being read.
+        found: posts that are still to be given.
+        highest: of the posts that were given.
+        alone: whether one query is all, so that a post can say how far the filling is.
     """
 
     since: int
@@ -52,7 +54,10 @@ class Gap:
     due: float
     searched: bool
     left: list[str] | None = None
-    backlog: Backlog | None = field(default=None)
+    backlog: Backlog | None = None
+    found: Given = field(default_factory=list)
+    highest: int = 0
+    alone: bool = False
 
 
 class Stream:
@@ -121,7 +126,7 @@ class Stream:
                     raise RetriableError(self._put_off)
                 return None
             self._connect()
-        items = self._inbox.take(self._parsed["queue.batch.size"], _BATCH_BYTES, self._parsed["queue.empty.ms"] / 1000)
+        items = self._inbox.take(self._parsed["queue.batch.size"], BATCH_BYTES, self._parsed["queue.empty.ms"] / 1000)
         self._metrics.gauge("twitter_queue_bytes", self._inbox.bytes)
         batch = self._taken(items)
         if batch is not None:
@@ -221,8 +226,9 @@ class Stream:
         if since is None:
             if self._newest is None:
                 return  # nothing ever came: there is nothing that could be missed
-            before = ids.made_at(self._newest) - self._parsed["twitter.backfill.overlap.ms"]
-            since = ids.first_at(before) - 1
+            since = self._newest
+            if overlap := self._parsed["twitter.backfill.overlap.ms"]:
+                since = ids.first_at(ids.made_at(self._newest) - overlap) - 1
         self._open_since = None
         searched = not opened.backfill and bool(self._parsed["twitter.backfill.search"])
         if self._gap is not None and self._gap.searched and self._parsed["twitter.backfill.search"]:
@@ -251,7 +257,7 @@ class Stream:
         self._put_off = str(closed.error) if closed.pause else ""
 
     def _offset(self) -> dict[str, str]:
-        stored = {SINCE: str(self._newest)}
+        stored = {SINCE: str(self._newest or 0)}
         since = self._gap.since if self._gap is not None else self._open_since
         if since is not None:
             stored[GAP] = str(since)
@@ -271,32 +277,50 @@ class Stream:
             return None
         if gap.left is None:
             gap.left = queries(self._rules.values, self._parsed["twitter.rule.max.length"])
+            gap.alone = len(gap.left) == 1
             log.info("Filling the gap since %s by recent search.", _moment(gap.since))
-        if gap.backlog is None and gap.left:
+        if not gap.found and gap.left:
+            try:
+                self._search(gap)
+            except ApiError as error:
+                self._unfilled(gap, error)
+                return None
+        return self._found(gap)
+
+    def _search(self, gap: Gap) -> None:
+        """Ask for a page of the gap."""
+        assert gap.left
+        if gap.backlog is None:
             query, until = gap.left[0], gap.until
             gap.backlog = Backlog(
                 lambda since, below, token: self._posts.search(query, since, min(below or until, until), token),
                 Position(gap.since),
-                0,
+                self._parsed["twitter.sort.max.bytes"],
             )
-        if gap.backlog is None:
-            self._end(gap)
-            return None
-        try:
-            given = gap.backlog.read()
-        except ApiError as error:
-            self._unfilled(gap, error)
-            return None
+        gap.found = gap.backlog.read()
         self._backoff.reset()
         if gap.backlog.done:
             gap.left.pop(0)
             gap.backlog = None
-        posts = [post for post, _ in given if self._is_new(post)]
-        # The offsets still name the gap: only when it is filled a restart need not fill it again.
-        batch = self._records.batch(posts, offsets.STREAM, [self._offset()] * len(posts), "backfill") if posts else None
-        if not gap.left:
+
+    def _found(self, gap: Gap) -> SourceBatch | None:
+        """Posts of the gap that did not come by the stream. Their offsets name the gap, as long as there is one."""
+        now, gap.found = cut(gap.found, self._parsed["queue.batch.size"])
+        posts: list[Post] = []
+        positions: list[dict[str, str]] = []
+        for post, position in now:
+            gap.highest = max(gap.highest, post.id)
+            if gap.alone and position.until is None and position.since is not None:
+                gap.since = max(gap.since, position.since)
+            if self._is_new(post):
+                posts.append(post)
+                positions.append(self._offset())
+        if not gap.found and not gap.left:
+            self._newest = max(self._newest or 0, gap.highest)
             self._end(gap)
-        return batch
+            if positions:
+                positions[-1] = self._offset()
+        return self._records.batch(posts, offsets.STREAM, positions, "backfill") if posts else None
 
     def _unfilled(self, gap: Gap, error: ApiError) -> None:
         if error.kind is not Kind.FATAL:
