@@ -78,10 +78,17 @@ _CONNECTORS = [
         "connectors.twitter:TwitterSourceConnector",
         "com.github.jcustenborder.kafka.connect.twitter.TwitterSourceTask",
     ),
+    (
+        PluginKind.SOURCE,
+        "com.github.dariobalinzo.ElasticSourceConnector",
+        "connectors.elasticsearch.source:ElasticsearchSourceConnector",
+        "com.github.dariobalinzo.task.ElasticSourceTask",
+    ),
 ]
 
 #: What the same connectors are called in other projects of theirs, or by us.
 _OTHER_NAMES = {
+    "com.github.dariobalinzo.ElasticSourceConnector": ("ElasticsearchSourceConnector", "ElasticsearchSource"),
     "io.confluent.kafka.connect.datagen.DatagenConnector": ("DatagenSourceConnector", "DatagenSource"),
     "io.debezium.connector.postgresql.PostgresConnector": (
         "PostgresCdcSourceConnector",
@@ -124,6 +131,11 @@ _OUR_CONNECTORS = [
             "DatabricksDeltaLakeSinkConnector",
             "DatabricksDeltaLakeSink",
         ),
+    ),
+    (
+        PluginKind.SOURCE,
+        "connectors.elasticsearch.source:OpenSearchSourceConnector",
+        ("OpenSearchSource", "OpenSearchSourceConnector"),
     ),
     (
         PluginKind.SOURCE,

@@ -75,12 +75,25 @@ class Cluster:
         Returns:
             the answer, parsed where it is JSON.
         """
-        data = body if body is None or isinstance(body, bytes) else orjson.dumps(body)
-        answer = self._send(method, path, data, _JSON, params, timeout)
+        answer = self.answer(method, path, body, params=params, timeout=timeout)
         try:
             return orjson.loads(answer) if answer else None
         except orjson.JSONDecodeError:
-            return answer.decode(errors="replace") if isinstance(answer, bytes) else answer
+            return answer.decode(errors="replace")
+
+    def answer(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        params: Mapping[str, Any] | None = None,
+        timeout: float | None = None,
+    ) -> bytes:
+        """The same as `request`, but for the answer, which is as it came."""
+        data = body if body is None or isinstance(body, bytes) else orjson.dumps(body)
+        answer = self._send(method, path, data, _JSON, params, timeout)
+        return answer if isinstance(answer, bytes) else answer.encode()
 
     def bulk(
         self, body: bytes, *, params: Mapping[str, Any] | None = None, timeout: float | None = None

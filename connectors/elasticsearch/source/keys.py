@@ -1,0 +1,272 @@
+"""The keys of the Elasticsearch and OpenSearch sources, beside those of `cluster`, and what others call them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+import orjson
+
+from connect import ConfigError, settings
+from connect.settings import Definition
+from connectors.elasticsearch.cluster import ELASTICSEARCH, OPENSEARCH
+
+SCHEMALESS: Final = "schemaless"
+JSON: Final = "json"
+MAPPING: Final = "mapping"
+FORMATS: Final = (SCHEMALESS, JSON, MAPPING)
+ID: Final = "id"
+NO_KEY: Final = "none"
+HEADERS: Final = ("_index", "_id", "_seq_no", "_primary_term", "_version", "_routing")
+
+_WHAT: Final = "Documents"
+_READING: Final = "Reading"
+_RECORDS: Final = "Records"
+
+
+def _query(name: str, value: Any) -> None:
+    if value:
+        query_of(value)
+
+
+def query_of(written: str) -> Any:
+    """The query that a user wrote. Raises ValueError."""
+    try:
+        parsed = orjson.loads(written)
+    except orjson.JSONDecodeError as error:
+        raise ValueError(f'is no JSON: {error}. Write {{"term": {{"status": "paid"}}}}, for example.') from None
+    if not isinstance(parsed, dict) or len(parsed) != 1:
+        raise ValueError('is no query. Write {"term": {"status": "paid"}}, for example: what stands under "query".')
+    return parsed
+
+
+def _topic(name: str, value: Any) -> None:
+    if rest := re.sub(r"[a-zA-Z0-9._-]", "", value.replace("${index}", "")):
+        raise ValueError(f'"{rest[0]}" cannot be in the name of a topic.')
+
+
+def _headers(name: str, value: Any) -> None:
+    for each in value:
+        if each not in HEADERS:
+            raise ValueError(f'"{each}" is none. There are {", ".join(HEADERS)}.')
+
+
+OWN: Final = settings.define(
+    settings.List(
+        "index.names",
+        default=[],
+        importance="HIGH",
+        group=_WHAT,
+        width="LONG",
+        doc="What to read: names of indices, aliases and data streams, and patterns of them (orders-*).",
+    ),
+    settings.String(
+        "index.prefix",
+        default="",
+        importance="HIGH",
+        group=_WHAT,
+        doc="The same as index.names with a * behind it.",
+    ),
+    settings.String(
+        "query",
+        default="",
+        group=_WHAT,
+        width="LONG",
+        validator=_query,
+        doc='Only documents that match this query, in JSON: {"term": {"status": "paid"}}.',
+    ),
+    settings.List(
+        "fields", default=[], group=_WHAT, doc="The fields to read, with patterns (customer.*). Nothing: all."
+    ),
+    settings.List("fields.exclude", default=[], group=_WHAT, doc="Fields to leave out, of those."),
+    settings.String(
+        "incrementing.field.name",
+        default="",
+        importance="HIGH",
+        group=_READING,
+        doc="Read documents whose value of this field (a date, a number or a keyword) is higher than what was read. "
+        "Nothing: what was written since, by the sequence numbers of shards, which leaves nothing out.",
+    ),
+    settings.String(
+        "incrementing.initial",
+        default=None,
+        importance="LOW",
+        group=_READING,
+        doc="With incrementing.field.name, where there is no offset yet: begin behind this value.",
+    ),
+    settings.Long(
+        "delay.ms",
+        default=5_000,
+        importance="HIGH",
+        group=_READING,
+        validator=settings.at_least(0),
+        doc="With incrementing.field.name: how long a document may take from the moment in a date until it can be "
+        "found; younger ones are not read yet. Of other fields, how long the highest value must have been there. "
+        "With refresh=false also without that field.",
+    ),
+    settings.Boolean(
+        "refresh",
+        default=True,
+        importance="LOW",
+        group=_READING,
+        doc="Whether to refresh an index before it is read, so that all that was written can be found. It needs the "
+        "privilege maintenance. false: wait for delay.ms, which must be longer than index.refresh_interval.",
+    ),
+    settings.Int(
+        "poll.interval.ms",
+        default=5_000,
+        importance="HIGH",
+        group=_READING,
+        validator=settings.at_least(0),
+        doc="How often to look for something new.",
+    ),
+    settings.Int(
+        "index.poll.interval.ms",
+        default=60_000,
+        importance="LOW",
+        group=_READING,
+        validator=settings.at_least(100),
+        doc="How often to look for new and deleted indices. Tasks start anew when there are some.",
+    ),
+    settings.Int(
+        "batch.max.rows",
+        default=10_000,
+        importance="LOW",
+        group=_READING,
+        validator=settings.between(1, 10_000),
+        doc="The most documents that are asked for at a time. The cluster's limit is index.max_result_window.",
+    ),
+    settings.Int(
+        "batch.max.bytes",
+        default=4 * 1024 * 1024,
+        importance="LOW",
+        group=_READING,
+        validator=settings.at_least(1024),
+        doc="About how many bytes of documents to ask for at a time. Two such pages are in memory.",
+    ),
+    settings.Long(
+        "pit.keep.alive.ms",
+        default=60_000,
+        importance="LOW",
+        group=_READING,
+        validator=settings.at_least(1_000),
+        doc="How long the cluster keeps a view of a shard between two pages. One that is lost is opened again where "
+        "reading is.",
+    ),
+    settings.String(
+        "topic.prefix", default="", importance="HIGH", group=_RECORDS, doc="What stands before each topic's name."
+    ),
+    settings.String(
+        "topic.name",
+        default="${index}",
+        importance="MEDIUM",
+        group=_RECORDS,
+        validator=_topic,
+        doc="The topic, behind topic.prefix. ${index} is the name of the index, of a data stream its own; characters "
+        "that topics cannot have become _.",
+    ),
+    settings.String(
+        "value.format",
+        default=SCHEMALESS,
+        importance="MEDIUM",
+        group=_RECORDS,
+        validator=settings.one_of(*FORMATS, ignore_case=True),
+        doc="schemaless: documents as maps. json: the text of the document as it was indexed, for StringConverter, "
+        "which is fastest. mapping: structs whose schema is made of the index's mapping.",
+    ),
+    settings.List(
+        "array.fields",
+        default=[],
+        importance="LOW",
+        group=_RECORDS,
+        doc="With value.format=mapping: fields that hold several values (tags, items.codes), which a mapping does not "
+        "say. Those of type nested are arrays anyway.",
+    ),
+    settings.String(
+        "record.key",
+        default=ID,
+        importance="MEDIUM",
+        group=_RECORDS,
+        validator=settings.one_of(ID, NO_KEY, ignore_case=True),
+        doc="id: the document's _id, as a string. none: no key.",
+    ),
+    settings.List(
+        "headers",
+        default=[],
+        importance="LOW",
+        group=_RECORDS,
+        validator=_headers,
+        doc=f"Headers of each record, of {', '.join(HEADERS)}.",
+    ),
+    settings.String("task.shards", default=None, internal=True, doc="JSON: the shards that a task reads."),
+)
+
+
+def _for_a_source(definition: Definition) -> Definition:
+    """The cluster's keys with what suits a source: pages take longer than bulk requests, and it can wait longer."""
+    longer = definition.replaced("read.timeout.ms", default=30_000).replaced("max.retries", default=10)
+    return longer | OWN
+
+
+ELASTICSEARCH_SETTINGS: Final = _for_a_source(ELASTICSEARCH)
+OPENSEARCH_SETTINGS: Final = _for_a_source(OPENSEARCH)
+
+#: What the connector of D. Balinzo calls our keys, and how its values are written.
+_OTHERS: Final = {
+    "es.user": "connection.username",
+    "es.password": "connection.password",
+    "connection.attempts": "max.retries",
+    "connection.backoff.ms": "retry.backoff.ms",
+    "es.tls.truststore.location": "elastic.https.ssl.truststore.location",
+    "es.tls.truststore.password": "elastic.https.ssl.truststore.password",
+    "es.tls.keystore.location": "elastic.https.ssl.keystore.location",
+    "es.tls.keystore.password": "elastic.https.ssl.keystore.password",
+    "filters.whitelist": "fields",
+    "filters.blacklist": "fields.exclude",
+}
+#: Its keys that change nothing here.
+WITHOUT_EFFECT: Final = (
+    "incrementing.secondary.field.name",
+    "fieldname_converter",
+    "es.compatibility",
+)
+
+
+def with_aliases(config: Mapping[str, str]) -> dict[str, str]:
+    """A configuration with its keys called as ours; ours win."""
+    named = dict(config)
+    if config.get("es.host") and not config.get("connection.url"):
+        scheme, port = config.get("es.scheme") or "http", config.get("es.port") or "9200"
+        hosts = [host.strip() for host in config["es.host"].split(";") if host.strip()]
+        named["connection.url"] = ",".join(f"{scheme}://{host}:{port}" for host in hosts)
+    for theirs, ours in _OTHERS.items():
+        value = config.get(theirs)
+        if value is not None and config.get(ours) is None:
+            named[ours] = value.replace(";", ",") if theirs.startswith("filters.") else value
+    return named
+
+
+def names(parsed: Mapping[str, Any]) -> list[str]:
+    """The names and patterns of what is read."""
+    prefix: list[str] = [f"{parsed['index.prefix']}*"] if parsed["index.prefix"] else []
+    return [*filter(None, parsed["index.names"]), *prefix]
+
+
+def check(parsed: Mapping[str, Any]) -> None:
+    """See that keys go together.
+
+    Raises:
+        ConfigError: they do not.
+    """
+    if not names(parsed):
+        raise ConfigError("index.names", "is required, or index.prefix: name the indices to read.")
+    for name in names(parsed):
+        if re.search(r'[\\/?"<>| ,#:]', name) or name.startswith(("-", "_", "+")):
+            raise ConfigError("index.names", f'"{name}" is no name of an index, and no pattern of names.')
+    if parsed["incrementing.initial"] is not None and not parsed["incrementing.field.name"]:
+        raise ConfigError("incrementing.initial", "is for incrementing.field.name. Name that field, or leave it out.")
+    if parsed["array.fields"] and parsed["value.format"].lower() != MAPPING:
+        raise ConfigError("array.fields", "is for value.format=mapping. Leave it out.")
+    if not parsed["refresh"] and not parsed["delay.ms"]:
+        raise ConfigError("delay.ms", "must be longer than index.refresh_interval where refresh is false.")

@@ -1,0 +1,203 @@
+"""One reading of one shard, page by page, in a view that stays as it is (a point in time)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import msgspec
+
+from connect import ConnectError, RetriableError
+from connectors.elasticsearch.cluster import Cluster
+from connectors.elasticsearch.source.offsets import Position
+from connectors.elasticsearch.source.shards import Shard
+
+_FIRST_PAGE: Final = 200
+_NOTHING: Final = msgspec.Raw(b"")
+
+
+class Hit(msgspec.Struct, gc=False):
+    """A document as a search gives it; its source is the text that was indexed."""
+
+    index: str = msgspec.field(name="_index")
+    id: str = msgspec.field(name="_id")
+    sort: list[Any]
+    source: msgspec.Raw = msgspec.field(name="_source", default=_NOTHING)
+    seq_no: int | None = msgspec.field(name="_seq_no", default=None)
+    primary_term: int | None = msgspec.field(name="_primary_term", default=None)
+    version: int | None = msgspec.field(name="_version", default=None)
+    routing: str | None = msgspec.field(name="_routing", default=None)
+
+
+class _Hits(msgspec.Struct):
+    hits: list[Hit]
+
+
+class _Shards(msgspec.Struct):
+    total: int
+    failed: int
+    failures: list[Any] = []
+
+
+class _Answer(msgspec.Struct):
+    timed_out: bool
+    hits: _Hits
+    shards: _Shards = msgspec.field(name="_shards")
+    pit_id: str | None = None
+
+
+_DECODER: Final = msgspec.json.Decoder(_Answer)
+
+
+@dataclass(frozen=True, slots=True)
+class What:
+    """What of a shard is read, the same for all.
+
+    Attributes:
+        cursor: the field whose values grow; empty for sequence numbers.
+        query: of the user's own, or None.
+        source: which fields, as a search's `_source` has it.
+        more: what else a search is to give.
+        most_rows, most_bytes: of a page.
+        keep_alive: of a view, in milliseconds.
+    """
+
+    cursor: str
+    query: Any
+    source: Any
+    more: Mapping[str, Any]
+    most_rows: int
+    most_bytes: int
+    keep_alive: int
+
+    @property
+    def sort(self) -> list[Any]:
+        """The order of documents, in which no two are alike."""
+        by = [{self.cursor: {"order": "asc", "unmapped_type": "long"}}] if self.cursor else []
+        return [*by, {"_seq_no": "asc"}]
+
+
+@dataclass(slots=True)
+class Page:
+    """Documents in order.
+
+    Attributes:
+        size: bytes of the answer.
+        last: whether no more follow.
+    """
+
+    shard: Shard
+    hits: list[Hit]
+    size: int
+    last: bool
+
+
+@dataclass(slots=True)
+class Pages:
+    """Reads a shard from a position up to a limit. One request at a time, from any thread.
+
+    Attributes:
+        shard, position: what is read, and behind what.
+        limit: a condition on what is read, such as a range that ends; None for none.
+        observe: told of each request: what it was, and its seconds.
+    """
+
+    cluster: Cluster
+    what: What
+    shard: Shard
+    position: Position
+    limit: Mapping[str, Any] | None
+    observe: Callable[[str, float], None]
+    _view: str | None = None
+    _rows: int = field(default=_FIRST_PAGE)
+
+    def next(self) -> Page:
+        """The next page. It is read again when this raises, in a new view.
+
+        Raises:
+            RetriableError: a part of the shard did not answer.
+            Exception: what the client raises.
+        """
+        try:
+            return self._next()
+        except Exception:
+            self._view = None  # it may be what was lost
+            raise
+
+    def close(self) -> None:
+        """Give the view up. Raises nothing: it ends by itself."""
+        view, self._view = self._view, None
+        if view is not None:
+            try:
+                self.cluster.close_point_in_time(view)
+            except Exception:  # noqa: S110 - the cluster forgets it when keep_alive is over
+                pass
+
+    def _next(self) -> Page:
+        if self._view is None:
+            began = time.monotonic()
+            self._view = self.cluster.open_point_in_time(
+                self.shard.index, f"{self.what.keep_alive}ms", preference=f"_shards:{self.shard.number}"
+            )
+            self.observe("open", time.monotonic() - began)
+        wanted = min(self._rows, self.what.most_rows)
+        began = time.monotonic()
+        whole = self.cluster.answer("POST", "/_search", self._search(wanted, self._view))
+        self.observe("search", time.monotonic() - began)
+        try:
+            answer = _DECODER.decode(whole)
+        except msgspec.DecodeError as error:
+            raise ConnectError(f"{self.shard}: an answer is not what a search gives: {error}") from error
+        if answer.timed_out or answer.shards.failed or answer.shards.total != 1:
+            raise RetriableError(f"{self.shard}: a search was answered in part: {answer.shards.failures}.")
+        self._view = answer.pit_id or self._view
+        hits = answer.hits.hits
+        if hits:
+            sort = hits[-1].sort
+            self.position = Position(sort[1], sort[0]) if self.what.cursor else Position(sort[0])
+            # As many as make a page of the size that is wanted, and not many more at once.
+            fitting = int(self.what.most_bytes * len(hits) / max(1, len(whole)))
+            self._rows = max(1, min(fitting, wanted * 4))
+        return Page(self.shard, hits, len(whole), last=len(hits) < wanted)
+
+    def _search(self, size: int, view: str) -> dict[str, Any]:
+        conditions: list[Any] = [self.what.query] if self.what.query else []
+        if self.limit:
+            conditions.append(self.limit)
+        if self.what.cursor:
+            conditions.append({"exists": {"field": self.what.cursor}})
+        search: dict[str, Any] = {
+            "pit": {"id": view, "keep_alive": f"{self.what.keep_alive}ms"},
+            "size": size,
+            "sort": self.what.sort,
+            "track_total_hits": False,
+            "_source": self.what.source,
+            **self.what.more,
+        }
+        if conditions:
+            search["query"] = {"bool": {"filter": conditions}}
+        if after := self.position.search_after:
+            search["search_after"] = after
+        return search
+
+
+def highest(cluster: Cluster, what: What, shard: Shard) -> Any:
+    """The highest value of the cursor in a shard, as it is sorted by; None where there is none."""
+    conditions = [{"exists": {"field": what.cursor}}, *([what.query] if what.query else [])]
+    answer = cluster.search(
+        {
+            "size": 1,
+            "_source": False,
+            "track_total_hits": False,
+            "query": {"bool": {"filter": conditions}},
+            "sort": [{what.cursor: {"order": "desc", "unmapped_type": "long"}}],
+        },
+        index=shard.index,
+        preference=f"_shards:{shard.number}",
+    )
+    if answer["_shards"]["failed"] or answer["_shards"]["total"] != 1:
+        raise RetriableError(f"{shard}: a search was answered in part: {answer['_shards'].get('failures')}.")
+    hits: Sequence[Any] = answer["hits"]["hits"]
+    return hits[0]["sort"][0] if hits else None

@@ -1,0 +1,133 @@
+"""The shards of the indices that are read: what there is, whose they are, how that stands in a task's configuration.
+
+A shard is what is read on its own: only within one have sequence numbers an order, and only there does a cursor with
+them tell documents apart whose values are equal.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from connectors.elasticsearch.cluster import Cluster
+from connectors.elasticsearch.cluster.client import quoted
+
+#: A request's line may hold 4096 bytes.
+_LINE: Final = 3000
+_BACKING: Final = re.compile(r"\.ds-(.+?)(-\d{4}\.\d{2}\.\d{2})?-\d{6}")
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """One shard of one index.
+
+    Attributes:
+        index: the name of the index itself, not of an alias or data stream.
+        uuid: which index of that name: one that is deleted and made again has another.
+        number: from 0.
+    """
+
+    index: str
+    uuid: str
+    number: int
+
+    @property
+    def partition(self) -> dict[str, Any]:
+        """Its source partition."""
+        return {"index": self.index, "shard": self.number}
+
+    def __str__(self) -> str:
+        return f"index {self.index}, shard {self.number}"
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """How far a shard is.
+
+    Attributes:
+        uuid: of the index that has the shard now.
+        seq_no: every operation up to this one has been applied in all copies of the shard; -1 for none.
+    """
+
+    uuid: str
+    seq_no: int
+
+
+def found(cluster: Cluster, names: Sequence[str]) -> list[Shard]:
+    """All shards of what the names mean now, in order. Names and patterns that mean nothing are left out."""
+    settings: dict[str, Any] = {}
+    for group in _groups(names):
+        settings |= cluster.request(
+            "GET",
+            f"/{quoted(','.join(group))}/_settings",
+            params={
+                "filter_path": "*.settings.index.uuid,*.settings.index.number_of_shards",
+                "expand_wildcards": "open",
+                "ignore_unavailable": "true",
+                "allow_no_indices": "true",
+            },
+        )
+    shards = []
+    for index, said in sorted(settings.items()):
+        told = said["settings"]["index"]
+        shards += [Shard(index, told["uuid"], number) for number in range(int(told["number_of_shards"]))]
+    return shards
+
+
+def checkpoints(cluster: Cluster, indices: Iterable[str]) -> dict[tuple[str, int], Checkpoint]:
+    """How far each shard of these indices is, by index and number. One without a primary is left out."""
+    known: dict[tuple[str, int], Checkpoint] = {}
+    for group in _groups(sorted(indices)):
+        stats = cluster.request(
+            "GET",
+            f"/{quoted(','.join(group))}/_stats",
+            params={
+                "level": "shards",
+                "filter_path": "indices.*.uuid,indices.*.shards.*.routing.primary,indices.*.shards.*.seq_no",
+                "ignore_unavailable": "true",
+                "expand_wildcards": "open,hidden",
+            },
+        )
+        for index, told in (stats or {}).get("indices", {}).items():
+            for number, copies in told.get("shards", {}).items():
+                for copy in copies:
+                    if copy["routing"]["primary"] and "seq_no" in copy:
+                        at = Checkpoint(told["uuid"], int(copy["seq_no"]["global_checkpoint"]))
+                        known[index, int(number)] = at
+    return known
+
+
+def shared_out(shards: Sequence[Shard], tasks: int) -> list[list[Shard]]:
+    """Shards for each task, at most so many tasks; those of one index go to different ones."""
+    count = min(tasks, len(shards))
+    return [list(shards[task::count]) for task in range(count)]
+
+
+def written(shards: Sequence[Shard]) -> dict[str, str]:
+    """As a task's configuration has them."""
+    return {"task.shards": json.dumps([[shard.index, shard.uuid, shard.number] for shard in shards])}
+
+
+def read(config: Mapping[str, Any]) -> list[Shard]:
+    """Of a parsed task's configuration."""
+    return [Shard(*each) for each in json.loads(config["task.shards"] or "[]")]
+
+
+def stream_or_index(index: str) -> str:
+    """The data stream whose index this is, or its own name."""
+    backing = _BACKING.fullmatch(index)
+    return backing[1] if backing else index
+
+
+def _groups(names: Sequence[str]) -> Iterator[list[str]]:
+    group: list[str] = []
+    for name in names:
+        if group and len(quoted(",".join([*group, name]))) > _LINE:
+            yield group
+            group = []
+        group.append(name)
+    if group:
+        yield group

@@ -1,0 +1,293 @@
+"""The tasks: they look now and then what is new in their shards, and read one after another."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as NotYet
+from typing import Any, Final, TypeVar
+
+from connect import ConnectError, RetriableError, SourceBatch, SourceTask
+from connectors.elasticsearch.cluster import Cluster, ClusterSettings, failure
+from connectors.elasticsearch.cluster.client import backoff, quoted
+from connectors.elasticsearch.source import keys, offsets, shards
+from connectors.elasticsearch.source.following import Followed, Limits
+from connectors.elasticsearch.source.offsets import Position
+from connectors.elasticsearch.source.pages import Page, Pages, What, highest
+from connectors.elasticsearch.source.records import Records
+from connectors.elasticsearch.source.shards import Checkpoint, Shard
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+_WAIT_S: Final = 0.9
+_SLICE_S: Final = 0.05
+#: What the cluster says of a view that it does not have any more.
+_VIEW_LOST: Final = "search_context_missing_exception"
+_BEHIND_ALL: Final = (1 << 63) - 1
+
+
+class ElasticsearchSourceTask(SourceTask):
+    """Reads some shards. The next page is asked for, in a thread, while the runtime has the one before."""
+
+    settings = keys.ELASTICSEARCH_SETTINGS
+
+    def start(self, config: Mapping[str, str]) -> None:
+        parsed = self.settings.parse(keys.with_aliases(config))
+        keys.check(parsed)
+        self._chosen = ClusterSettings.of(parsed, connections=2)
+        self._cluster = Cluster(self._chosen)
+        self._metrics = self._chosen.product.lower()
+        self._field: str = parsed["incrementing.field.name"]
+        self._records = Records(parsed, self._properties)
+        fields, excluded = parsed["fields"], parsed["fields.exclude"]
+        self._what = What(
+            cursor=self._field,
+            query=keys.query_of(parsed["query"]) if parsed["query"] else None,
+            source={"includes": fields, "excludes": excluded} if fields or excluded else True,
+            more=self._records.asked_for,
+            most_rows=parsed["batch.max.rows"],
+            most_bytes=parsed["batch.max.bytes"],
+            keep_alive=parsed["pit.keep.alive.ms"],
+        )
+        self._refreshes: bool = parsed["refresh"]
+        self._limits = Limits(
+            self._field,
+            parsed["delay.ms"] / 1000,
+            self._refreshes,
+            self._kind,
+            lambda shard: highest(self._cluster, self._what, shard),
+        )
+        self._kinds: dict[str, str] = {}
+        self._interval = parsed["poll.interval.ms"] / 1000
+        self._followed = self._begun(shards.read(parsed), parsed["incrementing.initial"])
+        self._due: deque[tuple[Followed, Checkpoint]] = deque()
+        self._look_at = 0.0
+        self._reading: tuple[Followed, Checkpoint, bool, Pages] | None = None
+        self._ahead: Future[Page] | None = None
+        self._failures = 0
+        self._not_before = 0.0
+        self._put_off = ""
+        self._away: set[Shard] = set()
+
+    def poll(self) -> SourceBatch | None:
+        until = time.monotonic() + _WAIT_S
+        if not self._wait(self._not_before, until):
+            if self._put_off:
+                raise RetriableError(self._put_off)
+            return None
+        try:
+            page = self._page(until)
+        except Exception as error:
+            self._failed(error)
+            return None
+        if page is None:
+            return None
+        self._failures, self._put_off = 0, ""
+        if not page.hits:
+            return None
+        batch = self._records.batch(page)
+        self.context.metrics.count(f"{self._metrics}_records_read_total", len(batch), index=page.shard.index)
+        return batch
+
+    def stop(self) -> None:
+        reading = getattr(self, "_reading", None)
+        if reading is not None and (self._ahead is None or self._ahead.done()):
+            reading[3].close()
+        if hasattr(self, "_cluster"):
+            self._cluster.close()
+
+    # What is read.
+
+    def _begun(self, own: list[Shard], initial: str | None) -> list[Followed]:
+        first = Position(_BEHIND_ALL, initial) if initial is not None else Position()
+        followed = []
+        for shard, offset in zip(own, self.context.offsets([each.partition for each in own]), strict=True):
+            position, why = offsets.of(offset, shard.uuid, self._field)
+            if why:
+                log.warning("%s: %s. It is read from the beginning.", shard, why)
+            followed.append(Followed(shard, position if offset and not why else first))
+        return followed
+
+    def _page(self, until: float) -> Page | None:
+        """The next page, if there is one in time."""
+        if self._reading is None and not self._begin(until):
+            return None
+        assert self._reading is not None
+        followed, checkpoint, pending, pages = self._reading
+        if self._ahead is None:
+            self._ahead = _in_a_thread(pages.next)
+        page = self._finished(self._ahead, until)
+        if page is None:
+            return None
+        self._ahead = None
+        if page.hits:
+            followed.position = pages.position
+        if page.last:
+            self._reading = None
+            followed.read_up_to(checkpoint, pending=pending)
+            _in_a_thread(pages.close)
+        else:
+            self._ahead = _in_a_thread(pages.next)
+        return page
+
+    def _finished(self, ahead: Future[Page], until: float) -> Page | None:
+        while not self.context.stopping():
+            try:
+                return ahead.result(min(_SLICE_S, max(0.001, until - time.monotonic())))
+            except NotYet:
+                if ahead.done():
+                    raise
+                if time.monotonic() >= until:
+                    return None
+        return None
+
+    def _begin(self, until: float) -> bool:
+        """Take up the next shard that is due. False when there is none for now."""
+        looked = False
+        while not self.context.stopping():
+            while self._due:
+                followed, checkpoint = self._due[0]
+                reach = self._limits.of(followed, checkpoint)
+                self._due.popleft()
+                if reach.anything:
+                    shard, position = followed.shard, followed.position
+                    pages = Pages(self._cluster, self._what, shard, position, reach.limit, self._observe)
+                    self._reading = (followed, checkpoint, reach.pending, pages)
+                    return True
+                followed.read_up_to(checkpoint, pending=reach.pending)
+            if looked or not self._wait(self._look_at, until):
+                return False
+            self._look()
+            looked = True
+        return False
+
+    def _look(self) -> None:
+        """See in which shards there is something new, and have it found by searches."""
+        began = time.monotonic()
+        found = shards.checkpoints(self._cluster, {each.shard.index for each in self._followed})
+        self._observe("stats", time.monotonic() - began)
+        due = []
+        for place, followed in enumerate(self._followed):
+            shard = followed.shard
+            checkpoint = found.get((shard.index, shard.number))
+            self._tell_away(shard, away=checkpoint is None)
+            if checkpoint is not None and checkpoint.uuid != shard.uuid:
+                log.warning("%s was deleted and made again. It is read from the beginning.", shard)
+                self._kinds.pop(shard.index, None)
+                followed = Followed(Shard(shard.index, checkpoint.uuid, shard.number), Position())  # noqa: PLW2901
+                self._followed[place] = followed
+            if checkpoint is not None and followed.due(checkpoint):
+                due.append((followed, checkpoint))
+        if due and self._refreshes:
+            began = time.monotonic()
+            for name in sorted({followed.shard.index for followed, _ in due}):
+                self._cluster.request("POST", f"/{quoted(name)}/_refresh", params={"ignore_unavailable": "true"})
+            self._observe("refresh", time.monotonic() - began)
+        self._due.extend(due)
+        # Nothing was asked for in vain: what failed above is looked at again at once.
+        self._look_at = began + self._interval
+        self._failures, self._put_off = 0, ""
+
+    def _tell_away(self, shard: Shard, *, away: bool) -> None:
+        if away and shard not in self._away:
+            log.warning("%s is not there, or has no primary. It is looked for again.", shard)
+            self._away.add(shard)
+        elif not away:
+            self._away.discard(shard)
+
+    def _kind(self, index: str) -> str:
+        """The type of the cursor's field."""
+        if not self._kinds.get(index):
+            answer = self._cluster.request("GET", f"/{quoted(index)}/_mapping/field/{quoted(self._field)}")
+            told = answer.get(index, {}).get("mappings", {}).get(self._field, {}).get("mapping", {})
+            self._kinds[index] = next((str(each["type"]) for each in told.values() if "type" in each), "")
+        return self._kinds[index]
+
+    def _properties(self, index: str) -> Mapping[str, Any]:
+        answer = self._cluster.request("GET", f"/{quoted(index)}/_mapping")
+        properties: Mapping[str, Any] = answer[index]["mappings"].get("properties", {})
+        return properties
+
+    # What goes wrong.
+
+    def _failed(self, error: Exception) -> None:
+        """Raise what the runtime is to know. What was deleted, or only lost sight of, is gone on with by itself."""
+        self._ahead = None
+        where = self._cluster.where
+        if isinstance(error, RetriableError):
+            kind, passing, sentence = "unreachable", True, str(error)
+        elif isinstance(error, ConnectError):
+            self._count("other")
+            raise error
+        else:
+            kind, passing, sentence = failure(error)
+        self._count(kind)
+        if _VIEW_LOST in sentence:
+            log.info("A view of %s was lost, and is opened again.", where)
+            passing = True
+        elif kind == "missing" and "index_not_found" in sentence and self._reading is not None:
+            shard = self._reading[0].shard
+            log.warning("%s was deleted while it was read.", shard)
+            self._tell_away(shard, away=True)
+            self._reading = None
+            return
+        elif kind == "missing" and self._due:
+            self._due.popleft()  # deleted since it was looked at
+            return
+        if not passing:
+            raise ConnectError(f"{where}: {sentence}{self._advice(sentence)}") from error
+        self._failures += 1
+        if self._failures > self._chosen.retries:
+            raise ConnectError(
+                f"{where} failed {self._failures} times in a row, which is more than max.retries allows: {sentence}"
+            ) from error
+        self._not_before = time.monotonic() + backoff(self._chosen, self._failures)
+        self._put_off = f"{where} (try {self._failures}): {sentence}"
+        raise RetriableError(self._put_off) from error
+
+    def _advice(self, sentence: str) -> str:
+        if "indices:admin/refresh" in sentence:
+            return " Or set refresh=false."
+        if "Fielddata is disabled" in sentence or "fielddata" in sentence.lower():
+            return " incrementing.field.name must be a date, a number or a keyword."
+        return ""
+
+    def _count(self, kind: str) -> None:
+        self.context.metrics.count(f"{self._metrics}_errors_total", 1, **{"class": kind})
+
+    def _observe(self, operation: str, seconds: float) -> None:
+        self.context.metrics.observe(f"{self._metrics}_request_seconds", seconds, operation=operation)
+
+    def _wait(self, moment: float, until: float) -> bool:
+        """Wait for a moment. False when it is not reached in time, or the task is to stop."""
+        while (now := time.monotonic()) < moment:
+            if now >= until or self.context.stopping():
+                return False
+            time.sleep(min(_SLICE_S, max(0.001, min(moment, until) - now)))
+        return True
+
+
+def _in_a_thread(work: Callable[[], T]) -> Future[T]:
+    """Have something done while others go on. Nobody waits for it when the process ends."""
+    promised: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            promised.set_result(work())
+        except BaseException as error:
+            promised.set_exception(error)
+
+    threading.Thread(target=run, name="elasticsearch-source", daemon=True).start()
+    return promised
+
+
+class OpenSearchSourceTask(ElasticsearchSourceTask):
+    """The same for OpenSearch."""
+
+    settings = keys.OPENSEARCH_SETTINGS
