@@ -1,6 +1,7 @@
 """What is done with objects that were read: tagged, moved or deleted, once their positions are stored (P2).
 
-Only the very object that was read: one that was written anew since is left alone.
+Only with the very object that was read: one that was written anew since is left, and read as a new one where objects
+that were read go away.
 """
 
 from __future__ import annotations

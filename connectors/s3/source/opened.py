@@ -46,7 +46,7 @@ class OpenObject:
         self.position = chosen.record
         self.ended = False
         self._body = body
-        self._chunks: Chunks = read(body, options, chosen.record, on_bad(chosen))
+        self._chunks: Chunks = self._begin(options, on_bad(chosen))
         self._ahead: Chunk | None = None
         self._error: Exception | None = None
 
@@ -76,6 +76,10 @@ class OpenObject:
     def close(self) -> None:
         """Close what it reads from."""
         self._body.close()
+
+    def _begin(self, options: ReadOptions, on_bad: OnBad) -> Chunks:
+        """Asks for nothing before the first chunk is wanted."""
+        yield from read(self._body, options, self.chosen.record, on_bad)
 
     def _read(self) -> Chunk | None:
         for chunk in self._chunks:
