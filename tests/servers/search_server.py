@@ -36,6 +36,7 @@ class SearchServer(ServerProcess):
                 "discovery.type": "single-node",
                 "network.host": HOST,
                 "cluster.routing.allocation.disk.threshold_enabled": "false",
+                "action.destructive_requires_name": "false",  # so that a test may drop what begins with its name
                 **self.defaults,
                 **{name.replace("__", "."): value for name, value in settings.items()},
             }

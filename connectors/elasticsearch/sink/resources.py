@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from fnmatch import fnmatchcase
 from typing import Any
 
 from connect import ConnectError, Schema
@@ -101,14 +102,7 @@ class Resources:
                 f"{self._cluster.where}: {name} is to be a data stream, and it is something else. Remove it, or choose "
                 "another name."
             )
-        path = f"/_data_stream/{quoted(name)}"
-        try:
-            self._unless_there(path, None)
-        except Exception as error:
-            found = failure(error)
-            if found.passing or found.kind != "malformed" or self._options.stream_template:
-                raise
-            # Nobody has made a template for it.
+        if self._options.stream_template is None and not self._has_template(name):
             mappings: dict[str, Any] = {"properties": {self._options.time_field: {"type": "date"}}}
             if self._options.dynamic_templates:
                 mappings["dynamic_templates"] = self._options.dynamic_templates
@@ -117,8 +111,15 @@ class Resources:
                 of_stream = {"timestamp_field": {"name": self._options.time_field}}
             template = {"index_patterns": [name], "data_stream": of_stream, "template": {"mappings": mappings}}
             self._cluster.request("PUT", f"/_index_template/{quoted(name)}", {**template, "priority": 500})
-            self._unless_there(path, None)
-        log.info("made the data stream %s", name)
+            log.info("made the index template %s for the data stream of that name", name)
+        # The first document makes the stream.
+
+    def _has_template(self, name: str) -> bool:
+        """Whether a template makes a data stream of an index of this name."""
+        found = self._cluster.request("GET", "/_index_template").get("index_templates", [])
+        templates = [each.get("index_template", {}) for each in found]
+        patterns = [pattern for each in templates if "data_stream" in each for pattern in each["index_patterns"]]
+        return any(fnmatchcase(name, pattern) for pattern in patterns)
 
     def _unless_there(self, path: str, body: Any) -> None:
         """Another task may be faster."""
