@@ -20,6 +20,8 @@ _JSON: Final = "application/json"
 _LINES: Final = "application/x-ndjson"
 #: What of an answer to a bulk request is looked at. One entry for each document, in order, whatever became of it.
 _FILTER: Final = "errors,items.*.status,items.*.error"
+#: Seconds between tries, at most.
+_LONGEST_PAUSE: Final = 10.0
 _NO_ERRORS: Final = b'{"errors":false'
 
 
@@ -177,7 +179,7 @@ class Cluster:
 
 def backoff(settings: ClusterSettings, tries: int) -> float:
     """How many seconds to wait before a request is made again for the `tries`th time: doubling, and chance."""
-    longest = min(60.0, settings.backoff * 2.0 ** min(tries - 1, 30))
+    longest = min(_LONGEST_PAUSE, settings.backoff * 2.0 ** min(tries - 1, 30))
     return random.uniform(longest / 2, longest)  # noqa: S311  spreads tries, guards nothing
 
 

@@ -76,8 +76,8 @@ _REACH: Final = settings.define(
         importance="LOW",
         group=_CLUSTER,
         validator=settings.at_least(0),
-        doc="How long to wait before the first of those; each time twice as long, at most a minute, less a part by "
-        "chance.",
+        doc="How long to wait before the first of those; each time twice as long, at most ten seconds, less a part "
+        "by chance.",
     ),
 )
 

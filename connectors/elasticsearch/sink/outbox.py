@@ -96,13 +96,13 @@ class Outbox:
         self._bytes = 0
         self._hurry = False
         self._ending = False
-        self._error: BaseException | None = None
+        self._error: Exception | None = None
         self._idle = 0
         self._most_threads = threads
         self._threads: list[threading.Thread] = []
 
     @property
-    def error(self) -> BaseException | None:
+    def error(self) -> Exception | None:
         """Why no more is sent."""
         return self._error
 
@@ -150,7 +150,7 @@ class Outbox:
         return done
 
     def withdraw(self) -> list[SinkBatch]:
-        """Take back what waits, and wait for what is on its way."""
+        """Take back what waits. What is on its way goes on."""
         with self._changed:
             waiting = [*self._full, *([self._open] if self._open else [])]
             self._full.clear()
@@ -158,7 +158,7 @@ class Outbox:
             for request in waiting:
                 self._records -= request.count
                 self._bytes -= request.size
-            self._changed.wait_for(lambda: not self._sending or self._error is not None)
+            self._changed.notify_all()
         return [part.batch.take(list(part.rows)) for request in waiting for part in request.parts]
 
     def end(self, within: float) -> None:
@@ -237,7 +237,7 @@ class Outbox:
                     return
                 self._idle -= 1
                 self._sending.append(request)
-            error: BaseException | None = None
+            error: Exception | None = None
             try:
                 self._send(request)
             except Exception as raised:  # the task's thread raises it

@@ -61,6 +61,7 @@ class ElasticsearchSinkTask(SinkTask):
         )
         self._delivery = Delivery(options, self._cluster, self._outbox.wait)
         self._tries = 0
+        self._failed: Exception | None = None
         if options.resources:
             try:
                 self._resources.check()
@@ -86,11 +87,11 @@ class ElasticsearchSinkTask(SinkTask):
             except Exception as error:
                 raise self._refused(failure(error), error, target) from error
         self._tries = 0
-        for row, why in wrong.items():
+        for row, why in sorted(wrong.items()):
             self._cannot_write(batch.slice(row, row + 1).records()[0], why)
         for topic, target, _, part in parts:
             lines, bad = self._writer.lines(topic, target, part)
-            for row, why in bad.items():
+            for row, why in sorted(bad.items()):
                 self._cannot_write(part.slice(row, row + 1).records()[0], why)
             if lines.items:
                 self._outbox.add(lines)
@@ -107,10 +108,11 @@ class ElasticsearchSinkTask(SinkTask):
 
     def close(self, partitions: Sequence[TopicPartition]) -> None:
         gone = set(partitions)
+        failed = self._failed or self._outbox.error
         for batch in self._outbox.withdraw():
             places = zip(batch.original_topics, batch.original_partitions, strict=True)
             kept = [row for row, place in enumerate(places) if TopicPartition(*place) not in gone]
-            if kept:
+            if kept and not failed:
                 self.put(batch.take(kept))
 
     def stop(self) -> None:
@@ -141,11 +143,15 @@ class ElasticsearchSinkTask(SinkTask):
 
     def _settle(self) -> None:
         """Tell what has happened, and raise what has to be."""
-        refused = self._tell()
-        for each in refused:
-            self._was_refused(each)
-        if (error := self._outbox.error) is not None:
-            raise error
+        for each in self._tell():
+            if self._failed is None:
+                try:
+                    self._was_refused(each)
+                except Exception as error:
+                    # Once is not enough: offsets behind that record are never to be committed.
+                    self._failed = error
+        if (failed := self._failed or self._outbox.error) is not None:
+            raise failed
 
     def _tell(self) -> list[Refused]:
         told = self._delivery.told()

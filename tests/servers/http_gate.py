@@ -1,0 +1,117 @@
+"""Stands before an HTTP server and does what networks and busy servers do: waits, refuses, loses answers."""
+
+import json
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, NamedTuple, Self
+from urllib.parse import urlsplit
+
+
+class Answer(NamedTuple):
+    """What a client gets. Status 0: its connection is cut."""
+
+    status: int
+    body: bytes
+    headers: dict[str, str]
+
+
+#: Gets a request's method, path and body, and how to have the server answer it.
+Rule = Callable[[str, str, bytes, Callable[[], Answer]], Answer]
+
+
+class HttpGate:
+    """Listens on a port of its own, also as a proxy. Without a rule it lets everything through.
+
+    Attributes:
+        rule: what becomes of requests; may be changed at any time.
+        seen: the headers of each request, names in lower case.
+        most: how many requests there were at a time at most.
+    """
+
+    def __init__(self, server: str) -> None:
+        self.rule: Rule | None = None
+        self.seen: list[dict[str, str]] = []
+        self.most = 0
+        self._now = 0
+        self._server = server
+        self._lock = threading.Lock()
+        gate = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def __getattr__(self, name: str) -> Any:
+                if name.startswith("do_"):
+                    return lambda: gate._answer(self)
+                raise AttributeError(name)
+
+            def log_message(self, *_: Any) -> None: ...
+
+        self._listening = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._listening.daemon_threads = True
+        self._thread = threading.Thread(target=self._listening.serve_forever, args=(0.01,), daemon=True)
+
+    @property
+    def port(self) -> int:
+        return int(self._listening.server_address[1])
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._listening.shutdown()
+        self._listening.server_close()
+        self._thread.join()
+
+    def _answer(self, handler: BaseHTTPRequestHandler) -> None:
+        body = handler.rfile.read(int(handler.headers.get("Content-Length") or 0))
+        parts = urlsplit(handler.path)
+        path = f"{parts.path}?{parts.query}" if parts.query else parts.path
+        with self._lock:
+            self.seen.append({name.lower(): value for name, value in handler.headers.items()})
+            self._now += 1
+            self.most = max(self.most, self._now)
+
+        def forward() -> Answer:
+            kept = {name: value for name, value in handler.headers.items() if name.lower() in _KEPT}
+            asked = urllib.request.Request(self._server + path, body or None, kept, method=handler.command)
+            try:
+                with urllib.request.urlopen(asked, timeout=60) as found:
+                    return Answer(found.status, found.read(), dict(found.headers))
+            except urllib.error.HTTPError as error:
+                return Answer(error.code, error.read(), dict(error.headers))
+
+        try:
+            rule = self.rule
+            answer = forward() if rule is None else rule(handler.command, path, body, forward)
+        finally:
+            with self._lock:
+                self._now -= 1
+        if not answer.status:
+            handler.close_connection = True
+            return
+        handler.send_response(answer.status)
+        for name, value in answer.headers.items():
+            if name.lower() in ("content-type", "x-elastic-product", "content-encoding"):
+                handler.send_header(name, value)
+        handler.send_header("Content-Length", str(len(answer.body)))
+        handler.end_headers()
+        if handler.command != "HEAD":
+            handler.wfile.write(answer.body)
+
+
+_KEPT = {"content-type", "accept", "authorization", "content-encoding", "accept-encoding"}
+
+
+def said(status: int, kind: str, reason: str) -> Answer:
+    """An answer as the servers give it."""
+    body = {"error": {"type": kind, "reason": reason}, "status": status}
+    return Answer(status, json.dumps(body).encode(), {"Content-Type": "application/json"})
