@@ -34,6 +34,12 @@ _CONNECTORS = [
         "io.confluent.connect.jdbc.sink.JdbcSinkTask",
     ),
     (
+        PluginKind.SINK,
+        "io.confluent.connect.s3.S3SinkConnector",
+        "connectors.s3.sink:S3SinkConnector",
+        "io.confluent.connect.s3.S3SinkTask",
+    ),
+    (
         PluginKind.SOURCE,
         "io.confluent.connect.s3.source.S3SourceConnector",
         "connectors.s3.source:S3SourceConnector",
@@ -106,6 +112,10 @@ _OTHER_NAMES = {
     "io.confluent.connect.s3.source.S3SourceConnector": (
         "io.aiven.kafka.connect.s3.source.S3SourceConnector",
         "io.aiven.kafka.connect.s3.S3SourceConnector",
+    ),
+    "io.confluent.connect.s3.S3SinkConnector": (
+        "io.aiven.kafka.connect.s3.AivenKafkaConnectS3SinkConnector",
+        "io.aiven.kafka.connect.s3.S3SinkConnector",
     ),
     "io.confluent.connect.jdbc.JdbcSourceConnector": ("io.aiven.connect.jdbc.JdbcSourceConnector",),
     "io.confluent.connect.jdbc.JdbcSinkConnector": (

@@ -1,0 +1,157 @@
+"""Avro's container files: the schema once, then records in blocks. https://avro.apache.org/docs/1.12.0/specification/"""
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from connect import DataError, Schema, SinkBatch, Values
+from connect.converters.avro import anything
+from connect.converters.avro.from_connect import FromConnect
+from connect.converters.avro.options import Options
+from connect.converters.avro.text import schema_text
+from connect.converters.avro.types import parse
+from connect.converters.avro.writing import MadeWriter
+from connect.converters.remembered import Remembered
+from connectors.s3.formats.format import Encoded, Format, Payload, Sink, Writer
+from connectors.s3.formats.lines import Lines
+
+#: Avro's names of codecs for ours.
+CODECS: Final = {
+    "null": "null",
+    "none": "null",
+    "deflate": "deflate",
+    "gzip": "deflate",
+    "snappy": "snappy",
+    "bzip2": "bzip2",
+    "zstd": "zstandard",
+    "zstandard": "zstandard",
+}
+_BLOCK: Final = 64_000
+_MAGIC: Final = b"Obj\x01"
+_MOST_SCHEMAS: Final = 1000
+
+
+class Avro(Format):
+    """Each record in Avro's binary form; the schema is that which AvroConverter would register.
+
+    Args:
+        codec: one of CODECS.
+        options: of the mapping between Connect's schemas and Avro's.
+    """
+
+    extension = ".avro"
+    content_type = "application/avro"
+    by_schema = True
+
+    def __init__(self, codec: str = "null", options: Options | None = None) -> None:
+        self._codec = CODECS[codec]
+        self._options = options or Options(enhanced=True)
+        self._made: Remembered[Schema | None, tuple[str, MadeWriter | None, bytes | None]] = Remembered(_MOST_SCHEMAS)
+
+    def encode(self, batch: SinkBatch, values: Values) -> Encoded:
+        records: list[bytes] = [b""] * len(values)
+        for rows, part in values.groups():
+            for row, record in zip(rows, self._records(part), strict=True):
+                records[row] = record
+        return Lines(records, values.schemas)
+
+    def writer(self, schema: Any, sink: Sink) -> Writer:
+        return _Container(sink, self._of(schema)[0], self._codec)
+
+    def _records(self, values: Values) -> Sequence[bytes]:
+        schema = values.schemas[0]
+        _, writer, null = self._of(schema)
+        columns = values.struct_columns
+        if writer is None:
+            return [anything.write(item) for item in values]
+        if columns is not None and writer.fields:
+            return writer.columns([columns.field(name).items for name in writer.fields], b"")
+        items = values.to_list()
+        if None not in items:
+            return writer.values(items, b"")
+        if null is None:
+            raise DataError("there is no value where the schema requires one.")
+        present = iter(writer.values([item for item in items if item is not None], b""))
+        return [null if item is None else next(present) for item in items]
+
+    def _of(self, schema: Schema | None) -> tuple[str, MadeWriter | None, bytes | None]:
+        """For a schema its text in Avro, what writes its values, and what null is."""
+        found = self._made.get(schema)
+        if found is None:
+            if schema is None:
+                found = anything.TEXT, None, None
+            else:
+                node = FromConnect(self._options).schema(schema)
+                text = schema_text(node)
+                null = bytes([2 * node.index("null")]) if isinstance(node, list) and "null" in node else None
+                found = text, MadeWriter(parse(text), schema, self._options), null
+            self._made[schema] = found
+        return found
+
+
+class _Container(Writer):
+    def __init__(self, sink: Sink, schema: str, codec: str) -> None:
+        self._sink = sink
+        self._pack = _packer(codec)
+        # The same schema and content make the same file: the mark between blocks is no chance, as it is in Java.
+        self._mark = hashlib.md5(schema.encode(), usedforsecurity=False).digest()
+        self._waiting: list[bytes] = []
+        self._size = 0
+        meta = b"".join(_text(key) + _text(value) for key, value in (("avro.codec", codec), ("avro.schema", schema)))
+        self._sink(_MAGIC + _long(2) + meta + b"\x00" + self._mark)
+
+    def write(self, payload: Payload) -> None:
+        for record in payload.content:
+            self._waiting.append(record)
+            self._size += len(record)
+            if self._size >= _BLOCK:
+                self._block()
+
+    def finish(self) -> None:
+        if self._waiting:
+            self._block()
+
+    @property
+    def held(self) -> int:
+        return self._size
+
+    def _block(self) -> None:
+        data = self._pack(b"".join(self._waiting))
+        self._sink(_long(len(self._waiting)) + _long(len(data)) + data + self._mark)
+        self._waiting, self._size = [], 0
+
+
+def _packer(codec: str) -> Callable[[bytes], bytes]:
+    if codec == "deflate":
+        return lambda data: zlib.compress(data, wbits=-15)
+    if codec == "bzip2":
+        import bz2
+
+        return bz2.compress
+    if codec == "null":
+        return lambda data: data
+    import pyarrow as pa
+
+    packer = pa.Codec("zstd" if codec == "zstandard" else "snappy")
+    if codec == "snappy":
+        return lambda data: packer.compress(data, asbytes=True) + zlib.crc32(data).to_bytes(4, "big")
+    return lambda data: packer.compress(data, asbytes=True)
+
+
+def _text(text: str) -> bytes:
+    data = text.encode()
+    return _long(len(data)) + data
+
+
+def _long(number: int) -> bytes:
+    """Zigzag and variable length; of numbers that are not negative."""
+    number <<= 1
+    out = bytearray()
+    while number > 0x7F:
+        out.append(number & 0x7F | 0x80)
+        number >>= 7
+    out.append(number)
+    return bytes(out)

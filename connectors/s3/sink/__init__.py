@@ -1,0 +1,5 @@
+"""Topics into objects."""
+
+from connectors.s3.sink.connector import S3SinkConnector
+
+__all__ = ["S3SinkConnector"]

@@ -1,0 +1,72 @@
+"""The bytes of a file that are not uploaded yet: in memory, and on the disk when memory is short."""
+
+from __future__ import annotations
+
+from collections import deque
+from pathlib import Path
+
+
+class Buffer:
+    """Bytes in order. For one thread at a time.
+
+    Args:
+        path: the file on the disk that it may use. It is made when it is needed.
+
+    Attributes:
+        size: all bytes.
+        held: those that are in memory.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._spilled = 0
+        self._chunks: deque[bytes] = deque()
+        self.size = 0
+        self.held = 0
+
+    def add(self, data: bytes) -> None:
+        """Append bytes."""
+        if data:
+            self._chunks.append(data)
+            self.size += len(data)
+            self.held += len(data)
+
+    def spill(self) -> int:
+        """Bring to the disk what is in memory. How many bytes that were."""
+        moved = self.held
+        if moved:
+            with self._path.open("ab") as file:
+                file.writelines(self._chunks)
+            self._chunks.clear()
+            self._spilled += moved
+            self.held = 0
+        return moved
+
+    def take(self, size: int) -> bytes:
+        """The first so many bytes, or all if there are fewer; they are gone from here."""
+        found = []
+        if self._spilled:
+            data = self._path.read_bytes()
+            self._path.unlink()
+            self._chunks.appendleft(data)
+            self.held += self._spilled
+            self._spilled = 0
+        wanted = size
+        while wanted and self._chunks:
+            chunk = self._chunks.popleft()
+            if len(chunk) > wanted:
+                self._chunks.appendleft(chunk[wanted:])
+                chunk = chunk[:wanted]
+            found.append(chunk)
+            wanted -= len(chunk)
+        taken = found[0] if len(found) == 1 else b"".join(found)
+        self.size -= len(taken)
+        self.held -= len(taken)
+        return taken
+
+    def clear(self) -> None:
+        """Forget everything."""
+        if self._spilled:
+            self._path.unlink(missing_ok=True)
+        self._chunks.clear()
+        self._spilled = self.size = self.held = 0

@@ -1,0 +1,340 @@
+"""The files that are open, and the thread that writes them: it compresses what the task took, and cuts it into parts.
+
+All files share one budget of memory. When it is nearly used up, the largest file goes up as a part if it is large
+enough for one, else to the disk.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import shutil
+import tempfile
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from connectors.s3.bucket import Bucket
+from connectors.s3.bucket.failures import Failure, failure
+from connectors.s3.formats.format import Format, Payload, Writer
+from connectors.s3.sink.buffer import Buffer
+from connectors.s3.sink.keys import SMALLEST_PART
+from connectors.s3.sink.lanes import Job, Lanes
+from connectors.s3.sink.memory import Memory
+from connectors.s3.sink.options import Options
+from connectors.s3.sink.upload import Conflict, Upload
+
+log = logging.getLogger(__name__)
+
+#: From which share of the budget on memory is freed, and down to which.
+_HIGH, _LOW = 0.7, 0.5
+#: A file that holds less is not worth the trouble.
+_SMALLEST: Final = 64 * 1024
+_STOP_S: Final = 1.0
+
+
+@dataclass(slots=True, eq=False)
+class File:
+    """A file as the task's thread knows it.
+
+    Attributes:
+        lane: its place: what is of one place becomes visible in order.
+        beside: whether it is one of keys or headers, beside another.
+        full: whether it should end soon: it is as large as one upload may be.
+        bytes: uploaded so far.
+    """
+
+    key: str
+    lane: str
+    format: Format
+    schema: Any
+    upload: Upload
+    buffer: Buffer
+    tags: dict[str, str] | None
+    beside: bool = False
+    full: bool = False
+    bytes: int = 0
+    dropped: bool = False
+    writer: Writer | None = None
+    counted: int = 0
+    in_parts: bool = False
+    last: int = -1
+    records: int = 0
+    replaced: Payload | None = field(default=None)
+
+
+class Done(NamedTuple):
+    """A file is durable. `conflict` is where to go on instead: another object is there, up to this offset."""
+
+    file: File
+    conflict: int | None = None
+
+
+class Files:
+    """What the task does with files. All public methods are for its thread.
+
+    Args:
+        options: the keys.
+        bucket: where to.
+    """
+
+    def __init__(self, options: Options, bucket: Bucket) -> None:
+        self._options = options
+        self._bucket = bucket
+        self._folder = Path(tempfile.mkdtemp(prefix="connect-s3-", dir=options.spill_folder or None))
+        self.memory = Memory(options.memory)
+        self._lanes = Lanes(options.threads, self._job_failed)
+        self._work: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
+        self._open: dict[File, None] = {}
+        self._lock = threading.Lock()
+        self._done: deque[Done] = deque()
+        self._failure: Failure | None = None
+        self._error: Exception | None = None
+        self._numbers = 0
+        self.spilled = 0
+        self._thread = threading.Thread(target=self._run, name="s3-writer", daemon=True)
+        self._thread.start()
+
+    def new(
+        self, key: str, lane: str, form: Format, schema: Any, first: int, *, beside: bool = False, tagged: bool = True
+    ) -> File:
+        """Begin a file."""
+        options = self._options
+        self._numbers += 1
+        upload = Upload(
+            self._bucket,
+            key,
+            form.content_type,
+            first,
+            options.fingerprint if options.repeats else "",
+            conditional=options.conditional and not beside,
+            digest=options.digest,
+        )
+        tags = dict(options.tags) if options.tags is not None and tagged else None
+        if tags is not None:
+            tags["startOffset"] = str(first)
+        buffer = Buffer(self._folder / str(self._numbers))
+        return File(key, lane, form, schema, upload, buffer, tags, beside)
+
+    def append(self, file: File, payload: Payload) -> None:
+        """Write rows to a file. With places of keys, in place of what it has."""
+        self.memory.take(payload.size)
+        self._work.put(lambda: self._append(file, payload))
+
+    def close(self, file: File, last: int, records: int) -> None:
+        """Have a file finished and uploaded; `done` tells when it is durable."""
+        self._work.put(lambda: self._close(file, last, records))
+
+    def drop(self, files: Iterable[File]) -> None:
+        """Give up files, wherever they are: nothing more of them becomes visible, but for what is being sent now."""
+        dropped = set(files)
+        for file in dropped:
+            file.dropped = True
+        self.memory.take(-self._lanes.drop(dropped))
+        self._work.put(lambda: self._drop(dropped))
+
+    def done(self) -> list[Done]:
+        """What became durable since the last call."""
+        return [self._done.popleft() for _ in range(len(self._done))]
+
+    @property
+    def failure(self) -> Failure | None:
+        """Why uploads stand still."""
+        return self._failure
+
+    @property
+    def error(self) -> Exception | None:
+        """What failed that is no request."""
+        return self._error
+
+    def retry(self) -> None:
+        """Send again what failed."""
+        self._failure = None
+        self._lanes.retry()
+
+    def stop(self) -> None:
+        """Give everything up. Uploads that have begun are aborted, as far as that is quickly done."""
+        self._work.put(None)
+        self._thread.join(_STOP_S)
+        self._lanes.end(_STOP_S)
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    # In the writer's thread.
+
+    def _run(self) -> None:
+        while (work := self._work.get()) is not None:
+            try:
+                work()
+                self._relieve()
+            except Exception as error:  # the task's thread raises it
+                log.debug("writing failed", exc_info=True)
+                self._error = self._error or error
+                self.memory.wake()
+
+    def _append(self, file: File, payload: Payload) -> None:
+        try:
+            if file.dropped:
+                return
+            self._open[file] = None
+            if self._options.places.replaces:
+                file.replaced = payload
+                return
+            self._writer(file).write(payload)
+        finally:
+            self._account(file, -payload.size)
+        self._cut(file)
+
+    def _writer(self, file: File) -> Writer:
+        if file.writer is None:
+            file.writer = file.format.writer(file.schema, file.buffer.add)
+        return file.writer
+
+    def _cut(self, file: File) -> None:
+        """Send the parts that are full."""
+        size = self._options.part_size
+        if not self._options.repeats:
+            # Its records are known when it ends, and have to stand in its metadata: it goes up at once.
+            file.full = file.full or file.buffer.size >= size
+            if file.full:
+                self.memory.wake()
+            return
+        while file.buffer.size >= size:
+            self._send_part(file, size)
+
+    def _send_part(self, file: File, size: int) -> None:
+        body = file.buffer.take(size)
+        self.memory.take(len(body))
+        file.in_parts = True
+
+        def send() -> None:
+            try:
+                file.upload.part(body)
+            except Exception:
+                if file.dropped:
+                    self.memory.take(-len(body))
+                raise
+            file.bytes += len(body)
+            self.memory.take(-len(body))
+
+        self._lanes.add(file.lane, file, send, len(body))
+        self._account(file)
+
+    def _close(self, file: File, last: int, records: int) -> None:
+        if file.dropped:
+            return
+        file.last, file.records = last, records
+        writer = self._writer(file)
+        if file.replaced is not None:
+            writer.write(file.replaced)
+            file.replaced = None
+        writer.finish()
+        file.writer = None
+        self._open.pop(file, None)
+        self._account(file)
+
+        self._lanes.add(file.lane, file, lambda: self._send_rest(file), 0)
+
+    def _send_rest(self, file: File) -> None:
+        """Make a file visible that is complete: in a thread of uploads, again when it failed."""
+        with self._lock:
+            if file.dropped:
+                return
+            body = file.buffer.take(file.buffer.size)
+            self.memory.take(len(body) - file.counted)
+            file.counted = 0
+        try:
+            if file.in_parts:
+                if body:
+                    file.upload.part(body)
+                    file.bytes += len(body)
+                    self.memory.take(-len(body))
+                    body = b""
+                file.upload.complete(file.last)
+            else:
+                file.upload.put(body, file.last, file.records)
+            if file.tags is not None:
+                self._tag(file)
+        except Conflict as conflict:
+            self.memory.take(-len(body))
+            file.dropped = True
+            self._finished(Done(file, conflict.last))
+            raise
+        except Exception:
+            with self._lock:
+                if not file.dropped:
+                    file.buffer.add(body)
+                    file.buffer.spill()  # many may wait for the same store
+            self.memory.take(-len(body))
+            raise
+        file.bytes += len(body)
+        self.memory.take(-len(body))
+        self._finished(Done(file))
+
+    def _tag(self, file: File) -> None:
+        assert file.tags is not None
+        try:
+            file.upload.tag({**file.tags, "endOffset": str(file.last), "recordCount": str(file.records)})
+        except Exception as error:  # it is there: only its tags are not
+            if self._options.tags_must:
+                raise
+            log.warning("%s It has no tags.", failure(error, self._bucket.settings, f"tagging {file.key}").sentence)
+
+    def _drop(self, files: set[File]) -> None:
+        for file in files:
+            self._open.pop(file, None)
+            with self._lock:
+                file.writer = file.replaced = None
+                file.buffer.clear()
+                self._account(file)
+            if file.in_parts:
+                self._lanes.add(file.lane, None, file.upload.abort, 0)
+
+    def _account(self, file: File, more: int = 0) -> None:
+        """Count what a file takes, beside `more`."""
+        held = file.buffer.held + (file.writer.held if file.writer is not None else 0)
+        self.memory.take(held - file.counted + more)
+        file.counted = held
+
+    def _relieve(self) -> None:
+        """Free memory, from the largest files on, when there is little left."""
+        memory = self.memory
+        if memory.used < memory.limit * _HIGH:
+            return
+        low = memory.limit * _LOW
+        for file in sorted(self._open, key=lambda each: each.counted, reverse=True):
+            if memory.used <= low or file.counted < _SMALLEST:
+                return
+            if file.writer is not None:
+                file.writer.release()
+                self._account(file)
+            if self._options.repeats and file.buffer.size >= SMALLEST_PART:
+                self._send_part(file, file.buffer.size)
+            else:
+                self.spilled += file.buffer.spill()
+                self._account(file)
+
+    # In the threads of uploads.
+
+    def _finished(self, done: Done) -> None:
+        self._done.append(done)
+        self.memory.wake()
+
+    def _job_failed(self, lane: str, job: Job, error: Exception) -> None:
+        if isinstance(error, Conflict):
+            return  # the task's thread goes back behind it, and drops what waits in this lane
+        file: File | None = job.owner
+        doing = f"writing {file.key}" if file is not None else f"aborting an upload of {lane}"
+        if file is None:
+            self._lanes.drop({None})
+            log.info("%s", failure(error, self._bucket.settings, doing).sentence)
+            return
+        from connect import ConnectError
+
+        if isinstance(error, ConnectError):
+            self._error = self._error or error
+        else:
+            self._failure = failure(error, self._bucket.settings, doing)
+        self.memory.wake()

@@ -1,0 +1,531 @@
+"""The keys of the sink: Confluent's names, meanings and defaults; Aiven's are understood as well."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+from connect import settings
+from connect.settings import Definition
+from connectors.s3.bucket.keys import BUCKET
+
+_FILES: Final = "Files"
+_NAMES: Final = "Names"
+_ENDS: Final = "When files end"
+_FORMAT: Final = "Format"
+_RECORDS: Final = "Records"
+_UPLOADS: Final = "Uploads"
+
+#: What others call our keys, beside those of the bucket. Ours win where both are given.
+ALIASES: Final = {
+    "aws.s3.prefix": "file.name.prefix",
+    "aws_s3_prefix": "file.name.prefix",
+    "file.prefix.template": "file.name.prefix",
+    "output_fields": "format.output.fields",
+    "output_compression": "file.compression.type",
+    "kafka.retry.backoff.ms": "retry.backoff.ms",
+}
+#: Keys of theirs that there is nothing to do for: they tune Java's memory, or are so here anyway.
+WITHOUT_EFFECT: Final = (
+    "storage.class",
+    "s3.elastic.buffer.enable",
+    "s3.elastic.buffer.init.capacity",
+    "schemas.cache.config",
+    "schema.cache.size",
+    "shutdown.timeout.ms",
+    "max.files.scan.limit",
+    "max.write.duration.ms",
+    "schema.generator.class",
+    "aws.s3.fetch.page.size",
+    "aws.s3.fetch.buffer.size",
+)
+MIB: Final = 1 << 20
+#: S3 takes no smaller part of an upload, but for the last one.
+SMALLEST_PART: Final = 5 * MIB
+
+
+def lower_one_of(*words: str) -> Any:
+    """A validator: one of these words, in upper or lower case."""
+
+    def check(_: str, value: str) -> None:
+        if value.lower() not in words:
+            raise ValueError(f'"{value}" is none of {", ".join(words)}.')
+
+    return check
+
+
+def _zone(_: str, value: str) -> None:
+    if value:
+        try:
+            ZoneInfo(value)
+        except (KeyError, ValueError, OSError):
+            raise ValueError(f'"{value}" is no time zone. Write UTC or a name such as Europe/Berlin.') from None
+
+
+def _tags(_: str, value: list[str]) -> None:
+    if wrong := [pair for pair in value if not re.fullmatch(r"[^:]{1,128}:[^:]{0,256}", pair)]:
+        raise ValueError(f'"{wrong[0]}" is no tag. Write key:value, with commas between tags.')
+
+
+SETTINGS: Final[Definition] = BUCKET | settings.define(
+    # Format.
+    settings.Class(
+        "format.class",
+        default="",
+        importance="HIGH",
+        group=_FORMAT,
+        doc="What is in a file: json (a line of JSON a record), jsonarray, csv, avro, parquet, bytes or string; or the "
+        "name of Confluent's class, such as io.confluent.connect.s3.format.json.JsonFormat. Nothing: "
+        "format.output.type, else json.",
+    ),
+    settings.String(
+        "s3.compression.type",
+        default="none",
+        importance="LOW",
+        group=_FORMAT,
+        validator=lower_one_of("none", "gzip", "snappy", "zstd"),
+        doc="How files of json, csv, bytes and string are compressed: none, gzip, zstd or snappy (as Java's "
+        "SnappyOutputStream does it).",
+    ),
+    settings.Int(
+        "s3.compression.level",
+        default=-1,
+        importance="LOW",
+        group=_FORMAT,
+        validator=settings.between(-1, 22),
+        doc="The level of gzip (0 to 9) or zstd (1 to 22). -1 is the usual one of each.",
+    ),
+    settings.String(
+        "parquet.codec",
+        default="snappy",
+        importance="LOW",
+        group=_FORMAT,
+        validator=lower_one_of("none", "uncompressed", "gzip", "snappy", "zstd", "lz4", "brotli"),
+        doc="How columns of Parquet are compressed: none, gzip, snappy, zstd, lz4 or brotli.",
+    ),
+    settings.String(
+        "avro.codec",
+        default="null",
+        importance="LOW",
+        group=_FORMAT,
+        validator=lower_one_of("null", "deflate", "snappy", "bzip2", "zstandard"),
+        doc="How blocks of Avro are compressed: null, deflate, snappy, bzip2 or zstandard.",
+    ),
+    settings.String(
+        "json.decimal.format",
+        default="BASE64",
+        importance="LOW",
+        group=_FORMAT,
+        validator=settings.one_of("BASE64", "NUMERIC", ignore_case=True),
+        doc="How decimals stand in JSON: BASE64 keeps every digit, NUMERIC is a number.",
+    ),
+    settings.String(
+        "format.bytearray.extension",
+        default=".bin",
+        importance="LOW",
+        group=_FORMAT,
+        doc="What the names of files of the format bytes end with.",
+    ),
+    settings.String(
+        "format.bytearray.separator",
+        default=None,
+        importance="LOW",
+        group=_FORMAT,
+        doc="What stands behind each record in files of the format bytes. Nothing: a line feed.",
+    ),
+    settings.Boolean(
+        "enhanced.avro.schema.support",
+        default=True,
+        importance="LOW",
+        group=_FORMAT,
+        doc="Whether enums and packages of Avro survive in files of Avro.",
+    ),
+    settings.Boolean(
+        "connect.meta.data",
+        default=True,
+        importance="LOW",
+        group=_FORMAT,
+        doc="Whether what only Connect's schemas have stands in Avro's as well.",
+    ),
+    settings.Boolean(
+        "allow.optional.map.keys",
+        default=False,
+        importance="LOW",
+        group=_FORMAT,
+        doc="Whether maps with optional texts as keys are maps in Avro.",
+    ),
+    settings.String(
+        "format.output.type",
+        default="",
+        group=_FORMAT,
+        validator=lower_one_of("", "csv", "json", "jsonl", "avro", "parquet"),
+        doc="Aiven's formats: csv, json (an array), jsonl, avro or parquet, of the fields below. Without format.class.",
+    ),
+    settings.List(
+        "format.output.fields",
+        default=["value"],
+        group=_FORMAT,
+        doc="With format.output.type: which of key, value, offset, timestamp and headers are written.",
+    ),
+    settings.String(
+        "format.output.fields.value.encoding",
+        default="base64",
+        group=_FORMAT,
+        validator=lower_one_of("base64", "none"),
+        doc="With format.output.type=csv: base64 or none, for keys and values.",
+    ),
+    settings.Boolean(
+        "format.output.envelope",
+        default=True,
+        group=_FORMAT,
+        doc='With format.output.type: whether a single field stands in an object of its own, {"value": ...}.',
+    ),
+    settings.String(
+        "file.compression.type",
+        default="",
+        group=_FORMAT,
+        validator=lower_one_of("", "none", "gzip", "snappy", "zstd"),
+        doc="Aiven's name of the compression: none, gzip, snappy or zstd. Of Parquet and Avro it is that within the "
+        "file. Nothing: gzip for Aiven's class and formats.",
+    ),
+    # Names.
+    settings.String(
+        "topics.dir",
+        default="topics",
+        importance="HIGH",
+        group=_NAMES,
+        doc="The folder that all objects are in.",
+    ),
+    settings.String(
+        "directory.delim",
+        default="/",
+        group=_NAMES,
+        validator=settings.non_empty,
+        doc="What stands between folders.",
+    ),
+    settings.String(
+        "file.delim",
+        default="+",
+        group=_NAMES,
+        validator=settings.non_empty,
+        doc="What stands between topic, partition and offset in the name of a file.",
+    ),
+    settings.Int(
+        "filename.offset.zero.pad.width",
+        default=10,
+        importance="LOW",
+        group=_NAMES,
+        validator=settings.between(0, 19),
+        doc="How many digits the offset in the name of a file has at least.",
+    ),
+    settings.Class(
+        "partitioner.class",
+        default="default",
+        importance="HIGH",
+        group=_NAMES,
+        doc="Into which folder records go: default (partition=0), field, time, daily, hourly; or the name of "
+        "Confluent's class, such as io.confluent.connect.storage.partitioner.TimeBasedPartitioner.",
+    ),
+    settings.List(
+        "partition.field.name",
+        default=[],
+        group=_NAMES,
+        doc="The fields of the partitioner field; dots lead into structs.",
+    ),
+    settings.Boolean(
+        "partition.field.format.path",
+        default=True,
+        importance="LOW",
+        group=_NAMES,
+        doc="Whether its folders are name=value, or the value alone.",
+    ),
+    settings.Long(
+        "partition.duration.ms",
+        default=-1,
+        group=_NAMES,
+        doc="How much time a folder of the partitioner time covers. -1: an hour.",
+    ),
+    settings.String(
+        "path.format",
+        default="",
+        group=_NAMES,
+        width="LONG",
+        doc="The pattern of its folders, in Joda-Time's letters: 'year'=YYYY/'month'=MM/'day'=dd/'hour'=HH.",
+    ),
+    settings.String(
+        "locale",
+        default="",
+        group=_NAMES,
+        doc="The language of names of months and days in that pattern. Only English is known.",
+    ),
+    settings.String(
+        "timezone",
+        default="",
+        group=_NAMES,
+        validator=_zone,
+        doc="The zone of dates and times in names of folders, and of rotate.schedule.interval.ms. Nothing: UTC.",
+    ),
+    settings.String(
+        "timestamp.extractor",
+        default="Wallclock",
+        group=_NAMES,
+        doc="When a record is: Wallclock (now), Record (its timestamp) or RecordField (timestamp.field). With "
+        "Wallclock nothing that goes by time is delivered exactly once.",
+    ),
+    settings.String(
+        "timestamp.field",
+        default="timestamp",
+        group=_NAMES,
+        doc="The field of the extractor RecordField: milliseconds, a Timestamp or Date, or text in ISO 8601.",
+    ),
+    settings.String(
+        "file.name.template",
+        default="",
+        group=_NAMES,
+        width="LONG",
+        doc="Aiven's names instead of folders and partitioners: {{topic}}-{{partition}}-{{start_offset}}, with {{key}} "
+        "and {{timestamp:unit=yyyy}}. The extension is not added.",
+    ),
+    settings.String(
+        "file.name.prefix",
+        default="",
+        group=_NAMES,
+        doc="What stands before such a name; may have the same variables.",
+    ),
+    settings.String(
+        "file.name.timestamp.timezone",
+        default="UTC",
+        importance="LOW",
+        group=_NAMES,
+        validator=_zone,
+        doc="The zone of timestamps in such a name.",
+    ),
+    settings.String(
+        "file.name.timestamp.source",
+        default="WALLCLOCK",
+        importance="LOW",
+        group=_NAMES,
+        validator=lower_one_of("wallclock", "event"),
+        doc="Whether they are of now (wallclock) or of the record (event).",
+    ),
+    # When files end.
+    settings.Int(
+        "flush.size",
+        default=0,
+        importance="HIGH",
+        group=_ENDS,
+        validator=settings.at_least(0),
+        doc="So many records of a partition, over all its open files, end those. 0: never. When nothing in this group "
+        "is set, files end at each commit of offsets (offset.flush.interval.ms).",
+    ),
+    settings.Long(
+        "rotate.interval.ms",
+        default=-1,
+        importance="HIGH",
+        group=_ENDS,
+        doc="A record that is so much later than the first one ends the files of its partition, before itself. Times "
+        "are those of the partitioner, else of records. -1: never.",
+    ),
+    settings.Long(
+        "rotate.schedule.interval.ms",
+        default=-1,
+        group=_ENDS,
+        doc="All files end whenever so much time is over, counted from midnight in the zone timezone. -1: never.",
+    ),
+    settings.Long(
+        "file.max.bytes",
+        default=0,
+        group=_ENDS,
+        validator=settings.at_least(0),
+        doc="So many bytes of records, keys and values as they lie in Kafka, end a file. 0: never.",
+    ),
+    settings.Int(
+        "file.max.records",
+        default=0,
+        group=_ENDS,
+        validator=settings.at_least(0),
+        doc="So many records end a file. 0: never.",
+    ),
+    settings.Boolean(
+        "rotate.file.on.partition.change",
+        default=True,
+        importance="LOW",
+        group=_ENDS,
+        doc="With rotate.interval.ms: whether a record of another folder than the one before ends the files of its "
+        "partition. Where late records come, false keeps several files open instead of making many small ones.",
+    ),
+    settings.Int(
+        "partitioner.max.open.files",
+        default=-1,
+        importance="LOW",
+        group=_ENDS,
+        doc="How many files of a partition may be open; when there would be more, the one that began first ends. -1: "
+        "any number.",
+    ),
+    settings.String(
+        "schema.compatibility",
+        default="NONE",
+        importance="HIGH",
+        group=_ENDS,
+        validator=lower_one_of("none", "backward", "forward", "full"),
+        doc="What a record with another schema than its file's does, in formats with schemas. NONE: it ends the file. "
+        "BACKWARD, FULL: it is written with the file's schema if it fits that; else the file ends, and the next one's "
+        "schema takes both. FORWARD: it is written with the file's schema, without the fields that has not.",
+    ),
+    # Records.
+    settings.String(
+        "behavior.on.null.values",
+        default="fail",
+        importance="LOW",
+        group=_RECORDS,
+        validator=lower_one_of("fail", "ignore", "write"),
+        doc="Records without a value: fail, ignore, or write their keys into the folder of tombstones (with "
+        "store.kafka.keys).",
+    ),
+    settings.Boolean(
+        "report.null.values.to.dlq",
+        default=True,
+        importance="LOW",
+        group=_RECORDS,
+        doc="Whether records without a value that are ignored go to the error policy (its dead letter topic), where "
+        "there is one.",
+    ),
+    settings.String(
+        "tombstone.encoded.partition",
+        default="tombstone",
+        importance="LOW",
+        group=_RECORDS,
+        doc="The folder of keys without values.",
+    ),
+    settings.Boolean(
+        "store.kafka.keys",
+        default=False,
+        importance="LOW",
+        group=_RECORDS,
+        doc="Whether keys are written into a file of their own beside each file, with .keys in its name.",
+    ),
+    settings.Boolean(
+        "store.kafka.headers",
+        default=False,
+        importance="LOW",
+        group=_RECORDS,
+        doc="Whether headers are, with .headers.",
+    ),
+    settings.Class(
+        "keys.format.class",
+        default="avro",
+        importance="LOW",
+        group=_RECORDS,
+        doc="The format of files of keys, as format.class.",
+    ),
+    settings.Class(
+        "headers.format.class",
+        default="avro",
+        importance="LOW",
+        group=_RECORDS,
+        doc="The format of files of headers.",
+    ),
+    # Uploads.
+    settings.Int(
+        "s3.part.size",
+        default=25 * MIB,
+        importance="HIGH",
+        group=_UPLOADS,
+        validator=settings.between(SMALLEST_PART, 2**31 - 1),
+        doc="A file that is larger goes up in parts of so many bytes, as it grows. At least 5 MiB.",
+    ),
+    settings.Long(
+        "s3.memory.bytes",
+        default=128 * MIB,
+        group=_UPLOADS,
+        validator=settings.at_least(16 * MIB),
+        doc="How much memory a task gives to all its open files and uploads. When it is full, the largest file goes up "
+        "as a part if it has 5 MiB, else to the folder s3.spill.dir; when uploads are too slow, consumption waits.",
+    ),
+    settings.String(
+        "s3.spill.dir",
+        default="",
+        importance="LOW",
+        group=_UPLOADS,
+        doc="Where what does not fit into the memory waits; at most s3.part.size for each open file. Nothing: the "
+        "machine's folder for temporary files.",
+    ),
+    settings.Int(
+        "s3.upload.threads",
+        default=4,
+        importance="LOW",
+        group=_UPLOADS,
+        validator=settings.between(1, 16),
+        doc="How many requests a task has under way at most.",
+    ),
+    settings.Boolean(
+        "enable.conditional.writes",
+        default=True,
+        importance="LOW",
+        group=_UPLOADS,
+        doc="Whether an object that is there is never replaced (If-None-Match), so that a task that lost its "
+        "partitions cannot harm. The sink then looks at what is there and goes on behind it.",
+    ),
+    settings.Boolean(
+        "s3.send.digest",
+        default=False,
+        importance="LOW",
+        group=_UPLOADS,
+        doc="Whether each upload carries its MD5, which buckets with object lock ask for.",
+    ),
+    settings.Boolean(
+        "s3.object.tagging",
+        default=False,
+        importance="LOW",
+        group=_UPLOADS,
+        doc="Whether objects get the tags startOffset, endOffset and recordCount, and those of the next key.",
+    ),
+    settings.List(
+        "s3.object.tagging.key.value.pairs",
+        default=[],
+        importance="LOW",
+        group=_UPLOADS,
+        validator=_tags,
+        doc="Further tags, key:value with commas.",
+    ),
+    settings.String(
+        "s3.object.behavior.on.tagging.error",
+        default="ignore",
+        importance="LOW",
+        group=_UPLOADS,
+        validator=lower_one_of("ignore", "fail"),
+        doc="Whether a tag that the store refuses fails the task.",
+    ),
+    settings.Int(
+        "max.retries",
+        default=10,
+        group=_UPLOADS,
+        validator=settings.at_least(0),
+        doc="How often the uploads of a store that cannot be reached, or asks for patience, are tried again before the "
+        "task fails. Each of these tries is s3.part.retries requests.",
+    ),
+    settings.Long(
+        "retry.backoff.ms",
+        default=5000,
+        importance="LOW",
+        group=_UPLOADS,
+        validator=settings.at_least(0),
+        doc="How long to wait before the first of these tries. It doubles up to a minute, with some chance in it.",
+    ),
+    settings.String(
+        "s3.schema.partition.affix.type",
+        default="NONE",
+        importance="LOW",
+        group=_NAMES,
+        validator=lower_one_of("none"),
+        doc="Only NONE: names of schemas are no folders here.",
+    ),
+)
+
+
+def is_aivens(config: Mapping[str, Any]) -> bool:
+    """Whether a configuration is written for Aiven's sink, whose defaults are others."""
+    keys = ("file.name.template", "format.output.type", "output_fields", "output_compression", "aws_s3_bucket")
+    return "aiven" in str(config.get("connector.class", "")).lower() or any(config.get(key) for key in keys)

@@ -1,0 +1,414 @@
+"""S3SinkTask: records into files, files into objects."""
+
+from __future__ import annotations
+
+import datetime as dt
+import logging
+import random
+import time
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
+
+from connect import ConnectError, DataError, Offsets, RetriableError, SinkBatch, SinkTask, TopicPartition
+from connectors.s3.bucket.failures import OTHER, failure, raised
+from connectors.s3.sink.bad_rows import BadRows
+from connectors.s3.sink.keys import SETTINGS
+from connectors.s3.sink.rotation import Append, Close, End, Part, Rotation, Step
+
+if TYPE_CHECKING:
+    from connectors.s3.bucket import Bucket
+    from connectors.s3.formats.format import Payload
+    from connectors.s3.sink.batches import Prepared
+    from connectors.s3.sink.files import File, Files
+
+log = logging.getLogger(__name__)
+
+#: How long `put` waits for memory before it says that the store is slow, so that the task can be stopped.
+_ROOM_S: Final = 20.0
+#: How long a commit waits for uploads, where it ends files itself.
+_COMMIT_S: Final = 60.0
+_LONGEST_BACKOFF_S: Final = 60.0
+_DAY_MS: Final = 86_400_000
+
+
+@dataclass(slots=True)
+class _Stretch:
+    """Files that are committed together.
+
+    Attributes:
+        first: offset of its first record.
+        pending: files that are not durable yet.
+    """
+
+    first: int
+    pending: set[File] = field(default_factory=set)
+    ended: bool = False
+
+
+@dataclass(slots=True)
+class _Partition:
+    """What the task has of a partition.
+
+    Attributes:
+        files: those that are open: the file of a part, and those beside it.
+        stretches: not durable yet, in order; the last may be open.
+        behind: places where other objects were found, and the offsets up to which those go.
+        last: the offset that was taken last.
+    """
+
+    rotation: Rotation
+    files: dict[int, list[File]] = field(default_factory=dict)
+    stretches: deque[_Stretch] = field(default_factory=deque)
+    behind: dict[str, int] = field(default_factory=dict)
+    last: int = -1
+
+
+class _Plan(NamedTuple):
+    """What is to be done with a batch's records of a partition, and what it makes of the rotation."""
+
+    place: TopicPartition
+    rotation: Rotation
+    steps: list[Step]
+    payloads: list[list[list[Payload]]]
+    last: int
+
+
+class S3SinkTask(SinkTask):
+    """Writes records to objects.
+
+    `put` encodes a batch and decides which file each record goes to; threads compress and upload behind it. A batch is
+    taken as a whole or not at all. `pre_commit` gives the beginning of what is not durable yet.
+    """
+
+    settings = SETTINGS
+    atomic: ClassVar[bool] = True
+
+    def start(self, config: Mapping[str, str]) -> None:
+        from connectors.s3.bucket import Bucket
+        from connectors.s3.sink.batches import Batches
+        from connectors.s3.sink.files import Files
+        from connectors.s3.sink.options import Options
+
+        self._options = options = Options.of(config)
+        self._bucket: Bucket = Bucket(options.bucket, lambda: self.context.configs)
+        self._files: Files = Files(options, self._bucket)
+        self._batches = Batches(options)
+        self._rules = replace(options.rules, by_schema=self._batches.by_schema)
+        self._partitions: dict[TopicPartition, _Partition] = {}
+        self._owners: dict[File, TopicPartition] = {}
+        self._rewound: dict[TopicPartition, int] = {}  # in the call that runs: where they go on
+        self._in_hand = False  # whether a batch was handed in and is not taken yet
+        self._stale: dict[TopicPartition, int] = {}  # set back while it was; what had been taken of them
+        self._tries = 0
+        self._retry_at = 0.0
+        self._scheduled = self._next_schedule()
+
+    def open(self, partitions: Sequence[TopicPartition]) -> Offsets | None:
+        for partition in partitions:
+            self._partitions[partition] = self._new_partition()
+        self._abort_left(partitions)
+        return None
+
+    def put(self, batch: SinkBatch) -> None:
+        self._in_hand = self._in_hand or len(batch) > 0
+        self._rewound.clear()
+        self._settle()
+        self._check()
+        if len(batch):
+            self._make_room()
+            self._take(self._current(batch))
+            self._in_hand = False
+            self._stale.clear()
+        self._end_by_clock()
+        self._gauge()
+
+    def pre_commit(self, offsets: Offsets) -> Offsets:
+        self._rewound.clear()
+        self._settle()
+        if self._options.at_commit:
+            self._end_all()
+            self._await()
+        if self._files.error is not None:
+            raise self._files.error
+        return {place: self._durable(place, offset) for place, offset in offsets.items()}
+
+    def close(self, partitions: Sequence[TopicPartition]) -> None:
+        for place in partitions:
+            known = self._partitions.pop(place, None)
+            if known is not None:
+                self._give_up(known)
+
+    def stop(self) -> None:
+        if hasattr(self, "_files"):
+            self._settle()
+            for known in self._partitions.values():
+                self._give_up(known)
+            self._files.stop()
+            self._bucket.close()
+
+    # Taking records.
+
+    def _take(self, batch: SinkBatch) -> None:
+        """Decide about every record, then hand them all on. Bad ones are reported, and decided without."""
+        batch = self._without_nulls(batch)
+        while len(batch):
+            try:
+                prepared = self._batches.prepare(batch)
+                plans = [self._plan(place, rows, prepared) for place, rows in prepared.by_partition()]
+                break
+            except BadRows as bad:
+                batch = self._report(batch, bad)
+        else:
+            return
+        for plan in plans:
+            known = self._partitions[plan.place]
+            known.rotation, known.last = plan.rotation, plan.last
+            self._carry_out(plan.place, plan.steps, prepared, plan.payloads)
+
+    def _plan(self, place: TopicPartition, rows: Sequence[int], prepared: Prepared) -> _Plan:
+        known = self._partitions[place]
+        last = prepared.offset(rows[-1])
+        if known.behind:
+            rows = prepared.beyond(rows, known.behind)
+        rotation = known.rotation.copy()
+        steps = rotation.take(prepared.rows(rows))
+        payloads = [prepared.payloads(step.part, step.rows) for step in steps if isinstance(step, Append)]
+        return _Plan(place, rotation, steps, payloads, last)
+
+    def _without_nulls(self, batch: SinkBatch) -> SinkBatch:
+        """With behavior.on.null.values=ignore, the batch without records that have no value."""
+        options = self._options
+        if options.nulls != "ignore" or not (nulls := self._batches.nulls(batch)):
+            return batch
+        reporter = self.context.errant_records
+        if options.report_nulls and reporter is not None:
+            records = batch.records()
+            for row in nulls:
+                reporter.report(records[row], DataError("the record has no value (behavior.on.null.values=ignore)."))
+        gone = set(nulls)
+        return batch.take([row for row in range(len(batch)) if row not in gone])
+
+    def _report(self, batch: SinkBatch, bad: BadRows) -> SinkBatch:
+        reporter = self.context.errant_records
+        records = batch.records()
+        for row, error in sorted(bad.rows.items()):
+            record = records[row]
+            if reporter is None:
+                where = f"topic {record.topic}, partition {record.partition}, offset {record.offset}"
+                raise type(error)(f"The record of {where} cannot be written: {error}") from error
+            reporter.report(record, error)
+        return batch.take([row for row in range(len(batch)) if row not in bad.rows])
+
+    def _carry_out(
+        self,
+        place: TopicPartition,
+        steps: Sequence[Step],
+        prepared: Prepared | None = None,
+        payloads: Sequence[list[list[Payload]]] = (),
+    ) -> None:
+        known, rest = self._partitions[place], iter(payloads)
+        for step in steps:
+            match step:
+                case Append(part, _):
+                    assert prepared is not None
+                    files = known.files.get(part.number) or self._begin(place, part, prepared)
+                    for file, parts in zip(files, next(rest), strict=True):
+                        for payload in parts:
+                            self._files.append(file, payload)
+                case Close(part):
+                    for file in known.files.pop(part.number):
+                        self._files.close(file, part.last, part.records)
+                case End():
+                    known.stretches[-1].ended = True
+
+    def _begin(self, place: TopicPartition, part: Part, prepared: Prepared) -> list[File]:
+        """Open the file of a part, behind those beside it."""
+        known = self._partitions[place]
+        if not known.stretches or known.stretches[-1].ended:
+            known.stretches.append(_Stretch(part.first))
+        stretch = known.stretches[-1]
+        files = []
+        for number, extension, form, schema in prepared.formats(part):
+            key = self._options.places.key(part.place, part.first) + extension
+            file = self._files.new(key, part.place, form, schema, part.first, beside=number > 0)
+            self._owners[file] = place
+            files.append(file)
+        known.files[part.number] = files
+        stretch.pending.update(files)
+        return files
+
+    # Ends that no record decides.
+
+    def _end_by_clock(self) -> None:
+        now = time.time() * 1000
+        over = self._scheduled and now >= self._scheduled
+        if over:
+            self._scheduled = self._next_schedule()
+        for place, known in self._partitions.items():
+            rotation = known.rotation
+            if over or (self._options.live and rotation.is_over(int(now))):
+                self._carry_out(place, rotation.end())
+                continue
+            full = [part for part in rotation.open.values() if any(file.full for file in known.files[part.number])]
+            for part in full:
+                self._carry_out(place, rotation.close(part))
+        if self._scheduled:
+            self.context.timeout(max(1, int(self._scheduled - now)))
+
+    def _next_schedule(self) -> float:
+        """The next moment, in milliseconds, at which rotate.schedule.interval.ms ends all files; 0: never."""
+        interval = self._options.schedule_ms
+        if not interval:
+            return 0.0
+        now = dt.datetime.now(self._options.zone)
+        midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
+        day = midnight.timestamp() * 1000
+        passed = now.timestamp() * 1000 - day
+        return day + (passed // interval + 1) * interval
+
+    def _end_all(self) -> None:
+        for place, known in self._partitions.items():
+            self._carry_out(place, known.rotation.end())
+
+    def _await(self) -> None:
+        """Wait until all that has ended is durable, or something fails, or it takes too long."""
+        until = time.monotonic() + _COMMIT_S
+        while time.monotonic() < until and not self._files.failure and not self._files.error:
+            if not self._owners:
+                break
+            self._files.memory.wait(0.05)
+            self._settle()
+
+    # What became of files.
+
+    def _settle(self) -> None:
+        """Take note of what became durable."""
+        metrics, bucket = self.context.metrics, self._options.bucket.bucket
+        for operation, seconds in self._bucket.measured():
+            metrics.observe("s3_request_seconds", seconds, operation=operation)
+        for file, conflict in self._files.done():
+            place = self._owners.pop(file, None)
+            if place is None:
+                continue  # of a partition that went away meanwhile
+            if conflict is not None:
+                self._go_behind(place, file, conflict)
+                continue
+            known = self._partitions[place]
+            for stretch in known.stretches:
+                stretch.pending.discard(file)
+            metrics.count("s3_objects_written_total", bucket=bucket)
+            metrics.count("s3_bytes_written_total", file.bytes, bucket=bucket)
+            if not file.beside:
+                metrics.count("s3_records_written_total", file.records, bucket=bucket)
+            self._tries = 0
+            while known.stretches and known.stretches[0].ended and not known.stretches[0].pending:
+                known.stretches.popleft()
+                self.context.request_commit()
+
+    def _go_behind(self, place: TopicPartition, file: File, last: int) -> None:
+        """Another object is in the place of a file: begin again behind the records that it holds."""
+        known = self._partitions[place]
+        first = known.stretches[0].first
+        log.warning("%s is there up to offset %d: %s-%d goes on behind it.", file.upload.key, last, *place)
+        self.context.metrics.count("s3_errors_total", 1, **{"class": "conflict"})
+        self._give_up(known)
+        behind = {**known.behind, file.lane: max(last, known.behind.get(file.lane, -1))}
+        self._partitions[place] = self._new_partition(behind)
+        self._rewound[place] = first
+        if self._in_hand:
+            self._stale[place] = known.last
+        self.context.rewind({place: first})
+
+    def _give_up(self, known: _Partition) -> None:
+        files = [file for stretch in known.stretches for file in stretch.pending]
+        for file in files:
+            self._owners.pop(file, None)
+        self._files.drop(files)
+
+    def _new_partition(self, behind: dict[str, int] | None = None) -> _Partition:
+        return _Partition(Rotation(self._rules, self._batches.adopt), behind=behind or {})
+
+    def _current(self, batch: SinkBatch) -> SinkBatch:
+        """The batch without what was consumed before a partition was set back: that comes again."""
+        if not self._stale:
+            return batch
+        firsts = batch.first_offsets()
+        stale = {place for place, last in self._stale.items() if firsts.get(place, last) > last}
+        if not stale:
+            return batch
+        places = zip(batch.original_topics, batch.original_partitions, strict=True)
+        return batch.take([row for row, place in enumerate(places) if TopicPartition(*place) not in stale])
+
+    def _durable(self, place: TopicPartition, offset: int) -> int:
+        known = self._partitions.get(place)
+        if known is not None and known.stretches:
+            return known.stretches[0].first
+        return min(offset, self._rewound.get(place, offset))
+
+    # Trouble.
+
+    def _check(self) -> None:
+        """Raise what failed; or let it be tried again, if that is what the runtime was told and has done."""
+        error, found = self._files.error, self._files.failure
+        metrics = self.context.metrics
+        if error is not None:
+            metrics.count("s3_errors_total", 1, **{"class": OTHER})
+            raise error
+        if found is None:
+            return
+        if self._retry_at:
+            if time.monotonic() < self._retry_at:
+                self._wait_for_retry(found.sentence)
+            self._retry_at = 0.0
+            self._files.retry()
+            return
+        metrics.count("s3_errors_total", 1, **{"class": found.kind})
+        renewed = found.kind == "credentials" and self._bucket.discard()
+        if not found.passing and not renewed:
+            raise raised(found)
+        self._tries += 1
+        if self._tries > self._options.max_retries:
+            raise ConnectError(f"{found.sentence} Given up after {self._options.max_retries} retries (max.retries).")
+        backoff = min(self._options.backoff * 2 ** (self._tries - 1), _LONGEST_BACKOFF_S)
+        self._retry_at = time.monotonic() + (0.0 if renewed else backoff * random.uniform(0.5, 1.0))  # noqa: S311
+        self._wait_for_retry(f"{found.sentence} (Retry {self._tries} of {self._options.max_retries}.)")
+
+    def _wait_for_retry(self, sentence: str) -> None:
+        self.context.timeout(max(1, int((self._retry_at - time.monotonic()) * 1000) + 1))
+        raise RetriableError(sentence)
+
+    def _make_room(self) -> None:
+        """Wait until there is memory for a batch."""
+        until = time.monotonic() + _ROOM_S
+        while not self._files.memory.room(0.2):
+            self._settle()
+            self._check()
+            self._end_by_clock()
+            if time.monotonic() > until:
+                self.context.timeout(100)
+                raise RetriableError(f"The uploads to {self._options.bucket.place} are slower than records come.")
+
+    def _gauge(self) -> None:
+        metrics = self.context.metrics
+        metrics.gauge("s3_open_files", sum(len(known.rotation.open) for known in self._partitions.values()))
+        metrics.gauge("s3_buffered_bytes", self._files.memory.used)
+        metrics.gauge("s3_spilled_bytes", self._files.spilled)
+
+    def _abort_left(self, partitions: Sequence[TopicPartition]) -> None:
+        """Abort uploads that an earlier task of these partitions has left: nobody would ever complete them."""
+        from botocore.exceptions import BotoCoreError, ClientError
+
+        places = self._options.places
+        try:
+            for topic in {place.topic for place in partitions}:
+                numbers = [place.partition for place in partitions if place.topic == topic]
+                answer = self._bucket.request("list_multipart_uploads", Prefix=places.folder(topic))
+                for upload in answer.get("Uploads") or ():
+                    if any(places.belongs(upload["Key"], topic, number) for number in numbers):
+                        log.info("aborting an upload of %s that was left", upload["Key"])
+                        self._bucket.request("abort_multipart_upload", Key=upload["Key"], UploadId=upload["UploadId"])
+        except (BotoCoreError, ClientError, OSError) as error:
+            found = failure(error, self._options.bucket, "looking for uploads that were left")
+            log.info("%s They cost storage until a rule of the bucket removes them.", found.sentence)
