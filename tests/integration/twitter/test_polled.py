@@ -59,6 +59,7 @@ def test_what_does_not_fit_into_memory_comes_the_newest_first(x: TwitterServer, 
         assert texts(running)[350:] == said[350:]
 
 
+@pytest.mark.slow
 @pytest.mark.promise("P1", "P10")
 @pytest.mark.parametrize("held", ["0", "60000", "4000000"])
 def test_every_record_says_where_to_go_on(x: TwitterServer, either: Run, texts: Texts, seed: int, held: str) -> None:
@@ -193,6 +194,7 @@ def test_replies_and_retweets_may_be_left_out(x: TwitterServer, run: Run, texts:
 # Limits and refusals.
 
 
+@pytest.mark.slow
 def test_no_request_is_made_that_the_limit_forbids(x: TwitterServer, either: Run, texts: Texts) -> None:
     said = _posted(x, 450)
     for endpoint in ("search", "timeline"):
@@ -204,6 +206,7 @@ def test_no_request_is_made_that_the_limit_forbids(x: TwitterServer, either: Run
         assert running.metric("twitter_rate_limit") == 3
 
 
+@pytest.mark.slow
 def test_a_limit_that_is_said_too_late_is_waited_for(x: TwitterServer, either: Run) -> None:
     _posted(x, 1)
     reset = int(time.time()) + 2
@@ -216,6 +219,7 @@ def test_a_limit_that_is_said_too_late_is_waited_for(x: TwitterServer, either: R
         assert running.metric("twitter_errors_total") == 1
 
 
+@pytest.mark.slow
 def test_what_passes_is_tried_again(x: TwitterServer, either: Run, texts: Texts) -> None:
     said = _posted(x, 150)
     for endpoint in ("search", "timeline"):
@@ -226,6 +230,7 @@ def test_what_passes_is_tried_again(x: TwitterServer, either: Run, texts: Texts)
         assert running.metric("twitter_errors_total") == 3
 
 
+@pytest.mark.slow
 def test_an_answer_that_does_not_come_is_asked_for_again(x: TwitterServer, either: Run, texts: Texts) -> None:
     said = _posted(x, 1)
     for endpoint in ("search", "timeline"):
