@@ -4,6 +4,7 @@ import re
 import socket
 import threading
 import time
+from typing import Self
 
 _REQUEST = re.compile(rb"(?:^|\r\n\r\n)(GET|HEAD|PUT|POST|DELETE) (\S+) HTTP/1\.1\r\n")
 
