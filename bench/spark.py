@@ -34,9 +34,9 @@ from bench.workers import free_port
 from connect.jvm.jars import JarsUnavailable, resolve
 from connect.kafka.broker import ensure_running, stop
 
-RECORDS = 4_000_000
+RECORDS = 8_000_000
 PARTITIONS = 2
-BATCH = 250_000
+BATCH = 1_000_000  # the connector's own default
 FIELDS = {"id": "int64", "name": "string", "city": "string", "amount": "double", "active": "boolean", "note": "string"}
 _DDL = "id bigint, name string, city string, amount double, active boolean, note string"
 _BY_HAND = ("v.id", "v.name AS customer", "v.city", "v.amount", "v.active", "'kafka' AS source")

@@ -15,6 +15,10 @@ JARS: Final = "spark.jars"
 PACKAGES: Final = "spark.jars.packages"
 JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
 
+CHECKPOINT_FILES: Final = "spark.sql.streaming.checkpointFileManagerClass"
+#: Spark's own choice starts a program for each look at a local file, `readlink`: thirty a batch.
+_BY_RENAMING: Final = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+
 _DELTA = {
     EXTENSIONS: "io.delta.sql.DeltaSparkSessionExtension",
     CATALOG: "org.apache.spark.sql.delta.catalog.DeltaCatalog",
@@ -81,6 +85,7 @@ def defaults(name: str, master: Master) -> dict[str, str]:
             "spark.sql.shuffle.partitions": partitions,
             # Delta reads a table's log by so many tasks; its 50 cost a second where there are two cores.
             "spark.databricks.delta.snapshotPartitions": partitions,
+            CHECKPOINT_FILES: _BY_RENAMING,
         }
     return conf
 

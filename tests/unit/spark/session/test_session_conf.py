@@ -36,12 +36,14 @@ def test_a_local_spark_is_small_and_listens_to_nobody_else() -> None:
     assert found["spark.sql.shuffle.partitions"] == "3"
     assert found["spark.driver.bindAddress"] == "127.0.0.1"
     assert found["spark.ui.enabled"] == "false"
+    assert found[conf.CHECKPOINT_FILES].endswith(".FileSystemBasedCheckpointFileManager")
 
 
 def test_a_cluster_keeps_spark_s_own_sizes() -> None:
     found = made({"spark.master": "spark://h:7077"})
 
     assert not {"spark.sql.shuffle.partitions", "spark.driver.bindAddress", "spark.driver.host"} & found.keys()
+    assert conf.CHECKPOINT_FILES not in found
 
 
 def test_a_server_is_told_what_a_session_may_be_told() -> None:
