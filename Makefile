@@ -10,7 +10,7 @@ PACKAGES := connect connectors transforms rest spark_sink
 CODE  := $(PACKAGES) tests .ci $(wildcard bench)
 say    = @printf '\033[1m==> %s\033[0m\n' $(1)
 
-.PHONY: help setup check test test-full test-slow demo demo-spark bench bench-pool bench-jdbc bench-spark chaos docs clean
+.PHONY: help setup check test test-full test-slow demo demo-spark bench bench-pool bench-jdbc bench-elasticsearch bench-spark chaos docs clean
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -60,6 +60,9 @@ bench-pool: setup ## The same for a pool: 1,000 connectors, idle tasks, changed 
 
 bench-jdbc: setup ## The JDBC connectors beside Debezium's sink, and beside COPY
 	@$(PY) -m bench.jdbc
+
+bench-elasticsearch: setup ## The Elasticsearch sink beside the client's own parallel_bulk
+	@$(PY) -m bench.elasticsearch
 
 bench-spark: setup ## The Spark engine beside the same work written by hand, and without Spark
 	@$(PY) -m bench.spark

@@ -13,7 +13,8 @@ from tests.servers.own_process import not_root, unpacked
 from tests.servers.server_process import ServerProcess
 
 HOST = "127.0.0.1"
-_JVM = "-Xms512m -Xmx512m -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-AlwaysPreTouch"
+#: Small, and soon up: for tests.
+SMALL = "-Xms512m -Xmx512m -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-AlwaysPreTouch"
 
 
 class SearchServer(ServerProcess):
@@ -28,7 +29,8 @@ class SearchServer(ServerProcess):
     variable: ClassVar[str]  # what its environment variables begin with
     defaults: ClassVar[dict[str, str]] = {}
 
-    def __init__(self, **settings: str) -> None:
+    def __init__(self, *, jvm: str = SMALL, **settings: str) -> None:
+        self._jvm = jvm
         self._java = find_java()
         (self._home,) = unpacked(self.jar_set, _unpack).iterdir()
         self.bring_up(
@@ -115,7 +117,7 @@ class SearchServer(ServerProcess):
         environment = {
             f"{self.variable}_PATH_CONF": self.folder / "config",
             f"{self.variable}_JAVA_HOME": self._java.path.resolve().parents[1],
-            f"{self.variable}_JAVA_OPTS": _JVM,
+            f"{self.variable}_JAVA_OPTS": self._jvm,
             f"{self.variable}_TMPDIR": self.folder / "tmp",
         }
         return [
