@@ -9,8 +9,10 @@ says. So `request`, through which all its requests go, is our own, and so is the
 from __future__ import annotations
 
 import logging
+import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from queue import Empty, SimpleQueue
 from typing import Any, Final
 
 import orjson
@@ -22,7 +24,7 @@ from connect import __version__
 from connect.api.metrics import PluginMetrics
 from connectors.twitter import failures, keys
 from connectors.twitter.connection import Connection
-from connectors.twitter.failures import ApiError, Kind
+from connectors.twitter.failures import ApiError, Interrupted, Kind
 from connectors.twitter.limits import Limits
 
 #: They write what is secret, or part of it, into their debug logs.
@@ -37,6 +39,9 @@ _TALKATIVE: Final = (
     "tweepy.client",
     "tweepy.streaming",
 )
+
+#: How often somebody who waits for an answer looks whether the task is to end.
+_LOOK_S: Final = 0.1
 
 STREAM: Final = "stream"
 RULES: Final = "rules"
@@ -55,16 +60,24 @@ _NAMES: Final = {
 class Api:
     """One user of the API. Belongs to one thread.
 
-    All methods raise `ApiError`.
+    All methods raise `ApiError`, and `Interrupted` when the task is to end.
 
     Args:
         parsed: the task's keys.
         configs: the same, raw and as they are now: credentials are looked up there.
         metrics: of the task.
+        stopping: whether the task is to end; nobody waits for an answer then.
     """
 
-    def __init__(self, parsed: Mapping[str, Any], configs: Mapping[str, str], metrics: PluginMetrics) -> None:
+    def __init__(
+        self,
+        parsed: Mapping[str, Any],
+        configs: Mapping[str, str],
+        metrics: PluginMetrics,
+        stopping: Callable[[], bool],
+    ) -> None:
         _silence()
+        self._stopping = stopping
         self._configs = configs
         self._metrics = metrics
         self.limits = Limits(metrics)
@@ -149,12 +162,34 @@ class Api:
     def _ask(self, call: Any) -> Any:
         """Call; once more, with credentials of now, where those that we had are not accepted any more."""
         try:
-            return call()
+            return self._interruptible(call)
         except ApiError as error:
             if error.status != 401 or self._credentials == self._now():
                 raise
         self._forget()
-        return call()
+        return self._interruptible(call)
+
+    def _interruptible(self, call: Callable[[], Any]) -> Any:
+        """Call in a thread that can be left alone: a task has less time to end than an answer may take to come."""
+        answers: SimpleQueue[tuple[Any, BaseException | None]] = SimpleQueue()
+
+        def work() -> None:
+            try:
+                answers.put((call(), None))
+            except BaseException as error:
+                answers.put((None, error))
+
+        threading.Thread(target=work, name="twitter-request", daemon=True).start()
+        while True:
+            try:
+                answer, error = answers.get(timeout=_LOOK_S)
+            except Empty:
+                if self._stopping():
+                    raise Interrupted from None
+                continue
+            if error is not None:
+                raise error
+            return answer
 
     def _now(self) -> tuple[str, ...]:
         names = (keys.TOKEN,) if self._by_token else keys.OAUTH

@@ -23,6 +23,10 @@ class Kind(enum.Enum):
     FATAL = "fatal"
 
 
+class Interrupted(Exception):
+    """The task is to end, and an answer is not waited for any more."""
+
+
 class ApiError(ConnectError):
     """A request failed.
 
@@ -69,7 +73,11 @@ def of_answer(what: str, status: int, problem: Mapping[str, Any], reset: float |
     said = details(problem)
 
     def error(message: str, kind: Kind, cause: str) -> ApiError:
-        return ApiError(message, kind, cause, status=status, problem=problem, reset=reset)
+        made = ApiError(message, kind, cause, status=status, problem=problem, reset=reset)
+        if status in (401, 402, 403):
+            # By its cause the restart policy knows that this is mended elsewhere, and tries it slowly.
+            made.__cause__ = PermissionError(message)
+        return made
 
     if status == 401:
         return error(

@@ -124,8 +124,8 @@ SETTINGS: Final[Definition] = settings.define(
         default=None,
         importance="HIGH",
         group=_ACCOUNT,
-        doc="The app's bearer token, from the developer portal. One that a config provider gives is asked for again at "
-        "every new connection to the stream, and when the API refuses it.",
+        doc="The app's bearer token, from the developer portal. When X refuses it the task fails; started again, it "
+        "has that of then, where a config provider gives it.",
     ),
     *(
         settings.Password(

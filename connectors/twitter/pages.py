@@ -100,6 +100,16 @@ class Backlog:
         """Whether everything is given that there was when the reading began."""
         return not self._started
 
+    @property
+    def holds(self) -> bool:
+        """Whether pages are held, to be turned round."""
+        return bool(self._pages)
+
+    def forget(self) -> None:
+        """Begin the reading anew, from what was given last."""
+        self._pages, self._size, self._token, self._oldest = [], 0, None, None
+        self._started, self._turned, self._empty = False, self.position.until is None, 0
+
     def read(self) -> Given:
         """Ask for one page. Gives posts with the position after each; often none, when pages are held back.
 

@@ -16,7 +16,7 @@ from connectors.twitter.api import Api
 from connectors.twitter.failures import ApiError, Backoff, count_error
 from connectors.twitter.offsets import Position
 from connectors.twitter.pages import Backlog, Given, cut
-from connectors.twitter.recent import Posts, UserUnreadable
+from connectors.twitter.recent import Posts, UserUnreadable, reach
 from connectors.twitter.records import Records
 
 log = logging.getLogger(__name__)
@@ -125,7 +125,9 @@ class Polled:
         if self._readings is None:
             self._readings = self._made([(user, offsets.of_user(user)) for user in self._users()])
             return None
-        reading = min(self._readings, key=lambda each: each.due)
+        # Pages of one reading at a time are held: memory is bounded, however many users there are.
+        holding = next((each for each in self._readings if each.backlog.holds), None)
+        reading = holding or min(self._readings, key=lambda each: each.due)
         try:
             given = reading.backlog.read()
         except UserUnreadable as error:
@@ -155,6 +157,7 @@ class Polled:
 
     def _unreadable(self, reading: Reading, why: str, cause: str) -> None:
         count_error(self._metrics, cause)
+        reading.backlog.forget()
         reading.due = time.monotonic() + max(self._interval, _UNREADABLE_S)
         log.warning("%s It is tried again later.", why if why.endswith(".") else f"{why}.")
 
@@ -164,6 +167,10 @@ class Polled:
         readings = []
         for (name, partition), offset in zip(work, stored, strict=True):
             position = Position(self._start) if offset is None else Position.of(offset)
+            if self._search and position.until is not None and position.until <= reach():
+                # What was left of that reading is older than what search remembers.
+                self._posts.lost(name, position.since or 0)
+                position = Position(position.newest)
             ask = partial(self._posts.search if self._search else self._posts.timeline, name)
             readings.append(Reading(name, partition, Backlog(ask, position, most)))
         return readings

@@ -17,6 +17,8 @@ from connectors.twitter.inbox import Closed, Inbox, Opened
 log = logging.getLogger(__name__)
 
 _STOP_S: Final = 2.0
+#: More than connecting takes.
+_SLACK_S: Final = 15.0
 #: A connection that held so long was a good one.
 _GOOD_S: Final = 5.0
 
@@ -133,7 +135,7 @@ class StreamReader(threading.Thread):
         """How many minutes to have sent again: as few as cover the silence; 0 where they do not."""
         if not self._minutes or self._last_byte is None:
             return 0
-        needed = int((time.monotonic() - self._last_byte) // 60) + 1
+        needed = int((time.monotonic() - self._last_byte + _SLACK_S) // 60) + 1
         return needed if needed <= self._minutes else 0
 
     def _failed(self, error: ApiError, *, opened: bool) -> Closed:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from connect import ConnectError, SourceBatch, SourceTask
 from connectors.twitter import fields, keys
+from connectors.twitter.failures import Interrupted
 from connectors.twitter.rules import configured
 
 
@@ -31,6 +32,10 @@ class TwitterSourceTask(SourceTask):
         keys.check(parsed, named)
         asked = fields.parameters(parsed)
         context = self.context
+
+        def make_api() -> Api:
+            return Api(parsed, context.configs, context.metrics, context.stopping)
+
         if parsed["twitter.mode"] == keys.STREAM:
             tag = parsed["twitter.rules.tag"] or f"connect:{context.connector}"
             self._source: Stream | Polled = Stream(
@@ -38,15 +43,18 @@ class TwitterSourceTask(SourceTask):
                 configured(parsed, named),
                 tag,
                 context,
-                lambda: Api(parsed, context.configs, context.metrics),
+                make_api,
                 asked,
             )
         else:
             work: list[str] = json.loads(parsed[keys.WORK] or "[]")
-            self._source = Polled(parsed, work, context, Api(parsed, context.configs, context.metrics), asked)
+            self._source = Polled(parsed, work, context, make_api(), asked)
 
     def poll(self) -> SourceBatch | None:
-        return self._source.poll()
+        try:
+            return self._source.poll()
+        except Interrupted:
+            return None
 
     def stop(self) -> None:
         if hasattr(self, "_source"):

@@ -297,3 +297,36 @@ def test_a_stop_ends_a_poll_that_waits(x: TwitterServer, either: Run) -> None:
     running.poll_until(1)
     running.begin_poll()
     running.stop()
+
+
+@pytest.mark.promise("P11")
+def test_a_stop_does_not_wait_for_an_answer(x: TwitterServer, either: Run) -> None:
+    for endpoint in ("search", "timeline", "users"):
+        x.fail(endpoint, Fault(wait_s=20))
+    running = either(timeout=3.0).start()
+    running.begin_poll()
+    running.stop()
+
+
+@pytest.mark.promise("P7")
+def test_pages_of_one_user_at_a_time_are_held(x: TwitterServer, run: Run, poll_until: Until) -> None:
+    names = ["alice", "bob", "carol"]
+    for number in range(450):
+        x.post(f"post {number}", by=names[number % 3])
+    with run(twitter_mode="timelines", twitter_users=",".join(names)) as running:
+        readings = running.task._source  # type: ignore[attr-defined]
+        while len(running.records) < 450:
+            running.poll()
+            assert sum(reading.backlog.holds for reading in readings._readings or ()) <= 1
+    assert len({record.key for record in running.records}) == 450
+
+
+def test_a_reading_that_is_left_for_a_week_goes_on_at_its_newest(x: TwitterServer, run: Run, texts: Texts) -> None:
+    now = time.time()
+    x.post("given long ago #kafka", when=now - 8 * DAY_S)
+    newest = x.post("the newest of then #kafka", when=now - 7.5 * DAY_S)
+    x.post("since then #kafka")
+    offset = {"since_id": "1", "until_id": str(first_at(now - 8 * DAY_S)), "newest_id": str(newest)}
+    with run(twitter_mode="search", offsets=[(SEARCH, offset)]) as running:
+        running.poll_until(1)
+        assert texts(running) == ["since then #kafka"]
