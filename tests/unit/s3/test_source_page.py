@@ -1,0 +1,48 @@
+"""docs/connectors/s3-source.md says of each key what the code says, and its examples are taken."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from connect.plugins.builtin import BUILT_IN
+from connect.settings import properties
+from connect.settings.definition import REQUIRED, text
+from connectors.s3.source import S3SourceConnector
+from connectors.s3.source.keys import SETTINGS, WITHOUT_EFFECT
+
+ROOT = Path(__file__).parents[3]
+PAGE = (ROOT / "docs" / "connectors" / "s3-source.md").read_text(encoding="utf-8")
+ROW = re.compile(r"^\| `([^`]+)` \| (\w+) \| ([^|]+) \| (.+) \|$", re.MULTILINE)
+
+
+def _default(value: Any) -> str:
+    return "required" if value is REQUIRED else (text(value) or "none").replace("[hidden]", "none")
+
+
+def test_the_page_lists_the_keys_as_they_are() -> None:
+    table = PAGE[PAGE.index("<!-- keys -->") :]
+    listed = {key: (kind, default.strip(), doc.replace("\\|", "|")) for key, kind, default, doc in ROW.findall(table)}
+    declared = {s.name: (s.kind.value.lower(), _default(s.default), s.doc) for s in SETTINGS if not s.internal}
+    assert listed == declared
+
+
+def test_the_page_names_the_connector_as_it_is_found_and_what_has_no_effect() -> None:
+    (ref,) = [ref for ref in BUILT_IN if ref.target.endswith(":S3SourceConnector")]
+    assert ref.task == "io.confluent.connect.s3.source.S3SourceTask"
+    assert all(f"`{name}`" in PAGE for name in (ref.name, *ref.aliases, *WITHOUT_EFFECT))
+
+
+EXAMPLES = re.findall(r"```properties\n(.*?)```", PAGE, re.DOTALL)
+RECIPE = re.findall(r"source.properties <<'END'\n(.*?)END", PAGE, re.DOTALL)
+assert EXAMPLES
+assert RECIPE
+
+
+@pytest.mark.parametrize(
+    "written", [*EXAMPLES, *RECIPE, (ROOT / "config" / "connect-s3-source.properties").read_text("utf-8")]
+)
+def test_examples_are_taken(written: str) -> None:
+    config = dict(properties.loads(written))
+    assert [value for value in S3SourceConnector().validate(config) if value.errors] == []
