@@ -59,12 +59,16 @@ def test_killed_at_any_moment_it_repeats_nothing(mirror: Mirror, tmp_path: Path,
             pool.until(lambda: len(target.values(mirror.copy, partition)) >= sent, "all are there")  # noqa: B023
             assert target.values(mirror.copy, partition) == numbers(0, sent)
         # Syncs speak of what was committed: the record of an offset is where its sync says.
-        for message in source.read(f"mm2-offset-syncs.{mirror.alias}-target.internal"):
+        copies, originals = (
+            {(p, message.offset()): message.value() for p in (0, 1) for message in cluster.read(topic, p)}
+            for cluster, topic in ((target, mirror.copy), (source, mirror.topic))
+        )
+        syncs = source.read(f"mm2-offset-syncs.{mirror.alias}-target.internal")
+        assert syncs
+        for message in syncs:
             sync = OffsetSync.read(message.key(), message.value())
-            (ours, *_) = target.read(mirror.copy, sync.place.partition, sync.downstream)
-            (their, *_) = source.read(mirror.topic, sync.place.partition, sync.upstream)
-            assert ours.offset() == sync.downstream
-            assert ours.value() == their.value()
+            partition = sync.place.partition
+            assert copies[partition, sync.downstream] == originals[partition, sync.upstream]
 
 
 def produce(mirror: Mirror, first: int, count: int, chance: random.Random) -> None:
@@ -80,6 +84,7 @@ def produce(mirror: Mirror, first: int, count: int, chance: random.Random) -> No
             for number in range(at, upto):
                 for partition in (0, 1):
                     producer.produce(mirror.topic, b"%d" % number if good else b"never", partition=partition)
+            assert producer.flush(30) == 0
             if good:
                 producer.commit_transaction(30)
             else:
