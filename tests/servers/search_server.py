@@ -59,9 +59,13 @@ class SearchServer(ServerProcess):
         asked = urllib.request.Request(
             self.url + path, data, {"Content-Type": "application/json", **headers}, method=method
         )
-        with urllib.request.urlopen(asked, timeout=60) as answer:
+        with self.open(asked) as answer:
             text = answer.read()
         return json.loads(text) if text[:1] in (b"{", b"[") else text.decode()
+
+    def open(self, request: urllib.request.Request) -> Any:
+        """The answer to a request."""
+        return urllib.request.urlopen(request, timeout=60)
 
     def documents(self, index: str, size: int = 10_000, **body: Any) -> dict[str, Any]:
         """The documents of an index by their ids, as they are now. Empty where there is no such index."""

@@ -295,6 +295,26 @@ def test_requests_go_through_a_proxy(only_elasticsearch: Target, gate: HttpGate)
     assert all(headers["proxy-authorization"] == "Basic bWU6aHVzaA==" for headers in gate.seen)
 
 
+def test_an_api_key_is_sent(only_elasticsearch: Target, gate: HttpGate) -> None:
+    with only_elasticsearch.run(connection_url=gate.url, connection_api_key="aHVzaDpodXNo") as sink:
+        sink.put(*numbers(only_elasticsearch, 3))
+        sink.commit()
+    assert {headers["authorization"] for headers in gate.seen} == {"ApiKey aHVzaDpodXNo"}
+
+
+@pytest.mark.parametrize("product", ["elasticsearch", "opensearch"])
+def test_requests_may_be_compressed(request: pytest.FixtureRequest, product: str) -> None:
+    target = Target(request.getfixturevalue(product))
+    with (
+        HttpGate(target.server.url) as gate,
+        target.run(connection_url=gate.url, connection_compression="true") as sink,
+    ):
+        sink.put(*numbers(target, 300))
+        sink.commit()
+        assert target.server.count(target.topic) == 300
+        assert any(headers.get("content-encoding") == "gzip" for headers in gate.seen)
+
+
 def test_partitions_that_are_lost_take_what_waits_with_them(only_elasticsearch: Target, gate: HttpGate) -> None:
     target = only_elasticsearch
     going = threading.Event()
