@@ -163,6 +163,6 @@ class MirrorCheckpointTask(SourceTask):
         log.warning("The record at offset %d of topic %s is not understood and left out: %s", offset, topic, error)
 
     def stop(self) -> None:
-        if getattr(self, "_reader", None) is not None:
-            assert self._reader is not None
-            self._reader.close()
+        reader, self._reader = getattr(self, "_reader", None), None
+        if reader is not None:
+            reader.close()

@@ -63,7 +63,7 @@ class MirrorSourceTask(SourceTask):
             side, topic = offset_syncs(parsed, policy)
             self._notes = NoteProducer(client(config, side, "producer", name), topic, called(parsed, side))
         consumer = client(config, SOURCE, "consumer", name)
-        self._reader = PartitionReader(consumer, self._starts(consumer), called(parsed, SOURCE))
+        self._reader: PartitionReader | None = PartitionReader(consumer, self._starts(consumer), called(parsed, SOURCE))
         self._awaited = 0
         self._late_due = 0.0
 
@@ -84,6 +84,7 @@ class MirrorSourceTask(SourceTask):
         return starts
 
     def poll(self) -> SourceBatch | None:
+        assert self._reader is not None
         timeout = min(self._timeout, _UNDER_WAY_S) if self._awaited > 0 else self._timeout
         batch = self._reader.poll(timeout, self.context.stopping)
         if batch is None:
@@ -167,13 +168,16 @@ class MirrorSourceTask(SourceTask):
         self._notes.serve()
 
     def stop(self) -> None:
-        if getattr(self, "_notes", None) is not None:
-            assert self._notes is not None
-            self._late_due = 0.0
-            self._write_late()
-            self._notes.close()
-        if hasattr(self, "_reader"):
-            self._reader.close()
+        notes, self._notes = getattr(self, "_notes", None), None
+        if notes is not None:
+            for route in self._routes.values():
+                sync = route.chooser.late()
+                if sync is not None:
+                    notes.write(sync.key, sync.value)
+            notes.close()
+        reader, self._reader = getattr(self, "_reader", None), None
+        if reader is not None:
+            reader.close()
 
 
 class _Route:

@@ -341,6 +341,21 @@ def test_a_task_is_told_of_each_record_when_it_counts(monkeypatch: pytest.Monkey
     assert at.task.told == [*dropped, (2, 0), (3, None), (4, 1), "commit"]
 
 
+def test_a_task_is_told_of_what_is_too_much_to_be_written_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    at = Setting(monkeypatch)
+    at.task = AcknowledgingTask()
+    at.task.acknowledged_rows = lambda batch: [len(batch) - 1]  # type: ignore[method-assign]
+    at.broker.window = 3
+    boundary = at.boundary = TaskBoundary()
+    at.send(1, 2)
+    at.send(3, 4, keep=lambda value: value == 3)
+    at.send(5, 6)
+    assert at.task.told == []
+    boundary.commit()
+    at.it.polled()
+    assert at.task.told == [(2, 1), (4, None), (6, 1), "commit"]
+
+
 def test_an_offset_that_cannot_be_written_fails_the_task(at: Setting) -> None:
     bad = SourceRecord("t", 1, source_partition={"f": object()}, source_offset={})
     with pytest.raises((ConnectError, TypeError)):
