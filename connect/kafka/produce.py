@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from connect.data.batch import SourceBatch
@@ -237,18 +237,16 @@ class BatchProducer:
         if each is not None:
             for row, message in enumerate(messages):
                 message["callback"] = delivery.report_and_tell(self._while_open(each(row)))
-        for start in range(0, len(messages), _ROWS_PER_CALL):
-            chunk = messages if len(messages) <= _ROWS_PER_CALL else messages[start : start + _ROWS_PER_CALL]
-            queued = (
-                self._producer.produce_batch(topic, chunk, on_delivery=delivery.report)
-                if each is None
-                else self._producer.produce_batch(topic, chunk)
-            )
-            if queued != len(chunk):
-                # Records that the client itself refused: larger than message.max.bytes, for example.
-                for message in chunk:
-                    if (error := message.get("_error")) is not None:
-                        message.get("callback", delivery.report)(error, Unsent(topic))
+        for partition, rows in _by_partition(part.partitions, messages):
+            for start in range(0, len(rows), _ROWS_PER_CALL):
+                chunk = rows if len(rows) <= _ROWS_PER_CALL else rows[start : start + _ROWS_PER_CALL]
+                told = {} if each is not None else {"on_delivery": delivery.report}
+                queued = self._producer.produce_batch(topic, chunk, partition=partition, **told)
+                if queued != len(chunk):
+                    # Records that the client itself refused: larger than message.max.bytes, for example.
+                    for message in chunk:
+                        if (error := message.get("_error")) is not None:
+                            message.get("callback", delivery.report)(error, Unsent(topic))
 
     def _send_singly(self, topic: str, part: SourceBatch, delivery: Delivery, each: Any) -> None:
         """The client's call for batches takes neither headers nor timestamps."""
@@ -375,13 +373,26 @@ class Unsent(NamedTuple):
 def _messages(part: SourceBatch) -> list[dict[str, Any]]:
     """Columns as the client wants them: a dict a row, with only the entries that say something."""
     messages: list[dict[str, Any]] = [{"value": value} for value in part.values.to_list()]
-    for name, column in (("key", part.keys), ("partition", part.partitions)):
-        if column.constant and column[0] is None:
-            continue
-        for message, item in zip(messages, column, strict=True):
-            if item is not None:
-                message[name] = item
+    if not (part.keys.constant and part.keys[0] is None):
+        for message, key in zip(messages, part.keys, strict=True):
+            if key is not None:
+                message["key"] = key
     return messages
+
+
+def _by_partition(
+    partitions: Column[Any], messages: list[dict[str, Any]]
+) -> Iterable[tuple[int, list[dict[str, Any]]]]:
+    """Messages by the partition that they are to go to, -1 for the partitioner's choice.
+
+    The client heeds the partition of a whole call only, whatever stands beside a message.
+    """
+    if partitions.constant:
+        return [(-1 if partitions[0] is None else partitions[0], messages)] if messages else []
+    found: dict[int, list[dict[str, Any]]] = {}
+    for partition, message in zip(partitions, messages, strict=True):
+        found.setdefault(-1 if partition is None else partition, []).append(message)
+    return found.items()
 
 
 def _says_something(column: Column[Any]) -> bool:

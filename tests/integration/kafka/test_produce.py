@@ -130,6 +130,23 @@ def test_everything_of_a_record_arrives(broker, new_topic, make_producer, read):
     assert [m.value() for m in read(broker.bootstrap_servers, other, 1)] == [b"elsewhere"]
 
 
+@pytest.mark.parametrize("told", [False, True])
+def test_records_go_to_the_partitions_that_they_name(broker, new_topic, make_producer, read, told):
+    """Also without timestamps and headers, when they go through the client's call for batches."""
+    topic = new_topic(partitions=3)
+    producer = make_producer(broker)
+    each = (lambda row: lambda error, message: None) if told else None
+    named = [row % 3 if row % 10 else None for row in range(1000)]
+    send_and_drain(producer, batch(topic, numbers(0, 1000), partitions=Plain(named)), each)
+    send_and_drain(producer, batch(topic, numbers(1000, 100), partitions=2), each)
+    found = {int(m.value()): m for m in read(broker.bootstrap_servers, topic, 1100)}
+    assert all(found[row].partition() == wanted for row, wanted in enumerate(named) if wanted is not None)
+    assert {found[row].partition() for row in range(1000, 1100)} == {2}
+    for partition in range(3):
+        rows = [row for row in range(1000) if named[row] == partition]
+        assert [found[row].offset() for row in rows] == sorted(found[row].offset() for row in rows)
+
+
 def test_headers_arrive_in_order_with_nulls_and_repeated_names(broker, new_topic, make_producer, read):
     topic = new_topic(partitions=2)
     producer = make_producer(broker)
