@@ -13,7 +13,7 @@ from connect.data.schema import STRING
 from connect.testing import SourceRun
 from connectors.twitter import ids
 from connectors.twitter.schemas import RESOLVED
-from tests.servers.twitter import TOKEN, Fault, TwitterServer
+from tests.servers.twitter import Fault, TwitterServer
 
 Run = Callable[..., SourceRun]
 Until = Callable[..., None]
@@ -319,6 +319,72 @@ def test_a_gap_of_more_than_seven_days_is_told(
     assert "reaches back seven days" in caplog.text
 
 
+def test_a_gap_is_filled_when_search_can_find_everything(
+    x: TwitterServer, run: Run, poll_until: Until, texts: Texts
+) -> None:
+    x.search_lag_s = 0.6
+    with run(twitter_backfill_settle_ms="900") as running:
+        _connected(x, running, poll_until)
+        x.post("one #kafka")
+        running.poll_until(1)
+        x.disconnect()
+        x.post("two #kafka", unseen=True)
+        _connected(x, running, poll_until, 2)
+        x.post("three #kafka")
+        running.poll_until(3)
+    assert texts(running) == ["one #kafka", "three #kafka", "two #kafka"]
+
+
+def test_a_post_that_came_late_is_in_the_gap(x: TwitterServer, run: Run, poll_until: Until, texts: Texts) -> None:
+    with run() as running:
+        _connected(x, running, poll_until)
+        x.post("made last #kafka")
+        running.poll_until(1)
+        x.post("made before, and not sent yet #kafka", when=time.time() - 5, unseen=True)
+        x.disconnect()
+        running.poll_until(2)
+        running.poll_all()
+    assert texts(running) == ["made last #kafka", "made before, and not sent yet #kafka"]
+
+
+def test_a_gap_that_nothing_fills_is_told(
+    x: TwitterServer, run: Run, poll_until: Until, caplog: pytest.LogCaptureFixture
+) -> None:
+    with run(twitter_backfill_search="false") as running:
+        _connected(x, running, poll_until)
+        x.post("one #kafka")
+        running.poll_until(1)
+        x.disconnect()
+        poll_until(running, lambda: running.metric("twitter_gaps_unfilled_total") == 1)
+        assert not x.asked("search")
+    assert "may be missing" in caplog.text
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_stream_may_be_packed(x: TwitterServer, run: Run, poll_until: Until, texts: Texts, packed: bool) -> None:
+    x.gzip = packed
+    with run() as running:
+        _connected(x, running, poll_until)
+        for number in range(50):
+            x.post(f"{number} #kafka {'汉字' * 2000}")
+        running.poll_until(50)
+        x.post("#kafka alone")
+        running.poll_until(51)
+    assert [text.split()[0] for text in texts(running)[:50]] == [str(number) for number in range(50)]
+
+
+@pytest.mark.promise("P8")
+def test_credentials_go_nowhere_else(x: TwitterServer, run: Run) -> None:
+    other = TwitterServer()
+    try:
+        x.fail("rules", Fault(307, "", {"Location": f"{other.url}/2/tweets/search/stream/rules"}))
+        with pytest.raises(ConnectError, match="X refuses the rules of the stream .307"), run() as running:
+            running.poll_until(1)
+        assert not other.requests
+    finally:
+        other.close()
+
+
 def test_a_silent_connection_is_made_anew(x: TwitterServer, run: Run, poll_until: Until, texts: Texts) -> None:
     with run(twitter_stream_keepalive_timeout_ms="300") as running:
         x.keepalive_s = 0.05
@@ -453,15 +519,18 @@ def test_a_host_that_is_not_there_is_named(run: Run) -> None:
         running.poll_until(1)
 
 
-def test_a_stop_ends_whatever_is_waited_for(x: TwitterServer, run: Run, poll_until: Until) -> None:
-    for fault in (Fault(), Fault(503, "busy")):
-        x.fail("stream", fault)
-        running = run(twitter_backoff_http_ms="600000", timeout=4.0).start()
-        poll_until(running, lambda: x.asked("stream"))
-        running.begin_poll()
-        running.stop()
-        x.requests.clear()
-    assert TOKEN
+@pytest.mark.promise("P11")
+@pytest.mark.parametrize("fault", [Fault(), Fault(503, "busy"), Fault(wait_s=20)])
+def test_a_stop_ends_whatever_is_waited_for(x: TwitterServer, run: Run, poll_until: Until, fault: Fault) -> None:
+    x.fail("stream", fault)
+    running = run(twitter_backoff_http_ms="600000", timeout=4.0).start()
+    poll_until(running, lambda: x.listeners or ((fault.status or fault.wait_s) and x.asked("stream")))
+    running.begin_poll()
+    running.stop()
+    deadline = time.monotonic() + 10
+    while x.listeners:  # an empty line would come after 20 s
+        assert time.monotonic() < deadline, "the connection is still open"
+        time.sleep(0.01)
 
 
 def test_a_retweet_is_given_once_when_two_connections_bring_it(
