@@ -21,6 +21,7 @@ from connect.converters.json_decode import Decoder, Inexact, schemaless
 from connect.converters.json_encode import Preparer, lines
 from connect.converters.json_rows import Rows
 from connect.converters.json_text import exact_number, has_huge_exponent, read, read_at
+from connect.converters.json_values import objects
 from connect.converters.kind import CONVERTER_TYPE, with_type
 from connect.converters.remembered import Remembered
 from connect.data.column import Column
@@ -146,7 +147,7 @@ class JsonConverter(Converter, HeaderConverter):
         if len(present) < len(data):
             return self._with_tombstones(data, self._to_connect(present))
         if not self._envelope:
-            return JsonValues(_schemaless_values(present), list(present))
+            return objects(present, _schemaless_values) or Values(_schemaless_values(present))
         if self._declared is not None:
             return self._structs_of(self._declared, present) or Values(
                 self._values_of(self._declared, present, _nodes), self._declared
@@ -156,7 +157,8 @@ class JsonConverter(Converter, HeaderConverter):
     def _with_tombstones(self, data: Sequence[bytes | None], present: Values) -> Values:
         if not self._envelope:
             values = iter(present)
-            return JsonValues([None if item is None else next(values) for item in data], list(data))
+            items = [None if item is None else next(values) for item in data]
+            return Values(items) if present.json is None else JsonValues(items, list(data))
         rows = [row for row, item in enumerate(data) if item is not None]
         null = [row for row, item in enumerate(data) if item is None]
         groups: list[tuple[Sequence[int], Values]] = [

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from connect import DataError, Schema, SinkBatch, TopicPartition, Values, schema
+from connect.converters.json_values import JsonObjects
 from connect.data.column import Column, Constant, Plain
 from connectors.s3.formats.envelope import enveloped
 from connectors.s3.formats.format import Encoded, Format, Payload
@@ -54,7 +55,7 @@ class Batches:
 
     def nulls(self, batch: SinkBatch) -> list[int]:
         """The rows without a value."""
-        if batch.values.struct_columns is not None:
+        if batch.values.struct_columns is not None or isinstance(batch.values, JsonObjects):
             return []
         return [row for row, value in enumerate(batch.values) if value is None]
 
