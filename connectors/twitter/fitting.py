@@ -43,12 +43,16 @@ def fit(schema: Schema, path: str = "tweet") -> Fit:
 
 def _struct(schema: Schema, path: str) -> Fit:
     fields = [(field.name, fit(field.schema, f"{path}.{field.name}")) for field in schema.fields]
+    needed = [field.name for field in schema.fields if not field.schema.optional]
 
     def fitted(value: Any, misfits: list[str]) -> dict[str, Any]:
         if not isinstance(value, dict):
             raise TypeError
         get = value.get
-        return {name: make(get(name), misfits) for name, make in fields}
+        made = {name: make(get(name), misfits) for name, make in fields}
+        if any(made[name] is None for name in needed):
+            raise TypeError
+        return made
 
     return fitted
 

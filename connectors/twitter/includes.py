@@ -13,13 +13,12 @@ class Includes:
 
     def __init__(self, includes: Any) -> None:
         found = includes if isinstance(includes, Mapping) else {}
-        users = list(_objects(found.get("users")))
-        self._users = {str(user.get("id")): user for user in users}
-        self._by_name = {str(user.get("username")).lower(): user for user in users}
-        self._tweets = {str(tweet.get("id")): tweet for tweet in _objects(found.get("tweets"))}
-        self._media = {str(media.get("media_key")): media for media in _objects(found.get("media"))}
-        self._polls = {str(poll.get("id")): poll for poll in _objects(found.get("polls"))}
-        self._places = {str(place.get("id")): place for place in _objects(found.get("places"))}
+        self._users = _by("id", found.get("users"))
+        self._by_name = {name.lower(): user for name, user in _by("username", found.get("users")).items()}
+        self._tweets = _by("id", found.get("tweets"))
+        self._media = _by("media_key", found.get("media"))
+        self._polls = _by("id", found.get("polls"))
+        self._places = _by("id", found.get("places"))
 
     def user(self, user_id: Any) -> Json | None:
         """A user by its id."""
@@ -81,6 +80,10 @@ class Includes:
             return reference
         author, media = self.user(tweet.get("author_id")), self.media(tweet) or None
         return {**reference, "tweet": tweet, "author": author, "media": media}
+
+
+def _by(key: str, found: Any) -> dict[str, Json]:
+    return {name: each for each in _objects(found) if isinstance(name := each.get(key), str)}
 
 
 def _objects(found: Any) -> Iterable[Json]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given
+from hypothesis import settings as limits
 from hypothesis import strategies as some
 
 from connect.data.schema import validate
@@ -83,6 +84,7 @@ FIELDS = some.fixed_dictionaries(
 )
 
 
+@limits(max_examples=40)
 @given(FIELDS, some.dictionaries(some.sampled_from(["users", "tweets", "media", "polls", "places"]), JSON))
 def test_whatever_comes_fits_its_schema(post: dict[str, Any], includes: Any) -> None:
     found = Includes(includes)
@@ -128,3 +130,16 @@ def test_what_is_taken_is_bounded_in_bytes(most: int) -> None:
     for _ in range(5):
         inbox.put(b"x" * 40)
     assert len(inbox.take(most, 100, 0)) == min(most, 2)
+
+
+def test_an_object_without_its_id_is_no_object() -> None:
+    misfits: list[str] = []
+    post = {"id": "1", "referenced_tweets": [{"type": "quoted", "id": "2"}, {}]}
+    includes = Includes({"tweets": [{"id": "2", "text": 3}, {"text": "without"}], "users": [{"username": "nobody"}]})
+    made = fit(RESOLVED)(includes.resolved(post), misfits)
+    validate(RESOLVED, made)
+    assert [each["tweet"] and each["tweet"]["id"] for each in made["referenced_tweets"]] == ["2", None]
+    assert fit(WITH_ARRAYS)({**post, "includes": {"tweets": [{"text": "without"}]}}, misfits)["includes"] == {
+        **dict.fromkeys(["users", "media", "polls", "places"]),
+        "tweets": [None],
+    }
