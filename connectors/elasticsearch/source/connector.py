@@ -33,6 +33,8 @@ class ElasticsearchSourceConnector(SourceConnector):
 
     def start(self, config: Mapping[str, str]) -> None:
         super().start(keys.with_aliases(config))
+        for key in filter(config.get, keys.WITHOUT_EFFECT):
+            log.warning("The key %s has no effect here, see docs/connectors/elasticsearch-source.md.", key)
         parsed = self.settings.parse(self.config)
         keys.check(parsed)
         self._monitor = IndexMonitor(parsed, self.context)

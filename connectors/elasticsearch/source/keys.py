@@ -230,6 +230,7 @@ WITHOUT_EFFECT: Final = (
     "incrementing.secondary.field.name",
     "fieldname_converter",
     "es.compatibility",
+    "filters.json_cast",
 )
 
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from connect import ConnectError, RetriableError
-from connectors.elasticsearch.cluster import Cluster
+from connectors.elasticsearch.cluster import Cluster, failure
 from connectors.elasticsearch.source.offsets import Position
 from connectors.elasticsearch.source.shards import Shard
 
@@ -117,7 +117,7 @@ class Pages:
         """The next page. It is read again when this raises, in a new view.
 
         Raises:
-            RetriableError: a part of the shard did not answer.
+            RetriableError: a part of the shard did not answer, or the view was lost.
             Exception: what the client raises.
         """
         try:
@@ -144,7 +144,13 @@ class Pages:
             self.observe("open", time.monotonic() - began)
         wanted = min(self._rows, self.what.most_rows)
         began = time.monotonic()
-        whole = self.cluster.answer("POST", "/_search", self._search(wanted, self._view))
+        try:
+            whole = self.cluster.answer("POST", "/_search", self._search(wanted, self._view))
+        except Exception as error:
+            # The view is not there any more; or the index, which opening another one will tell.
+            if failure(error).kind == "missing":
+                raise RetriableError(f"{self.shard}: the view was lost. Another one is opened.") from error
+            raise
         self.observe("search", time.monotonic() - began)
         try:
             answer = _DECODER.decode(whole)

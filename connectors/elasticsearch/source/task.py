@@ -27,8 +27,6 @@ T = TypeVar("T")
 
 _WAIT_S: Final = 0.9
 _SLICE_S: Final = 0.05
-#: What the cluster says of a view that it does not have any more.
-_VIEW_LOST: Final = "search_context_missing_exception"
 _BEHIND_ALL: Final = (1 << 63) - 1
 
 
@@ -70,6 +68,7 @@ class ElasticsearchSourceTask(SourceTask):
         self._look_at = 0.0
         self._reading: tuple[Followed, Checkpoint, bool, Pages] | None = None
         self._ahead: Future[Page] | None = None
+        self._held: Page | None = None
         self._failures = 0
         self._not_before = 0.0
         self._put_off = ""
@@ -82,17 +81,19 @@ class ElasticsearchSourceTask(SourceTask):
                 raise RetriableError(self._put_off)
             return None
         try:
-            page = self._page(until)
+            # A page is held until records are made of it, for which the mapping may have to be asked for.
+            self._held = self._held or self._page(until)
+            page = self._held
+            batch = self._records.batch(page) if page is not None and page.hits else None
+            self._held = None
         except Exception as error:
             self._failed(error)
             return None
-        if page is None:
-            return None
-        self._failures, self._put_off = 0, ""
-        if not page.hits:
-            return None
-        batch = self._records.batch(page)
-        self.context.metrics.count(f"{self._metrics}_records_read_total", len(batch), index=page.shard.index)
+        if page is not None:
+            self._failures, self._put_off = 0, ""
+        if batch is not None:
+            name = f"{self._metrics}_records_read_total"
+            self.context.metrics.count(name, len(batch), index=batch.source_partitions[0]["index"])
         return batch
 
     def stop(self) -> None:
@@ -122,7 +123,11 @@ class ElasticsearchSourceTask(SourceTask):
         followed, checkpoint, pending, pages = self._reading
         if self._ahead is None:
             self._ahead = _in_a_thread(pages.next)
-        page = self._finished(self._ahead, until)
+        try:
+            page = self._finished(self._ahead, until)
+        except Exception:
+            self._ahead = None
+            raise
         if page is None:
             return None
         self._ahead = None
@@ -218,7 +223,6 @@ class ElasticsearchSourceTask(SourceTask):
 
     def _failed(self, error: Exception) -> None:
         """Raise what the runtime is to know. What was deleted, or only lost sight of, is gone on with by itself."""
-        self._ahead = None
         where = self._cluster.where
         if isinstance(error, RetriableError):
             kind, passing, sentence = "unreachable", True, str(error)
@@ -228,16 +232,13 @@ class ElasticsearchSourceTask(SourceTask):
         else:
             kind, passing, sentence = failure(error)
         self._count(kind)
-        if _VIEW_LOST in sentence:
-            log.info("A view of %s was lost, and is opened again.", where)
-            passing = True
-        elif kind == "missing" and "index_not_found" in sentence and self._reading is not None:
-            shard = self._reading[0].shard
+        if kind == "missing" and (self._held is not None or self._reading is not None):
+            shard = self._held.shard if self._held is not None else self._reading[0].shard  # type: ignore[index]
             log.warning("%s was deleted while it was read.", shard)
-            self._tell_away(shard, away=True)
-            self._reading = None
+            self._away.add(shard)
+            self._held = self._reading = self._ahead = None
             return
-        elif kind == "missing" and self._due:
+        if kind == "missing" and self._due:
             self._due.popleft()  # deleted since it was looked at
             return
         if not passing:
@@ -254,7 +255,7 @@ class ElasticsearchSourceTask(SourceTask):
     def _advice(self, sentence: str) -> str:
         if "indices:admin/refresh" in sentence:
             return " Or set refresh=false."
-        if "Fielddata is disabled" in sentence or "fielddata" in sentence.lower():
+        if "ielddata" in sentence:
             return " incrementing.field.name must be a date, a number or a keyword."
         return ""
 
