@@ -66,8 +66,11 @@ WITHOUT_EFFECT: Final = (
     "s3.http.send.expect.continue",
 )
 _ESCAPES: Final = {"n": "\n", "r": "\r", "t": "\t", "\\": "\\"}
-#: Confluent's classes of formats, by the last part of their names.
+#: Confluent's classes of formats, by the last part of their names, and the short names that our sink has for them.
 _CLASSES: Final = {
+    "json": "jsonl",
+    "jsonarray": "json",
+    "string": "text",
     "jsonformat": "jsonl",
     "avroformat": "avro",
     "parquetformat": "parquet",
@@ -263,7 +266,7 @@ SETTINGS: Final[Definition] = BUCKET | settings.define(
         group=_FORMAT,
         validator=_format_class,
         doc="The same by Confluent's classes: JsonFormat (a JSON document in each line), AvroFormat, ParquetFormat, "
-        "ByteArrayFormat (with a line's end between records), StringFormat.",
+        "ByteArrayFormat (with a line's end between records), StringFormat; or by the sink's short names.",
     ),
     settings.String(
         "file.compression.type",
