@@ -1,4 +1,4 @@
-"""P1, P10: whoever writes an index is killed at random moments; each record is a document of it, in its newest state."""
+"""P1, P10: whoever writes an index is killed at random moments; each record is a document, the newest of its id."""
 
 import json
 import random

@@ -1,4 +1,7 @@
-"""Starts a real OpenSearch on this machine, from the archive that its project publishes for integration tests."""
+"""Starts a real OpenSearch on this machine, from the archive that its project publishes for integration tests.
+
+That of 2 has no modules; that of 3 has painless and the processors of ingest pipelines.
+"""
 
 from tests.servers.search_server import SearchServer
 
@@ -9,3 +12,11 @@ class OpenSearchServer(SearchServer):
     product = "OpenSearch"
     jar_set = "opensearch"
     variable = "OPENSEARCH"
+
+
+class OpenSearch3Server(OpenSearchServer):
+    """The same of version 3, with its modules."""
+
+    jar_set = "opensearch-3"
+    java = 21
+    modules = ("ingest-common", "lang-painless", "transport-netty4")

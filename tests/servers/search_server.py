@@ -16,6 +16,9 @@ HOST = "127.0.0.1"
 #: Small, and soon up: for tests.
 SMALL = "-Xms512m -Xmx512m -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-AlwaysPreTouch"
 
+#: Options of the archives' own: another collector of garbage, its log, a module that not every Java has.
+_LEFT_OUT = ("G1", "gc.log", "jdk.incubator")
+
 
 class SearchServer(ServerProcess):
     """One node with its data in a folder of its own, ready when this returns. Settings are those of its YAML file.
@@ -27,12 +30,15 @@ class SearchServer(ServerProcess):
 
     jar_set: ClassVar[str]
     variable: ClassVar[str]  # what its environment variables begin with
+    patience = 170  # two of them start at a time on a busy machine
+    modules: ClassVar[tuple[str, ...]] = ()  # the only ones that tests need, so that it starts soon; none named: all
+    java: ClassVar[int] = 17  # the oldest that it runs on
     defaults: ClassVar[dict[str, str]] = {}
 
     def __init__(self, *, jvm: str = SMALL, **settings: str) -> None:
         self._jvm = jvm
-        self._java = find_java()
-        (self._home,) = unpacked(self.jar_set, _unpack).iterdir()
+        self._java = find_java(self.java)
+        (self._home,) = unpacked(self.jar_set, self._unpack).iterdir()
         self.bring_up(
             {
                 "discovery.type": "single-node",
@@ -97,12 +103,21 @@ class SearchServer(ServerProcess):
         """Remove indices, by name or pattern."""
         self.request("DELETE", f"/{index}?ignore_unavailable=true&allow_no_indices=true")
 
+    def _unpack(self, archive: zipfile.ZipFile, folder: Path) -> None:
+        archive.extractall(folder, [name for name in archive.namelist() if self._is_needed(name.split("/"))])
+        for path in folder.rglob("*"):
+            # A zip file keeps no rights: everybody may read, and its programs run.
+            path.chmod(0o755 if path.is_dir() or "bin" in path.parts[-2:] else 0o644)
+
+    def _is_needed(self, place: list[str]) -> bool:
+        return not self.modules or len(place) < 3 or place[1] != "modules" or place[2] in ("", *self.modules)
+
     def _initialise(self) -> None:
         # What its own scripts write goes to folders of its own; the archive is shared and belongs to somebody else.
         shutil.copytree(self._home / "config", self.folder / "config")
         options = self.folder / "config" / "jvm.options"
         lines = options.read_text().splitlines(keepends=True)
-        options.write_text("".join(line for line in lines if "G1" not in line and "gc.log" not in line))
+        options.write_text("".join(line for line in lines if not any(word in line for word in _LEFT_OUT)))
         for name in ("data", "logs", "tmp"):
             (self.folder / name).mkdir()
         if as_user := not_root():
@@ -138,10 +153,3 @@ class SearchServer(ServerProcess):
         except (urllib.error.URLError, ConnectionError, TimeoutError):
             return False
         return True
-
-
-def _unpack(archive: zipfile.ZipFile, folder: Path) -> None:
-    archive.extractall(folder)
-    for path in folder.rglob("*"):
-        # A zip file keeps no rights: everybody may read, and its programs run.
-        path.chmod(0o755 if path.is_dir() or "bin" in path.parts[-2:] else 0o644)

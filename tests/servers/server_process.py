@@ -19,12 +19,14 @@ class ServerProcess(ABC):
         product: what it is called.
         stop_signal: ends it as it should be.
         pid_file: where it says its process id, within its folder.
+        patience: how many seconds it may take to start.
         folder, data, log: its folder, and in it its data and its log.
     """
 
     product: ClassVar[str]
     stop_signal: ClassVar[signal.Signals] = signal.SIGTERM
     pid_file: ClassVar[str] = "pid"
+    patience: ClassVar[float] = 60
 
     def bring_up(self, settings: dict[str, str]) -> None:
         """Make its data and start it for the first time, with these settings."""
@@ -74,7 +76,7 @@ class ServerProcess(ABC):
                 cwd=self.folder,
                 **self._options(),
             )
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + self.patience
         while time.monotonic() < deadline and self._process.poll() is None:
             if self._answers():
                 return

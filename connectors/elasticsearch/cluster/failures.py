@@ -33,13 +33,14 @@ _MALFORMED: Final = frozenset(
         "document_parsing_exception",
         "strict_dynamic_mapping_exception",
         "illegal_argument_exception",
-        "illegal_state_exception",
         "action_request_validation_exception",
         "invalid_index_name_exception",
         "json_parse_exception",
         "x_content_parse_exception",
         "parsing_exception",
         "script_exception",
+        "fail_processor_exception",
+        "ingest_processor_exception",
         "validation_exception",
     }
 )
@@ -59,6 +60,10 @@ _PASSING: Final = {
     503: "unreachable",
     504: "timeout",
 }
+
+_INNER: Final = ("reason", "original_error")
+_SYSTEM: Final = re.compile(r"\[Errno -?\d+\] [^)'>]+|certificate verify failed: [^()]+")
+_ANY: Final = re.compile(r".{0,300}")
 
 
 def failure(error: BaseException) -> Failure:
@@ -105,12 +110,14 @@ def _by_status(status: int, body: Any, text: str) -> Failure:
         return Failure("unreachable", True, f"{said}. A part of it is away.")
     if status == 404 and kind == "index_not_found_exception":
         return Failure("missing", False, f"{said}. Create it, or let auto creation make it.")
+    if kind in _MALFORMED:
+        return Failure("malformed", False, f"{said}.")  # a pipeline's have the status 500
     if status in _PASSING:
         return Failure(_PASSING[status], True, f"{said}.")
     if status in _ADVICE:
         named, advice = _ADVICE[status]
         return Failure(named, False, f"{said}. {advice}.")
-    if kind in _MALFORMED or status == 400:
+    if status == 400:
         return Failure("malformed", False, f"{said}.")
     return Failure("other", status >= 500, f"{said}.")
 
@@ -158,11 +165,6 @@ def _plain(error: BaseException) -> str:
     text = " ".join(str(error).split())
     # urllib3 says "<HTTPConnection(host=..., port=...)>: Failed to establish a new connection: [Errno 111] ..."
     return (_SYSTEM.search(text) or _ANY.match(text))[0].rstrip(".") or type(error).__name__  # type: ignore[index]
-
-
-_INNER: Final = ("reason", "original_error")
-_SYSTEM: Final = re.compile(r"\[Errno -?\d+\] [^)'>]+|certificate verify failed: [^()]+")
-_ANY: Final = re.compile(r".{0,300}")
 
 
 def _is(error: object) -> bool:
