@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Callable
 from typing import Any, Final
 
-from connect import DataError, StructColumns, Values
+from connect import DataError, Schema, StructColumns, Values
 from connect.converters.avro.options import Options
 from connect.converters.avro.reading import make_block_reader
 from connect.converters.avro.to_connect import ToConnect
@@ -41,29 +41,71 @@ def read_avro(source: Source, longest: int, skip: int) -> Chunks:
     unpack = _codec(header.get("avro.codec", b"null").decode())
     by_fields = avro.kind == "record" and bool(avro.fields)
     first = 0
+    waiting = _Waiting(schema, by_fields)
     while begun.peek(1):
         count, size = _long(begun), _long(begun)
         if not 0 <= size <= max(longest, _MOST_BLOCK) or count < 0:
             raise DataError(f"record {first}: its Avro has a block of {size} bytes, which no block has.")
-        packed = exactly(begun, size, f"record {first}: its Avro block")
-        if exactly(begun, 16, f"record {first}: its Avro block") != marker:
-            raise DataError(f"record {first}: its Avro is damaged: a block does not end with the file's marker.")
-        if first + count > skip:
-            block, place, done = unpack(packed), 0, 0
-            at_once = max(1, min(_MOST_RECORDS, count * CHUNK_BYTES // (len(block) or 1)))
-            while done < count:
-                taken = min(max(skip - first - done, 0) or at_once, count - done)
-                try:
-                    columns, place = read(block, place, taken)
-                except DataError as error:
-                    raise DataError(
-                        f"one of the records {first + done} to {first + done + taken - 1}: {error}"
-                    ) from None
-                if first + done >= skip:
-                    values = StructColumns(schema, columns) if by_fields else Values(columns, schema)
-                    yield chunk(values, first + done)
-                done += taken
+        try:
+            packed = exactly(begun, size, f"record {first}: its Avro block")
+            if exactly(begun, 16, f"record {first}: its Avro block") != marker:
+                raise DataError(f"record {first}: its Avro is damaged: a block does not end with the file's marker.")
+            block = unpack(packed) if first + count > skip else b""
+        except DataError:
+            yield from waiting.take()
+            raise
+        place, done = 0, max(0, skip - first)
+        if done and block:
+            _, place = read(block, 0, done)
+        at_once = max(1, min(_MOST_RECORDS, count * (CHUNK_BYTES // 2) // (len(block) or 1)))
+        while done < count:
+            taken, start = min(at_once, count - done), place
+            try:
+                found, place = read(block, place, taken)
+            except DataError as error:
+                yield from waiting.take()
+                raise DataError(f"one of the records {first + done} to {first + done + taken - 1}: {error}") from None
+            waiting.add(found, first + done, taken, place - start)
+            done += taken
+            if waiting.full:
+                yield from waiting.take()
         first += count
+    yield from waiting.take()
+
+
+class _Waiting:
+    """Records of several blocks, which are small mostly, on their way into one chunk."""
+
+    def __init__(self, schema: Schema, by_fields: bool) -> None:
+        self._schema = schema
+        self._by_fields = by_fields
+        self._columns: list[Any] = []
+        self._first = self._count = self._bytes = 0
+
+    @property
+    def full(self) -> bool:
+        """Whether there are enough for a chunk."""
+        return self._bytes >= CHUNK_BYTES // 2 or self._count >= _MOST_RECORDS
+
+    def add(self, columns: list[Any], first: int, count: int, size: int) -> None:
+        """Records that follow those that are there: columns, or values where records have no fields."""
+        if not self._count:
+            self._columns, self._first = columns, first
+        elif self._by_fields:
+            for column, more in zip(self._columns, columns, strict=True):
+                column.extend(more)
+        else:
+            self._columns.extend(columns)
+        self._count += count
+        self._bytes += size
+
+    def take(self) -> Chunks:
+        """What is there, as a chunk; none for nothing."""
+        if self._count:
+            columns, self._columns = self._columns, []
+            values = StructColumns(self._schema, columns) if self._by_fields else Values(columns, self._schema)
+            self._count = self._bytes = 0
+            yield chunk(values, self._first)
 
 
 def _header(source: Begun) -> dict[str, bytes]:
