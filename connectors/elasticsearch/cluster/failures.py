@@ -44,11 +44,16 @@ _MALFORMED: Final = frozenset(
         "validation_exception",
     }
 )
+#: Said of single documents, and true of all: no record's fault.
+_OF_ALL: Final = re.compile(
+    r"pipeline with id \[|no write index is defined|only write ops with an op_type of create|script_lang not supported"
+    r"|unable to find script|compile error|closed index|index_closed"
+)
 _ADVICE: Final = {
     401: ("credentials", "Check connection.username and connection.password, or connection.api.key"),
     403: ("credentials", "This user lacks a privilege: grant it"),
     404: ("missing", "Create it, or correct its name"),
-    405: ("refused", "Is connection.url that of a cluster"),
+    405: ("refused", "Look whether connection.url is that of a cluster"),
     409: ("conflict", "Something else wrote it meanwhile"),
     413: ("refused", "It is too large for the cluster (http.max_content_length): lower bulk.size.bytes or batch.size"),
 }
@@ -110,6 +115,8 @@ def _by_status(status: int, body: Any, text: str) -> Failure:
         return Failure("unreachable", True, f"{said}. A part of it is away.")
     if status == 404 and kind == "index_not_found_exception":
         return Failure("missing", False, f"{said}. Create it, or let auto creation make it.")
+    if status == 400 and (_OF_ALL.search(reason) or _OF_ALL.search(kind)):
+        return Failure("refused", False, f"{said}. It is so for every document: correct the configuration, or it.")
     if kind in _MALFORMED:
         return Failure("malformed", False, f"{said}.")  # a pipeline's have the status 500
     if status in _PASSING:

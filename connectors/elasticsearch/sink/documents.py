@@ -76,6 +76,9 @@ class Documents:
             return list(map(_checked, group.encoded()))
         if schema is not None and schema.type in (Type.STRING, Type.BYTES) and logical.python_type(schema) is None:
             return [_checked(item.encode() if isinstance(item, str) else item) for item in group]
+        raw = group.json
+        if raw is not None and all(text is None or text[:1] == b"{" for text in raw):
+            return list(map(_on_one_line, raw))
         items = group.to_list()
         kinds = set(map(type, items)) - {type(None)}
         if kinds - {dict}:
@@ -83,9 +86,6 @@ class Documents:
                 texts = (item.encode() if isinstance(item, str) else item for item in items)
                 return [_checked(item) if isinstance(item, bytes) else _written(item) for item in texts]
             raise DataError(f"A document is an object, and the value is {_called(schema, kinds)}.")
-        raw = group.json
-        if raw is not None:
-            return [None if item is None else _on_one_line(text) for item, text in zip(items, raw, strict=True)]
         change = self._change_of(schema)
         if change is not None:
             items = [None if item is None else change(item) for item in items]

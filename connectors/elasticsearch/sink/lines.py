@@ -67,8 +67,6 @@ class Writer:
         self._options = options
         self._naming = Naming(options)
         self._documents = Documents(options.compact_maps)
-        # Where the cluster refuses older versions, order counts only behind a deletion, which it soon forgets.
-        self._ordered = options.method != INSERT or options.nulls == DELETE
 
     def parts(self, batch: SinkBatch) -> tuple[list[tuple[str, str, Schema | None, SinkBatch]], dict[int, DataError]]:
         """What a batch is made of: topic, target, a schema of its values and its records; and rows without a target."""
@@ -94,7 +92,7 @@ class Writer:
         routes = routes_of(options, batch)
         if options.to_streams:
             documents = self._with_time(batch, documents)
-        count = len(documents)
+        count, ordered = len(documents), options.ordered(topic)
         usual = not wrong and routes is None and None not in documents and ids is not None
         if usual and options.method == INSERT and not options.to_streams and all(map(_is_bytes, ids or ())):
             # The way of nearly all batches.
@@ -103,18 +101,24 @@ class Writer:
             if versions is None:
                 form = b'{"index":{"_index":%b,"_id":%%b}}\n%%b\n' % index.replace(b"%", b"%%")
                 items = [form % each for each in zip(ids, documents, strict=True)]
-                return Lines(target, batch, range(count), items, ids if self._ordered else None), {}
+                return Lines(target, batch, range(count), items, ids if ordered else None), {}
             if all(map(_is_int, versions)):
                 form = (
                     b'{"index":{"_index":%b,"_id":%%b,"version":%%d,"version_type":"external"}}\n%%b\n'
                     % index.replace(b"%", b"%%")
                 )
                 items = [form % each for each in zip(ids, versions, documents, strict=True)]
-                return Lines(target, batch, range(count), items, ids if self._ordered else None), {}
-        return self._one_by_one(target, batch, (documents, ids, versions, routes), wrong)
+                return Lines(target, batch, range(count), items, ids if ordered else None), {}
+        return self._one_by_one(target, batch, (documents, ids, versions, routes), wrong, ordered=ordered)
 
     def _one_by_one(
-        self, target: str, batch: SinkBatch, columns: tuple[Any, Any, Any, Any], wrong: dict[int, DataError]
+        self,
+        target: str,
+        batch: SinkBatch,
+        columns: tuple[Any, Any, Any, Any],
+        wrong: dict[int, DataError],
+        *,
+        ordered: bool,
     ) -> tuple[Lines, dict[int, DataError]]:
         documents, ids, versions, routes = columns
         nothing: Any = repeat(None)
@@ -139,8 +143,7 @@ class Writer:
             deleted += document is None
             rows.append(row)
             kept.append(id_ if route is None or id_ is None else id_ + route)
-        ordered = self._ordered and ids is not None
-        return Lines(target, batch, rows, items, kept if ordered else None, deleted), wrong
+        return Lines(target, batch, rows, items, kept if ordered and ids is not None else None, deleted), wrong
 
     def _of_null(self, batch: SinkBatch, row: int, id_: Any) -> DataError | bool | None:
         """What a record without a value is: an error, nothing (True), or None for a deletion."""

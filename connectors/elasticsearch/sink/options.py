@@ -26,8 +26,8 @@ class Options:
     Attributes:
         method: insert, upsert or script.
         script: what stands under "script" in an update, None for other methods; its params are added.
+        keyed: whether key.ignore is false.
         ids: BY_KEY, BY_PLACE or BY_CLUSTER, for topics that are not in `keyless`, and for those that are.
-        versioned: whether documents with their keys as ids have versions.
         resources: the existing target of each topic; empty: none are given.
         resource_kind: of these: index, data_stream or alias.
         stream: the format of data streams' names, None where documents go to indices.
@@ -49,6 +49,7 @@ class Options:
     script: dict[str, Any] | None
     script_upsert: str
     pipeline: str | None
+    keyed: bool
     ids: str
     ids_if_keyless: str
     keyless: frozenset[str]
@@ -100,6 +101,7 @@ class Options:
             script=script,
             script_upsert=parsed["script.upsert"].lower(),
             pipeline=parsed["pipeline"],
+            keyed=not parsed["key.ignore"],
             ids=_ids_if_keyless(parsed) if parsed["key.ignore"] else BY_KEY,
             ids_if_keyless=_ids_if_keyless(parsed),
             keyless=frozenset(parsed["topic.key.ignore"]),
@@ -129,7 +131,14 @@ class Options:
 
     def versioned(self, topic: str) -> bool:
         """Whether a topic's documents have versions: the cluster then refuses older ones, whatever comes first."""
-        return self.method == INSERT and self.ids == BY_KEY and topic not in self.keyless
+        return self.method == INSERT and self.keyed and topic not in self.keyless
+
+    def ordered(self, topic: str) -> bool:
+        """Whether the order counts in which a topic's documents come to the cluster.
+
+        Where it refuses older versions it counts only behind a deletion, which it soon forgets.
+        """
+        return self.ids_of(topic) == BY_KEY and (not self.versioned(topic) or self.nulls == DELETE)
 
     @property
     def to_streams(self) -> bool:

@@ -1,0 +1,57 @@
+"""What errors of clusters are said to mean."""
+
+import pytest
+
+from connectors.elasticsearch.cluster import failure, item_failure
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "reason", "found"),
+    [
+        (400, "mapper_parsing_exception", "failed to parse field [n]", ("malformed", False)),
+        (400, "document_parsing_exception", "failed to parse", ("malformed", False)),
+        (400, "illegal_argument_exception", "Limit of total fields [1000] has been exceeded", ("malformed", False)),
+        (400, "illegal_argument_exception", "pipeline with id [p] does not exist", ("refused", False)),
+        (400, "illegal_argument_exception", "no write index is defined for alias [a].", ("refused", False)),
+        (400, "index_closed_exception", "closed", ("refused", False)),
+        (400, "script_exception", "runtime error", ("malformed", False)),
+        (400, "script_exception", "compile error", ("refused", False)),
+        (500, "fail_processor_exception", "too many", ("malformed", False)),
+        (401, "security_exception", "unable to authenticate user", ("credentials", False)),
+        (403, "security_exception", "action is unauthorized", ("credentials", False)),
+        (403, "cluster_block_exception", "index [a] blocked by: [FORBIDDEN/8/index write (api)];", ("refused", False)),
+        (
+            429,
+            "cluster_block_exception",
+            "index [a] blocked by: [TOO_MANY_REQUESTS/12/disk usage exceeded flood-stage watermark];",
+            ("refused", True),
+        ),
+        (404, "index_not_found_exception", "no such index [a]", ("missing", False)),
+        (409, "version_conflict_engine_exception", "[1]: version conflict", ("conflict", False)),
+        (429, "es_rejected_execution_exception", "rejected execution", ("throttled", True)),
+        (429, "circuit_breaking_exception", "[parent] Data too large", ("throttled", True)),
+        (503, "unavailable_shards_exception", "primary shard is not active", ("unreachable", True)),
+        (503, "process_cluster_event_timeout_exception", "failed to process", ("unreachable", True)),
+        (500, "null_pointer_exception", "null", ("other", True)),
+    ],
+)
+def test_what_becomes_of_a_document(status: int, kind: str, reason: str, found: tuple[str, bool]) -> None:
+    said = item_failure(status, {"type": kind, "reason": reason})
+    assert said[:2] == found
+    assert said.sentence.startswith(f"{status} {kind}: {reason}")
+
+
+def test_the_cause_is_told_with_what_it_caused() -> None:
+    error = {
+        "type": "mapper_parsing_exception",
+        "reason": "failed to parse field [n]",
+        "caused_by": {"type": "illegal_argument_exception", "reason": 'For input string: "x"'},
+    }
+    assert item_failure(400, error).sentence.startswith(
+        '400 mapper_parsing_exception: failed to parse field [n]: For input string: "x"'
+    )
+
+
+def test_what_is_none_of_the_clients_errors_is_named() -> None:
+    assert failure(KeyError("took")) == ("other", False, "KeyError: 'took'")
+    assert failure(ConnectionResetError(104, "Connection reset by peer"))[:2] == ("unreachable", True)
