@@ -28,9 +28,9 @@ class TwitterSourceConnector(SourceConnector):
         self._parsed = self.settings.parse(self.config)
         keys.check(self._parsed, self.config)
         self._rules = configured(self._parsed, self.config)
-        for key in keys.WITHOUT_EFFECT:
+        for key, why in keys.WITHOUT_EFFECT.items():
             if (config.get(key) or "false").strip().lower() != "false":
-                log.warning("%s has no effect: the filtered stream of API v2 tells of no deletions.", key)
+                log.warning("%s has no effect: %s.", key, why)
 
     def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
         if self._parsed["twitter.mode"] == keys.STREAM:

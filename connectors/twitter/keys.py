@@ -33,8 +33,12 @@ WORK: Final = "task.work"
 
 #: What others call our keys. Ours win where both are given.
 ALIASES: Final = {"kafka.status.topic": "topic"}
-#: Keys of kafka-connect-twitter that nothing here follows. `process.deletes=true` is warned of.
-WITHOUT_EFFECT: Final = ("process.deletes", "kafka.delete.topic", "twitter.debug")
+#: Keys of kafka-connect-twitter that nothing here follows, and why. They are warned of unless they say false.
+WITHOUT_EFFECT: Final = {
+    "process.deletes": "API v2 tells of no deletions here",
+    "kafka.delete.topic": "API v2 tells of no deletions here",
+    "twitter.debug": "set the level of the logger connectors.twitter instead",
+}
 
 OAUTH: Final = (
     "twitter.oauth.consumerKey",

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 import orjson
@@ -17,47 +15,21 @@ from connectors.twitter import api as endpoints
 from connectors.twitter import ids, offsets
 from connectors.twitter.api import Api
 from connectors.twitter.failures import ApiError, Backoff, Kind, count_error, details
+from connectors.twitter.gaps import Gap, Window
 from connectors.twitter.inbox import Closed, Inbox, Item, Opened
 from connectors.twitter.includes import Includes
-from connectors.twitter.offsets import GAP, SINCE, Position
-from connectors.twitter.pages import BATCH_BYTES, Backlog, Given, cut
+from connectors.twitter.offsets import GAP, SINCE
+from connectors.twitter.pages import BATCH_BYTES
 from connectors.twitter.reader import StreamReader
 from connectors.twitter.recent import Posts
 from connectors.twitter.records import Post, Records
 from connectors.twitter.rule_set import RuleSet
-from connectors.twitter.rules import Rule, queries
+from connectors.twitter.rules import Rule
 
 log = logging.getLogger(__name__)
 
 #: Up to how long after the connection was made posts belong to the gap: they may have been made before our rules count.
 _AFTER_MS: Final = 10_000
-
-
-@dataclass(slots=True)
-class Gap:
-    """Posts that the stream may not have brought.
-
-    Attributes:
-        since: the id behind which it begins.
-        until: the id before which it ends.
-        due: on the monotonic clock, when it is filled, or known to be filled.
-        searched: whether it is for us to fill.
-        left: queries that are still to be read; None before it is due.
-        backlog: of the query that is being read.
-        found: posts that are still to be given.
-        highest: of the posts that were given.
-        alone: whether one query is all, so that a post can say how far the filling is.
-    """
-
-    since: int
-    until: int
-    due: float
-    searched: bool
-    left: list[str] | None = None
-    backlog: Backlog | None = None
-    found: Given = field(default_factory=list)
-    highest: int = 0
-    alone: bool = False
 
 
 class Stream:
@@ -101,14 +73,14 @@ class Stream:
         self._not_before = 0.0
         self._inbox = Inbox(parsed["queue.max.bytes"])
         self._reader: StreamReader | None = None
-        self._window: OrderedDict[int, None] = OrderedDict()
-        self._most_known: int = parsed["twitter.dedup.window"]
+        self._window = Window(parsed["twitter.dedup.window"])
         self._put_off = ""
+        self._fill_first = False
         self._gap: Gap | None = None
         stored = context.offset(offsets.STREAM)
         self._newest = offsets.number(stored, SINCE)
-        if self._newest is not None and self._most_known:
-            self._window[self._newest] = None  # the one post of before that is known to have been given
+        if self._newest is not None:
+            self._window.is_new(self._newest)  # the one post of before that is known to have been given
         #: The beginning of a gap that was open when the task before this one ended.
         self._open_since = offsets.number(stored, GAP)
 
@@ -126,9 +98,14 @@ class Stream:
                     raise RetriableError(self._put_off)
                 return None
             self._connect()
+        # In turns, so that a stream that never rests keeps no gap open.
+        if self._fill_first and (filled := self._fill()) is not None:
+            self._fill_first = False
+            return filled
         items = self._inbox.take(self._parsed["queue.batch.size"], BATCH_BYTES, self._parsed["queue.empty.ms"] / 1000)
         self._metrics.gauge("twitter_queue_bytes", self._inbox.bytes)
         batch = self._taken(items)
+        self._fill_first = batch is not None
         if batch is not None:
             return batch
         filled = self._fill()
@@ -209,15 +186,10 @@ class Stream:
         log.warning("X says on the stream%s.", details(found) or ": nothing that we know")
 
     def _is_new(self, post: Post) -> bool:
-        if not self._most_known:
+        if self._window.is_new(post.id):
             return True
-        if post.id in self._window:
-            self._metrics.count("twitter_duplicates_total")
-            return False
-        self._window[post.id] = None
-        if len(self._window) > self._most_known:
-            self._window.popitem(last=False)
-        return True
+        self._metrics.count("twitter_duplicates_total")
+        return False
 
     def _opened(self, opened: Opened) -> None:
         log.info("Connected to the filtered stream.")
@@ -229,10 +201,10 @@ class Stream:
             since = self._newest
             if overlap := self._parsed["twitter.backfill.overlap.ms"]:
                 since = ids.first_at(ids.made_at(self._newest) - overlap) - 1
+        # What X sends again reaches back to the last disconnection; an older gap is still for us.
+        older = self._open_since is not None or (self._gap is not None and self._gap.searched)
         self._open_since = None
-        searched = not opened.backfill and bool(self._parsed["twitter.backfill.search"])
-        if self._gap is not None and self._gap.searched and self._parsed["twitter.backfill.search"]:
-            searched = True  # what X sends again reaches back to the last disconnection only
+        searched = bool(self._parsed["twitter.backfill.search"]) and (older or not opened.backfill)
         if not searched and not opened.backfill:
             self._metrics.count("twitter_gaps_unfilled_total")
             log.warning(
@@ -240,7 +212,7 @@ class Stream:
                 _moment(since),
             )
         due = time.monotonic() + self._parsed["twitter.backfill.settle.ms"] / 1000
-        self._gap = Gap(since, ids.first_at(opened.at + _AFTER_MS), due, searched)
+        self._gap = Gap(since, ids.first_at(opened.at + _AFTER_MS), due, searched=searched)
 
     def _closed(self, closed: Closed, posts: Sequence[Post]) -> None:
         if closed.fatal:
@@ -266,58 +238,36 @@ class Stream:
     # Gaps.
 
     def _fill(self) -> SourceBatch | None:
-        """A page of what a gap lacks."""
+        """Posts that a gap lacks, after a page was asked for."""
         gap, now = self._gap, time.monotonic()
         if gap is None or now < max(gap.due, self._not_before):
             return None
         if not gap.searched:
             self._gap = None
             return None
-        if self._api.limits.wait(endpoints.SEARCH):
-            return None
-        if gap.left is None:
-            gap.left = queries(self._rules.values, self._parsed["twitter.rule.max.length"])
-            gap.alone = len(gap.left) == 1
+        if not gap.begun:
+            gap.begin(self._rules.values, self._parsed["twitter.rule.max.length"])
             log.info("Filling the gap since %s by recent search.", _moment(gap.since))
-        if not gap.found and gap.left:
+        if gap.wants:
+            if self._api.limits.wait(endpoints.SEARCH):
+                return None
             try:
-                self._search(gap)
+                gap.search(self._posts, self._parsed["twitter.sort.max.bytes"])
             except ApiError as error:
                 self._unfilled(gap, error)
-                return None
-        return self._found(gap)
-
-    def _search(self, gap: Gap) -> None:
-        """Ask for a page of the gap."""
-        assert gap.left
-        if gap.backlog is None:
-            query, until = gap.left[0], gap.until
-            gap.backlog = Backlog(
-                lambda since, below, token: self._posts.search(query, since, min(below or until, until), token),
-                Position(gap.since),
-                self._parsed["twitter.sort.max.bytes"],
-            )
-        gap.found = gap.backlog.read()
-        self._backoff.reset()
-        if gap.backlog.done:
-            gap.left.pop(0)
-            gap.backlog = None
-
-    def _found(self, gap: Gap) -> SourceBatch | None:
-        """Posts of the gap that did not come by the stream. Their offsets name the gap, as long as there is one."""
-        now, gap.found = cut(gap.found, self._parsed["queue.batch.size"])
+            else:
+                self._backoff.reset()
         posts: list[Post] = []
         positions: list[dict[str, str]] = []
-        for post, position in now:
-            gap.highest = max(gap.highest, post.id)
-            if gap.alone and position.until is None and position.since is not None:
-                gap.since = max(gap.since, position.since)
+        for post, position in gap.take(self._parsed["queue.batch.size"]):
+            gap.gave(post.id, position)
             if self._is_new(post):
                 posts.append(post)
                 positions.append(self._offset())
-        if not gap.found and not gap.left:
+        if gap.over:
+            log.info("The gap since %s is through.", _moment(gap.since))
             self._newest = max(self._newest or 0, gap.highest)
-            self._end(gap)
+            self._gap = None
             if positions:
                 positions[-1] = self._offset()
         return self._records.batch(posts, offsets.STREAM, positions, "backfill") if posts else None
@@ -330,24 +280,10 @@ class Stream:
         if error.status == 401:
             raise error
         count_error(self._metrics, error.cause_class)
-        assert gap.left is not None
-        query = gap.left.pop(0)
-        gap.backlog = None
-        if error.status == 400 and len(self._rules.values) > 1 and query not in self._rules.values:
-            # Several rules at once: one of them is none that a search knows.
-            alone = [value for value in self._rules.values if f"({value})" in query]
-            gap.left[:0] = alone
-            return
-        self._metrics.count("twitter_gaps_unfilled_total")
-        log.error('The gap since %s is not filled for "%s": %s', _moment(gap.since), query[:80], error)
-        if error.status in (402, 403):
-            gap.left.clear()  # it is not this query that is refused
-        if not gap.left:
-            self._end(gap)
-
-    def _end(self, gap: Gap) -> None:
-        log.info("The gap since %s is through.", _moment(gap.since))
-        self._gap = None
+        query = gap.refused(error, self._rules.values)
+        if query is not None:
+            self._metrics.count("twitter_gaps_unfilled_total")
+            log.error('The gap since %s is not filled for "%s": %s', _moment(gap.since), query[:80], error)
 
     def _wait_after(self, error: ApiError) -> None:
         count_error(self._metrics, error.cause_class)

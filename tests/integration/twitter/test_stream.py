@@ -347,6 +347,36 @@ def test_a_post_that_came_late_is_in_the_gap(x: TwitterServer, run: Run, poll_un
     assert texts(running) == ["made last #kafka", "made before, and not sent yet #kafka"]
 
 
+def test_a_stream_that_never_rests_keeps_no_gap_open(
+    x: TwitterServer, run: Run, poll_until: Until, texts: Texts
+) -> None:
+    with run(queue_batch_size="1") as running:
+        _connected(x, running, poll_until)
+        x.post("one #kafka")
+        running.poll_until(1)
+        x.disconnect()
+        x.post("two #kafka", unseen=True)
+        _connected(x, running, poll_until, 2)
+        for number in range(300):
+            x.post(f"{number} #kafka")
+        running.poll_until(302)
+    assert texts(running).index("two #kafka") < 290
+
+
+def test_an_older_gap_is_searched_for_also_where_x_sends_the_last_minutes_again(
+    x: TwitterServer, run: Run, poll_until: Until, texts: Texts
+) -> None:
+    x.backfill_allowed = True
+    before = x.post("before the gap #kafka", when=time.time() - 7200)
+    x.post("in the gap #kafka", when=time.time() - 3600)
+    last = x.post("after the gap #kafka", when=time.time() - 5)
+    stored = {"since_id": str(last), "gap_since_id": str(before)}
+    with run(twitter_backfill_minutes="5", offsets=[(STREAM, stored)]) as running:
+        running.poll_until(1)
+        assert texts(running) == ["in the gap #kafka"]
+        assert x.asked("stream")[0]["backfill_minutes"] == "1"
+
+
 def test_a_gap_that_nothing_fills_is_told(
     x: TwitterServer, run: Run, poll_until: Until, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -500,6 +530,19 @@ def test_a_limit_is_waited_for_until_it_ends(x: TwitterServer, run: Run, poll_un
         assert time.time() >= reset
         assert len(x.asked("stream")) == 2
         assert running.metric("twitter_rate_limit_reset_timestamp_seconds") == reset
+
+
+def test_a_second_connection_waits_for_the_first_to_end(
+    x: TwitterServer, run: Run, poll_until: Until, texts: Texts
+) -> None:
+    with run() as second:
+        with run() as first:
+            _connected(x, first, poll_until)
+            poll_until(second, lambda: second.metric("twitter_errors_total") > 1, "X allows one connection")
+        _connected(x, second, poll_until, 2)
+        x.post("#kafka")
+        second.poll_until(1)
+    assert texts(second) == ["#kafka"]
 
 
 def test_no_rules_at_x_are_put_there_again(x: TwitterServer, run: Run, poll_until: Until) -> None:

@@ -57,6 +57,10 @@ def _texts(seen: Committed) -> list[str]:
 def test_posts_reach_a_topic(pool: Pool, x: TwitterServer, new_topic: Callable[..., str]) -> None:
     (worker,) = pool.start()
     topic = new_topic()
+    wrong = {**_config(x, topic, "stream"), "twitter.rule.odd": '"not closed', "topic": topic}
+    checked = worker.do("PUT", "/connector-plugins/TwitterSourceConnector/config/validate", {"name": "posts", **wrong})
+    told = {each["value"]["name"]: each["value"]["errors"] for each in checked["configs"] if each["value"]["errors"]}
+    assert set(told) == {"twitter.rule.odd"}
     with closing(Committed(pool.bootstrap, topic)) as seen:
         worker.create("posts", _config(x, topic, "stream"))
         pool.until(lambda: x.listeners, "the stream is connected")

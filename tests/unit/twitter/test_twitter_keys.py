@@ -174,3 +174,12 @@ def test_work_is_shared_out() -> None:
     assert [config["task.work"] for config in connector.task_configs(2)] == ['["a", "c", "8"]', '["b", "7"]']
     connector.start({**TOKEN, "twitter.rules": "a,b"})
     assert len(connector.task_configs(5)) == 1
+
+
+def test_keys_without_effect_are_warned_of(caplog: pytest.LogCaptureFixture) -> None:
+    connector = TwitterSourceConnector()
+    connector.start({**JAVA, "twitter.bearer.token": "t"})
+    assert caplog.text == ""
+    connector.start({**JAVA, "twitter.bearer.token": "t", "process.deletes": "true", "twitter.debug": "true"})
+    assert "process.deletes has no effect: API v2 tells of no deletions" in caplog.text
+    assert "twitter.debug has no effect" in caplog.text
