@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from connect import ConfigError, Schema, StructColumns, Type, Values
-from connectors.datagen import keys, schemas
+from connectors.datagen import keys
 from connectors.datagen.chance import lots, seeded
 from connectors.datagen.generators import Chosen, Generator, Structs
 
@@ -56,7 +56,12 @@ class Rows:
     """
 
     def __init__(self, parsed: Mapping[str, Any], seed: int) -> None:
+        # What reads Avro schemas is not loaded before there is one to read.
+        from connectors.datagen import schemas
+
         text, where = keys.schema_text(parsed)
+        self.schema: Schema
+        self._maker: Generator
         try:
             self.schema, self._maker = schemas.read(text, parsed["null.share"])
         except schemas.Problem as error:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from connectors.elasticsearch.source.offsets import Position
+from connectors.elasticsearch.source.offsets import BEHIND_ALL, Position
 from connectors.elasticsearch.source.shards import Checkpoint, Shard
 
 #: What a date's values count: so many to a millisecond.
@@ -62,6 +62,10 @@ class Followed:
     def due(self, checkpoint: Checkpoint | None) -> bool:
         """Whether there may be something to read."""
         return checkpoint is not None and (self.pending or checkpoint.seq_no != self.done)
+
+    def went_back(self, checkpoint: Checkpoint) -> bool:
+        """Whether the shard has less than was read of it: the index was restored as it was at an earlier time."""
+        return checkpoint.highest < self.position.seq_no != BEHIND_ALL
 
     def read_up_to(self, checkpoint: Checkpoint, *, pending: bool) -> None:
         """All that was to be read by now is read."""

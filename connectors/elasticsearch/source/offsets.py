@@ -16,6 +16,8 @@ UUID: Final = "uuid"
 FIELD: Final = "field"
 VALUE: Final = "value"
 SEQ_NO: Final = "seq_no"
+#: Higher than any sequence number: behind all documents of a value.
+BEHIND_ALL: Final = (1 << 63) - 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from connectors.elasticsearch.cluster import Cluster, failure
 from connectors.elasticsearch.source.offsets import Position
 from connectors.elasticsearch.source.shards import Shard
 
-_FIRST_PAGE: Final = 200
+_FIRST_PAGE: Final = 50
 _NOTHING: Final = msgspec.Raw(b"")
 
 

@@ -50,10 +50,12 @@ class Checkpoint:
     Attributes:
         uuid: of the index that has the shard now.
         seq_no: every operation up to this one has been applied in all copies of the shard; -1 for none.
+        highest: the highest number that any operation has.
     """
 
     uuid: str
     seq_no: int
+    highest: int
 
 
 def found(cluster: Cluster, names: Sequence[str]) -> list[Shard]:
@@ -95,7 +97,8 @@ def checkpoints(cluster: Cluster, indices: Iterable[str]) -> dict[tuple[str, int
             for number, copies in told.get("shards", {}).items():
                 for copy in copies:
                     if copy["routing"]["primary"] and "seq_no" in copy:
-                        at = Checkpoint(told["uuid"], int(copy["seq_no"]["global_checkpoint"]))
+                        said = copy["seq_no"]
+                        at = Checkpoint(told["uuid"], int(said["global_checkpoint"]), int(said["max_seq_no"]))
                         known[index, int(number)] = at
     return known
 

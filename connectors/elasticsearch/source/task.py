@@ -27,7 +27,6 @@ T = TypeVar("T")
 
 _WAIT_S: Final = 0.9
 _SLICE_S: Final = 0.05
-_BEHIND_ALL: Final = (1 << 63) - 1
 
 
 class ElasticsearchSourceTask(SourceTask):
@@ -106,7 +105,7 @@ class ElasticsearchSourceTask(SourceTask):
     # What is read.
 
     def _begun(self, own: list[Shard], initial: str | None) -> list[Followed]:
-        first = Position(_BEHIND_ALL, initial) if initial is not None else Position()
+        first = Position(offsets.BEHIND_ALL, initial) if initial is not None else Position()
         followed = []
         for shard, offset in zip(own, self.context.offsets([each.partition for each in own]), strict=True):
             position, why = offsets.of(offset, shard.uuid, self._field)
@@ -187,6 +186,9 @@ class ElasticsearchSourceTask(SourceTask):
                 self._kinds.pop(shard.index, None)
                 followed = Followed(Shard(shard.index, checkpoint.uuid, shard.number), Position())  # noqa: PLW2901
                 self._followed[place] = followed
+            elif checkpoint is not None and followed.went_back(checkpoint):
+                log.warning("%s has less than was read of it. It is read again from there.", shard)
+                followed.position, followed.done = Position(value=followed.position.value), -2
             if checkpoint is not None and followed.due(checkpoint):
                 due.append((followed, checkpoint))
         if due and self._refreshes:

@@ -261,6 +261,23 @@ def test_an_index_that_is_made_again_is_read_from_its_beginning(new_index: NewIn
         assert numbers(run) == list(range(30))
 
 
+@pytest.mark.parametrize("more", [{}, {"incrementing_field_name": "n"}], ids=["numbers of shards", "field"])
+def test_an_index_that_was_restored_as_it_was_earlier_is_gone_on_with(
+    new_elasticsearch_index: NewIndex, more: dict[str, str]
+) -> None:
+    index = new_elasticsearch_index(n="long")
+    index.numbered(0, 20)
+    with index.run(**more) as run:
+        run.poll_until(20)
+        ((partition, offset),) = run.offsets
+    # Offsets speak of a later state than there is.
+    stored = {**offset, "seq_no": 100}
+    with index.run(offsets=[(partition, stored)], **more) as run:
+        index.numbered(20, 5)
+        run.poll_until(5)
+        assert set(numbers(run)) >= set(range(20, 25))
+
+
 def test_names_of_topics(new_elasticsearch_index: NewIndex) -> None:
     index = new_elasticsearch_index()
     stream = f".ds-{index.name}-2026.01.31-000001"
