@@ -181,6 +181,16 @@ class Prepared:
         """Of a row."""
         return self._batch.offsets[row]
 
+    def first_in(self, place: str, rows: Sequence[int], behind: int) -> int | None:
+        """The first offset behind another of the rows that go to a place."""
+        places, offsets = self._places, self._batch.offsets
+        return next((offsets[row] for row in rows if offsets[row] > behind and places[row] == place), None)
+
+    def places(self, rows: Sequence[int]) -> set[str]:
+        """Where rows go."""
+        places = self._places
+        return {places[rows[0]]} if places.constant else {places[row] for row in rows}
+
     def beyond(self, rows: Sequence[int], behind: Mapping[str, int]) -> Sequence[int]:
         """The rows that other objects do not hold already.
 

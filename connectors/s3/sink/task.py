@@ -16,6 +16,7 @@ from connectors.s3.bucket.failures import OTHER, failure, raised
 from connectors.s3.sink.bad_rows import BadRows
 from connectors.s3.sink.keys import SETTINGS
 from connectors.s3.sink.rotation import Append, Close, End, Part, Rotation, Step
+from connectors.s3.sink.upload import last_offset
 
 if TYPE_CHECKING:
     from connectors.s3.bucket import Bucket
@@ -56,6 +57,8 @@ class _Partition:
         stretches: not durable yet, in order; the last may be open.
         behind: places where other objects were found, and the offsets up to which those go.
         last: the offset that was taken last.
+        fresh: whether nothing became durable yet since the partition came: others may have written what comes now.
+        seen: the places that were looked at meanwhile.
     """
 
     rotation: Rotation
@@ -63,6 +66,8 @@ class _Partition:
     stretches: deque[_Stretch] = field(default_factory=deque)
     behind: dict[str, int] = field(default_factory=dict)
     last: int = -1
+    fresh: bool = True
+    seen: set[str] = field(default_factory=set)
 
 
 class _Plan(NamedTuple):
@@ -170,12 +175,30 @@ class S3SinkTask(SinkTask):
     def _plan(self, place: TopicPartition, rows: Sequence[int], prepared: Prepared) -> _Plan:
         known = self._partitions[place]
         last = prepared.offset(rows[-1])
+        if known.fresh and self._options.conditional and not self._options.repeats:
+            self._look(known, rows, prepared)
         if known.behind:
             rows = prepared.beyond(rows, known.behind)
         rotation = known.rotation.copy()
         steps = rotation.take(prepared.rows(rows))
         payloads = [prepared.payloads(step.part, step.rows) for step in steps if isinstance(step, Append)]
         return _Plan(place, rotation, steps, payloads, last)
+
+    def _look(self, known: _Partition, rows: Sequence[int], prepared: Prepared) -> None:
+        """Find the objects that an earlier task has written of these rows, and whose offsets it could not commit.
+
+        Files that end with the clock end elsewhere this time: what is there already is left out.
+        """
+        for place in prepared.places(rows) - known.seen:
+            offset = prepared.first_in(place, rows, known.behind.get(place, -1))
+            while offset is not None:
+                key = self._options.places.key(place, offset) + self._options.format.extension
+                last = last_offset(self._bucket, key)
+                if last is None or last < offset:
+                    known.seen.add(place)
+                    break
+                known.behind[place] = last
+                offset = prepared.first_in(place, rows, last)
 
     def _without_nulls(self, batch: SinkBatch) -> SinkBatch:
         """With behavior.on.null.values=ignore, the batch without records that have no value."""
@@ -305,6 +328,7 @@ class S3SinkTask(SinkTask):
             self._tries = 0
             while known.stretches and known.stretches[0].ended and not known.stretches[0].pending:
                 known.stretches.popleft()
+                known.fresh, known.seen = False, set()
                 self.context.request_commit()
 
     def _go_behind(self, place: TopicPartition, file: File, last: int) -> None:

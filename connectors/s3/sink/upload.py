@@ -34,6 +34,18 @@ class Conflict(Exception):
         self.last = last
 
 
+def last_offset(bucket: Bucket, key: str) -> int | None:
+    """The offset of the last record of an object; None where there is no object that tells."""
+    from botocore.exceptions import BotoCoreError, ClientError
+
+    try:
+        answer = bucket.request("head_object", Key=key, **bucket.settings.to_read())
+    except (BotoCoreError, ClientError, OSError):
+        return None  # if it was more than that it is missing, writing there will tell
+    told = answer.get("Metadata", {}).get(_LAST)
+    return None if told is None else int(told)
+
+
 class Upload:
     """Requests for one object, one after another, from any thread. Each may be sent again when it failed.
 

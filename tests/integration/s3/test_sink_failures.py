@@ -139,7 +139,6 @@ def test_behind_objects_that_end_elsewhere_it_goes_on_without_repeating(s3_bucke
         run.restart()
         run.put(*rows(3, 7))  # and with them all that was not committed
         await_committed(run, 10)
-        assert run.metric("s3_errors_total") >= 1
     assert numbers(s3_bucket) == list(range(10))
     assert [len(json_lines(s3_bucket, key)) for key in s3_bucket.keys()] == [5, 2, 3]  # noqa: SIM118
 
