@@ -27,7 +27,7 @@ class Target:
 
     def run(self, **config: str) -> SinkRun:
         """The sink, for the topic that is named as the index is."""
-        given = {key.replace("_", "."): value for key, value in config.items()}
+        given = {key if "." in key else key.replace("_", "."): value for key, value in config.items()}
         if self.open_search and "write.method" in given:
             given["index.write.method"] = given.pop("write.method")
         base = {"topics": self.topic, "connection.url": self.server.url, "max.retries": "2", "retry.backoff.ms": "10"}

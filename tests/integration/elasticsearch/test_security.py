@@ -6,6 +6,7 @@ import pytest
 
 from connect import ConfigError, ConnectError
 from connect.testing import SinkRun
+from connectors.elasticsearch.cluster import OPENSEARCH, Cluster, ClusterSettings, failure
 from connectors.elasticsearch.sink import ElasticsearchSinkConnector
 from tests.servers.elasticsearch_secure import PASSWORD, READER, STORE_PASSWORD, USER, SecureElasticsearch
 
@@ -58,6 +59,24 @@ def test_a_store_says_whom_to_trust(server: SecureElasticsearch) -> None:
 def test_a_certificate_that_is_not_trusted_is_said(server: SecureElasticsearch) -> None:
     with pytest.raises(ConnectError, match=r"TLS failed: certificate verify failed.* Check the ssl\.\* keys"):
         written(server, LOGIN)
+
+
+def test_the_client_of_opensearch_speaks_tls_as_well(server: SecureElasticsearch) -> None:
+    """Against this server, as the build of OpenSearch has no security: what is tested is the client's side."""
+
+    def version(**tls: str) -> str:
+        config = {"connection.url": server.url, **LOGIN, **{key.replace("_", "."): value for key, value in tls.items()}}
+        cluster = Cluster(ClusterSettings.of(OPENSEARCH.parse(config)))
+        try:
+            return cluster.version()
+        finally:
+            cluster.close()
+
+    assert version(ssl_truststore_type="PEM", ssl_truststore_location=str(server.authority)).startswith("8.")
+    assert version(trust_all_certificates="true").startswith("8.")
+    with pytest.raises(Exception, match="certificate verify failed") as raised:
+        version()
+    assert failure(raised.value).sentence.startswith("TLS failed: certificate verify failed")
 
 
 def test_http_where_https_is_spoken_is_said(server: SecureElasticsearch) -> None:

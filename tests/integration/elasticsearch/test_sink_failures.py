@@ -12,6 +12,7 @@ from connect.testing import SinkRun
 from tests.integration.elasticsearch.sink_fixtures import Target, only_elasticsearch, target
 from tests.servers.elasticsearch import ElasticsearchServer
 from tests.servers.http_gate import Answer, HttpGate, said
+from tests.servers.opensearch import OpenSearchServer
 from tests.servers.own_process import free_port
 
 __all__ = ["only_elasticsearch", "target"]
@@ -300,6 +301,18 @@ def test_an_api_key_is_sent(only_elasticsearch: Target, gate: HttpGate) -> None:
         sink.put(*numbers(only_elasticsearch, 3))
         sink.commit()
     assert {headers["authorization"] for headers in gate.seen} == {"ApiKey aHVzaDpodXNo"}
+
+
+def test_requests_are_signed_for_amazon(opensearch: OpenSearchServer) -> None:
+    target = Target(opensearch)
+    aws = {"aws.region": "eu-central-1", "aws.access_key_id": "AKID", "aws.secret_access_key": "hush"}
+    with HttpGate(opensearch.url) as gate, target.run(connection_url=gate.url, **aws) as sink:
+        sink.put(*numbers(target, 3))
+        sink.commit()
+        assert len(target.documents()) == 3
+        for headers in gate.seen:
+            assert headers["authorization"].startswith("AWS4-HMAC-SHA256 Credential=AKID/")
+            assert "/eu-central-1/es/aws4_request" in headers["authorization"]
 
 
 @pytest.mark.parametrize("product", ["elasticsearch", "opensearch"])
