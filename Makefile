@@ -10,7 +10,7 @@ PACKAGES := connect connectors transforms rest spark_sink
 CODE  := $(PACKAGES) tests .ci $(wildcard bench)
 say    = @printf '\033[1m==> %s\033[0m\n' $(1)
 
-.PHONY: help setup check test test-full test-slow demo demo-spark bench bench-pool bench-jdbc bench-elasticsearch bench-spark chaos docs clean
+.PHONY: help setup check test test-full test-slow demo demo-spark bench bench-pool bench-jdbc bench-elasticsearch bench-mirror bench-spark chaos docs clean
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -63,6 +63,9 @@ bench-jdbc: setup ## The JDBC connectors beside Debezium's sink, and beside COPY
 
 bench-elasticsearch: setup ## The Elasticsearch sink beside the client's own parallel_bulk
 	@$(PY) -m bench.elasticsearch
+
+bench-mirror: setup ## The mirror's source beside MirrorMaker 2's
+	@$(PY) -m bench.mirror
 
 bench-spark: setup ## The Spark engine beside the same work written by hand, and without Spark
 	@$(PY) -m bench.spark

@@ -74,7 +74,7 @@ class ClusterAdmin:
         self._servers = str(settings.get("bootstrap.servers", ""))
         self._timeout = timeout
         self._told = told
-        self._said = ""  # what the client said last of its connections
+        self._said = self._said_code = ""  # what the client said last of its connections
         own: dict[str, Any] = {**settings, "logger": client_log, "error_cb": self._on_error}
         self._admin: Any = AdminClient(own)
 
@@ -267,23 +267,30 @@ class ClusterAdmin:
             yield
         except KafkaException as raised:
             error = raised.args[0]
-            self._told(operation, monotonic() - began, error.name())
-            if error.name() in _AWAY or error.retriable():
-                why = self._said or error.str()
+            self._admin.poll(0)  # what the client has to say of its connections
+            away = error.name() in _AWAY or error.retriable()
+            self._told(operation, monotonic() - began, self._said_code if away and self._said_code else error.name())
+            if away:
+                why = (self._said or error.str()).rstrip(".")
+                if self._said_code == "_AUTHENTICATION":
+                    raise RefusedError(
+                        f"{self.name} ({self._servers}) does not let us in: {why}. Look at its security settings.",
+                        self._said_code,
+                    ) from raised
                 raise UnreachableError(
-                    f"{self.name} ({self._servers}) does not answer: {why.rstrip('.')}. Look whether its brokers run,"
-                    " and at its bootstrap.servers and security settings."
+                    f"{self.name} ({self._servers}) does not answer: {why}. Look whether its brokers run, and at its"
+                    " bootstrap.servers and security settings."
                 ) from raised
             raise RefusedError(
                 f"{self.name}: {what}: {error.str().rstrip('.')} ({error.name()}).{_advice(error.name())}", error.name()
             ) from raised
         else:
-            self._said = ""
+            self._said = self._said_code = ""
             self._told(operation, monotonic() - began, None)
 
     def _on_error(self, error: Any) -> None:
         if error.name() != "_ALL_BROKERS_DOWN":  # what is behind that was said before
-            self._said = error.str()
+            self._said, self._said_code = error.str(), error.name()
 
 
 _UNKNOWN = ("UNKNOWN_TOPIC_OR_PART", "_UNKNOWN_TOPIC")

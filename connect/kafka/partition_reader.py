@@ -21,6 +21,8 @@ BEGINNING: Final = -2
 END: Final = -1
 #: How long a wait lasts at most before somebody is asked whether it is to go on.
 _LOOK_S: Final = 0.2
+#: How long a cluster that was away is given to answer.
+_PROBE_S: Final = 1.0
 
 
 class PartitionReader:
@@ -50,6 +52,7 @@ class PartitionReader:
         self._name = name
         self._rows = rows
         self._only = next(iter(starts)) if len(starts) == 1 else None
+        self._topic = next(iter(starts)).topic if starts else None
         self._problem = ""
         self._away = ""
         self._ends: set[TopicPartition] = set()
@@ -81,10 +84,21 @@ class PartitionReader:
             if messages:
                 self._away = ""
                 return batch_of(messages, self._only)
-            if self._away:
-                raise RetriableError(f"{self._name} cannot be read: {self._away}.")
+            if self._away and not self._answers():
+                raise RetriableError(f"{self._name} cannot be read: {self._problem or self._away}.")
             if stopping() or time.monotonic() >= deadline:
                 return None
+
+    def _answers(self) -> bool:
+        """Whether brokers are back that said nothing yet because nothing new is there."""
+        from confluent_kafka import KafkaException
+
+        try:
+            self._consumer.list_topics(self._topic, timeout=_PROBE_S)
+        except KafkaException:
+            return False
+        self._away = self._problem = ""
+        return True
 
     def _next(self, timeout: float) -> list[Any]:
         """`consume` waits for all rows or the whole time; a first message by itself keeps a quiet topic quick."""
@@ -113,7 +127,7 @@ class PartitionReader:
     def _on_error(self, error: Any) -> None:
         """Called by the client while it is polled."""
         if error.name() == "_ALL_BROKERS_DOWN":
-            self._away = self._problem or error.str()
+            self._away = error.str()
         else:
             self._say(error.str())
 

@@ -12,6 +12,7 @@ from connect import (
     Header,
     Headers,
     RecordMetadata,
+    RetriableError,
     SinkBatch,
     SourceBatch,
     SourceRecord,
@@ -86,7 +87,11 @@ class MirrorSourceTask(SourceTask):
     def poll(self) -> SourceBatch | None:
         assert self._reader is not None
         timeout = min(self._timeout, _UNDER_WAY_S) if self._awaited > 0 else self._timeout
-        batch = self._reader.poll(timeout, self.context.stopping)
+        try:
+            batch = self._reader.poll(timeout, self.context.stopping)
+        except RetriableError:
+            self.context.metrics.count("mirror_errors_total", 1, cluster=self._alias, **{"class": "unreachable"})
+            raise
         if batch is None:
             self._write_late()
             return None
