@@ -377,6 +377,24 @@ def test_an_older_gap_is_searched_for_also_where_x_sends_the_last_minutes_again(
         assert x.asked("stream")[0]["backfill_minutes"] == "1"
 
 
+def test_a_gap_that_is_filled_is_named_no_more(x: TwitterServer, run: Run, poll_until: Until, texts: Texts) -> None:
+    rules = [f"#kafka -{'x' * 40}", f"#tea -{'y' * 40}"]  # too long for one query
+    with run(twitter_rules=",".join(rules), twitter_rule_max_length="64", twitter_backfill_overlap_ms="0") as running:
+        _connected(x, running, poll_until)
+        x.post("one #kafka")
+        running.poll_until(1)
+        running.restart()
+        x.post("two #tea", unseen=True)
+        x.post("three #kafka", unseen=True)
+        running.poll_until(3)
+        assert running.offsets[0][1] == {"since_id": str(max(int(record.key) for record in running.records))}
+        assert len({asked["query"] for asked in x.asked("search")}) == 2
+        running.restart()
+        x.post("four #kafka", unseen=True)
+        running.poll_until(4)
+    assert texts(running) == ["one #kafka", "three #kafka", "two #tea", "four #kafka"]
+
+
 def test_a_gap_that_nothing_fills_is_told(
     x: TwitterServer, run: Run, poll_until: Until, caplog: pytest.LogCaptureFixture
 ) -> None:
