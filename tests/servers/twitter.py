@@ -626,7 +626,7 @@ class TwitterServer:
             for expansion, kind, ids in (
                 ("attachments.media_keys", "media", attachments.get("media_keys", [])),
                 ("attachments.poll_ids", "polls", attachments.get("poll_ids", [])),
-                ("geo.place_id", "places", [post["geo"]["place_id"]] if "geo" in post else []),
+                ("geo.place_id", "places", [post.get("geo", {}).get("place_id")]),
             ):
                 for number in ids if expansion in expansions else ():
                     include(kind, number, self.includes[kind].get(number))
