@@ -1,6 +1,8 @@
 """Stands before an HTTP server and does what networks and busy servers do: waits, refuses, loses answers."""
 
 import json
+import select
+import socket
 import threading
 import urllib.error
 import urllib.request
@@ -29,12 +31,14 @@ class HttpGate:
         rule: what becomes of requests; may be changed at any time.
         seen: the headers of each request, names in lower case.
         most: how many requests there were at a time at most.
+        connections: how many were made.
     """
 
     def __init__(self, server: str) -> None:
         self.rule: Rule | None = None
         self.seen: list[dict[str, str]] = []
         self.most = 0
+        self.connections = 0
         self._now = 0
         self._server = server
         self._lock = threading.Lock()
@@ -47,6 +51,13 @@ class HttpGate:
                 if name.startswith("do_"):
                     return lambda: gate._answer(self)
                 raise AttributeError(name)
+
+            def setup(self) -> None:
+                super().setup()
+                gate.connections += 1
+
+            def do_CONNECT(self) -> None:
+                gate._tunnel(self)
 
             def log_message(self, *_: Any) -> None: ...
 
@@ -70,6 +81,22 @@ class HttpGate:
         self._listening.shutdown()
         self._listening.server_close()
         self._thread.join()
+
+    def _tunnel(self, handler: BaseHTTPRequestHandler) -> None:
+        """What a proxy does for https."""
+        self.seen.append({name.lower(): value for name, value in handler.headers.items()})
+        host, _, port = handler.path.rpartition(":")
+        with socket.create_connection((host, int(port)), _TUNNEL_S) as server:
+            handler.send_response(200)
+            handler.end_headers()
+            ends = {handler.connection: server, server: handler.connection}
+            while ready := select.select(list(ends), [], [], _TUNNEL_S)[0]:
+                for end in ready:
+                    data = end.recv(1 << 16)
+                    if not data:
+                        handler.close_connection = True
+                        return
+                    ends[end].sendall(data)
 
     def _answer(self, handler: BaseHTTPRequestHandler) -> None:
         body = handler.rfile.read(int(handler.headers.get("Content-Length") or 0))
@@ -108,6 +135,7 @@ class HttpGate:
             handler.wfile.write(answer.body)
 
 
+_TUNNEL_S = 30
 _KEPT = {"content-type", "accept", "authorization", "content-encoding", "accept-encoding"}
 
 

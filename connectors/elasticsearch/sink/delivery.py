@@ -135,8 +135,8 @@ class _Sending:
             except Exception as error:  # clients raise anything
                 found = failure(error)
                 self._told.errors[found.kind] += 1
-                if found.sentence.startswith("413"):
-                    self._too_large(places, found)
+                if found.sentence.startswith("413") or found.kind == "malformed":
+                    self._in_halves(places, found)
                     return
                 if not found.passing:
                     raise ConnectError(f"{delivery.where}: {found.sentence}") from error
@@ -152,8 +152,8 @@ class _Sending:
             places = left
         delivery.trouble = ""
 
-    def _too_large(self, places: list[int], found: Failure) -> None:
-        """Whatever stands between us and the cluster takes less: send halves."""
+    def _in_halves(self, places: list[int], found: Failure) -> None:
+        """It is too large, or one record spoils it for all: an id that is too long, for example."""
         if len(places) == 1:
             self._refuse(places[0], found)
             return

@@ -23,6 +23,10 @@ from connectors.elasticsearch.sink.options import Options
 _RETRY_ON_CONFLICT: Final = b',"retry_on_conflict":3'
 
 
+#: Records of one topic that go to one target: both, a schema of their values, they.
+Part = tuple[str, str, Schema | None, SinkBatch]
+
+
 @dataclass(slots=True)
 class Lines:
     """Records of one batch that go to one target.
@@ -68,9 +72,9 @@ class Writer:
         self._naming = Naming(options)
         self._documents = Documents(options.compact_maps)
 
-    def parts(self, batch: SinkBatch) -> tuple[list[tuple[str, str, Schema | None, SinkBatch]], dict[int, DataError]]:
-        """What a batch is made of: topic, target, a schema of its values and its records; and rows without a target."""
-        found: list[tuple[str, str, Schema | None, SinkBatch]] = []
+    def parts(self, batch: SinkBatch) -> tuple[list[Part], dict[int, DataError]]:
+        """What a batch is made of, and its rows without a target with the reason."""
+        found: list[Part] = []
         wrong: dict[int, DataError] = {}
         for topic, of_topic, places in _by_topic(batch):
             named, problems = self._naming.targets(topic, of_topic)

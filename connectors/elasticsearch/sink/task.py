@@ -21,7 +21,7 @@ from connectors.elasticsearch.sink.keys import (
     SCRIPT,
     WARN,
 )
-from connectors.elasticsearch.sink.lines import Writer
+from connectors.elasticsearch.sink.lines import Part, Writer
 from connectors.elasticsearch.sink.options import Options
 from connectors.elasticsearch.sink.outbox import Outbox
 from connectors.elasticsearch.sink.resources import Resources
@@ -87,6 +87,9 @@ class ElasticsearchSinkTask(SinkTask):
             except Exception as error:
                 raise self._refused(failure(error), error, target) from error
         self._tries = 0
+        self._write(batch, parts, wrong)
+
+    def _write(self, batch: SinkBatch, parts: list[Part], wrong: dict[int, DataError]) -> None:
         for row, why in sorted(wrong.items()):
             self._cannot_write(batch.slice(row, row + 1).records()[0], why)
         for topic, target, _, part in parts:
@@ -108,12 +111,15 @@ class ElasticsearchSinkTask(SinkTask):
 
     def close(self, partitions: Sequence[TopicPartition]) -> None:
         gone = set(partitions)
-        failed = self._failed or self._outbox.error
         for batch in self._outbox.withdraw():
             places = zip(batch.original_topics, batch.original_partitions, strict=True)
             kept = [row for row, place in enumerate(places) if TopicPartition(*place) not in gone]
-            if kept and not failed:
-                self.put(batch.take(kept))
+            try:
+                if kept:
+                    left = batch.take(kept)
+                    self._write(left, *self._writer.parts(left))
+            except Exception as error:
+                self._failed = self._failed or error
 
     def stop(self) -> None:
         if hasattr(self, "_outbox"):

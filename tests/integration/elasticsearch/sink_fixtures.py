@@ -25,13 +25,13 @@ class Target:
     def open_search(self) -> bool:
         return isinstance(self.server, OpenSearchServer)
 
-    def run(self, **config: str) -> SinkRun:
+    def run(self, partitions: int = 1, **config: str) -> SinkRun:
         """The sink, for the topic that is named as the index is."""
         given = {key if "." in key else key.replace("_", "."): value for key, value in config.items()}
         if self.open_search and "write.method" in given:
             given["index.write.method"] = given.pop("write.method")
         base = {"topics": self.topic, "connection.url": self.server.url, "max.retries": "2", "retry.backoff.ms": "10"}
-        return SinkRun(self.connector, {**base, **given}, timeout=60)
+        return SinkRun(self.connector, {**base, **given}, partitions=partitions, timeout=60)
 
     def record(self, value: Any, key: Any = None, schema: Any = None, **more: Any) -> SinkRecord:
         return SinkRecord(self.topic, value, schema, key, **more)

@@ -9,6 +9,7 @@ from connect.testing import SinkRun
 from connectors.elasticsearch.cluster import OPENSEARCH, Cluster, ClusterSettings, failure
 from connectors.elasticsearch.sink import ElasticsearchSinkConnector
 from tests.servers.elasticsearch_secure import PASSWORD, READER, STORE_PASSWORD, USER, SecureElasticsearch
+from tests.servers.http_gate import HttpGate
 
 pytestmark = pytest.mark.slow
 
@@ -77,6 +78,16 @@ def test_the_client_of_opensearch_speaks_tls_as_well(server: SecureElasticsearch
     with pytest.raises(Exception, match="certificate verify failed") as raised:
         version()
     assert failure(raised.value).sentence.startswith("TLS failed: certificate verify failed")
+
+
+def test_https_goes_through_a_proxy(server: SecureElasticsearch, pem: dict[str, str]) -> None:
+    with HttpGate(server.url) as gate:
+        proxy = {"proxy.host": "127.0.0.1", "proxy.port": str(gate.port)}
+        login = {"proxy.username": "me", "proxy.password": "hush"}
+        assert written(server, {**LOGIN, **pem, **proxy, **login})
+        assert {headers["proxy-authorization"] for headers in gate.seen} == {"Basic bWU6aHVzaA=="}
+        with pytest.raises(ConnectError, match="certificate verify failed"):
+            written(server, {**LOGIN, **proxy})
 
 
 def test_http_where_https_is_spoken_is_said(server: SecureElasticsearch) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from connect import ConnectError, DataError, RetriableError, SinkRecord
+from connect import ConnectError, DataError, Header, Headers, RetriableError, SinkRecord, TopicPartition
 from connect.testing import SinkRun
 from tests.integration.elasticsearch.sink_fixtures import Target, only_elasticsearch, target
 from tests.servers.elasticsearch import ElasticsearchServer
@@ -82,6 +82,22 @@ def test_records_that_cannot_be_documents_are_found(target: Target) -> None:
         sink.put(target.record([1], "2"))
         sink.commit()
         assert sink.committed
+
+
+@pytest.mark.promise("P5")
+def test_a_record_that_spoils_its_request_is_found(target: Target) -> None:
+    """The clusters refuse the whole request then."""
+    with target.run(external_version_header="v", **POLICY) as sink:
+
+        def record(n: int, key: str, version: int = 1) -> SinkRecord:
+            return target.record({"n": n}, key, headers=Headers([Header("v", version)]))
+
+        sink.put(*(record(n, str(n)) for n in range(50)), record(50, "x" * 513), record(51, "51", -7), record(52, "52"))
+        sink.commit()
+        assert len(target.documents()) == 51
+        assert [record.original_offset for record, _ in sink.errant] == [50, 51]
+        assert "id" in str(sink.errant[0][1])
+        assert "version" in str(sink.errant[1][1])
 
 
 @pytest.mark.parametrize("behavior", ["ignore", "report", "fail"])
@@ -347,3 +363,40 @@ def test_partitions_that_are_lost_take_what_waits_with_them(only_elasticsearch: 
         while not target.server.count(target.topic):
             assert time.monotonic() < deadline
     assert target.server.count(target.topic) == 10
+
+
+def test_partitions_that_stay_keep_what_waits(only_elasticsearch: Target, gate: HttpGate) -> None:
+    target = only_elasticsearch
+    going = threading.Event()
+
+    def rule(_: str, path: str, body: bytes, forward: Callable[[], Answer]) -> Answer:
+        if path.startswith("/_bulk"):
+            going.wait(30)
+        return forward()
+
+    gate.rule = rule
+    config = {"batch_size": "10", "max_in_flight_requests": "1", "read_timeout_ms": "60000", "key_ignore": "true"}
+    with target.run(2, connection_url=gate.url, **config) as sink:
+        for n in range(50):
+            sink.put({"n": n}, partition=0)
+            sink.put({"n": n}, partition=1)
+        sink.lose(TopicPartition(target.topic, 0))
+        going.set()
+        sink.commit()
+        assert sink.committed == {TopicPartition(target.topic, 1): 50}
+        found = list(target.documents())
+        assert len([id_ for id_ in found if id_.startswith(f"{target.topic}+1+")]) == 50
+        assert len(found) < 100
+
+
+@pytest.mark.parametrize(("idle", "connections"), [("60000", 1), ("1", 4)])
+def test_connections_that_were_idle_for_long_are_made_anew(
+    only_elasticsearch: Target, gate: HttpGate, idle: str, connections: int
+) -> None:
+    config = {"max_connection_idle_time_ms": idle, "max_in_flight_requests": "1", "schema_ignore": "true"}
+    with only_elasticsearch.run(connection_url=gate.url, **config) as sink:
+        for n in range(3):
+            sink.put(*numbers(only_elasticsearch, 2, n))
+            sink.commit()
+            time.sleep(0.01)  # longer than the shorter of the two
+    assert gate.connections == connections
