@@ -132,7 +132,11 @@ CASES: dict[str, tuple[bytes, ReadOptions, list[Any]]] = {
     "parquet of many row groups": (_parquet(row_group_size=2), ReadOptions("parquet"), EXACT),
     "bytes": (b"\0\1\2", ReadOptions("bytes"), [b"\0\1\2"]),
     "bytes in pieces": (b"abcdefg", ReadOptions("bytes", piece=3), [b"abc", b"def", b"g"]),
-    "bytes with a separator": (b"a||b|c||||d", ReadOptions("bytes", separator=b"||"), [b"a", b"b|c", b"", b"d"]),
+    "bytes with a separator": (
+        b"a||b|c||||d||efghijkl||m",
+        ReadOptions("bytes", separator=b"||"),
+        [b"a", b"b|c", b"", b"d", b"efghijkl", b"m"],
+    ),
 }
 
 
