@@ -56,9 +56,11 @@ class ApiError(ConnectError):
         self.reset = reset
 
     @property
-    def too_many_connections(self) -> bool:
-        """Whether another connection to the stream is open."""
-        return self.problem.get("connection_issue") == "TooManyConnections"
+    def is_about_query(self) -> bool:
+        """Whether X says that the query is at fault."""
+        nested = self.problem.get("errors")
+        parameters = [each.get("parameters") for each in nested if isinstance(each, Mapping)] if nested else []
+        return self.status == 400 and any(isinstance(each, Mapping) and "query" in each for each in parameters)
 
 
 def of_answer(what: str, status: int, problem: Mapping[str, Any], reset: float | None) -> ApiError:

@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
-from connect import ConnectError, RetriableError, SourceBatch
+from connect import ConfigError, ConnectError, RetriableError, SourceBatch
 from connect.api.source import SourceTaskContext
 from connectors.twitter import api as endpoints
 from connectors.twitter import keys, offsets
 from connectors.twitter.api import Api
-from connectors.twitter.failures import ApiError, Backoff, count_error
+from connectors.twitter.failures import ApiError, Backoff, count_error, details
 from connectors.twitter.offsets import Position
 from connectors.twitter.pages import Backlog, Given, cut
 from connectors.twitter.recent import Posts, UserUnreadable, reach
@@ -49,6 +49,7 @@ class Polled:
     Args:
         parsed: the task's keys.
         work: the queries, or names and ids of users.
+        sources: for each query the configuration key that it comes from.
         context: of the task.
         api: for this thread.
         fields: what every post is to have.
@@ -58,11 +59,13 @@ class Polled:
         self,
         parsed: Mapping[str, Any],
         work: Sequence[str],
+        sources: Mapping[str, str],
         context: SourceTaskContext,
         api: Api,
         fields: Mapping[str, list[str]],
     ) -> None:
         self._parsed = parsed
+        self._sources = sources
         self._context = context
         self._metrics = context.metrics
         self._api = api
@@ -134,6 +137,10 @@ class Polled:
             self._unreadable(reading, str(error), "refused")
             return None
         except ApiError as error:
+            if error.is_about_query and reading.name in self._sources:
+                raise ConfigError(
+                    self._sources[reading.name], f'"{reading.name[:80]}" is refused by X{details(error.problem)}.'
+                ) from error
             if self._search or error.status != 404:
                 raise
             self._unreadable(reading, f"There is no user {reading.name} any more: {error}", error.cause_class)

@@ -30,6 +30,7 @@ class TwitterSourceTask(SourceTask):
         named = keys.with_aliases(config)
         parsed = self.settings.parse(named)
         keys.check(parsed, named)
+        rules = configured(parsed, named)
         asked = fields.parameters(parsed)
         context = self.context
 
@@ -40,7 +41,7 @@ class TwitterSourceTask(SourceTask):
             tag = parsed["twitter.rules.tag"] or f"connect:{context.connector}"
             self._source: Stream | Polled = Stream(
                 parsed,
-                configured(parsed, named),
+                rules,
                 tag,
                 context,
                 make_api,
@@ -48,7 +49,8 @@ class TwitterSourceTask(SourceTask):
             )
         else:
             work: list[str] = json.loads(parsed[keys.WORK] or "[]")
-            self._source = Polled(parsed, work, context, make_api(), asked)
+            sources = {rule.value: rule.key for rule in rules}
+            self._source = Polled(parsed, work, sources, context, make_api(), asked)
 
     def poll(self) -> SourceBatch | None:
         try:

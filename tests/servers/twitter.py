@@ -49,6 +49,35 @@ PARAMETERS = {
     "users": COMMON | {"usernames"},
 }
 
+_FIELDS = {
+    "tweet.fields": (
+        "article attachments author_id card_uri community_id context_annotations conversation_id created_at "
+        "display_text_range edit_controls edit_history_tweet_ids entities geo id in_reply_to_user_id lang "
+        "matched_media_notes media_metadata non_public_metrics note_request_suggestions note_tweet organic_metrics "
+        "paid_partnership possibly_sensitive promoted_metrics public_metrics referenced_tweets reply_settings scopes "
+        "source suggested_source_links suggested_source_links_with_counts text withheld"
+    ),
+    "user.fields": (
+        "affiliation confirmed_email connection_status created_at description entities id is_identity_verified "
+        "location most_recent_tweet_id name parody pinned_tweet_id profile_banner_url profile_image_url protected "
+        "public_metrics receives_your_dm subscription subscription_type url username verified "
+        "verified_followers_count verified_type withheld"
+    ),
+    "media.fields": (
+        "alt_text duration_ms height media_key non_public_metrics organic_metrics preview_image_url promoted_metrics "
+        "public_metrics type url variants width"
+    ),
+    "place.fields": "contained_within country country_code full_name geo id name place_type",
+    "poll.fields": "duration_minutes end_datetime id options voting_status",
+    "expansions": (
+        "article.cover_media article.media_entities attachments.media_keys attachments.media_source_tweet "
+        "attachments.poll_ids author_id edit_history_tweet_ids entities.mentions.username geo.place_id "
+        "in_reply_to_user_id entities.note.mentions.username referenced_tweets.id "
+        "referenced_tweets.id.attachments.media_keys referenced_tweets.id.author_id"
+    ),
+}
+FIELDS = {key: set(names.split()) for key, names in _FIELDS.items()}
+
 
 def at(post_id: int) -> float:
     """When a post was made, in seconds since 1970."""
@@ -331,6 +360,11 @@ class TwitterServer:
                 if unknown := sorted(set(parameters) - PARAMETERS[endpoint]):
                     known = ",".join(sorted(PARAMETERS[endpoint]))
                     raise invalid(f"The query parameter [{unknown[0]}] is not one of [{known}]")
+                for key in sorted(COMMON & set(parameters)):
+                    if unknown := sorted(set(parameters[key].split(",")) - FIELDS[key]):
+                        raise invalid(
+                            f"The `{key}` query parameter value [{unknown[0]}] is not one of [...]", **{key: "?"}
+                        )
                 with self._lock:
                     body = json.loads(await request.body() or "{}") if request.method == "POST" else None
                     found = answer(request, parameters, body) if body is not None else answer(request, parameters)

@@ -19,8 +19,8 @@ class TwitterConformance(SourceConformance):
     connector = TwitterSourceConnector
     names_as_elsewhere: ClassVar[frozenset[str]] = frozenset({*OAUTH, "filter.userIds"})
     stop_within: ClassVar[float] = 15.0
-    #: A page has at most a hundred posts, and up to 4 MiB of pages are turned round.
-    plenty: ClassVar[int] = 2500
+    #: Up to a thousand posts make a batch.
+    plenty: ClassVar[int] = 1200
     mode: ClassVar[str]
 
     @pytest.fixture(autouse=True)

@@ -22,7 +22,9 @@ BYTES = {"value__converter": "org.apache.kafka.connect.converters.ByteArrayConve
 
 
 def _json(number: int) -> bytes:
-    return json.dumps({"n": number, "text": "größe", "deep": {"list": [1.5, None]}}, separators=(",", ":"), ensure_ascii=False).encode()
+    return json.dumps(
+        {"n": number, "text": "größe", "deep": {"list": [1.5, None]}}, separators=(",", ":"), ensure_ascii=False
+    ).encode()
 
 
 def _envelope(number: int) -> bytes:
@@ -31,7 +33,10 @@ def _envelope(number: int) -> bytes:
         {"type": "string", "optional": True, "field": "text"},
     ]
     schema = {"type": "struct", "fields": fields, "optional": False, "name": "row"}
-    return json.dumps({"schema": schema, "payload": {"n": number, "text": f"t {number}" if number % 3 else None}}, separators=(",", ":")).encode()
+    return json.dumps(
+        {"schema": schema, "payload": {"n": number, "text": f"t {number}" if number % 3 else None}},
+        separators=(",", ":"),
+    ).encode()
 
 
 def _text(number: int) -> bytes:

@@ -256,7 +256,8 @@ def test_tries_are_bounded(x: TwitterServer, run: Run) -> None:
     ("config", "said"),
     [
         ({"twitter_bearer_token": "AAAA-wrong"}, r"does not accept our credentials for recent search \(401: Unauth"),
-        ({"twitter_rules": "has:nonsense"}, "X refuses recent search .*invalid operator 'has'"),
+        ({"twitter_rules": "has:nonsense"}, 'key "twitter.rules": "has:nonsense" is refused by X: .*invalid operator'),
+        ({"tweet_fields": "brand_new"}, r"X refuses recent search \(400: .*brand_new"),
         ({"twitter_base_url": "http://127.0.0.1:1", "twitter_retry_attempts": "0"}, "cannot be reached"),
     ],
 )
