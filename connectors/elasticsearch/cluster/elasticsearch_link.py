@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from elastic_transport import BaseNode, NodeConfig, Serializer, Urllib3HttpNode
 from elasticsearch import Elasticsearch
 
 from connectors.elasticsearch.cluster.connections import Connections
 from connectors.elasticsearch.cluster.keys import ClusterSettings
+
+#: What both 8 and 9 understand. Left to itself each client asks for its own version, which an older server refuses.
+_KINDS: Final = {
+    f"application/{kind}": f"application/vnd.elasticsearch+{kind}; compatible-with=8" for kind in ("json", "x-ndjson")
+}
 
 
 class _AsItIs(Serializer):
@@ -31,17 +36,17 @@ class ElasticsearchLink:
                 BaseNode.__init__(self, config)
                 self.pool = Connections(settings, config.scheme, config.host, config.port)  # type: ignore[assignment]
 
-        every = ("application/json", "application/x-ndjson", "text/*", "application/vnd.elasticsearch+json")
-        as_it_is = _AsItIs()
+        kinds = (
+            "application/json",
+            "text/*",
+            *(f"application/vnd.elasticsearch+{kind}" for kind in ("json", "x-ndjson")),
+        )
         self._client = Elasticsearch(
             list(settings.urls),
             node_class=Node,
             basic_auth=settings.user if settings.api_key is None else None,
             api_key=settings.api_key,
-            serializers={
-                **dict.fromkeys(every, as_it_is),
-                "application/vnd.elasticsearch+x-ndjson": as_it_is,
-            },
+            serializers=dict.fromkeys(kinds, _AsItIs()),
             max_retries=0,
             retry_on_status=(),
         )
@@ -50,7 +55,8 @@ class ElasticsearchLink:
         self, method: str, target: str, body: bytes | None, headers: Mapping[str, str], timeout: float
     ) -> bytes | str:
         client = self._client.options(request_timeout=timeout)
-        answer: bytes | str = client.perform_request(method, target, headers=headers, body=body).body
+        kinds = {name: _KINDS.get(value, value) for name, value in headers.items()}
+        answer: bytes | str = client.perform_request(method, target, headers=kinds, body=body).body
         return answer
 
     def close(self) -> None:

@@ -104,6 +104,8 @@ def missing_package(name: str, extra: str = "elasticsearch") -> str:
 def _by_status(status: int, body: Any, text: str) -> Failure:
     kind, reason = _reason(body)
     said = f"{status} {kind}: {reason}" if kind else f"{status} {reason or text}".strip()
+    if kind == "media_type_header_exception":
+        return Failure("refused", False, f"{said}. Server and client are versions that do not understand each other.")
     if kind == "cluster_block_exception":
         passing = "disk usage" in reason or "create-index" in reason or "TOO_MANY_REQUESTS" in reason
         return Failure(
