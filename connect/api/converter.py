@@ -114,9 +114,12 @@ class HeaderConverter(Plugin):
 
     Attributes:
         never_fails: whether `to_connect_header` takes any bytes. Then headers are converted only when somebody looks.
+        hands_bytes_through: whether `from_connect_header` gives bytes back as they are. Then it is not asked for those
+            that are still as they lay in Kafka (`BytesHeaders`).
     """
 
     never_fails: ClassVar[bool] = False
+    hands_bytes_through: ClassVar[bool] = False
 
     def configure(self, config: Mapping[str, str]) -> None:
         """Take the keys under `header.converter.`, without that prefix."""

@@ -19,6 +19,7 @@ class ByteArrayConverter(Converter, HeaderConverter):
     """Hands bytes through in both directions. null is null."""
 
     never_fails = True
+    hands_bytes_through = True
     settings = settings.define(CONVERTER_TYPE)
 
     def configure(self, config: Mapping[str, str], *, is_key: bool | None = None) -> None:

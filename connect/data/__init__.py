@@ -3,7 +3,7 @@
 from connect.data import logical, schema
 from connect.data.batch import Batch, SinkBatch, SourceBatch
 from connect.data.column import Column, Constant, Deferred, Dictionary, Plain
-from connect.data.headers import NO_HEADERS, Header, Headers
+from connect.data.headers import NO_HEADERS, BytesHeaders, Header, Headers
 from connect.data.record import Origin, Record, SinkRecord, SourceRecord, TopicPartition
 from connect.data.schema import Field, Schema, Type
 from connect.data.struct_columns import StructColumns
@@ -13,6 +13,7 @@ from connect.data.values import Text, Values
 __all__ = [
     "NO_HEADERS",
     "Batch",
+    "BytesHeaders",
     "Column",
     "Constant",
     "Deferred",

@@ -167,7 +167,13 @@ class Deferred(Column[T], Generic[T]):
         return super().__getitem__(row)
 
     def take(self, rows: Sequence[int]) -> Column[T]:
-        return Deferred(len(rows), lambda: [self.to_list()[row] for row in rows], lambda row: self[rows[row]])
+        def compute() -> list[T]:
+            # Of a few rows not all are computed.
+            few = self._items is None and self._row is not None and len(rows) < self.length // 4
+            items: Sequence[T] = self if few else self.to_list()
+            return [items[row] for row in rows]
+
+        return Deferred(len(rows), compute, lambda row: self[rows[row]])
 
     def between(self, start: int, stop: int) -> Column[T]:
         return Deferred(stop - start, lambda: self.to_list()[start:stop], lambda row: self[start + row])

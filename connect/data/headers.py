@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
-from connect.data.schema import Schema
+from connect.data.schema import OPTIONAL_BYTES, Schema
 
 
 class Header(NamedTuple):
@@ -57,6 +57,26 @@ class Headers:
     def remove(self, key: str) -> Headers:
         """These headers without the ones of this key."""
         return Headers(item for item in self._items if item.key != key)
+
+
+class BytesHeaders(Headers):
+    """Headers that are bytes as they lie in Kafka. Objects are made of them only where somebody looks.
+
+    Attributes:
+        pairs: of name and bytes, or None.
+    """
+
+    __slots__ = ("pairs",)
+
+    def __init__(self, pairs: Sequence[tuple[str, bytes | None]]) -> None:
+        self.pairs = pairs
+
+    @property
+    def _items(self) -> tuple[Header, ...]:  # type: ignore[override]  # what the base keeps is made when it is read
+        return tuple(Header(name, value, OPTIONAL_BYTES) for name, value in self.pairs)
+
+    def __len__(self) -> int:
+        return len(self.pairs)
 
 
 NO_HEADERS: Final = Headers()

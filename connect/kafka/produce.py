@@ -255,7 +255,8 @@ class BatchProducer:
         headers: Any  # bytes by now: a list of pairs, or None
         columns = zip(part.values, part.keys, part.partitions, part.timestamps, part.headers, strict=True)
         for row, (value, key, partition, timestamp, headers) in enumerate(columns):
-            report = delivery.report if each is None else delivery.report_and_tell(self._while_open(each(row)))
+            tell = None if each is None else each(row)
+            report = delivery.report if tell is None else delivery.report_and_tell(self._while_open(tell))
             try:
                 self._producer.produce(
                     topic,

@@ -9,7 +9,7 @@ from connect.api.converter import Converter, HeaderConverter
 from connect.api.transformation import Predicate, Transformation
 from connect.data.batch import Batch
 from connect.data.column import Column, Constant, Deferred, Plain
-from connect.data.headers import NO_HEADERS, Header, Headers
+from connect.data.headers import NO_HEADERS, BytesHeaders, Header, Headers
 from connect.data.values import DeferredValues, Values
 from connect.pipeline.failure import Stage
 from connect.plugins import name_of
@@ -126,8 +126,11 @@ class EncodeHeaders:
         if headers.constant and not (len(headers) and headers[0]):
             return batch.with_columns(headers=Constant(None, len(batch)))
         convert = self.converter.from_connect_header
+        as_they_are = self.converter.hands_bytes_through
         encoded = [
-            [(h.key, convert(topic, h.key, h.schema, h.value)) for h in items] or None
+            (items.pairs if as_they_are and type(items) is BytesHeaders else None)
+            or [(h.key, convert(topic, h.key, h.schema, h.value)) for h in items]
+            or None
             for topic, items in zip(batch.topics, headers, strict=True)
         ]
         return batch.with_columns(headers=Plain(encoded))

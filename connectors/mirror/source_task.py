@@ -9,7 +9,6 @@ from typing import Any, Final
 
 from connect import (
     ConnectError,
-    Header,
     Headers,
     RecordMetadata,
     RetriableError,
@@ -20,8 +19,7 @@ from connect import (
     TopicPartition,
     __version__,
 )
-from connect.data import NO_HEADERS, Column, Constant, Deferred, Dictionary, Plain
-from connect.data.schema import OPTIONAL_BYTES
+from connect.data import NO_HEADERS, BytesHeaders, Column, Constant, Deferred, Dictionary, Plain
 from connect.kafka.note_producer import NoteProducer
 from connect.kafka.partition_reader import BEGINNING, END, PartitionReader
 from connectors.mirror import positions
@@ -230,9 +228,4 @@ def _headers(column: Column[Any]) -> Column[Headers] | None:
     found = column.to_list()
     if not any(found):
         return None
-    return Plain(
-        [
-            Headers([Header(key, value, OPTIONAL_BYTES) for key, value in pairs]) if pairs else NO_HEADERS
-            for pairs in found
-        ]
-    )
+    return Plain([BytesHeaders(pairs) if pairs else NO_HEADERS for pairs in found])
