@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any, Final
 
-from connect import ConnectError, RetriableError
+from connect import ConnectError, DataError, RetriableError
 from connect.api.metrics import PluginMetrics
 from connectors.s3.bucket import Bucket
 from connectors.s3.bucket.failures import CONFLICT, CREDENTIALS, MISSING, Failure, failure, raised
@@ -97,7 +97,8 @@ class Store:
         Raises:
             RetriableError: it failed in passing, or with credentials that are others by now.
             Gone, Changed: the object is not there, or is not the one that was meant.
-            ConnectError: the store refuses it.
+            DataError: the object is in an archive.
+        ConnectError: the store refuses it.
         """
         return self.guarded(doing, lambda: self.bucket.request(operation, **parameters))
 
@@ -118,6 +119,8 @@ class Store:
             return Gone(found.sentence)
         if found.kind == CONFLICT and not found.passing:
             return Changed(found.sentence)
+        if "InvalidObjectState" in found.sentence:
+            return DataError(f"{found.sentence} It is in an archive: restore it first.")
         if found.kind == CREDENTIALS and self.bucket.discard():
             return RetriableError(found.sentence)
         return raised(found)

@@ -79,6 +79,7 @@ def test_an_object_that_was_written_anew_since_is_not_deleted_unread(
     assert "written anew since it was read" in caplog.text
 
 
+@pytest.mark.slow
 def test_a_store_that_takes_no_change_fails_the_task_and_one_that_is_away_is_waited_for(cannot_have: Any) -> None:
     server = S3Proxy()
     try:

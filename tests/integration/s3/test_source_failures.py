@@ -51,6 +51,7 @@ def test_a_store_that_is_away_is_waited_for(s3_bucket: S3Bucket) -> None:
         limited.poll_until(1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["jsonl", "gzip", "parquet"])
 def test_connections_that_break_in_the_middle_of_an_object(s3_bucket: S3Bucket, kind: str, seed: int) -> None:
     content = lines(range(60_000), width=30)
@@ -89,6 +90,7 @@ def test_a_slow_store_slows_the_source_and_no_more(s3_bucket: S3Bucket) -> None:
             assert numbers(run) == list(range(20_000))
 
 
+@pytest.mark.slow
 def test_a_store_that_hangs_is_a_timeout_and_waited_for(cannot_have: Any) -> None:
     server = S3Proxy()
     try:
@@ -173,6 +175,7 @@ def test_an_object_that_is_written_anew_while_it_is_read(s3_bucket: S3Bucket, as
         assert len(run.poll_all()) == 100
 
 
+@pytest.mark.slow
 def test_objects_that_are_gone_cost_nothing(s3_bucket: S3Bucket) -> None:
     for number in range(20):
         s3_bucket.put(f"{number:02}", lines(range(5)))
@@ -239,3 +242,31 @@ def test_a_last_page_without_contents_is_the_end(s3_bucket: S3Bucket, pages: str
             run.poll()
         assert len(run.records) == 1
         assert any("continuation-token" in path for path in _Pages.asked)
+
+
+class _Archive(_Pages):
+    """Has an object that is in an archive."""
+
+    def do_GET(self) -> None:
+        if "list-type=2" in self.path:
+            super().do_GET()
+            return
+        body = b"<Error><Code>InvalidObjectState</Code><Message>not valid for the storage class</Message></Error>"
+        self.send_response(403)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+def test_an_object_in_an_archive_is_one_that_cannot_be_read(s3_bucket: S3Bucket) -> None:
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Archive) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_address[1]}"
+        with source_run(s3_bucket, store__url=url, behavior__on__error="ignore") as run:
+            for _ in range(3):
+                run.poll()
+            assert run.metric("s3_bad_objects_total") == 1
+        failing = source_run(s3_bucket, store__url=url).start()
+        with pytest.raises(ConnectError, match='Object "a" of .* restore it first'):
+            failing.poll()
+        server.shutdown()

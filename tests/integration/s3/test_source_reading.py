@@ -45,6 +45,7 @@ def test_small_and_large_objects_of_several_formats(s3_bucket: S3Bucket) -> None
         run.poll_until(40_002)
 
 
+@pytest.mark.slow
 def test_parquet_is_read_in_parts_of_the_object(s3_bucket: S3Bucket) -> None:
     content = _parquet(100_000, width=200, row_group_size=20_000)
     s3_bucket.put("large.parquet", content)
@@ -68,6 +69,7 @@ def test_parquet_is_read_in_parts_of_the_object(s3_bucket: S3Bucket) -> None:
         assert between.passed - passed < len(content) * 0.4, "row groups that were read are not asked for again"
 
 
+@pytest.mark.slow
 def test_memory_is_bounded_whatever_the_size_of_an_object(s3_bucket: S3Bucket) -> None:
     s3_bucket.put("large.jsonl.gz", gzip.compress(lines(range(300_000), width=300), 1))
     with source_run(s3_bucket, input__format="text") as run:
@@ -118,6 +120,7 @@ def test_by_time_and_with_the_name_as_the_key(s3_bucket: S3Bucket) -> None:
         assert [(record.key, record.value["n"]) for record in run.poll_all()] == [("b", 1), ("a", 2), ("b", 3)]
 
 
+@pytest.mark.slow
 def test_more_tasks_and_fewer_go_on_where_others_were(s3_bucket: S3Bucket) -> None:
     for number in range(30):
         s3_bucket.put(f"{number:03}", lines([number]))
