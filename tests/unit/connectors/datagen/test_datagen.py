@@ -84,6 +84,19 @@ def test_without_a_seed_any_is_taken_and_kept_over_restarts() -> None:
         assert [record.value for record in run.poll_until(500)] == whole[100:]
 
 
+def test_a_task_keeps_the_seed_that_it_began_with() -> None:
+    config = {key: value for key, value in _config(tasks_max="2").items() if key != "random.seed"}
+    offsets = [
+        ({"task.id": task}, {"current.iteration": task * 256, "random.seed": seed, "tasks": 2, "first": 0})
+        for task, seed in enumerate([7, 8])
+    ]
+    with SourceRun(DatagenConnector, config, offsets=offsets) as run:
+        run.poll_until(1)
+        for task, seed in enumerate(["7", "8"]):
+            mine = [record.value for record in run.records if record.source_partition["task.id"] == task][:100]
+            assert mine == [record.value for record in _made(600, random_seed=seed)][task * 256 : task * 256 + 100]
+
+
 def test_another_number_of_tasks_repeats_nothing() -> None:
     with SourceRun(DatagenConnector, _config(batch_size="50", tasks_max="2")) as run:
         for tasks in ("3", "1", "3", "2"):
