@@ -44,13 +44,41 @@ def _text(number: int) -> bytes:
 
 
 CASES: dict[str, tuple[Callable[[int], bytes], dict[str, str], dict[str, str], dict[str, str]]] = {
-    "json": (_json, JSON, {"format__class": "io.confluent.connect.s3.format.json.JsonFormat", "s3__compression__type": "gzip"}, {}),
+    "json": (
+        _json,
+        JSON,
+        {"format__class": "io.confluent.connect.s3.format.json.JsonFormat", "s3__compression__type": "gzip"},
+        {},
+    ),
     "avro": (_envelope, ENVELOPE, {"format__class": "io.confluent.connect.s3.format.avro.AvroFormat"}, {}),
     "parquet": (_envelope, ENVELOPE, {"format__class": "io.confluent.connect.s3.format.parquet.ParquetFormat"}, {}),
     "bytes": (_text, BYTES, {"format__class": "io.confluent.connect.s3.format.bytearray.ByteArrayFormat"}, {}),
-    "time": (_json, JSON, {"format__class": "json", "s3__compression__type": "zstd", "partitioner__class": "hourly", "timestamp__extractor": "Record", "locale": "en", "timezone": "UTC"}, {}),
-    "aiven": (_json, JSON, {"file__name__template": "in/{{topic}}-{{partition}}-{{start_offset}}", "format__output__type": "jsonl", "format__output__fields": "value", "format__output__envelope": "false", "file__compression__type": "snappy"}, {"file__name__template": "in/{{topic}}-{{partition}}-{{start_offset}}", "input__format": "jsonl"}),
-}  # fmt: skip
+    "time": (
+        _json,
+        JSON,
+        {
+            "format__class": "json",
+            "s3__compression__type": "zstd",
+            "partitioner__class": "hourly",
+            "timestamp__extractor": "Record",
+            "locale": "en",
+            "timezone": "UTC",
+        },
+        {},
+    ),
+    "aiven": (
+        _json,
+        JSON,
+        {
+            "file__name__template": "in/{{topic}}-{{partition}}-{{start_offset}}",
+            "format__output__type": "jsonl",
+            "format__output__fields": "value",
+            "format__output__envelope": "false",
+            "file__compression__type": "snappy",
+        },
+        {"file__name__template": "in/{{topic}}-{{partition}}-{{start_offset}}", "input__format": "jsonl"},
+    ),
+}
 
 
 @pytest.mark.parametrize("case", CASES)
