@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import logging
 import random
-import time
 from collections.abc import Mapping
 from typing import Any, Final, Protocol
 from urllib.parse import quote, urlencode
@@ -181,11 +180,6 @@ def backoff(settings: ClusterSettings, tries: int) -> float:
     """How many seconds to wait before a request is made again for the `tries`th time: doubling, and chance."""
     longest = min(_LONGEST_PAUSE, settings.backoff * 2.0 ** min(tries - 1, 30))
     return random.uniform(longest / 2, longest)  # noqa: S311  spreads tries, guards nothing
-
-
-def pause(seconds: float) -> None:
-    """Wait before a request is made again."""
-    time.sleep(seconds)
 
 
 def quoted(name: str) -> str:

@@ -127,11 +127,13 @@ class Options:
 
     def ids_of(self, topic: str) -> str:
         """Where the ids of a topic's documents come from."""
-        return self.ids_if_keyless if topic in self.keyless else self.ids
+        found = self.ids_if_keyless if topic in self.keyless else self.ids
+        # A data stream has an id once: all but the first record of a key would be refused.
+        return BY_PLACE if self.to_streams and found == BY_KEY else found
 
     def versioned(self, topic: str) -> bool:
         """Whether a topic's documents have versions: the cluster then refuses older ones, whatever comes first."""
-        return self.method == INSERT and self.keyed and topic not in self.keyless
+        return self.method == INSERT and self.keyed and topic not in self.keyless and not self.to_streams
 
     def ordered(self, topic: str) -> bool:
         """Whether the order counts in which a topic's documents come to the cluster.

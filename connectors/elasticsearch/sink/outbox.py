@@ -15,7 +15,6 @@ from typing import Final
 from connect import SinkBatch
 from connectors.elasticsearch.sink.lines import Lines
 
-#: An item of a request has about so many bytes beside its document.
 _UNLIMITED: Final = 1 << 62
 
 
@@ -70,7 +69,7 @@ class Outbox:
         threads: how many.
         most, most_bytes: of a request; -1 for no limit.
         linger: seconds that records wait for more while a thread is idle.
-        alone: whether a request has each document once only.
+        alone: whether a request has each document at most once.
     """
 
     def __init__(
@@ -162,12 +161,13 @@ class Outbox:
         return [part.batch.take(list(part.rows)) for request in waiting for part in request.parts]
 
     def end(self, within: float) -> None:
-        """Let the threads end. What waits is not sent."""
+        """Let the threads end, and wait for them so many seconds. What waits is not sent."""
         with self._changed:
             self._ending = True
             self._changed.notify_all()
+        deadline = time.monotonic() + within
         for thread in self._threads:
-            thread.join(within)
+            thread.join(max(0.0, deadline - time.monotonic()))
 
     def wait(self, seconds: float) -> bool:
         """For `send`: wait before another try. False: there is none, the task ends."""

@@ -23,7 +23,7 @@ from connectors.elasticsearch.sink.keys import (
 )
 from connectors.elasticsearch.sink.lines import Part, Writer
 from connectors.elasticsearch.sink.options import Options
-from connectors.elasticsearch.sink.outbox import Outbox
+from connectors.elasticsearch.sink.outbox import Outbox, Request
 from connectors.elasticsearch.sink.resources import Resources
 
 log = logging.getLogger(__name__)
@@ -56,22 +56,13 @@ class ElasticsearchSinkTask(SinkTask):
             most=options.batch_size,
             most_bytes=options.bulk_bytes,
             linger=options.linger,
-            # What a script does is done again with a request that is made again.
+            # Of a request of which a part is sent again, what comes behind would be, too: a script must not run twice.
             alone=options.method == SCRIPT,
         )
         self._delivery = Delivery(options, self._cluster, self._outbox.wait)
         self._tries = 0
         self._failed: Exception | None = None
-        if options.resources:
-            try:
-                self._resources.check()
-            except ConnectError:
-                raise
-            except Exception as error:
-                found = failure(error)
-                if not found.passing:
-                    raise ConnectError(f"{self._cluster.where}: {found.sentence}") from error
-                log.warning("%s: %s To be looked for with the first records.", self._cluster.where, found.sentence)
+        self._look_for_resources()
 
     def put(self, batch: SinkBatch) -> None:
         self._settle()
@@ -129,8 +120,20 @@ class ElasticsearchSinkTask(SinkTask):
 
     # Inside.
 
-    def _send(self, request: object) -> None:
-        self._delivery.send(request)  # type: ignore[arg-type]
+    def _look_for_resources(self) -> None:
+        """See to it at once that what the configuration names is there, if the cluster is."""
+        try:
+            self._resources.check()
+        except ConnectError:
+            raise
+        except Exception as error:
+            found = failure(error)
+            if not found.passing:
+                raise ConnectError(f"{self._cluster.where}: {found.sentence}") from error
+            log.warning("%s: %s It is asked again with the first records.", self._cluster.where, found.sentence)
+
+    def _send(self, request: Request) -> None:
+        self._delivery.send(request)
 
     def _wait_for_room(self) -> None:
         options = self._options

@@ -258,7 +258,8 @@ def existing(target: Target, kind: str, name: str) -> dict[str, str]:
     return {"external_resource_usage": usage, "topic_to_external_resource_mapping": f"{target.topic}:{name}"}
 
 
-def test_a_data_stream_is_made_and_takes_each_record_once(target: Target) -> None:
+@pytest.mark.parametrize("keys", ["ignored", "there"])
+def test_a_data_stream_is_made_and_takes_each_record_once(target: Target, keys: str) -> None:
     if target.open_search:
         config = {"data_stream_enabled": "true", "data_stream_prefix": "logs"}
         stream = f"logs-{target.topic}"
@@ -266,10 +267,10 @@ def test_a_data_stream_is_made_and_takes_each_record_once(target: Target) -> Non
         config = {"data_stream_type": "logs", "data_stream_dataset": "tests", "data_stream_timestamp_field": "no,when"}
         stream = f"logs-tests-{target.topic}"
     for _ in range(2):
-        with target.run(key_ignore="true", **config) as sink:
+        with target.run(key_ignore=str(keys == "ignored").lower(), **config) as sink:
             sink.put(
-                target.record({"n": 1, "when": "2026-01-02T00:00:00Z"}, timestamp=5),
-                target.record({"n": 2}, timestamp=1767312000000),
+                target.record({"n": 1, "when": "2026-01-02T00:00:00Z"}, "a", timestamp=5),
+                target.record({"n": 2}, "a", timestamp=1767312000000),
                 target.record({"n": 3, "@timestamp": 7}, timestamp=5),
             )
             sink.commit()
