@@ -6,6 +6,9 @@ SHELL       := bash
 VENV  := .venv
 PY    := $(VENV)/bin/python
 STAMP := $(VENV)/.setup-done
+# Tests run in so many processes, each with its own servers (about 4 GiB); a module stays in one.
+JOBS  ?= 2
+PYTEST := $(PY) -m pytest -n $(JOBS) --dist loadfile
 PACKAGES := connect connectors transforms rest spark_sink
 CODE  := $(PACKAGES) tests .ci $(wildcard bench)
 say    = @printf '\033[1m==> %s\033[0m\n' $(1)
@@ -34,15 +37,13 @@ check: setup ## Style, types, import directions, dead links
 	$(call say,'links in the documentation')
 	@$(PY) .ci/links.py
 
-test: check ## Check, then the quick tests (about half an hour)
+test: check ## Check, then the quick tests (about 20 minutes; JOBS=4 where there are cores and memory for it)
 	$(call say,'quick tests (the first run fetches the jars of the broker)')
-	@$(PY) -m pytest -m 'not slow'
+	@$(PYTEST) -m 'not slow'
 
-test-full: check ## Check, then all tests
-	$(call say,'all tests')
-	@$(PY) -m pytest
+test-full: test test-slow ## Check, then all tests
 
-test-slow: setup ## Only the tests that `make test` leaves out
+test-slow: setup ## Only the tests that `make test` leaves out; many want the machine for themselves
 	@$(PY) -m pytest -m slow
 
 demo: setup ## Lines flow from a file through a real Kafka broker into another file, and a Delta table (SPARK=0: without)
