@@ -12,7 +12,7 @@ import msgspec
 from connect import ConnectError, RetriableError
 from connectors.elasticsearch.cluster import Cluster, failure
 from connectors.elasticsearch.source.offsets import Position
-from connectors.elasticsearch.source.shards import Shard
+from connectors.elasticsearch.source.shards import Shard, preference
 
 _FIRST_PAGE: Final = 50
 _NOTHING: Final = msgspec.Raw(b"")
@@ -139,7 +139,7 @@ class Pages:
         if self._view is None:
             began = time.monotonic()
             self._view = self.cluster.open_point_in_time(
-                self.shard.index, f"{self.what.keep_alive}ms", preference=f"_shards:{self.shard.number}"
+                self.shard.index, f"{self.what.keep_alive}ms", preference=preference(self.cluster, self.shard)
             )
             self.observe("open", time.monotonic() - began)
         wanted = min(self._rows, self.what.most_rows)
@@ -201,7 +201,7 @@ def highest(cluster: Cluster, what: What, shard: Shard) -> Any:
             "sort": [{what.cursor: {"order": "desc", "unmapped_type": "long"}}],
         },
         index=shard.index,
-        preference=f"_shards:{shard.number}",
+        preference=preference(cluster, shard),
     )
     if answer["_shards"]["failed"] or answer["_shards"]["total"] != 1:
         raise RetriableError(f"{shard}: a search was answered in part: {answer['_shards'].get('failures')}.")

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from connect import RetriableError
 from connectors.elasticsearch.cluster import Cluster
 from connectors.elasticsearch.cluster.client import quoted
 
@@ -101,6 +102,27 @@ def checkpoints(cluster: Cluster, indices: Iterable[str]) -> dict[tuple[str, int
                         at = Checkpoint(told["uuid"], int(said["global_checkpoint"]), int(said["max_seq_no"]))
                         known[index, int(number)] = at
     return known
+
+
+def refresh(cluster: Cluster, index: str) -> None:
+    """Have searches find all that was written, in every copy of every shard.
+
+    Raises:
+        RetriableError: a copy did not do it, and may be the one that is asked next.
+    """
+    answer = cluster.request("POST", f"/{quoted(index)}/_refresh", params={"ignore_unavailable": "true"})
+    told = answer["_shards"]
+    if told["failed"]:
+        raise RetriableError(f"Index {index}: {told['failed']} copies of shards were not refreshed.")
+
+
+def preference(cluster: Cluster, shard: Shard) -> str:
+    """How a search asks one shard alone.
+
+    OpenSearch may copy segments to replicas some time after a refresh (`index.replication.type: SEGMENT`): there the
+    primary is asked. In Elasticsearch all copies have applied what the checkpoint says, and refresh when they are told.
+    """
+    return f"_shards:{shard.number}|_primary" if cluster.open_search else f"_shards:{shard.number}"
 
 
 def shared_out(shards: Sequence[Shard], tasks: int) -> list[list[Shard]]:

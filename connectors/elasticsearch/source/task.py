@@ -194,7 +194,7 @@ class ElasticsearchSourceTask(SourceTask):
         if due and self._refreshes:
             began = time.monotonic()
             for name in sorted({followed.shard.index for followed, _ in due}):
-                self._cluster.request("POST", f"/{quoted(name)}/_refresh", params={"ignore_unavailable": "true"})
+                shards.refresh(self._cluster, name)
             self._observe("refresh", time.monotonic() - began)
         self._due.extend(due)
         # Nothing was asked for in vain: what failed above is looked at again at once.

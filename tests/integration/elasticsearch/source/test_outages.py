@@ -140,6 +140,23 @@ def test_answers_in_part_are_none(index: Index, gate: Gate) -> None:
         assert numbers(run) == list(range(100))
 
 
+def test_a_copy_that_was_not_refreshed_is_not_read(index: Index, gate: Gate) -> None:
+    index.numbered(0, 10)
+    refreshed = iter([1, 0])
+
+    def change(path: str, answer: Any) -> Any:
+        if "_refresh" in path:
+            answer["_shards"]["failed"] = next(refreshed, 0)
+        return answer
+
+    gate.change = change
+    with index.run(retry_backoff_ms="1") as run:
+        run.poll()
+        assert not any("_search" in path or "_pit" in path for path in gate.asked)
+        run.poll_until(10)
+        assert run.metric("elasticsearch_errors_total") == 1
+
+
 def test_wrong_credentials(index: Index, gate: Gate) -> None:
     gate.user = ("reader", "right-one")
     index.numbered(0, 5)
