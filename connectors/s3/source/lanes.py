@@ -135,7 +135,7 @@ class Lane:
         for digest in gone:
             del self._done[digest]
         if gone:
-            self._offset = None
+            self._trim()
 
     def offset(self, opened: Found | None = None, record: int = 0) -> dict[str, Any]:
         """Where reading goes on.
@@ -158,10 +158,12 @@ class Lane:
     def _trim(self) -> None:
         """Forget the first ones in the order where there are too many; the floor rises over them."""
         self._offset = None
-        while len(self._done) - len(self._held) > self._window:
+        # As long as a listing has not told where some stand, others may have their places before those.
+        limit = 2 * self._window if None in self._done.values() else self._window
+        while len(self._done) - len(self._held) > limit:
             known = [(mark, d) for d, mark in self._done.items() if mark is not None and d not in self._held]
             if not known:
-                return  # nobody knows yet where they stand: they wait for a listing
+                return
             lowest = min(known)[0]
             # What is held must be found again: the floor stays below it.
             held = min((mark for d in self._held if (mark := self._done[d]) is not None), default=None)

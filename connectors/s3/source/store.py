@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any
 
 from connect import ConnectError, DataError, RetriableError
 from connect.api.metrics import PluginMetrics
@@ -15,9 +15,6 @@ from connectors.s3.source.lanes import Found
 from connectors.s3.source.walk import Page
 
 log = logging.getLogger(__name__)
-
-#: A store whose pages may be empty but for the last: so many in a row, and it goes round in circles.
-_MOST_EMPTY: Final = 100
 
 
 class Gone(ConnectError):
@@ -55,22 +52,19 @@ class Store:
         self._failed.append(kind)
 
     def page(self, prefix: str, after: str, more: str | None) -> Page:
-        """See `connectors.s3.source.walk.Listing`. Pages without a name in them are passed over."""
+        """See `connectors.s3.source.walk.Listing`."""
         asked: dict[str, Any] = {"Prefix": prefix, "MaxKeys": self._page_size}
-        for _ in range(_MOST_EMPTY):
-            if more is not None:
-                asked["ContinuationToken"] = more
-            elif after:
-                asked["StartAfter"] = after
-            answer = self.send("listing names", "list_objects_v2", **asked)
-            founds = [
-                Found(each["Key"], each["ETag"].strip('"'), each["Size"], int(each["LastModified"].timestamp() * 1000))
-                for each in answer.get("Contents") or ()
-            ]
-            more = answer.get("NextContinuationToken") if answer.get("IsTruncated") else None
-            if founds or more is None:
-                return Page(founds, more)
-        raise ConnectError(f"{self.bucket.settings.place} gives one empty page of names after another.")
+        if more is not None:
+            asked["ContinuationToken"] = more
+        elif after:
+            asked["StartAfter"] = after
+        answer = self.send("listing names", "list_objects_v2", **asked)
+        # Some stores end with a page that has no Contents.
+        founds = [
+            Found(each["Key"], each["ETag"].strip('"'), each["Size"], int(each["LastModified"].timestamp() * 1000))
+            for each in answer.get("Contents") or ()
+        ]
+        return Page(founds, answer.get("NextContinuationToken") if answer.get("IsTruncated") else None)
 
     def open(self, found: Found, start: int = 0, end: int | None = None) -> Any:
         """Boto3's answer with the bytes of an object, from `start` on, up to and without `end`.

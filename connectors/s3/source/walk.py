@@ -25,7 +25,7 @@ _LAST: Final = "\U0010fffd"
 
 
 class Page(NamedTuple):
-    """Names, ascending. `more` asks for the next ones, None when there are none."""
+    """Names, ascending, perhaps none. `more` asks for the next ones; None when there are none."""
 
     founds: list[Found]
     more: str | None

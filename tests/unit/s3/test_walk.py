@@ -1,5 +1,6 @@
 """Every object is read once, whoever reads it and whenever it comes, and few names are listed again."""
 
+import base64
 import json
 import random
 from collections import Counter
@@ -197,6 +198,21 @@ def test_an_object_that_is_open_comes_first_from_the_record_where_it_was() -> No
     assert (chosen.found.key, chosen.found.etag, chosen.record) == ("b", "e", 17)
     chosen.lane.finish(chosen.found)
     assert go_over(again) == ["c"]
+
+
+def test_a_restart_amid_an_object_leaves_the_window_as_it_was() -> None:
+    names, offsets, layout = Names(f"{n:04}" for n in range(1, 101)), Offsets(), layout_of(**GENERIC)
+    walk = walk_of(names, offsets, layout, window=10, shares=1)
+    walk.begin()
+    walk.step()
+    while (chosen := walk.take()) is not None and chosen.found.key != "0100":
+        chosen.lane.finish(chosen.found)
+    assert chosen is not None
+    offsets.set(chosen.lane.partition, chosen.lane.offset(chosen.found, 3))
+    names.put("0095x")
+    again = walk_of(names, offsets, layout, window=10, shares=1)
+    assert go_over(again) == ["0100", "0095x"]
+    assert len(chosen.lane.offset()["done"]) == len(base64.b64encode(bytes(80)))
 
 
 def test_objects_that_are_gone_are_not_remembered() -> None:
