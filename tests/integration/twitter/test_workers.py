@@ -145,12 +145,15 @@ def test_an_x_that_is_away_is_waited_for(pool: Pool, x: TwitterServer, new_topic
     port = x.port
     x.close()
     with closing(Committed(pool.bootstrap, topic)) as seen:
-        worker.create("posts", _config(x, topic, "search"))
+        worker.create("posts", _config(x, topic, "search", task_stalled_after_ms="1000"))
         pool.until(lambda: "cannot be reached" in worker.log, "it says so")
-        assert worker.runs("posts", 1)
+        pool.until(lambda: worker.states("posts").get("0", ("",))[0] == "STALLED", "the task is shown as STALLED")
+        (task,) = worker.get("/connectors/posts/status")["tasks"]
+        assert "cannot be reached" in task["trace"]
         again = TwitterServer(port)
         try:
             again.post("back #kafka")
             pool.until(lambda: _texts(seen) == ["back #kafka"], "it goes on")
+            pool.until(lambda: worker.runs("posts", 1), "it runs")
         finally:
             again.close()
