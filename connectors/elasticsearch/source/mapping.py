@@ -59,6 +59,13 @@ _USUAL: Final = frozenset(
     }
 )
 _STRING: Final = Schema(Type.STRING, optional=True)
+#: What JSON has for values of these types that need no change.
+_AS_THEY_ARE: Final[dict[str, type]] = {
+    **dict.fromkeys(_TEXTS, str),
+    **dict.fromkeys(_WHOLE, int),
+    **dict.fromkeys(_FRACTIONS, float),
+    "boolean": bool,
+}
 _EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 
@@ -79,6 +86,11 @@ class Mapped:
         self.index = index
         self._arrays = arrays
         self.schema, self._fields = self._struct(properties, "", name=index)
+        self._as_they_are = {
+            name: _AS_THEY_ARE[said["type"]]
+            for name, said in properties.items()
+            if said.get("type") in _AS_THEY_ARE and name not in arrays
+        }
 
     def values(self, documents: list[dict[str, Any]]) -> Values:
         """The records' values.
@@ -87,12 +99,15 @@ class Mapped:
             Unfitting: a document has a field that the mapping has not, or a value of another type.
         """
         columns = []
-        expanded = [_expanded(document) for document in documents]
+        expanded = list(map(_expanded, documents))
         for name, convert in self._fields.items():
-            columns.append([convert(document.get(name)) for document in expanded])
+            values = [document.get(name) for document in expanded]
+            kind = self._as_they_are.get(name)
+            columns.append([v if v.__class__ is kind or v is None else convert(v) for v in values])
+        known = self._fields.keys()
         for document in expanded:
-            if not self._fields.keys() >= document.keys():
-                raise Unfitting(f'field "{next(iter(document.keys() - self._fields.keys()))}" is in no mapping')
+            if not known >= document.keys():
+                raise Unfitting(f'field "{next(iter(document.keys() - known))}" is in no mapping')
         return StructColumns(self.schema, columns)
 
     def _struct(self, properties: Mapping[str, Any], path: str, name: str | None) -> tuple[Schema, dict[str, Convert]]:

@@ -33,6 +33,9 @@ def _value(kind: str, written: Any, **said: Any) -> Any:
         ("date", -1, dt.datetime(1969, 12, 31, 23, 59, 59, 999_000, dt.UTC)),
         ("date_nanos", "2026-05-06T07:08:09.123456789Z", "2026-05-06T07:08:09.123456789Z"),
         ("flattened", {"a": [1]}, '{"a":[1]}'),
+        ("geo_point", "41.12,-71.34", '"41.12,-71.34"'),
+        ("double", 3, 3.0),
+        ("long", True, 1),
     ],
 )
 def test_values(kind: str, written: Any, value: Any) -> None:
