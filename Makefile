@@ -68,6 +68,9 @@ bench-elasticsearch: setup ## The Elasticsearch sink beside the client's own par
 bench-mirror: setup ## The mirror's source beside MirrorMaker 2's
 	@$(PY) -m bench.mirror
 
+bench-s3: setup ## The S3 sink beside a program written by hand for the same objects
+	@$(PY) -m bench.s3
+
 bench-spark: setup ## The Spark engine beside the same work written by hand, and without Spark
 	@$(PY) -m bench.spark
 

@@ -2,8 +2,9 @@
 
 S3Proxy is jars, so it is there wherever the broker is: signatures, conditional writes, multipart uploads (parts of less
 than 5 MiB are refused) and listing are as they should be. It refuses tags, access control lists, encryption and
-versions (501, `NotImplemented`), and takes a storage class without keeping it. The gateway does all of that but
-encryption; Go builds it once, in three minutes, and the user's cache keeps the binary.
+versions (501, `NotImplemented`), takes a storage class without keeping it, and lists an object a moment before it has
+it. The gateway does all of that but encryption; Go builds it once, in three minutes, and the user's cache keeps the
+binary.
 """
 
 import os

@@ -209,6 +209,7 @@ def _places(
             places = Templates(template or _DEFAULT_TEMPLATE + added, parsed["file.name.prefix"], zone, now=now)
         except ValueError as error:
             raise ConfigError("file.name.template", str(error)) from None
+        form.extension = ""  # the template says it all
         return places, False, not (now and "timestamp" in (template + parsed["file.name.prefix"]))
     partitioner, by_time = _partitioner(parsed, zone)
     folders = Folders(

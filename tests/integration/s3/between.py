@@ -15,6 +15,7 @@ class Between:
     Attributes:
         cut_after: the connection is cut when so many bytes of one came from the store; each time once, then not again.
         bytes_per_s: how fast the store's answers come; None for as they come.
+        takes_per_s: how fast the store takes what is sent to it; None for as it does.
         refusing: whether new connections are closed at once.
         requests: method and path of each that was sent.
     """
@@ -25,6 +26,7 @@ class Between:
         self.port: int = self._listener.getsockname()[1]
         self.cut_after: list[int] = []
         self.bytes_per_s: int | None = None
+        self.takes_per_s: int | None = None
         self.refusing = False
         self.requests: list[tuple[str, str]] = []
         self.passed = 0
@@ -64,7 +66,9 @@ class Between:
 
     def _send(self, client: socket.socket, store: socket.socket) -> None:
         try:
-            while data := client.recv(1 << 16):
+            while data := client.recv(1 << 16 if self.takes_per_s is None else 1 << 12):
+                if self.takes_per_s is not None:
+                    time.sleep(len(data) / self.takes_per_s)
                 self.requests += [(m[1].decode(), m[2].decode()) for m in _REQUEST.finditer(data)]
                 store.sendall(data)
             store.shutdown(socket.SHUT_WR)

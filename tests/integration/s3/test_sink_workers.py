@@ -13,7 +13,7 @@ from confluent_kafka import Producer
 
 from connect.kafka.broker import Broker
 from tests.integration.distributed.pool import Pool, PoolWorker, a_pool
-from tests.integration.s3.sink_runs import json_lines, numbers
+from tests.integration.s3.sink_runs import Numbers, json_lines
 from tests.integration.worker.conftest import herd
 from tests.servers.s3 import S3Bucket
 
@@ -99,10 +99,11 @@ def test_killed_at_any_moment(
         "consumer.override.max.poll.records": "50",
     }
     worker.create("objects", config)
+    found = Numbers(s3_bucket)
     for turn in range(5):
         produce(pool.bootstrap, topic, range(turn * RECORDS, (turn + 1) * RECORDS), partitions=2)
         until = turn * RECORDS + chance.randint(1, RECORDS // 2)
-        pool.until(lambda: len(numbers(s3_bucket)) > until, "records come")  # noqa: B023 - called at once
+        pool.until(lambda: len(found()) > until, "records come")  # noqa: B023 - called at once
         if turn % 3 == 2:
             worker.kill()
             worker.start()
@@ -112,10 +113,9 @@ def test_killed_at_any_moment(
     every = list(range(5 * RECORDS))
     if "flush.size" in rules:  # of each partition the last records stay in open files
         last = 5 * RECORDS // 2 // 300 * 300 * 2
-        pool.until(lambda: len(numbers(s3_bucket)) >= last, "every full file is there")
-        found = numbers(s3_bucket)
-        assert len(found) == len(set(found)) == last, "none is lost, and none comes twice"
-        assert set(found) <= set(every)
+        pool.until(lambda: len(found()) >= last, "every full file is there")
+        assert len(found()) == len(set(found())) == last, "none is lost, and none comes twice"
+        assert set(found()) <= set(every)
     else:
-        pool.until(lambda: set(numbers(s3_bucket)) == set(every), "every record is there")
-        assert numbers(s3_bucket) == every, "a record came twice"
+        pool.until(lambda: set(found()) == set(every), "every record is there")
+        assert found() == every, "a record came twice"
