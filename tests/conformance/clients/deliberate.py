@@ -12,8 +12,7 @@ from tests.conformance.rest.talk import MISSING
 
 
 def _is_no_file_connector(plugin: Any) -> bool:
-    name = plugin.get("class") or plugin.get("className")
-    return "Mirror" in name or plugin["type"] in ("transformation", "predicate")
+    return plugin["type"] in ("transformation", "predicate")
 
 
 DELIBERATE = [

@@ -36,7 +36,8 @@ TOPICS = [
     *("orders", "A.orders", "B.orders", "A.B.orders", "B.A.orders", "C.A.orders", "heartbeats", "A.heartbeats"),
     *("B.heartbeats", "C.B.heartbeats", "mm2-offset-syncs.A.internal", "A.checkpoints.internal", "x.checkpoints"),
     *("__consumer_offsets", ".hidden", "connect-internal", "some.internal", "mm2.x.internal", "a.replica", "A_orders"),
-    *("A_heartbeats", "A__orders", "_", ".", "A.", "myheartbeats", "mm2_A_internal", "A_checkpoints_internal"),
+    *("A_heartbeats", "A__orders", "_", ".", "A.", "A..", "A__", "A||", "myheartbeats"),
+    *("mm2_A_internal", "A_checkpoints_internal"),
 ]
 POLICIES = [
     {"replication.policy.class": f"{PACKAGE}{name}", "replication.policy.separator": separator, internal: enabled}
