@@ -299,7 +299,7 @@ def test_a_user_may_sign_instead(x: TwitterServer, run: Run, texts: Texts, caplo
 
 def test_a_stop_ends_a_poll_that_waits(x: TwitterServer, either: Run) -> None:
     _posted(x, 1)
-    running = either(twitter_poll_interval_ms="600000", timeout=5.0).start()
+    running = either(twitter_poll_interval_ms="600000", timeout=10.0).start()
     running.poll_until(1)
     running.begin_poll()
     running.stop()
@@ -309,7 +309,7 @@ def test_a_stop_ends_a_poll_that_waits(x: TwitterServer, either: Run) -> None:
 def test_a_stop_does_not_wait_for_an_answer(x: TwitterServer, either: Run) -> None:
     for endpoint in ("search", "timeline", "users"):
         x.fail(endpoint, Fault(wait_s=20))
-    running = either(timeout=3.0).start()
+    running = either(timeout=10.0).start()
     running.begin_poll()
     running.stop()
 

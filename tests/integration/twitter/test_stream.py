@@ -440,7 +440,7 @@ def test_a_silent_connection_is_made_anew(x: TwitterServer, run: Run, poll_until
         x.post("one #kafka")
         running.poll_until(1)
         x.silent = True
-        poll_until(running, lambda: running.metric("twitter_stream_disconnects_total") == 1, "it is given up")
+        poll_until(running, lambda: running.metric("twitter_stream_disconnects_total"), "it is given up")
         x.silent = False
         _connected(x, running, poll_until, 2)
         x.post("two #kafka")
@@ -450,10 +450,10 @@ def test_a_silent_connection_is_made_anew(x: TwitterServer, run: Run, poll_until
 
 def test_a_connection_with_empty_lines_lives(x: TwitterServer, run: Run, poll_until: Until) -> None:
     x.keepalive_s = 0.02
-    with run(twitter_stream_keepalive_timeout_ms="400") as running:
+    with run(twitter_stream_keepalive_timeout_ms="1000") as running:
         _connected(x, running, poll_until)
         began = time.monotonic()
-        poll_until(running, lambda: time.monotonic() > began + 1.2)
+        poll_until(running, lambda: time.monotonic() > began + 1.6)
         assert x.connected == 1
 
 
@@ -584,7 +584,7 @@ def test_a_host_that_is_not_there_is_named(run: Run) -> None:
 @pytest.mark.parametrize("fault", [Fault(), Fault(503, "busy"), Fault(wait_s=20)])
 def test_a_stop_ends_whatever_is_waited_for(x: TwitterServer, run: Run, poll_until: Until, fault: Fault) -> None:
     x.fail("stream", fault)
-    running = run(twitter_backoff_http_ms="600000", timeout=4.0).start()
+    running = run(twitter_backoff_http_ms="600000", timeout=10.0).start()
     poll_until(running, lambda: x.listeners or ((fault.status or fault.wait_s) and x.asked("stream")))
     running.begin_poll()
     running.stop()
