@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable
 from typing import Any
@@ -13,8 +12,6 @@ from connectors.s3.bucket import Bucket
 from connectors.s3.bucket.failures import CONFLICT, CREDENTIALS, MISSING, Failure, failure, raised
 from connectors.s3.source.lanes import Found
 from connectors.s3.source.walk import Page
-
-log = logging.getLogger(__name__)
 
 
 class Gone(ConnectError):

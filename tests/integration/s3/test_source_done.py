@@ -33,6 +33,21 @@ def test_deleted_after_the_position_is_stored_and_not_before(s3_bucket: S3Bucket
             run.poll()
 
 
+@pytest.mark.promise("P2")
+def test_an_object_whose_records_are_given_in_portions_waits_for_the_last(s3_bucket: S3Bucket) -> None:
+    s3_bucket.put("a", lines(range(10)))
+    with source_run(s3_bucket, done__action="delete", max__poll__records="3") as run:
+        run.poll()
+        run.hold()
+        run.poll_until(10)
+        for _ in range(3):
+            run.poll()
+        assert s3_bucket.keys() == ["a"]
+        run.acknowledge()
+        while s3_bucket.keys():
+            run.poll()
+
+
 @pytest.mark.promise("P2", "P10")
 def test_what_a_task_left_undone_when_it_died_is_done_by_the_next(s3_bucket: S3Bucket) -> None:
     for number in range(20):
