@@ -18,8 +18,8 @@ from connectors.s3.source.keys import BY_PARTITION, BY_TIME
 from connectors.s3.source.lanes import Found, Lane, Lanes
 from connectors.s3.source.layout import Layout, Place
 
-#: By time so many objects are kept at most; then they are read, and the next pass finds the others.
-_MOST_KEPT: Final = 100_000
+#: By time so many objects are kept, up to twice as many before they are sorted out; the next pass finds the others.
+_MOST_KEPT: Final = 25_000
 #: Behind every name that begins as a series does.
 _LAST: Final = "\U0010fffd"
 
