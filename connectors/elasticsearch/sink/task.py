@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, Final
 
@@ -32,6 +34,8 @@ log = logging.getLogger(__name__)
 _PATIENCE: Final = 3.0
 _PATIENCE_IN_TROUBLE: Final = 0.5
 _END: Final = 1.0
+#: Seconds between lines in the log about records that came again.
+_SAY_AGAIN: Final = 60.0
 
 
 class ElasticsearchSinkTask(SinkTask):
@@ -62,6 +66,8 @@ class ElasticsearchSinkTask(SinkTask):
         self._delivery = Delivery(options, self._cluster, self._outbox.wait)
         self._tries = 0
         self._failed: Exception | None = None
+        self._conflicts: Counter[str] = Counter()
+        self._conflicts_due = 0.0
         self._look_for_resources()
 
     def put(self, batch: SinkBatch) -> None:
@@ -168,11 +174,22 @@ class ElasticsearchSinkTask(SinkTask):
         for what, counts in (("written", told.written), ("deleted", told.deleted), ("conflicting", told.conflicts)):
             for target, count in counts.items():
                 metrics.count(f"{name}records_{what}_total", count, target=target)
+        if told.conflicts and self._options.conflicts == IGNORE:
+            self._say_conflicts(told.conflicts)
         for seconds in told.seconds:
             metrics.observe(f"{name}request_seconds", seconds, operation="bulk")
         for kind, count in told.errors.items():
             self._count_error(kind, count)
         return told.refused
+
+    def _say_conflicts(self, conflicts: Counter[str]) -> None:
+        """After a crash they are what it should be; else a topic was made anew, or somebody else writes documents."""
+        self._conflicts.update(conflicts)
+        if time.monotonic() >= self._conflicts_due:
+            self._conflicts_due = time.monotonic() + _SAY_AGAIN
+            for target, count in self._conflicts.items():
+                log.info("%s: %d records left out, as their documents are there in no older version", target, count)
+            self._conflicts.clear()
 
     def _count_error(self, kind: str, count: float = 1) -> None:
         label = {"class": kind}

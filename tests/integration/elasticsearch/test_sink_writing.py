@@ -22,7 +22,8 @@ def test_a_document_is_the_newest_record_of_its_key(target: Target) -> None:
         assert hits["a"]["_version"] == 2
 
 
-def test_what_comes_again_changes_nothing(target: Target) -> None:
+def test_what_comes_again_changes_nothing(target: Target, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
     with target.run() as sink:
         sink.put(*(target.record({"n": n}, "a") for n in range(3)))
         sink.put_nothing()
@@ -33,6 +34,7 @@ def test_what_comes_again_changes_nothing(target: Target) -> None:
         assert again.committed
         assert again.metric(f"{'open' if target.open_search else 'elastic'}search_records_conflicting_total") == 2
     assert target.server.hits(target.topic) == before
+    assert f"{target.topic}: 2 records left out" in caplog.text
 
 
 def test_a_version_may_come_from_a_header(target: Target) -> None:
