@@ -4,15 +4,9 @@ What validation says and which plug-ins there are is compared word for word in t
 to be of the form that a client expects.
 """
 
-from typing import Any
-
 from connect import __version__
 from tests.conformance.rest.deliberate import Difference
 from tests.conformance.rest.talk import MISSING
-
-
-def _is_no_file_connector(plugin: Any) -> bool:
-    return plugin["type"] in ("transformation", "predicate")
 
 
 DELIBERATE = [
@@ -22,12 +16,6 @@ DELIBERATE = [
         ".*",
         ".*",
         lambda ours, theirs: (ours, theirs) == (__version__, "4.3.1"),
-    ),
-    Difference(
-        "Not everything that Kafka Connect brings is here",
-        "(all )?plugins",
-        ".*",
-        lambda ours, theirs: ours is MISSING and _is_no_file_connector(theirs),
     ),
     Difference(
         "Our file connectors have more settings, in groups, and what is wrong is said in our words",

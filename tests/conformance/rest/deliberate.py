@@ -73,12 +73,6 @@ COMMON = [
         lambda ours, theirs: (ours, theirs) == (__version__, "4.3.1"),
     ),
     Difference(
-        "Not everything that Kafka Connect brings is here",
-        ".*plugins|connectorsOnly is no boolean",
-        r"body\.(transformation .*|predicate .*)",
-        lambda ours, theirs: ours is MISSING,
-    ),
-    Difference(
         "Plug-ins come with the runtime that Kafka Connect has not: connectors of databases, for example",
         "validate .*|.*plugins|connectorsOnly is no boolean",
         r"body\.(source|sink|converter|transformation) .*|.*\.recommended_values\.[\w.$]+",
