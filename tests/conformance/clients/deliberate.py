@@ -8,7 +8,6 @@ from connect import __version__
 from tests.conformance.rest.deliberate import Difference
 from tests.conformance.rest.talk import MISSING
 
-
 DELIBERATE = [
     Difference("It is another program", "version", r"\.returned\.commit"),
     Difference(
