@@ -16,7 +16,7 @@ say    = @printf '\033[1m==> %s\033[0m\n' $(1)
 .PHONY: help setup check test test-full test-slow demo demo-spark bench bench-pool bench-jdbc bench-elasticsearch bench-mirror bench-spark chaos docs clean
 
 help: ## List what can be made
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-19s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(STAMP) ## Make .venv with everything that tests and the demo need (quick the second time)
 	@:
