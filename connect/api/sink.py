@@ -38,7 +38,7 @@ class SinkTaskContext(Protocol):
 
     @property
     def configs(self) -> Mapping[str, str]:
-        """The task's configuration as it is now, with secrets filled in."""
+        """The task's configuration as it was when the task was started, with secrets filled in."""
 
     @property
     def metrics(self) -> PluginMetrics:
