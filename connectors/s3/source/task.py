@@ -78,7 +78,7 @@ class S3SourceTask(SourceTask):
         self._due = 0.0
         self._held: SourceBatch | None = None  # read, of which `_given` records were returned
         self._given = 0
-        self._put_off: ConnectError | None = None  # why nothing is asked of the store before `_patience.until`
+        self._put_off = ""  # why nothing is asked of the store before `_patience.until`
         self._refused: ConnectError | None = None  # what the next poll raises
 
     def poll(self) -> SourceBatch | None:
@@ -103,8 +103,8 @@ class S3SourceTask(SourceTask):
         began = time.monotonic()
         if self._held is not None:
             return self._next_held()
-        if self._put_off is not None and not self._wait(self._patience.until, began + _WAIT_S):
-            raise self._put_off
+        if self._put_off and not self._wait(self._patience.until, began + _WAIT_S):
+            raise RetriableError(self._put_off)
         while True:
             try:
                 self._count_done(self._actions.run(_ACTIONS_S))
@@ -112,7 +112,7 @@ class S3SourceTask(SourceTask):
             except RetriableError as error:
                 self._failed(error)
             self._patience.worked()
-            self._put_off = None
+            self._put_off = ""
             if parts:
                 return self._batch(parts)
             if self._actions.full or not self._wait(self._due, began + _WAIT_S):
@@ -131,14 +131,14 @@ class S3SourceTask(SourceTask):
 
     def _failed(self, error: RetriableError) -> NoReturn:
         """The store failed in passing: what was being read goes on where it was, after a while."""
-        self._put_off = None
+        self._put_off = ""
         if self._open is not None:
             opened, self._open = self._open, None
             opened.close()
             self._walk.put_back(opened.chosen._replace(record=opened.position))
         raised = self._patience.failed(error)
         if isinstance(raised, RetriableError):
-            self._put_off = raised
+            self._put_off = str(raised)
         raise raised from error
 
     # Reading.
