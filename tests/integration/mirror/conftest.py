@@ -105,7 +105,8 @@ class Mirror:
         self.alias = f"a{uuid.uuid4().hex[:8]}"
         self.topic = f"topic-{uuid.uuid4().hex[:8]}"
         self.copy = f"{self.alias}.{self.topic}"
-        standalone.worker({"bootstrap.servers": target, "restart.policy": "on"})
+        listeners = {"listeners": "http://127.0.0.1:0"}
+        standalone.worker({"bootstrap.servers": target, "restart.policy": "on", **listeners})
 
     def connector(self, what: str = "Source", **changes: str) -> str:
         """Write the property file of a connector; its name. Keys have _ for dots."""

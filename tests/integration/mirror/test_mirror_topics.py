@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import signal
 import socket
 import time
+import urllib.request
 
 import pytest
 
@@ -43,6 +45,27 @@ def test_records_come_over_as_they_are(mirror: Mirror) -> None:
         ["mirror-Source", {"cluster": mirror.alias, "partition": 0, "topic": mirror.topic}],
         {"offset": 1},
     ] in [list(entry) for entry in stored]
+
+
+@pytest.mark.slow
+def test_topics_may_keep_their_names_and_what_is_done_is_counted(mirror: Mirror) -> None:
+    source, target = mirror.source, mirror.target
+    source.create(mirror.topic)
+    source.produce(mirror.topic, numbers(0, 7))
+    policy = "org.apache.kafka.connect.mirror.IdentityReplicationPolicy"
+    running = mirror.start(mirror.connector(replication_policy_class=policy))
+    running.until(lambda: target.partitions(mirror.topic) == 1)
+    running.until(lambda: target.values(mirror.topic) == numbers(0, 7))
+    running.until_logged("REST API at ")
+    (address,) = re.findall(r"REST API at (\S+)", running.log)
+
+    def told() -> bool:
+        with urllib.request.urlopen(f"{address}/metrics", timeout=30) as answer:
+            page = answer.read().decode()
+        read = re.findall(rf'^mirror_records_read_total{{[^}}]*topic="{mirror.topic}"[^}}]*}} 7', page, re.MULTILINE)
+        return bool(read) and "mirror_replication_latency_seconds_count" in page
+
+    running.until(told)
 
 
 @pytest.mark.slow
