@@ -62,11 +62,20 @@ def test_objects_come_into_a_topic(
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-@pytest.mark.promise("P1", "P10")
-@pytest.mark.parametrize("exactly_once", [False, True])
-@pytest.mark.parametrize("order", ["name", "time"])
+@pytest.mark.promise("P1", "P2", "P10")
+@pytest.mark.parametrize(
+    ("exactly_once", "order", "action"),
+    [(False, "name", "none"), (True, "name", "none"), (False, "time", "none"), (True, "time", "none"),
+     (True, "name", "delete")],
+)  # fmt: skip
 def test_killed_at_any_moment(
-    pool: Pool, s3_bucket: S3Bucket, new_topic: Callable[..., str], seed: int, exactly_once: bool, order: str
+    pool: Pool,
+    s3_bucket: S3Bucket,
+    new_topic: Callable[..., str],
+    seed: int,
+    exactly_once: bool,
+    order: str,
+    action: str,
 ) -> None:
     chance = random.Random(seed)
     settings = {"exactly_once_source_support": "enabled"} if exactly_once else {}
@@ -78,6 +87,7 @@ def test_killed_at_any_moment(
         "topic": topic,
         "format.class": "io.confluent.connect.s3.format.json.JsonFormat",
         "object.order": order,
+        "done.action": action,
         "s3.poll.interval.ms": "100",
         "max.poll.records": "100",
         "value.converter": "org.apache.kafka.connect.json.JsonConverter",
@@ -105,6 +115,8 @@ def test_killed_at_any_moment(
 
         pool.until(lambda: set(found()) == set(range(6 * OBJECT)), "every line is there")
         assert exactly_once is False or sorted(found()) == list(range(6 * OBJECT)), "a line came twice"
+        if action == "delete":
+            pool.until(lambda: not s3_bucket.keys(), "every object is deleted")
         stored = worker.get("/connectors/lines/offsets")["offsets"]
         assert 1 <= len(stored) <= 16
         assert {each["partition"]["bucket"] for each in stored} == {s3_bucket.name}
