@@ -140,7 +140,8 @@ BUCKET: Final[Definition] = settings.define(
         default=None,
         importance="HIGH",
         group=_ACCESS,
-        doc="The secret of that key. One that a config provider gives is asked for anew whenever the task starts, also by itself after a failure.",
+        doc="The secret of that key. One that a config provider gives is asked for anew whenever the task starts, also "
+        "by itself after a failure.",
     ),
     settings.Password(
         "aws.session.token",
