@@ -69,7 +69,8 @@ SETTINGS: Final = settings.define(
         default=None,
         importance="HIGH",
         group=_DATABASE,
-        doc="The password. One that a config provider gives is asked for anew whenever the task starts, also by itself after a failure.",
+        doc="The password. One that a config provider gives is asked for anew whenever the task starts, also by "
+        "itself after a failure.",
     ),
     settings.String(
         "database.dbname", default=None, importance="HIGH", group=_DATABASE, doc="The database that is captured."

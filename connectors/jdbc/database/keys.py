@@ -48,7 +48,8 @@ DATABASE: Final[Definition] = settings.define(
         default=None,
         importance="HIGH",
         group=_GROUP,
-        doc="The password. One that a config provider gives is asked for anew whenever the task starts, also by itself after a failure.",
+        doc="The password. One that a config provider gives is asked for anew whenever the task starts, also by "
+        "itself after a failure.",
     ),
     settings.Class(
         "jdbc.credentials.provider.class",
