@@ -13,7 +13,7 @@ PACKAGES := connect connectors transforms rest spark_sink
 CODE  := $(PACKAGES) tests .ci $(wildcard bench)
 say    = @printf '\033[1m==> %s\033[0m\n' $(1)
 
-.PHONY: help setup check test test-full test-slow demo demo-spark bench bench-pool bench-jdbc bench-elasticsearch bench-mirror bench-spark chaos docs clean
+.PHONY: help setup check test test-full test-slow demo demo-spark bench bench-pool bench-jdbc bench-elasticsearch bench-mirror bench-s3 bench-spark chaos docs clean
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-19s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

@@ -56,6 +56,9 @@ class Filler(threading.Thread):
             for first in range(0, _ROUND, 1000):
                 producer.produce_batch(TOPIC, [{"value": value} for value in values[first : first + 1000]])
                 self.sent += 1000
+                while len(producer) > 50_000:  # delivery reports leave the queue by a poll
+                    producer.poll(0.05)
+                producer.poll(0)
                 ahead = self.sent / self._rate - (time.monotonic() - began)
                 if self.ended.wait(max(0.0, ahead)):
                     break
@@ -102,6 +105,8 @@ def soak(minutes: float, rate: int, flush: int, memory: int) -> list[Sample]:
                         time.sleep(1)
                     filler.ended.set()
                 filler.join(60)
+                if not found[-1].objects:
+                    raise RuntimeError((folder / "worker" / "log").read_text(encoding="utf-8")[-3000:])
                 say(f"{filler.sent:,} records, {found[-1].objects:,} objects")
             finally:
                 stop_broker(folder / "broker")

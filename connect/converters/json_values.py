@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -13,6 +14,7 @@ from connect.data.schema import Schema
 from connect.data.values import DeferredValues, Values
 
 _END: Final = 0x7D
+_SURROGATE: Final = re.compile(rb"\\u[dD][89a-fA-F]")
 _CHECK: Final = msgspec.json.Decoder(msgspec.Raw).decode
 
 
@@ -67,7 +69,7 @@ def objects(data: list[bytes], decode: Callable[[list[bytes]], list[Any]]) -> Js
         return None
     joined = b"".join(data)
     # A name with half of a surrogate pair is refused when it is decoded, and so are some huge exponents.
-    if b"\\u" in joined or has_huge_exponent(joined):
+    if (b"\\u" in joined and _SURROGATE.search(joined)) or has_huge_exponent(joined):
         return None
     try:
         if not joined.isascii():

@@ -118,6 +118,10 @@ class _Container(Writer):
     def held(self) -> int:
         return self._size
 
+    def release(self, *, hard: bool) -> None:
+        if hard and self._waiting:
+            self._block()
+
     def _block(self) -> None:
         data = self._pack(b"".join(self._waiting))
         self._sink(_long(len(self._waiting)) + _long(len(data)) + data + self._mark)

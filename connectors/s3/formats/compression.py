@@ -32,6 +32,9 @@ class Compressor(Protocol):
     def compress(self, data: bytes) -> bytes:
         """Take the next bytes; what is ready of the compressed ones."""
 
+    def pause(self) -> bytes:
+        """All that was taken so far, so that nothing is held. It may be called at any time, and costs some bytes."""
+
     def flush(self) -> bytes:
         """The rest. Called once."""
 
@@ -56,23 +59,43 @@ class _Plain:
     def compress(self, data: bytes) -> bytes:
         return data
 
-    def flush(self) -> bytes:
+    def pause(self) -> bytes:
         return b""
+
+    flush = pause
 
 
 class _Gzip:
-    """One member; without a time in its header, so that the same content is the same file."""
-
-    held = GZIP_MEMORY
+    """One member, several after pauses; without a time in its header, so that the same content is the same file."""
 
     def __init__(self, level: int) -> None:
-        self._deflate = zlib.compressobj(level, zlib.DEFLATED, _GZIP_FORM)
+        self._level = level
+        self._deflate: Any = None
+        self._begun = False
+
+    @property
+    def held(self) -> int:
+        return 0 if self._deflate is None else GZIP_MEMORY
+
+    @held.setter
+    def held(self, _: int) -> None: ...
 
     def compress(self, data: bytes) -> bytes:
-        return self._deflate.compress(data)
+        if self._deflate is None:
+            self._deflate = zlib.compressobj(self._level, zlib.DEFLATED, _GZIP_FORM)
+            self._begun = True
+        packed: bytes = self._deflate.compress(data)
+        return packed
+
+    def pause(self) -> bytes:
+        if self._deflate is None:
+            return b""
+        rest: bytes = self._deflate.flush()
+        self._deflate = None
+        return rest
 
     def flush(self) -> bytes:
-        return self._deflate.flush()
+        return self.pause() if self._begun else self.compress(b"") + self.pause()
 
 
 class _Blocks:
@@ -84,7 +107,7 @@ class _Blocks:
         self._codec: Any = pa.Codec(kind, compression_level=level) if kind == ZSTD and level > 0 else pa.Codec(kind)
         self._block = _FRAME if kind == ZSTD else _SNAPPY_BLOCK
         self._length = kind == SNAPPY
-        self._begun = kind == ZSTD
+        self._begun = False
         self._waiting = bytearray()
 
     @property
@@ -102,13 +125,18 @@ class _Blocks:
             del self._waiting[: self._block]
         return b"".join(found)
 
-    def flush(self) -> bytes:
+    def pause(self) -> bytes:
         last, self._waiting = bytes(self._waiting), bytearray()
-        return self._packed(last) if last or not self._begun else b""
+        return self._packed(last) if last else b""
+
+    def flush(self) -> bytes:
+        rest = self.pause()
+        return rest if rest or self._begun else self._packed(b"")
 
     def _packed(self, block: bytes) -> bytes:
         packed: bytes = self._codec.compress(block, asbytes=True)
+        begun, self._begun = self._begun, True
         if not self._length:
             return packed
-        start, self._begun = b"" if self._begun else _SNAPPY_HEADER, True
+        start = b"" if begun else _SNAPPY_HEADER
         return start + len(packed).to_bytes(4, "big") + packed

@@ -55,11 +55,15 @@ class Writer(ABC):
 
     @property
     def held(self) -> int:
-        """About how many bytes of memory it holds that have not come out yet."""
+        """About how many bytes of memory it takes: what has not come out yet, and what it works with."""
         return 0
 
-    def release(self) -> None:  # noqa: B027  most hold nothing that they could let out
-        """Let out as much as can be without the file becoming another one for its readers: memory is short."""
+    def release(self, *, hard: bool) -> None:  # noqa: B027  most hold nothing that they could let out
+        """Let out what can come out without the file becoming another one for its readers: memory is short.
+
+        Args:
+            hard: also what makes the file larger.
+        """
 
 
 class Format(ABC):

@@ -63,6 +63,10 @@ class LinesWriter(Writer):
     def held(self) -> int:
         return self._compress.held
 
+    def release(self, *, hard: bool) -> None:
+        if hard:
+            self._sink(self._compress.pause())
+
     def _out(self, data: bytes) -> None:
         if packed := self._compress.compress(data):
             self._sink(packed)

@@ -104,17 +104,17 @@ class _File(Writer):
         self._waiting.append(payload.content)
         self._size += payload.size
         if self._size >= _ROW_GROUP:
-            self.release()
+            self.release(hard=False)
 
     def finish(self) -> None:
-        self.release()
+        self.release(hard=False)
         self._writer.close()
 
     @property
     def held(self) -> int:
         return self._size
 
-    def release(self) -> None:
+    def release(self, *, hard: bool) -> None:
         if self._waiting:
             table = pa.Table.from_batches(self._waiting, self._schema)
             self._waiting, self._size = [], 0

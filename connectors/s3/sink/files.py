@@ -29,8 +29,9 @@ from connectors.s3.sink.upload import Conflict, Upload
 
 log = logging.getLogger(__name__)
 
-#: From which share of the budget on memory is freed, and down to which.
-_HIGH, _LOW = 0.7, 0.5
+#: From which share of the budget on memory is freed, and down to which; from which on at any price; and how much more
+#: it has to be before it is tried again.
+_HIGH, _LOW, _URGENT, _STEP = 0.7, 0.5, 0.9, 0.03
 #: A file that holds less is not worth the trouble.
 _SMALLEST: Final = 64 * 1024
 _STOP_S: Final = 1.0
@@ -86,6 +87,7 @@ class Files:
         self._bucket = bucket
         self._folder = Path(tempfile.mkdtemp(prefix="connect-s3-", dir=options.spill_folder or None))
         self.memory = Memory(options.memory)
+        self._watch = options.memory * _HIGH
         self._lanes = Lanes(options.threads, self._job_failed)
         self._work: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._open: dict[File, None] = {}
@@ -301,20 +303,28 @@ class Files:
     def _relieve(self) -> None:
         """Free memory, from the largest files on, when there is little left."""
         memory = self.memory
-        if memory.used < memory.limit * _HIGH:
+        if memory.used < self._watch:
             return
+        self._let_out(_SMALLEST, hard=False)
+        if memory.used > memory.limit * _URGENT:
+            self._let_out(1, hard=True)
+        # When nothing more can be freed there is no use in looking at all files again soon.
+        self._watch = max(memory.limit * _HIGH, memory.used + memory.limit * _STEP)
+
+    def _let_out(self, smallest: int, *, hard: bool) -> None:
+        memory = self.memory
         low = memory.limit * _LOW
         for file in sorted(self._open, key=lambda each: each.counted, reverse=True):
-            if memory.used <= low or file.counted < _SMALLEST:
+            if memory.used <= low or file.counted < smallest:
                 return
             if file.writer is not None:
-                file.writer.release()
-                self._account(file)
-            if self._options.repeats and file.buffer.size >= SMALLEST_PART:
-                self._send_part(file, file.buffer.size)
-            else:
-                self.spilled += file.buffer.spill()
-                self._account(file)
+                file.writer.release(hard=hard)
+            if file.buffer.held >= smallest:
+                if self._options.repeats and file.buffer.size >= SMALLEST_PART:
+                    self._send_part(file, file.buffer.size)
+                else:
+                    self.spilled += file.buffer.spill()
+            self._account(file)
 
     # In the threads of uploads.
 

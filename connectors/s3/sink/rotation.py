@@ -205,7 +205,8 @@ class Rotation:
     def _take_each(self, rows: Rows) -> list[Step]:
         rules, steps = self.rules, list[Step]()
         offsets, places = rows.offsets.to_list(), rows.places.to_list()
-        schemas = rows.schemas.to_list() if rules.by_schema else None
+        every = rows.schemas.to_list()
+        schemas = every if rules.by_schema else None
         times, sizes = rows.times, rows.sizes
         touched: dict[int, Part] = {}
         for row in rows.rows:
@@ -215,7 +216,7 @@ class Rotation:
                 if self._is_over(times[row], place):
                     _settle(steps, touched)
                     steps += self.end()
-            schema = self._adopted(schemas[row], (row,)) if schemas is not None else rows.schemas[row]
+            schema = self._adopted(schemas[row], (row,)) if schemas is not None else every[row]
             part = self.open.get(place)
             if part is not None and schemas is not None and not _same(part.schema, schema):
                 _settle(steps, touched)

@@ -49,6 +49,7 @@ def test_a_file_ends_at_flush_size_and_offsets_follow_it(s3_bucket: S3Bucket) ->
         assert s3_bucket.uploads() == []
 
 
+@pytest.mark.slow
 def test_large_files_go_up_in_parts_and_nobody_sees_one_before_its_end(s3_bucket: S3Bucket) -> None:
     wide = [{"n": n, "text": f"{n}" * 1000} for n in range(1000, 5000)]  # 16 MB
     with sink_run(s3_bucket, {"flush.size": "8000", "s3.part.size": str(5 << 20)}) as run:

@@ -15,10 +15,10 @@ def read(*data: bytes | None) -> tuple[list[bytes | None] | None, list[object]]:
 
 
 def test_objects_are_handed_on_as_they_are_and_decoded_when_asked() -> None:
-    raw = [b'{"a": 1, "b": [1e400, -0.0, "\xc3\xbc"]}', b"{}"]
+    raw = [b'{"a": 1, "b": [1e400, -0.0, "\xc3\xbc"]}', b'{"\\u00fc":1}']
     json, values = read(*raw)
     assert json == raw
-    assert values == [{"a": 1, "b": [float("inf"), 0.0, "ü"]}, {}]
+    assert values == [{"a": 1, "b": [float("inf"), 0.0, "ü"]}, {"ü": 1}]
 
 
 @pytest.mark.parametrize(
