@@ -125,9 +125,13 @@ def test_each_goes_on_where_the_other_stopped(mirror: Mirror, tmp_path: Path) ->
             return lambda: target.partitions(mirror.copy) == 1 and len(target.values(mirror.copy)) >= count
 
         def stored(last: int) -> Callable[[], bool]:
-            return lambda: (
-                last in {json.loads(m.value() or b"{}").get("offset") for m in target.read(f"{pool.name}-offset")}
-            )
+            topic = f"{pool.name}-offset"
+
+            def found() -> bool:
+                written = [message.value() for partition in range(3) for message in target.read(topic, partition)]
+                return last in {json.loads(value or b"{}").get("offset") for value in written}
+
+            return found
 
         with java_worker(target.servers, pool.name, "sessioned", tmp_path, **group) as worker:
             create(worker, config)
