@@ -44,7 +44,6 @@ class Watch(threading.Thread):
         seconds: None: once.
         chores: what else is to be done.
         context: asked for other tasks when `look` tells something else, and told when it cannot be told for good.
-        close: called at the end, from the thread.
     """
 
     def __init__(
@@ -54,14 +53,12 @@ class Watch(threading.Thread):
         seconds: float | None,
         chores: Sequence[Chore],
         context: ConnectorContext,
-        close: Callable[[], None] = lambda: None,
     ) -> None:
         super().__init__(name=name, daemon=True)
         self._look = look
         self._seconds = seconds
         self._chores = dict.fromkeys(chores, 0.0)
         self._context = context
-        self._close = close
         self._stopped = threading.Event()
         self._looked = threading.Event()
         self._found: Any = None
@@ -108,7 +105,6 @@ class Watch(threading.Thread):
                 self._do_chores()
             pause = min([due, *self._chores.values()]) - time.monotonic()
             self._stopped.wait(min(max(_LEAST_S, pause), _MOST_S))
-        self._close()
 
     def _do_chores(self) -> None:
         for chore, due in self._chores.items():
