@@ -173,6 +173,23 @@ def test_a_zombie_cannot_replace_what_its_successor_wrote(s3_bucket: S3Bucket) -
 
 
 @pytest.mark.promise("P1")
+def test_what_is_set_back_at_a_commit_is_not_committed_by_it(s3_bucket: S3Bucket) -> None:
+    with sink_run(s3_bucket, {"flush.size": "3"}) as other:
+        other.put(*rows(3))
+        await_committed(other, 3)
+    with sink_run(s3_bucket, {"flush.size": "4"}) as run:
+        run.put(*rows(6))
+        deadline = time.monotonic() + 30
+        while not run.metric("s3_errors_total"):  # the conflict, found by a commit
+            assert time.monotonic() < deadline
+            run.commit()
+        assert [answer[PLACE] for _, answer in run.pre_commits] == [0] * len(run.pre_commits)
+        run.put({"n": 6})
+        await_committed(run, 7)
+    assert numbers(s3_bucket) == list(range(7))
+
+
+@pytest.mark.promise("P1")
 def test_an_object_of_somebody_else_is_not_replaced(s3_bucket: S3Bucket) -> None:
     s3_bucket.put("topics/test/partition=0/test+0+0000000000.json", b"precious")
     await_error(s3_bucket, {}, "already there .* does not tell which records it holds")
