@@ -35,6 +35,7 @@ class Buffer:
         """Bring to the disk what is in memory. How many bytes that were."""
         moved = self.held
         if moved:
+            self._path.parent.mkdir(mode=0o700, exist_ok=True)
             with self._path.open("ab") as file:
                 file.writelines(self._chunks)
             self._chunks.clear()

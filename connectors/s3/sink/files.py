@@ -11,12 +11,14 @@ import queue
 import shutil
 import tempfile
 import threading
+import uuid
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from connect import ConnectError
 from connectors.s3.bucket import Bucket
 from connectors.s3.bucket.failures import Failure, failure
 from connectors.s3.formats.format import Format, Payload, Writer
@@ -85,9 +87,10 @@ class Files:
     def __init__(self, options: Options, bucket: Bucket) -> None:
         self._options = options
         self._bucket = bucket
-        self._folder = Path(tempfile.mkdtemp(prefix="connect-s3-", dir=options.spill_folder or None))
+        self._folder = Path(options.spill_folder or tempfile.gettempdir(), f"connect-s3-{uuid.uuid4().hex}")
         self.memory = Memory(options.memory)
-        self._watch = options.memory * _HIGH
+        self._held = 0  # by files that are open
+        self._enough = 0.0  # when so much is, it is worth a look
         self._lanes = Lanes(options.threads, self._job_failed)
         self._work: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._open: dict[File, None] = {}
@@ -168,12 +171,14 @@ class Files:
 
     def _run(self) -> None:
         while (work := self._work.get()) is not None:
+            if self._error is not None:
+                continue  # a file may lack records: nothing more of it must become an object
             try:
                 work()
                 self._relieve()
             except Exception as error:  # the task's thread raises it
                 log.debug("writing failed", exc_info=True)
-                self._error = self._error or error
+                self._error = error
                 self.memory.wake()
 
     def _append(self, file: File, payload: Payload) -> None:
@@ -234,7 +239,7 @@ class Files:
             file.replaced = None
         writer.finish()
         file.writer = None
-        self._open.pop(file, None)
+        self._leave(file)
         self._account(file)
 
         self._lanes.add(file.lane, file, lambda: self._send_rest(file), 0)
@@ -268,7 +273,7 @@ class Files:
             with self._lock:
                 if not file.dropped:
                     file.buffer.add(body)
-                    file.buffer.spill()  # many may wait for the same store
+                    self._spill(file)  # many may wait for the same store
             self.memory.take(-len(body))
             raise
         file.bytes += len(body)
@@ -286,7 +291,7 @@ class Files:
 
     def _drop(self, files: set[File]) -> None:
         for file in files:
-            self._open.pop(file, None)
+            self._leave(file)
             with self._lock:
                 file.writer = file.replaced = None
                 file.buffer.clear()
@@ -294,22 +299,30 @@ class Files:
             if file.in_parts:
                 self._lanes.add(file.lane, None, file.upload.abort, 0)
 
+    def _leave(self, file: File) -> None:
+        """It is open no longer: what it still takes it will not give."""
+        if file in self._open:
+            del self._open[file]
+            self._held -= file.counted
+
     def _account(self, file: File, more: int = 0) -> None:
         """Count what a file takes, beside `more`."""
         held = file.buffer.held + (file.writer.held if file.writer is not None else 0)
         self.memory.take(held - file.counted + more)
+        if file in self._open:
+            self._held += held - file.counted
         file.counted = held
 
     def _relieve(self) -> None:
         """Free memory, from the largest files on, when there is little left."""
         memory = self.memory
-        if memory.used < self._watch:
+        if memory.used < memory.limit * _HIGH or self._held < self._enough:
             return
         self._let_out(_SMALLEST, hard=False)
         if memory.used > memory.limit * _URGENT:
             self._let_out(1, hard=True)
-        # When nothing more can be freed there is no use in looking at all files again soon.
-        self._watch = max(memory.limit * _HIGH, memory.used + memory.limit * _STEP)
+        # There is no use in looking at all files again before they hold more than they could not give now.
+        self._enough = self._held + memory.limit * _STEP
 
     def _let_out(self, smallest: int, *, hard: bool) -> None:
         memory = self.memory
@@ -323,8 +336,17 @@ class Files:
                 if self._options.repeats and file.buffer.size >= SMALLEST_PART:
                     self._send_part(file, file.buffer.size)
                 else:
-                    self.spilled += file.buffer.spill()
+                    self.spilled += self._spill(file)
             self._account(file)
+
+    def _spill(self, file: File) -> int:
+        try:
+            return file.buffer.spill()
+        except OSError as error:
+            raise ConnectError(
+                f"{file.key} does not fit into memory (s3.memory.bytes) and cannot wait in {self._folder.parent}: "
+                f"{error.strerror or error}. Make room there, or choose another folder with s3.spill.dir."
+            ) from error
 
     # In the threads of uploads.
 
@@ -341,8 +363,6 @@ class Files:
             self._lanes.drop({None})
             log.info("%s", failure(error, self._bucket.settings, doing).sentence)
             return
-        from connect import ConnectError
-
         if isinstance(error, ConnectError):
             self._error = self._error or error
         else:

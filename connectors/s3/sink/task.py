@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import importlib.util
 import logging
 import random
 import time
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
 from connect import ConnectError, DataError, Offsets, RetriableError, SinkBatch, SinkTask, TopicPartition
 from connectors.s3.bucket.failures import OTHER, failure, raised
+from connectors.s3.formats.parquet import Parquet
 from connectors.s3.sink.bad_rows import BadRows
 from connectors.s3.sink.keys import SETTINGS
 from connectors.s3.sink.rotation import Append, Close, End, Part, Rotation, Step
@@ -97,6 +99,8 @@ class S3SinkTask(SinkTask):
         from connectors.s3.sink.options import Options
 
         self._options = options = Options.of(config)
+        if isinstance(options.format, Parquet) and importlib.util.find_spec("pyarrow") is None:
+            raise ConnectError("Parquet needs the package pyarrow. Install connect-runtime[s3].")
         self._bucket: Bucket = Bucket(options.bucket, lambda: self.context.configs)
         self._files: Files = Files(options, self._bucket)
         self._batches = Batches(options)
@@ -113,7 +117,8 @@ class S3SinkTask(SinkTask):
     def open(self, partitions: Sequence[TopicPartition]) -> Offsets | None:
         for partition in partitions:
             self._partitions[partition] = self._new_partition()
-        self._abort_left(partitions)
+        if self._options.repeats:  # others send no object in parts
+            self._abort_left(partitions)
         return None
 
     def put(self, batch: SinkBatch) -> None:

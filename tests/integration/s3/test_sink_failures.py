@@ -228,6 +228,29 @@ def test_uploads_that_were_left_are_aborted_at_the_start(s3_bucket: S3Bucket) ->
         assert sorted(s3_bucket.uploads()) == ["mine", "topics/test/partition=7/test+7+0.json"]
 
 
+def fill(run: SinkRun) -> None:
+    for start in range(0, 30_000, 2000):
+        run.put(*({"n": n, "p": n % 9, "text": "x" * 1000} for n in range(start, start + 2000)))
+
+
+@pytest.mark.promise("P1")
+def test_a_disk_that_takes_nothing_fails_the_task_and_leaves_no_object_with_gaps(
+    s3_bucket: S3Bucket, tmp_path: Path
+) -> None:
+    config = {
+        "flush.size": "30000",
+        "partitioner.class": "field",
+        "partition.field.name": "p",
+        "s3.memory.bytes": str(16 << 20),
+        "s3.spill.dir": str(tmp_path / "missing"),
+    }
+    with sink_run(s3_bucket, config) as run:
+        with pytest.raises(ConnectError, match="does not fit into memory .* cannot wait in .*/missing: No such file"):
+            fill(run)
+        assert not run.committed.get(PLACE)
+    assert s3_bucket.keys() == []
+
+
 @pytest.mark.slow
 @pytest.mark.promise("P7")
 def test_memory_is_bounded_over_all_open_files_and_small_ones_wait_on_the_disk(
@@ -252,3 +275,25 @@ def test_memory_is_bounded_over_all_open_files_and_small_ones_wait_on_the_disk(
     assert len(s3_bucket.keys()) == 40
     assert numbers(s3_bucket) == list(range(40_000))
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.slow
+@pytest.mark.promise("P7")
+def test_so_do_the_compressors_of_more_files_than_fit(s3_bucket: S3Bucket, tmp_path: Path) -> None:
+    config = {
+        "flush.size": "6000",
+        "partitioner.class": "field",
+        "partition.field.name": "p",
+        "s3.compression.type": "gzip",
+        "s3.memory.bytes": str(16 << 20),  # room for 60 compressors
+        "s3.spill.dir": str(tmp_path),
+    }
+    with sink_run(s3_bucket, config, batch_rows=500) as run:
+        task = run.task
+        assert isinstance(task, S3SinkTask)
+        for start in range(0, 6000, 500):
+            run.put(*({"n": n, "p": n % 150} for n in range(start, start + 500)))
+        await_committed(run, 6000)
+        assert task._files.memory.most < 24 << 20
+    assert len(s3_bucket.keys()) == 150
+    assert numbers(s3_bucket) == list(range(6000))
