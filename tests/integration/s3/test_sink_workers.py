@@ -97,6 +97,8 @@ def test_killed_at_any_moment(
         "topics": topic,
         "tasks.max": "2",
         "consumer.override.max.poll.records": "50",
+        # So long the partitions of a worker that was killed wait for it; by default it is 45 s.
+        "consumer.override.session.timeout.ms": "10000",
     }
     worker.create("objects", config)
     found = Numbers(s3_bucket)
