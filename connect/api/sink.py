@@ -99,6 +99,8 @@ class SinkTask(Plugin):
         atomic: a `put` that raises has written nothing of its batch.
         idempotent: writing a record twice is the same as writing it once. With either, `errors.put.tolerance=all` may
             hand parts of a batch in again whose `put` raised, to find the bad record.
+        records_at_once: how many records a batch has at most where `max.poll.records` does not say; None for what is
+            best for most. More is for tasks to which a batch costs much, however many records it has.
 
     Source: Kafka Connect's SinkTask (KIP-26, KIP-89).
     """
@@ -106,6 +108,7 @@ class SinkTask(Plugin):
     context: SinkTaskContext
     atomic: ClassVar[bool] = False
     idempotent: ClassVar[bool] = False
+    records_at_once: ClassVar[int | None] = None
 
     @abstractmethod
     def start(self, config: Mapping[str, str]) -> None:

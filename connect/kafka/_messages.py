@@ -7,7 +7,6 @@ from typing import Any, TypeVar
 
 from connect.data.batch import SinkBatch
 from connect.data.column import Column, Constant, Deferred
-from connect.data.record import TopicPartition
 from connect.data.values import Values
 from connect.errors import ConnectError
 
@@ -16,24 +15,20 @@ _TIMESTAMP_TYPES = ("NoTimestampType", "CreateTime", "LogAppendTime")
 T = TypeVar("T")
 
 
-def batch_of(messages: list[Any], only: TopicPartition | None) -> SinkBatch:
+def batch_of(messages: list[Any], place: tuple[str | None, int | None]) -> SinkBatch:
     """Messages as a batch, in their order.
 
     Args:
         messages: of confluent_kafka, none of them an error.
-        only: the partition that all are from, where that is known.
+        place: the topic and the partition that all are from, each where that is known.
     """
     from confluent_kafka import Message
 
     message: Any = Message  # its methods, mapped over a batch, run without a step of Python's
     n = len(messages)
-    topics: Column[str]
-    partitions: Column[int]
-    if only is not None:
-        topics, partitions = Constant(only.topic, n), Constant(only.partition, n)
-    else:
-        topics = _deferred(messages, message.topic)
-        partitions = _deferred(messages, message.partition)
+    topic, partition = place
+    topics: Column[str] = _deferred(messages, message.topic) if topic is None else Constant(topic, n)
+    partitions: Column[int] = _deferred(messages, message.partition) if partition is None else Constant(partition, n)
     stamps = _deferred(messages, message.timestamp)
     return SinkBatch(
         topics,

@@ -75,6 +75,7 @@ class BatchConsumer:
         self._listener = listener
         self._rows = rows
         self._assignment: frozenset[TopicPartition] = frozenset()
+        self._places: tuple[frozenset[TopicPartition], tuple[str | None, int | None]] = (frozenset(), (None, None))
         self._paused: set[TopicPartition] = set()
         self._changed = False
         self._assigning = False
@@ -144,7 +145,9 @@ class BatchConsumer:
             messages = [m for m in messages if (m.topic(), m.partition()) in ours]
         if not messages:
             return None
-        return batch_of(messages, next(iter(self._assignment)) if len(self._assignment) == 1 else None)
+        if self._places[0] is not self._assignment:
+            self._places = (self._assignment, _common(self._assignment))
+        return batch_of(messages, self._places[1])
 
     def _first(self, timeout: float) -> Any:
         if self._arrivals is None:
@@ -365,3 +368,9 @@ class BatchConsumer:
         if problem != self._problem:
             self._problem = problem
             log.warning("%s", problem)
+
+
+def _common(places: frozenset[TopicPartition]) -> tuple[str | None, int | None]:
+    """The topic, and the partition, of all of these, where they have one."""
+    topics, partitions = {place.topic for place in places}, {place.partition for place in places}
+    return topics.pop() if len(topics) == 1 else None, partitions.pop() if len(partitions) == 1 else None

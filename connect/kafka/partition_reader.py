@@ -51,7 +51,7 @@ class PartitionReader:
         own = {"enable.auto.commit": False, "allow.auto.create.topics": False, "enable.partition.eof": ends}
         self._name = name
         self._rows = rows
-        self._only = next(iter(starts)) if len(starts) == 1 else None
+        self._only = next(iter(starts)) if len(starts) == 1 else (None, None)
         self._topic = next(iter(starts)).topic if starts else None
         self._problem = ""
         self._away = ""

@@ -241,7 +241,7 @@ def _sink_loop(
     for warning in clients.warnings:
         log.warning("%s", warning)
     topics = subscription(task.connector_config)
-    rows = clients.runtime.get("max.poll.records", ROWS_PER_BATCH)
+    rows = clients.runtime.get("max.poll.records", plugin.records_at_once or ROWS_PER_BATCH)
 
     def make_consumer(listener: RebalanceListener) -> BatchConsumer:
         aside.make_topics(topics)
