@@ -46,7 +46,7 @@ class DeltaSinkTask(SinkTask):
 
     settings = SETTINGS
     atomic: ClassVar[bool] = True
-    records_at_once: ClassVar[int | None] = 5000
+    records_at_once: ClassVar[int | None] = 10_000
 
     def start(self, config: Mapping[str, str]) -> None:
         if importlib.util.find_spec("deltalake") is None or importlib.util.find_spec("pyarrow") is None:

@@ -133,7 +133,8 @@ SETTINGS: Final[Definition] = BUCKET | settings.define(
         default=None,
         importance="LOW",
         group=_FORMAT,
-        doc="What stands behind each record in files of the format bytes. Nothing: a line feed.",
+        doc=r"What stands behind each record in files of the format bytes; \n, \r, \t and \\ are understood. Nothing: "
+        "a line feed.",
     ),
     settings.Boolean(
         "enhanced.avro.schema.support",

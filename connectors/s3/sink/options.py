@@ -9,8 +9,10 @@ from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 from connect import ConfigError
+from connect.settings import Config
 from connectors.s3.bucket import BucketSettings, with_aliases
 from connectors.s3.formats import compression
+from connectors.s3.formats.escapes import unescaped
 from connectors.s3.formats.format import Format
 from connectors.s3.sink import keys, times
 from connectors.s3.sink.partitioners import DAILY, DAY_MS, HOUR_MS, HOURLY, ByField, ByPartition, ByTime, Partitioner
@@ -273,7 +275,7 @@ def _format(parsed: Mapping[str, Any], *, aivens: bool) -> tuple[Format, tuple[s
     return _parquet(packed), fields
 
 
-def _named(parsed: Mapping[str, Any], key: str) -> Format:
+def _named(parsed: Config, key: str) -> Format:
     from connectors.s3.formats import lines
 
     written: str = parsed[key] or "json"
@@ -291,9 +293,10 @@ def _named(parsed: Mapping[str, Any], key: str) -> Format:
         case "string":
             return lines.Texts(**packed)
         case "bytes":
-            separator = parsed["format.bytearray.separator"]
-            written = "\n" if separator is None else separator
-            return lines.Bytes(written.encode(), extension=parsed["format.bytearray.extension"], **packed)
+            # As it was written: a line feed by itself is no blank here.
+            separator = parsed.raw.get("format.bytearray.separator")
+            between = "\n" if separator is None else unescaped(separator)
+            return lines.Bytes(between.encode(), extension=parsed["format.bytearray.extension"], **packed)
         case "avro":
             return _avro(parsed, parsed["avro.codec"].lower())
         case "parquet":

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import codecs
 import datetime as dt
-import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -14,6 +13,7 @@ from connect.settings.java_regex import java_regex
 from connectors.s3.bucket import ALIASES as OF_BUCKETS
 from connectors.s3.bucket import BUCKET
 from connectors.s3.bucket import with_aliases as named
+from connectors.s3.formats.escapes import unescaped
 from connectors.s3.formats.read import FORMATS
 from connectors.s3.formats.read_compressed import COMPRESSIONS
 from connectors.s3.source.template import Template, is_template
@@ -65,7 +65,6 @@ WITHOUT_EFFECT: Final = (
     "confluent.topic.replication.factor",
     "s3.http.send.expect.continue",
 )
-_ESCAPES: Final = {"n": "\n", "r": "\r", "t": "\t", "\\": "\\"}
 #: Confluent's classes of formats, by the last part of their names, and the short names that our sink has for them.
 _CLASSES: Final = {
     "json": "jsonl",
@@ -97,11 +96,6 @@ def _encoding(_: str, value: str) -> None:
 def _one_sign(_: str, value: str) -> None:
     if len(unescaped(value)) != 1:
         raise ValueError(f'"{value}" is not one sign.')
-
-
-def unescaped(written: str) -> str:
-    r"""The signs that a user means by ``\n``, ``\r``, ``\t`` and ``\\``."""
-    return re.sub(r"\\([nrt\\])", lambda match: _ESCAPES[match[1]], written)
 
 
 def _format_class(_: str, value: str) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from connect.settings import Config
+from connectors.s3.formats.escapes import unescaped
 from connectors.s3.formats.read import BYTES, ReadOptions
 from connectors.s3.formats.read_csv import CsvOptions
-from connectors.s3.source.keys import format_of, unescaped
+from connectors.s3.source.keys import format_of
 
 
 def read_options(parsed: Config) -> ReadOptions:

@@ -152,16 +152,20 @@ def test_csv_of_structs_and_maps_with_a_header_for_each_set_of_fields(s3_bucket:
 
 
 def test_bytes_texts_and_arrays(s3_bucket: S3Bucket) -> None:
-    for kind, values, expected in [
-        ("bytes", [b"\x00\x01", b"\xff"], b"\x00\x01|\xff|"),
-        ("string", ["a", "b"], b"a\nb\n"),
-        ("jsonarray", [{"a": 1}, {"a": 2}], b'[\n{"a":1},\n{"a":2}\n]'),
-    ]:
-        config = {"flush.size": "2", "format.class": kind, "topics.dir": kind, "format.bytearray.separator": "|"}
+    cases = [
+        ("|", "bytes", [b"\x00\x01", b"\xff"], b"\x00\x01|\xff|"),
+        ("\n", "bytes", [b"a", b"b"], b"a\nb\n"),
+        (r"\t", "bytes", [b"a", b"b"], b"a\tb\t"),
+        ("", "string", ["a", "b"], b"a\nb\n"),
+        ("", "jsonarray", [{"a": 1}, {"a": 2}], b'[\n{"a":1},\n{"a":2}\n]'),
+    ]
+    for number, (separator, kind, values, expected) in enumerate(cases):
+        kept = f"{kind}{number}"
+        config = {"flush.size": "2", "format.class": kind, "topics.dir": kept, "format.bytearray.separator": separator}
         with sink_run(s3_bucket, config) as run:
             run.put(*values)
             await_committed(run, 2)
-        (key,) = s3_bucket.keys(f"{kind}/")
+        (key,) = s3_bucket.keys(f"{kept}/")
         assert s3_bucket.get(key) == expected
 
 

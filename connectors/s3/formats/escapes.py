@@ -1,0 +1,13 @@
+r"""Signs in keys that a property file cannot hold as they are: ``\n``, ``\r``, ``\t`` and ``\\``."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_ESCAPES: Final = {"n": "\n", "r": "\r", "t": "\t", "\\": "\\"}
+
+
+def unescaped(written: str) -> str:
+    r"""The signs that a user means by ``\n``, ``\r``, ``\t`` and ``\\``."""
+    return re.sub(r"\\([nrt\\])", lambda match: _ESCAPES[match[1]], written)
