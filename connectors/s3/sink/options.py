@@ -250,7 +250,7 @@ def _partitioner(parsed: Mapping[str, Any], zone: ZoneInfo) -> tuple[Partitioner
     raise ConfigError("partitioner.class", f'"{written}" is unknown. Write default, field, time, daily or hourly.')
 
 
-def _format(parsed: Mapping[str, Any], *, aivens: bool) -> tuple[Format, tuple[str, ...] | None]:
+def _format(parsed: Config, *, aivens: bool) -> tuple[Format, tuple[str, ...] | None]:
     """The format of the values, and Aiven's fields."""
     if parsed["format.class"] or not aivens:
         return _named(parsed, "format.class"), None
