@@ -46,6 +46,9 @@ def test_values_are_taken_and_refused_alike(java: Oracle, seed: int, name: str) 
     extra = OUR_OWN_KEYS.get(name.partition("$")[0], set())
     for config, answer in zip(configs, java.ask(asked), strict=True):
         ours = {value.name: _found(value) for value in plugin_class(TRANSFORMS + name).settings.validate(config)}
+        if "error" in answer:  # Java's validation itself dies of a value, such as the spec ":" of Cast
+            assert any(our["said"] for our in ours.values()), config
+            continue
         theirs = {value["name"]: _found_by_java(value) for value in answer["values"]}
         assert ours.keys() - extra == theirs.keys()
         for key, their in theirs.items():
