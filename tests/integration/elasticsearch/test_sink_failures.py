@@ -389,9 +389,10 @@ def test_partitions_that_stay_keep_what_waits(only_elasticsearch: Target, gate: 
         assert len(found) < 100
 
 
-@pytest.mark.parametrize(("idle", "connections"), [("60000", 1), ("1", 4)])
+# Rounds are far enough from each other; of two requests within one the second may be within a millisecond, or not.
+@pytest.mark.parametrize(("idle", "connections"), [("60000", range(1, 2)), ("1", range(3, 9))])
 def test_connections_that_were_idle_for_long_are_made_anew(
-    only_elasticsearch: Target, gate: HttpGate, idle: str, connections: int
+    only_elasticsearch: Target, gate: HttpGate, idle: str, connections: range
 ) -> None:
     config = {"max_connection_idle_time_ms": idle, "max_in_flight_requests": "1", "schema_ignore": "true"}
     with only_elasticsearch.run(connection_url=gate.url, **config) as sink:
@@ -399,4 +400,4 @@ def test_connections_that_were_idle_for_long_are_made_anew(
             sink.put(*numbers(only_elasticsearch, 2, n))
             sink.commit()
             time.sleep(0.01)  # longer than the shorter of the two
-    assert gate.connections == connections
+    assert gate.connections in connections
