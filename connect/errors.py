@@ -46,5 +46,12 @@ class PluginNotFoundError(ConnectError):
     """No plug-in has this name; the message lists the ones that come near."""
 
 
+class NotInstalledError(ConnectError):
+    """A library or a program that the configuration asks for is not on this machine. The message says what to install.
+
+    As with a wrong configuration, no restart is tried: nothing changes before somebody installs it.
+    """
+
+
 class FencedError(ConnectError):
     """Another owner has taken over; this one must stop at once and write nothing more."""

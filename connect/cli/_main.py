@@ -97,7 +97,14 @@ def parser_for(arguments: Sequence[str]) -> argparse.ArgumentParser:
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--version", action=_Version, nargs=0, help="show the version")
+    parser.add_argument(
+        *("--version", "-V"),
+        action=_Version,
+        nargs=0,
+        const=not {"-v", "--verbose"}.isdisjoint(arguments),
+        help="show the version; with -v also of what it runs on: Python, Kafka's client, Java, Spark",
+    )
+    parser.add_argument("--verbose", "-v", action="store_true", help=argparse.SUPPRESS)
     commands = parser.add_subparsers(metavar="COMMAND", title="commands", required=True)
     asked = next((word for word in arguments if not word.startswith("-")), None)
     for name, line in COMMANDS.items():
@@ -121,12 +128,13 @@ def _load(name: str) -> ModuleType:
 
 
 class _Version(argparse.Action):
-    """Looks the version up only when it is asked for: importlib.metadata is slow to import."""
+    """Looks versions up only when they are asked for: importlib.metadata is slow to import."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        from importlib.metadata import version
+        from connect.cli import _versions
 
-        print(f"connect-runtime {version('connect-runtime')}")
+        for line in _versions.lines(verbose=bool(self.const)):
+            print(line)
         parser.exit()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 import threading
+import time
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
@@ -19,6 +20,7 @@ from connect.errors import ConfigError, ConnectError
 from connect.herder.distributed import DistributedHerder
 from connect.herder.listeners import advertised
 from connect.herder.offset_stores import topic_shape, transactional_leader
+from connect.kafka.client_errors import NotLetInError
 from connect.settings.worker_keys import DISTRIBUTED
 from connect.storage import Status
 from connect.storage.config_log import ConfigLog
@@ -64,15 +66,24 @@ def run_pool_worker(path: str) -> int:
     rest = BackgroundRest(addresses, raw, partial(_app, herder, raw, addresses.guard))
     stop = StopSignals()
     try:
-        herder.start()
+        _start(herder, worker)
         herder.worker.statuses.listen(partial(_log_ours, herder.worker.id))
         rest.start_after([])
         while not stop.wait(_LOOK_EVERY_S) and not refused.is_set():
             pass
         log.info("stopping; a second signal ends everything at once")
+        began = time.monotonic()
     finally:
         rest.stop(herder.stop)
+    log.info("stopped in %.2f s", time.monotonic() - began)
     return FAILED if refused.is_set() else OK
+
+
+def _start(herder: DistributedHerder, worker: WorkerFile) -> None:
+    try:
+        herder.start()
+    except NotLetInError as error:
+        raise ConnectError(f"{worker.where(error.key)}: {error}") from error
 
 
 def _speak_tls(worker: WorkerFile, addresses: Addresses | None, problems: Problems) -> None:

@@ -7,6 +7,7 @@ import os
 import select
 import signal
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from functools import partial
 from types import FrameType
@@ -67,11 +68,13 @@ def run_worker(worker_path: str, connector_paths: Sequence[str]) -> int:
             rest.start_after(started)
         _watch(herder, stop)
         log.info("stopping; a second signal ends everything at once")
+        began = time.monotonic()
     finally:
         if rest is not None:
             rest.stop(herder.stop)
         else:
             herder.stop()
+    log.info("stopped in %.2f s", time.monotonic() - began)
     return OK
 
 

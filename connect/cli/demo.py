@@ -11,17 +11,18 @@ import os
 import shutil
 import signal
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from connect.cli._demo_guard import broker_data, guarded
 from connect.cli._demo_run import FILES, DemoError, append, await_, config_folder, copy_changed, say, worker
 from connect.cli._demo_spark import show_lines_as_rows, show_table
 from connect.cli._exit import OK
 from connect.kafka import broker as embedded
 from connect.storage.file_lock import FileLock, Locked
+from connect.worker import orphans
 
 NAME = "demo"
 HELP = """\
@@ -41,6 +42,9 @@ examples:
 _LINES_BEFORE = ("foo", "bar")
 _LINES_WHILE = ("a line that is appended while the worker runs", "another one", "ümläuts, 漢字 and 🚀 as well")
 _MANY = 100_000
+_GONE_WITHIN_S = 20.0
+# A worker makes a socket in its temporary folder; a socket's name may have 107 bytes, and 31 of them are the worker's.
+_SHORT = 70
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -61,19 +65,20 @@ def run(args: argparse.Namespace) -> int:
     if args.only_spark and not spark:
         raise DemoError("Spark is not installed. Install it: pip install 'connect-runtime[spark]'")
     began = time.monotonic()
+    orphans.adopt()
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # what was started is stopped all the same
     # The worker looks for its embedded broker in the user's data folder. The demo's is inside it, beside the user's.
     data_home = embedded.default_data().parent / "demo"
-    with (
-        _alone(data_home),
-        tempfile.TemporaryDirectory(prefix="connect-demo-") as folder,
-        _broker(data_home / "connect-runtime" / "broker"),
-    ):
+    with _alone(data_home), guarded(data_home) as folder:
+        _start_broker(broker_data(data_home))
         environment = {**os.environ, "XDG_DATA_HOME": str(data_home)}
+        if len(str(folder)) <= _SHORT:
+            environment["TMPDIR"] = str(folder)  # what is killed leaves some files there, which go with it
         if args.only_spark:
-            show_table(Path(folder), environment, args.cluster)
+            show_table(folder, environment, args.cluster)
         else:
-            _show(Path(folder), environment, began, spark=spark and not args.no_spark)
+            _show(folder, environment, began, spark=spark and not args.no_spark)
+    orphans.reap(_GONE_WITHIN_S)
     say("")
     say("Done; nothing of it runs any more. What to try next:")
     for command in _next_commands():
@@ -95,17 +100,11 @@ def _alone(data_home: Path) -> Iterator[None]:
         lock.release()
 
 
-@contextmanager
-def _broker(data: Path) -> Iterator[None]:
-    """A broker as long as the demo needs it."""
+def _start_broker(data: Path) -> None:
     say("1. Start Apache Kafka on this machine (the first time its jars are fetched)")
     started = time.monotonic()
-    try:
-        broker = embedded.ensure_running(data, say=lambda line: say(f"   {line}"))
-        say(f"   it serves on {broker.bootstrap_servers} after {time.monotonic() - started:.1f} s")
-        yield
-    finally:
-        embedded.stop(data)
+    broker = embedded.ensure_running(data, port=0, say=lambda line: say(f"   {line}"))
+    say(f"   it serves on {broker.bootstrap_servers} after {time.monotonic() - started:.1f} s")
 
 
 def _show(folder: Path, environment: dict[str, str], began: float, *, spark: bool) -> None:
@@ -124,20 +123,20 @@ def _show(folder: Path, environment: dict[str, str], began: float, *, spark: boo
             there = sink.stat().st_size if sink.exists() else 0
             return there >= source.stat().st_size and sink.read_bytes().endswith(source.read_bytes())
 
-        await_(arrived, running, log)
+        await_(arrived, running)
         before = " and ".join(f'"{line}"' for line in _LINES_BEFORE)
         say(f"   {before} were in test.txt, and are in test.sink.txt {time.monotonic() - began:.1f} s after the start")
         say("4. Append lines to test.txt while it runs")
         for line in _LINES_WHILE:
             appended = time.monotonic()
             append(source, [line])
-            await_(arrived, running, log)
+            await_(arrived, running)
             last = sink.read_text(encoding="utf-8").splitlines()[-1]
             say(f'   test.txt <- "{line}"')
             say(f'   test.sink.txt -> "{last}"  ({(time.monotonic() - appended) * 1000:.0f} ms)')
         appended = time.monotonic()
         append(source, (f"line {number} of many" for number in range(1, _MANY + 1)))
-        await_(arrived, running, log)
+        await_(arrived, running)
         say(f"   and {_MANY:,} lines more: all there, byte for byte, after {time.monotonic() - appended:.1f} s")
         if spark:
             show_lines_as_rows(folder, environment, source, _LINES_WHILE)

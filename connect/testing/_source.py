@@ -357,7 +357,7 @@ class _Task:
         self.task.entered.clear()
 
     def _work(self) -> None:
-        self._loop.run(lambda: None)
+        self._loop.run(lambda _: None)
 
     def _records(self, encoded: SourceBatch) -> Sequence[SourceRecord]:
         """The records that an encoded batch is made of: what transformations gave, without what encoding dropped."""

@@ -11,7 +11,15 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from connect.errors import ConfigError, ConnectError, DataError, PluginNotFoundError, RetriableError
+from connect.errors import (
+    ConfigError,
+    ConnectError,
+    DataError,
+    NotInstalledError,
+    PluginNotFoundError,
+    RetriableError,
+)
+from connect.kafka.client_errors import NotLetInError
 from connect.kafka.produce import DeliveryError
 from connect.pipeline.policy import RecordError
 from connect.plugins import PluginLoadError
@@ -60,13 +68,15 @@ def _own_kind(error: BaseException) -> ErrorKind:
     match error:
         case RetriableError():
             return ErrorKind.PASSING
-        case ConfigError() | PluginNotFoundError() | PluginLoadError() | ProviderError() | ImportError():
+        case ConfigError() | NotInstalledError() | ImportError():
+            return ErrorKind.CONFIGURATION
+        case PluginNotFoundError() | PluginLoadError() | ProviderError():
             return ErrorKind.CONFIGURATION
         case RecordError() | DataError():
             return ErrorKind.RECORD
         case DeliveryError() if error.code in _BAD_RECORD:
             return ErrorKind.RECORD
-        case PermissionError():
+        case PermissionError() | NotLetInError():
             return ErrorKind.ACCESS
         case ConnectError() if _REFUSED.search(str(error)):
             return ErrorKind.ACCESS

@@ -20,7 +20,7 @@ from connect.errors import ConfigError, ConnectError, RetriableError
 from connect.jvm.jars import JarsUnavailable, resolve
 from spark_sink.causes import cause_of
 from spark_sink.session import conf as confs
-from spark_sink.session.jvm import Jvm, SparkNotInstalled, Stopped, await_ready, died, last_words, launch
+from spark_sink.session.jvm import JarsNotFetched, Jvm, Stopped, await_ready, died, last_words, launch
 from spark_sink.session.jvm_log import quieten_python
 from spark_sink.session.masters import Kind, Master
 from spark_sink.session.reach import await_answer
@@ -78,14 +78,14 @@ def with_delta(conf: Mapping[str, str]) -> dict[str, str]:
     """The same with Delta's jars, unless the user brings others or has set its extensions aside.
 
     Raises:
-        SparkNotInstalled: they are not to be had.
+        JarsNotFetched: they are not to be had.
     """
     if confs.brings_delta(conf) or not confs.uses_delta(conf):
         return dict(conf)
     try:
         return confs.with_jars(conf, resolve("delta", log.info))
     except JarsUnavailable as error:
-        raise SparkNotInstalled(str(error)) from error
+        raise JarsNotFetched(str(error)) from error
 
 
 def _session(jvm: Jvm, master: Master, deadline: float, stopping: Callable[[], bool]) -> Any:

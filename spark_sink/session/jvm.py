@@ -9,6 +9,7 @@ from __future__ import annotations
 import fcntl
 import importlib.metadata
 import importlib.util
+import logging
 import os
 import re
 import shutil
@@ -20,16 +21,22 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Self
 
-from connect.errors import ConfigError, ConnectError, RetriableError
+from connect.errors import ConfigError, ConnectError, NotInstalledError, RetriableError
 from connect.jvm.java import Java, JavaNotFound, find_java
+from connect.jvm.java_home import home_without
 from connect.jvm.truststore import jvm_options
 from spark_sink.causes import cause_of
 from spark_sink.session import conf as confs
 from spark_sink.session.jvm_log import JvmLog, write_configuration
 from spark_sink.session.processes import Process, descendants, dying_with_parent, end, process
 
+log = logging.getLogger(__name__)
+
 #: Where a driver's JVM writes the port and the secret of its gateway: `gateway` in its folder.
 GATEWAY = "_PYSPARK_DRIVER_CONN_INFO_PATH"
+
+#: The module that Spark's launcher asks every Java for, and can do without.
+_VECTOR = "jdk.incubator.vector"
 
 _SWEPT = "connect-spark-"
 _LOCK = "alive.lock"
@@ -37,8 +44,12 @@ _ENDS_WITHIN = 3.0  # seconds, of a JVM that was asked to
 _WORKERS_END_WITHIN = 1.5  # of Python workers without their JVM
 
 
-class SparkNotInstalled(ConnectError):
-    """PySpark, Delta or a Java is missing. The message says what to install."""
+class SparkNotInstalled(NotInstalledError):
+    """PySpark or a Java that it runs on is missing. The message says what to install."""
+
+
+class JarsNotFetched(RetriableError):
+    """Delta's jars cannot be fetched now: no network, or a full disk. The message says why."""
 
 
 class Stopped(ConnectError):
@@ -116,13 +127,17 @@ def spark_home() -> Path:
     home = os.environ.get("SPARK_HOME")
     if not home:
         return Path(found.origin).parent
-    version = importlib.metadata.version("pyspark")
+    version = _version()
     if not any(Path(home, "jars").glob(f"spark-core_*-{version}.jar")):
         raise SparkNotInstalled(
             f"SPARK_HOME is {home}, which is not Spark {version}, the version of this worker's PySpark. Unset it, or "
             "name a folder of that version."
         )
     return Path(home)
+
+
+def _version() -> str:
+    return importlib.metadata.version("pyspark")
 
 
 def java_for_spark() -> Java:
@@ -182,6 +197,8 @@ def _start(
 ) -> Jvm:
     home = spark_home()
     java = java_for_spark()
+    java_home = _java_home(java)
+    log.info("Spark %s runs on Java %d (%s)", _version(), java.version, java.path)
     folder, lock = _folder()
     options = [
         f"-Dlog4j2.configurationFile=file:{write_configuration(folder)}",
@@ -196,7 +213,7 @@ def _start(
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            env=_environment(java, home, environment),
+            env=_environment(java_home, home, environment),
             # The signal is bound to the thread that starts it; only the main thread is certain to stay.
             preexec_fn=dying_with_parent if threading.current_thread() is threading.main_thread() else None,  # noqa: PLW1509
         )
@@ -239,6 +256,8 @@ def died(jvm: Jvm, what: str = "Spark") -> ConnectError:
             f"{what}'s JVM was ended by the system ({last_words(jvm)}). "
             "This machine has too little memory for it: lower spark.driver.memory, or give the machine more."
         )
+    if "Error occurred during initialization of boot layer" in said:  # a module that this Java does not have
+        return SparkNotInstalled(f"{what} cannot start on this Java: {said[:500]}. Set JAVA_HOME to another one.")
     words = last_words(jvm)
     known = cause_of(RuntimeError(words))
     if not str(known).startswith("Spark failed"):
@@ -253,11 +272,21 @@ def last_words(jvm: Jvm) -> str:
     return (wrong[:1] or lines[-1:] or ["it said nothing"])[0][:500]
 
 
-def _environment(java: Java, home: Path, more: Mapping[str, str]) -> dict[str, str]:
+def _java_home(java: Java) -> Path:
+    try:
+        return home_without(java, _VECTOR)
+    except OSError as error:
+        raise SparkNotInstalled(
+            f"Spark cannot start: {java.path} has no module {_VECTOR}, and a home without it cannot be made "
+            f"({error}). Install a full Java 17 or newer and set JAVA_HOME, or set XDG_CACHE_HOME to a folder that "
+            "can be written."
+        ) from error
+
+
+def _environment(java_home: Path, home: Path, more: Mapping[str, str]) -> dict[str, str]:
     unwanted = ("SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED", "SPARK_LOCAL_REMOTE", "PYSPARK_SUBMIT_ARGS", "MASTER")
     environment = {key: value for key, value in os.environ.items() if key not in unwanted}
-    # bin/java of the home, not a link to it in /usr/bin.
-    environment["JAVA_HOME"] = str(java.path.resolve().parent.parent)
+    environment["JAVA_HOME"] = str(java_home)
     environment["SPARK_HOME"] = str(home)
     environment["SPARK_CONNECT_MODE"] = "0"
     # Its scripts need a shell and a few programs, also where our own PATH has none.

@@ -17,7 +17,8 @@ from typing import IO, Final
 log = logging.getLogger("spark")
 
 _MARK = "@spark"
-_HARMLESS = ("WARNING: Using incubator modules",)
+#: What a JVM itself says while it starts: of Spark's options, which a newer Java warns of.
+_HARMLESS = ("WARNING: Using incubator modules", "WARNING: package sun.security.action not in java.base")
 _LEVELS = {"WARN": logging.WARNING, "ERROR": logging.ERROR, "FATAL": logging.ERROR}
 _KEPT = 60  # lines, for an explanation
 _LONGEST = 2_000  # characters of one record; traces of Spark run to hundreds of lines

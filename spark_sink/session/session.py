@@ -85,7 +85,8 @@ def open_session(
 
     Raises:
         ConfigError: a key is wrong.
-        SparkNotInstalled: PySpark, Delta's jars or a Java is missing.
+        SparkNotInstalled: PySpark or a Java is missing.
+        JarsNotFetched: Delta's jars are.
         RetriableError: a master or a server does not answer, Spark does not come up in time.
         ConnectError: Spark cannot start; the message says why.
     """

@@ -54,10 +54,10 @@ def archives(plugin_path: Sequence[str], folder: Path) -> list[Path]:
 
 def ship(spark: Any, zips: Sequence[Path], *, remote: bool) -> None:
     """Have every executor import from these."""
-    if remote:
-        spark.addArtifacts(*map(str, zips), pyfile=True)
-        return
     with _same_path():
+        if remote:
+            spark.addArtifacts(*map(str, zips), pyfile=True)
+            return
         for each in zips:
             spark.sparkContext.addPyFile(str(each))
 

@@ -12,6 +12,7 @@ from connect.testing._source import SourceRun
 from connect.testing.conformance._connector import ConnectorConformance
 
 _SOME = 7
+_TURNS = 4
 
 
 class SourceConformance(ConnectorConformance):
@@ -20,7 +21,8 @@ class SourceConformance(ConnectorConformance):
     Things in the source are numbered from 0. Each test begins with an empty source.
 
     Attributes:
-        every_offset_resumes: whether reading can go on after any record. Without, after a whole poll only.
+        every_offset_resumes: whether reading can go on after any record, also after one before the last that was
+            stored. Without, after a whole poll, and never back: a source that forgets what was stored.
         plenty: so many things do not fit into one poll.
         most_rows, most_bytes: what one poll may bring at most, however much there is: memory is bounded by it.
     """
@@ -86,6 +88,7 @@ class SourceConformance(ConnectorConformance):
 
     def test_each_offset_says_where_to_go_on(self) -> None:
         if not self.every_offset_resumes:
+            self._goes_on_after_each_poll()
             return
         self.produce(0, _SOME)
         with self._run() as run:
@@ -98,6 +101,22 @@ class SourceConformance(ConnectorConformance):
                 rest = [record.value for record in resumed.poll_all()]
                 wanted = [record.value for record in records[done:]]
                 assert _counted(rest) == _counted(wanted), f"going on after record {done}: {offsets[-1]}"
+
+    def _goes_on_after_each_poll(self) -> None:
+        with self._run() as run:
+            run.hold()
+            for turn in range(_TURNS):
+                self.produce(turn * _SOME, _SOME)
+                before = len(run.records)
+                run.poll_until(before + 1)
+                run.acknowledge(len(run.records) - before)
+                run.crash()
+                run.restart()
+            run.acknowledge()
+            run.poll_until(_TURNS * _SOME)
+            # What was stored did not come again, and the rest came.
+            values = [record.value for record in run.poll_all()]
+            assert _counted(values) == _counted(map(self.value, range(_TURNS * _SOME)))
 
     def test_a_poll_that_waits_ends_when_the_task_is_to_stop(self) -> None:
         run = self._run().start()

@@ -10,13 +10,13 @@ from connect.cli import _demo_run, demo
 
 
 @pytest.fixture
-def process():
+def worker_of(log):
     """Starts a Python program in place of a worker."""
     started = []
 
     def start(code):
         started.append(subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE))
-        return started[-1]
+        return _demo_run.Worker(started[-1], log, "http://127.0.0.1:9")
 
     yield start
     for one in started:
@@ -31,19 +31,19 @@ def log(tmp_path):
     return path
 
 
-def test_a_worker_that_ended_is_told_of_with_the_end_of_its_log(process, log, capsys):
-    worker = process("raise SystemExit(7)")
-    worker.wait(60)
+def test_a_worker_that_ended_is_told_of_with_the_end_of_its_log(worker_of, log, capsys):
+    worker = worker_of("raise SystemExit(7)")
+    worker.process.wait(60)
     with pytest.raises(_demo_run.DemoError, match="exit code 7"):
-        _demo_run.await_(lambda: False, worker, log)
+        _demo_run.await_(lambda: False, worker)
     told = capsys.readouterr().err.splitlines()
     assert told[0] == "the end of the worker's log:"
     assert told[1:] == [f"  line {number}" for number in range(75, 100)]
 
 
-def test_lines_that_do_not_arrive_in_time_are_told_of(process, log):
+def test_lines_that_do_not_arrive_in_time_are_told_of(worker_of):
     with pytest.raises(_demo_run.DemoError, match="did not arrive within"):
-        _demo_run.await_(lambda: False, process("input()"), log, within=0.0)
+        _demo_run.await_(lambda: False, worker_of("input()"), within=0.0)
 
 
 def test_only_one_demo_runs_at_a_time(tmp_path):

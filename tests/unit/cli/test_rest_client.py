@@ -1,14 +1,9 @@
 """Talking to a worker: who asks, what goes wrong, and that it is one line with the right exit code."""
 
-import datetime
 import socket
-import ssl
 import threading
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 
 from connect.cli import main
 from connect.cli._rest_client import AnswerError, RestClient, UnreachableError
@@ -153,36 +148,6 @@ def test_a_redirection_is_not_followed_with_the_credentials(server, monkeypatch)
     with pytest.raises(AnswerError):
         RestClient(server.url).get("connectors")
     assert len(server.asked) == 1
-
-
-@pytest.fixture
-def authority(tmp_path):
-    """A certificate for 127.0.0.1 that is its own authority: the file, and the server's side of it."""
-    import ipaddress
-
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "worker")])
-    now = datetime.datetime.now(datetime.UTC)
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(now - datetime.timedelta(days=1))
-        .not_valid_after(now + datetime.timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), True)
-        .sign(key, hashes.SHA256())
-    )
-    file = tmp_path / "ca.pem"
-    file.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
-    private = tmp_path / "key.pem"
-    plain = serialization.NoEncryption()
-    private.write_bytes(key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, plain))
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(file, private)
-    return str(file), context
 
 
 def test_https_asks_whom_it_may_trust(serve, authority, capsys):

@@ -1,11 +1,16 @@
 """The tools that fetch jars, for real: one small jar each."""
 
+import os
 import shutil
+import zipfile
+from pathlib import Path
 
 import pytest
 
 from connect.jvm import fetch
-from connect.jvm.jars import read_set
+from connect.jvm.jars import JarsUnavailable, read_set
+from connect.jvm.java import JavaNotFound, find_java
+from tests.servers.own_process import unpacked
 
 SMALL = [jar for jar in read_set("kafka-broker") if jar.artifact == "slf4j-simple"]
 
@@ -39,10 +44,27 @@ def test_jgo_brings_the_committed_bytes(tmp_path, cannot_have):
     assert SMALL[0].matches(tmp_path / SMALL[0].name)
 
 
+@pytest.fixture
+def maven(monkeypatch, cannot_have):
+    """An `mvn` on the PATH: the machine's, or one from the repository."""
+    if shutil.which("mvn") is not None:
+        return
+
+    def unpack(archive: zipfile.ZipFile, folder: Path) -> None:
+        archive.extractall(folder)
+        for program in folder.glob("*/bin/mvn"):
+            program.chmod(0o755)
+
+    try:
+        (home,) = unpacked("maven", unpack).iterdir()
+        monkeypatch.setenv("JAVA_HOME", str(find_java().path.resolve().parents[1]))
+    except (JarsUnavailable, JavaNotFound) as error:
+        cannot_have("Maven", error)
+    monkeypatch.setenv("PATH", f"{home / 'bin'}:{os.environ['PATH']}")
+
+
 @pytest.mark.slow
-def test_maven_brings_the_same_bytes(tmp_path, cannot_have):
-    if shutil.which("mvn") is None:
-        cannot_have("Maven", "no mvn on the PATH")
+def test_maven_brings_the_same_bytes(tmp_path, maven, cannot_have):
     try:
         fetch.with_maven(SMALL, tmp_path, quiet)
     except fetch.FetchError as error:

@@ -89,6 +89,15 @@ def test_when_all_tools_fail_each_reason_is_named(tools):
     assert "Check the network" in str(error.value)
 
 
+def test_what_a_killed_process_had_fetched_halfway_is_removed_by_the_next(tools, tmp_path):
+    halfway = tmp_path / "cache" / "connect-runtime" / "jars" / ".fetch-killed"
+    halfway.mkdir(parents=True)
+    (halfway / "one-1.0.jar").write_bytes(b"the fi")
+    tools(maven=CONTENT)
+    assert len(resolve("demo", quiet)) == 2
+    assert not halfway.exists()
+
+
 def test_without_any_tool_the_error_says_what_to_install(tools):
     tools()
     with pytest.raises(JarsUnavailable, match=r"pip install 'connect-runtime\[broker\]'"):

@@ -51,6 +51,15 @@ def test_a_newer_minimum_passes_over_what_is_too_old_for_it(machine):
         find_java(21)
 
 
+def test_what_is_too_new_is_passed_over_where_there_is_a_newest(machine, tmp_path, monkeypatch):
+    machine("home/bin", says("25.0.2"))
+    on_path = machine("path", says("21.0.8"))
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "home"))
+    assert find_java(17, 21).path == on_path
+    with pytest.raises(JavaNotFound, match=r"Java 17 to 20 is needed \(.*is Java 25; .*is Java 21\)"):
+        find_java(17, 20)
+
+
 def test_the_error_lists_what_was_looked_at_and_what_to_do(machine, tmp_path, monkeypatch):
     machine("home/bin", says("11.0.1"))
     machine("path", "exit 1")

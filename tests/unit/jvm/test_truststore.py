@@ -1,11 +1,9 @@
 """The machine's certificates in the form that Java reads."""
 
 import datetime
-import subprocess
 
 import pytest
 
-from connect.jvm.java import JavaNotFound, find_java
 from connect.jvm.truststore import PASSWORD, jvm_options, truststore
 
 x509 = pytest.importorskip("cryptography.x509")
@@ -49,15 +47,8 @@ def bundle(tmp_path):
     return path
 
 
-def test_java_reads_each_certificate_of_the_bundle_once(bundle, cannot_have):
-    try:
-        keytool = find_java().path.resolve().with_name("keytool")
-    except JavaNotFound as error:
-        cannot_have("Java", error)
-    if not keytool.exists():
-        cannot_have("keytool", f"no {keytool}")
-    command = [keytool, "-list", "-keystore", truststore(bundle), "-storetype", "PKCS12", "-storepass", PASSWORD]
-    listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+def test_java_reads_each_certificate_of_the_bundle_once(bundle, keytool):
+    listed = keytool("-list", "-keystore", truststore(bundle), "-storetype", "PKCS12", "-storepass", PASSWORD)
     assert listed.count("trustedCertEntry") == 2
 
 

@@ -133,6 +133,22 @@ def stop_of_started(task: Any) -> None:
     del task.topic
 
 
+class PollTask(ListTask):
+    """Its offsets are good after a whole poll, and of each record alone they say nothing."""
+
+    def poll(self) -> list[SourceRecord] | None:
+        found = ListTask.poll(self) or []
+        return [record.replace(source_offset=self.at(self.next - 1)) for record in found]
+
+
+class PollSuite(ListSuite):
+    every_offset_resumes = False
+
+
+def with_polls(**members: Any) -> type[SourceConnector]:
+    return type("Broken", (ListSource,), {"task": type("Task", (PollTask,), members)})
+
+
 BROKEN_SOURCES: list[tuple[str, type[SourceConnector]]] = [
     ("each_offset_says_where_to_go_on", with_task(at=lambda task, row: {"next": row})),
     ("a_crash_loses_nothing", with_task(at=lambda task, row: {"next": row + 5})),
@@ -182,6 +198,22 @@ def test_a_source_that_breaks_a_rule_fails_its_check(check: str, broken: type[So
     with pytest.raises((Exception, pytest.fail.Exception)) as raised:
         getattr(suite, f"test_{check}")()
     assert "hunter2" not in str(raised.value)
+
+
+def test_a_source_whose_polls_only_say_where_to_go_on_passes_where_it_says_so(tmp_path: Path) -> None:
+    PollSuite(with_polls(), tmp_path).test_each_offset_says_where_to_go_on()
+    strict = ListSuite(with_polls(), tmp_path)
+    strict.stop_within = 0.2  # type: ignore[misc]
+    with pytest.raises(AssertionError, match="6 records were wanted"):
+        strict.test_each_offset_says_where_to_go_on()
+
+
+@pytest.mark.parametrize("wrong", [-1, 3, 8])
+def test_it_is_found_out_where_they_do_not(tmp_path: Path, wrong: int) -> None:
+    suite = PollSuite(with_polls(at=lambda task, row: {"next": max(0, row + wrong)}), tmp_path)
+    suite.stop_within = 0.2  # type: ignore[misc]
+    with pytest.raises(AssertionError):
+        suite.test_each_offset_says_where_to_go_on()
 
 
 # The same for sinks.

@@ -1,11 +1,11 @@
-import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from connect.jvm.java import find_java
 from spark_sink.session import conf
 from spark_sink.session.masters import Master, master_of
+from tests.support.java import JavaProgram
 
 
 def made(config: dict[str, str]) -> dict[str, str]:
@@ -83,11 +83,10 @@ def test_java_options_of_the_user_come_last() -> None:
 VALUES = {"spark.a": "back\\slash", "spark.b": "a=b:c#d!", "spark.c": "two\nlines\tand tab", "spark.ü": "Grüße 🎉"}
 
 
-def test_java_reads_the_property_file_as_it_was_meant(tmp_path: Path) -> None:
+def test_java_reads_the_property_file_as_it_was_meant(tmp_path: Path, java_program: Callable[..., JavaProgram]) -> None:
     file = tmp_path / "file.properties"
     file.write_text(conf.properties(VALUES), encoding="ascii")
-    program = tmp_path / "Show.java"
-    program.write_text(
+    show = java_program(
         """
         import java.io.*; import java.nio.charset.StandardCharsets; import java.util.*;
         class Show { public static void main(String[] a) throws Exception {
@@ -97,9 +96,7 @@ def test_java_reads_the_property_file_as_it_was_meant(tmp_path: Path) -> None:
                 out.print(key + "\\0" + read.getProperty(key) + "\\0");
         } }"""
     )
-    said = subprocess.run([find_java().path, program, file], capture_output=True, check=True, timeout=120).stdout
-
-    parts = said.decode().split("\0")[:-1]
+    parts = show.run(file).split("\0")[:-1]
     assert dict(zip(parts[::2], parts[1::2], strict=True)) == VALUES
 
 
