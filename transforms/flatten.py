@@ -15,6 +15,8 @@ from transforms.fields import Fields, FieldsTransformation, Plan, Struct, unique
 from transforms.paths import Path, column_at
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from connect.settings import Config
 
 #: What a schemaless map may hold, besides maps.
@@ -30,6 +32,9 @@ class Flatten(FieldsTransformation):
     With a schema: what lies in an optional struct becomes optional, a field that is null gets its default, and of the
     schemas of structs only the outer one's name, version, doc and parameters remain. Arrays stay as they are. A MAP in
     a struct is a `DataError`. Empty maps and structs without fields vanish.
+
+    Without a schema: first the fields that hold no map, in their order, then what maps held, sorted by name. So what
+    becomes of a record never depends on those beside it, and the bytes of a key stay what they are.
     """
 
     settings = settings.define(
@@ -98,7 +103,7 @@ class Flatten(FieldsTransformation):
             flat = self._alike(maps, list(nested)) if nested else None
             if flat is not None:
                 return flat
-        return [self._one(each, "", {}) for each in maps]
+        return [self._one(each) for each in maps]
 
     def _alike(self, maps: list[Struct], nested: list[str]) -> list[Struct] | None:
         """Flatten maps that hold maps under these names alone. None: under others too, or the fields get in each
@@ -106,15 +111,14 @@ class Flatten(FieldsTransformation):
         """
         flat = list(map(dict.copy, maps))
         found = []
-        for name in nested:
-            inner: list[Any] = list(map(dict.pop, flat, repeat(name), repeat(None)))
+        for name in sorted(nested, key=str):
             above = flat
+            inner: list[Any] = list(map(dict.get, maps, repeat(name)))
             if set(map(type, inner)) != {dict}:
                 rows = [row for row, each in enumerate(inner) if type(each) is dict]
-                for row in set(range(len(maps))).difference(rows):
-                    if name in maps[row]:
-                        flat[row][name] = inner[row]
                 above, inner = [flat[row] for row in rows], [inner[row] for row in rows]
+            for each in above:
+                del each[name]
             found.append((name, above, inner))
         if not _kinds(flat) <= _PLAIN:
             return None
@@ -135,7 +139,7 @@ class Flatten(FieldsTransformation):
         plain = _kinds(maps) <= _PLAIN
         put = 0
         try:
-            for key in _keys(maps):
+            for key in sorted(_keys(maps), key=str):
                 name = self._name(prefix, key)
                 kinds = set() if plain else {type(each[key]) for each in maps}
                 if kinds == {dict}:
@@ -154,23 +158,29 @@ class Flatten(FieldsTransformation):
         return put
 
     def _bring_up_each(self, above: list[Struct], maps: list[Struct], prefix: str) -> int:
-        names: dict[Any, str] = {}
+        names: dict[tuple[Any, ...], list[tuple[Any, str]]] = {}
         for struct, each in zip(above, maps, strict=True):
-            for key, value in each.items():
-                name = names.get(key)
-                if name is None:
-                    name = names[key] = self._name(prefix, key)
-                struct[name] = value
+            keys = tuple(each)
+            named = names.get(keys)
+            if named is None:
+                named = names[keys] = [(key, self._name(prefix, key)) for key in sorted(keys, key=str)]
+            for key, name in named:
+                struct[name] = each[key]
         return sum(map(len, maps))
 
-    def _one(self, each: Struct, prefix: str, flat: Struct) -> Struct:
-        between = f"{prefix}{self._delimiter}" if prefix else ""
+    def _one(self, each: Struct) -> Struct:
+        found = self._leaves(each, "", {})
+        flat = {name: found[name] for name, value in each.items() if not isinstance(value, dict)}
+        for name in self._names(each, ""):
+            flat.setdefault(name, found[name])
+        return flat
+
+    def _leaves(self, each: Struct, prefix: str, flat: Struct) -> Struct:
+        """The values by their new names; of two that get the same one the later."""
         for key, value in each.items():
-            name = f"{between}{'null' if key is None else key}" if prefix else key
-            if type(value) in _PLAIN:
-                flat[name] = value
-            elif isinstance(value, dict):
-                self._one(value, name, flat)
+            name = self._name(prefix, key)
+            if isinstance(value, dict):
+                self._leaves(value, name, flat)
             elif isinstance(value, _PLAIN_TYPES):
                 flat[name] = value
             else:
@@ -178,6 +188,14 @@ class Flatten(FieldsTransformation):
                     f'The field "{name}" holds a {type(value).__name__}, which needs a schema to be flattened.'
                 )
         return flat
+
+    def _names(self, each: Struct, prefix: str) -> Iterator[Any]:
+        for key in sorted(each, key=str):
+            name = self._name(prefix, key)
+            if isinstance(each[key], dict):
+                yield from self._names(each[key], name)
+            else:
+                yield name
 
 
 def _keys(maps: list[Struct]) -> Struct:

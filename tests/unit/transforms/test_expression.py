@@ -334,6 +334,7 @@ def test_columns_that_nothing_is_asked_of_are_passed_on() -> None:
     assert after.struct.field("raw") is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("schema", [None, ORDER_SCHEMA])
 def test_long_expressions_are_expressions(schema: Schema | None) -> None:
     chain = " || ".join(["name"] * 1000)

@@ -1,6 +1,7 @@
 """Flatten. Expected values are what Kafka Connect's own class gives."""
 
 import datetime as dt
+import itertools
 from decimal import Decimal
 from typing import Any
 
@@ -69,6 +70,29 @@ def test_maps_of_a_batch_may_differ() -> None:
         found = list(flat.apply_batch(batch).values)
         assert found == [flat.apply(SinkRecord("t", each)).value for each in many]
     assert list(flat.apply_batch(SinkBatch("t", Values(items), offsets=range(len(items)))).values) == expected
+
+
+def test_the_order_of_fields_does_not_depend_on_other_records() -> None:
+    maps = [
+        {"z": {"b": 1, "a": {"y": 2, "x": 3}}, "p": 1, "c": {"d": 4}, "o": 5},
+        {"c": {"d": 4}, "p": 1, "z": {"a": {"x": 3, "y": 2}, "b": 1}, "o": 5},
+        {"o": 5, "c": None, "p": 1, "z": {"a": 1}},
+        {"z": {"b": {}, "a": 1, "A": 2}, "c": 3},
+        {"c": {"f": 1, "e": 2}, "z": {"b-": 1, "b": {"c": 2}}},
+        {"only": 1},
+    ]
+    flat = with_config(FlattenKey, {})
+    alone = [list(flat.apply(SinkRecord("t", None, key=each)).key) for each in maps]
+    assert alone[:4] == [
+        ["p", "o", "c.d", "z.a.x", "z.a.y", "z.b"],
+        ["p", "o", "c.d", "z.a.x", "z.a.y", "z.b"],
+        ["o", "c", "p", "z.a"],
+        ["c", "z.A", "z.a"],
+    ]
+    for many in itertools.permutations(maps, 3):
+        batch = SinkBatch("t", Values([None] * 3), keys=Values(list(many)), offsets=range(3))
+        found = [list(each) for each in flat.apply_batch(batch).keys]
+        assert found == [alone[maps.index(each)] for each in many]
 
 
 def test_what_has_no_type_without_a_schema_is_refused() -> None:
