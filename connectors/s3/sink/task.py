@@ -58,6 +58,8 @@ class _Partition:
         files: those that are open: the file of a part, and those beside it.
         stretches: not durable yet, in order; the last may be open.
         behind: places where other objects were found, and the offsets up to which those go.
+        since: where the first of those began, as far as this task knows. No offset from there to their ends is
+            committed: whoever began in between would find no object that begins there, and write the rest once more.
         last: the offset that was taken last.
         fresh: whether nothing became durable yet since the partition came: others may have written what comes now.
         seen: the places that were looked at meanwhile.
@@ -67,9 +69,16 @@ class _Partition:
     files: dict[int, list[File]] = field(default_factory=dict)
     stretches: deque[_Stretch] = field(default_factory=deque)
     behind: dict[str, int] = field(default_factory=dict)
+    since: int | None = None
     last: int = -1
     fresh: bool = True
     seen: set[str] = field(default_factory=set)
+
+    def held_back(self, offset: int) -> int:
+        """Up to where all is durable, given that this much is written: see `since`."""
+        if self.since is None or offset > max(self.behind.values()):
+            return offset
+        return min(offset, self.since)
 
 
 class _Plan(NamedTuple):
@@ -101,7 +110,7 @@ class S3SinkTask(SinkTask):
         self._options = options = Options.of(config)
         if isinstance(options.format, Parquet) and importlib.util.find_spec("pyarrow") is None:
             raise ConnectError("Parquet needs the package pyarrow. Install connect-runtime[s3].")
-        self._bucket: Bucket = Bucket(options.bucket, lambda: self.context.configs)
+        self._bucket: Bucket = Bucket(options.bucket, config)
         self._files: Files = Files(options, self._bucket)
         self._batches = Batches(options)
         self._rules = replace(options.rules, by_schema=self._batches.by_schema)
@@ -183,6 +192,7 @@ class S3SinkTask(SinkTask):
         if known.fresh and self._options.conditional and not self._options.repeats:
             self._look(known, rows, prepared)
         if known.behind:
+            known.since = prepared.offset(rows[0]) if known.since is None else known.since
             rows = prepared.beyond(rows, known.behind)
         rotation = known.rotation.copy()
         steps = rotation.take(prepared.rows(rows))
@@ -339,12 +349,12 @@ class S3SinkTask(SinkTask):
     def _go_behind(self, place: TopicPartition, file: File, last: int) -> None:
         """Another object is in the place of a file: begin again behind the records that it holds."""
         known = self._partitions[place]
-        first = known.stretches[0].first
+        first = known.held_back(known.stretches[0].first)
         log.warning("%s is there up to offset %d: %s-%d goes on behind it.", file.upload.key, last, *place)
         self.context.metrics.count("s3_errors_total", 1, **{"class": "conflict"})
         self._give_up(known)
         behind = {**known.behind, file.lane: max(last, known.behind.get(file.lane, -1))}
-        self._partitions[place] = self._new_partition(behind)
+        self._partitions[place] = self._new_partition(behind, first)
         self._rewound[place] = first
         if self._in_hand:
             self._stale[place] = known.last
@@ -356,8 +366,8 @@ class S3SinkTask(SinkTask):
             self._owners.pop(file, None)
         self._files.drop(files)
 
-    def _new_partition(self, behind: dict[str, int] | None = None) -> _Partition:
-        return _Partition(Rotation(self._rules, self._batches.adopt), behind=behind or {})
+    def _new_partition(self, behind: dict[str, int] | None = None, since: int | None = None) -> _Partition:
+        return _Partition(Rotation(self._rules, self._batches.adopt), behind=behind or {}, since=since)
 
     def _current(self, batch: SinkBatch) -> SinkBatch:
         """The batch without what was consumed before a partition was set back: that comes again."""
@@ -373,8 +383,9 @@ class S3SinkTask(SinkTask):
     def _durable(self, place: TopicPartition, offset: int) -> int:
         known = self._partitions.get(place)
         if known is not None and known.stretches:
-            return known.stretches[0].first
-        return min(offset, self._rewound.get(place, offset))
+            return known.held_back(known.stretches[0].first)
+        offset = min(offset, self._rewound.get(place, offset))
+        return offset if known is None else known.held_back(offset)
 
     # Trouble.
 
