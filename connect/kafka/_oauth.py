@@ -15,6 +15,7 @@ from kafka.errors import SaslAuthenticationFailedError
 from kafka.net.sasl.oauth import AbstractTokenProvider
 
 from connect.kafka._java_rules import ClientSettingError
+from connect.kafka._tls import tls_context
 
 _PREFIX = "sasl.oauthbearer"
 _TIMEOUT = 5.0  # seconds for an answer; the network thread waits for it
@@ -57,8 +58,10 @@ class TokenFromUrl(AbstractTokenProvider):
         request = urllib.request.Request(  # noqa: S310  its scheme was checked
             self._url, urllib.parse.urlencode(form).encode(), {"Authorization": self._authorization}
         )
+        # Not Python's own context: it refuses since 3.13 what librdkafka and Java take of private authorities.
+        context = tls_context({}) if self._url.startswith("https:") else None
         try:
-            with urllib.request.urlopen(request, timeout=_TIMEOUT) as response:  # noqa: S310
+            with urllib.request.urlopen(request, timeout=_TIMEOUT, context=context) as response:  # noqa: S310
                 answer = json.load(response)
             return str(answer["access_token"]), float(answer.get("expires_in", 60))
         except urllib.error.HTTPError as error:

@@ -124,7 +124,7 @@ def stop(data: Path | None = None) -> bool:
     if not data.is_dir():
         return False
     with _lock(data / "start.lock"):
-        running = status(data)
+        running = _await_pid(data)
         if running is not None:
             # Its lock is held, so the process id is its own.
             kill(running.pid, signal.SIGTERM)

@@ -57,6 +57,8 @@ CONSUMER_DEFAULTS: Mapping[str, Value] = {
     "fetch.queue.backoff.ms": 5,  # at librdkafka's 1000 a full queue makes the fetcher sleep for a second
     # Twice Java's and librdkafka's, for a consumer that has nothing to read: it costs half, and records come as soon.
     "fetch.wait.max.ms": 1000,
+    # As a worker's own, and Java's until 3.0: who takes over a sink task of a dead worker waits for its member's end.
+    "session.timeout.ms": 10_000,
     "queued.max.messages.kbytes": 65536,
     "enable.partition.eof": False,
 }
@@ -72,12 +74,14 @@ class Translated:
     """Settings for a client of confluent-kafka.
 
     `librdkafka` has each setting under one spelling: Java's where librdkafka knows it as an alias. `runtime` has what
-    our own loops go by (`max.poll.records`). Each warning is worth a line in the log, once.
+    our own loops go by (`max.poll.records`). Each warning is worth a line in the log, once. `keys` has, for keys of
+    Java's that stand in their file with a prefix, how they stand there.
     """
 
     librdkafka: dict[str, Value] = field(repr=False)  # passwords are among them
     warnings: list[str]
     runtime: dict[str, int] = field(default_factory=dict)
+    keys: Mapping[str, str] = field(default_factory=dict)
 
 
 def translate(kind: Kind, java: Mapping[str, str]) -> Translated:
@@ -142,10 +146,19 @@ def _over_defaults(kind: Kind, java: Mapping[str, str], written: Mapping[str, st
     given = _translate(kind, java, written)
     settings = {_spelling(name): value for name, value in _DEFAULTS[kind].items()} | given.librdkafka
     warnings = list(given.warnings)
+    if kind == "consumer":
+        _fit_session(settings, given.librdkafka)
     if kind == "producer":
         warnings += _fit_idempotence(settings, given.librdkafka, written)
         warnings += _fit_transaction(settings, written)
-    return Translated(settings, warnings, given.runtime)
+    return Translated(settings, warnings, given.runtime, written)
+
+
+def _fit_session(settings: dict[str, Value], given: Mapping[str, Value]) -> None:
+    """Our shorter session gives way where the broker decides it, or the heartbeats that were asked for need more."""
+    ours = "session.timeout.ms"
+    if ours not in given and ("heartbeat.interval.ms" in given or given.get("group.protocol") == "consumer"):
+        del settings[ours]
 
 
 def _fit_idempotence(settings: dict[str, Value], given: Mapping[str, Value], written: Mapping[str, str]) -> list[str]:

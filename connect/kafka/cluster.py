@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from typing import Any
 
 from connect.errors import ConnectError
+from connect.kafka.client_errors import ClientErrors
+from connect.kafka.client_log import log as client_log
 from connect.kafka.client_settings import task_client_settings
-
-log = logging.getLogger("connect.kafka")
 
 _TIMEOUT_S = 10.0
 
@@ -19,9 +18,15 @@ def cluster_id(worker: Mapping[str, str]) -> str | None:
     from confluent_kafka import KafkaException
     from confluent_kafka.admin import AdminClient
 
-    settings: dict[str, Any] = {**task_client_settings("admin", worker, {}).librdkafka, "logger": log}
+    settings = task_client_settings("admin", worker, {}).librdkafka
+    brokers = ClientErrors(settings)
+    own: dict[str, Any] = {**settings, "error_cb": brokers.hear, "logger": client_log}
+    admin = AdminClient(own)
     try:
-        found: str | None = AdminClient(settings).list_topics(timeout=_TIMEOUT_S).cluster_id
+        found: str | None = admin.list_topics(timeout=_TIMEOUT_S).cluster_id
     except KafkaException as error:
+        admin.poll(0)  # what the client has to say of its connections
+        if brokers.refusal is not None:
+            raise brokers.refusal from error
         raise ConnectError(f"No broker answers: {error.args[0].str()}. Look at bootstrap.servers.") from error
     return found

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from connect.errors import ConnectError
 from connect.kafka._arrivals import Arrivals, arrivals
+from connect.kafka.client_errors import ClientErrors
 from connect.kafka.client_log import log as client_log
 from connect.kafka.client_settings import Kind, client_settings
 from connect.kafka.topics import TopicShape, end_offsets, make_or_check
@@ -93,6 +94,7 @@ class CompactedLog:
 
         Raises:
             ConnectError: it cannot be made, it is not compacted, it cannot be read, or not in time.
+            NotLetInError: the brokers refuse this client.
         """
         from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
         from confluent_kafka.admin import AdminClient
@@ -101,7 +103,10 @@ class CompactedLog:
         # Asked for the log's end: the consumer cannot be while another thread polls it (it hangs, 2.16.1).
         settings: dict[str, Any] = {**client_settings("admin", self._java("admin")).librdkafka, "logger": client_log}
         self._admin = AdminClient(settings)
-        partitions = make_or_check(self.topic, self._admin, self._shape, timeout)
+        # That one is not polled: beside questions of other threads a log was then, now and then, not read on (2.16.1).
+        brokers = ClientErrors(settings)
+        heard: dict[str, Any] = {**settings, "error_cb": brokers.hear}
+        partitions = make_or_check(self.topic, AdminClient(heard), self._shape, timeout, brokers)
         java = {**self._java("consumer"), "group.id": f"connect-log-{self.topic}"}
         settings = client_settings("consumer", java).librdkafka
         self._consumer = Consumer(
@@ -230,9 +235,14 @@ class CompactedLog:
                 done.set_exception(ConnectError(f"Topic {self.topic} does not take a record: {_reason(error)}"))
         return done
 
-    def close(self) -> None:
-        """Write what is under way, for a moment, and stop reading. Whoever waits for more is told that it is over."""
-        if self._sending.acquire(timeout=_CLOSE_S):
+    def close(self, within: float = _CLOSE_S) -> None:
+        """Write what is under way, and stop reading. Whoever waits for more is told that it is over.
+
+        Args:
+            within: seconds that all of it takes at most.
+        """
+        deadline = time.monotonic() + within
+        if self._sending.acquire(timeout=within):
             self._sending.release()
         self._closing.set()
         with self._advanced:
@@ -240,11 +250,11 @@ class CompactedLog:
         if (arrived := self._arrivals) is not None:
             arrived.wake()
         if self._thread.is_alive():
-            self._thread.join(_CLOSE_S)
+            self._thread.join(max(0.0, deadline - time.monotonic()))
         with self._sending:
             for producer in (self._producer, self._unclaimed):
                 if producer is not None:
-                    producer.flush(_CLOSE_S)
+                    producer.flush(max(0.0, deadline - time.monotonic()))
 
     def _java(self, kind: Kind) -> dict[str, str]:
         given = self._clients(kind) if callable(self._clients) else self._clients

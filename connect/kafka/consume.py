@@ -19,6 +19,7 @@ from connect.errors import ConnectError
 from connect.kafka._arrivals import arrivals
 from connect.kafka._backlog import Backlog
 from connect.kafka._messages import batch_of, records_of
+from connect.kafka.client_errors import ClientErrors, is_away
 from connect.kafka.client_log import log as client_log
 
 log = logging.getLogger("connect.kafka")
@@ -28,6 +29,9 @@ ROWS_PER_BATCH = 2000
 _REGEX_REFRESH_S = 30.0
 _COMMITTED_S = 30.0
 _TOPICS_WITHIN_S = 1.0
+#: How long a look at all topics may take, and when the next one comes after one that found no broker.
+_LIST_S = 2.0
+_LIST_AGAIN_S = 1.0
 #: How long to wait for the broker to let a member go that owns nothing; some milliseconds, unless it is busy otherwise.
 _LEAVE_S = 1.0
 
@@ -54,6 +58,7 @@ class BatchConsumer:
         listener: see `RebalanceListener`.
         rows: at most so many records a batch.
         also: names of topics that are read besides.
+        keys: see `ClientErrors`.
     """
 
     def __init__(
@@ -63,6 +68,7 @@ class BatchConsumer:
         listener: RebalanceListener,
         rows: int = ROWS_PER_BATCH,
         also: Sequence[str] = (),
+        keys: Mapping[str, str] | None = None,
     ) -> None:
         from confluent_kafka import Consumer
 
@@ -82,7 +88,7 @@ class BatchConsumer:
         self._closing = False
         self._leaving = False
         self._raised: list[BaseException] = []
-        self._problem: str | None = None
+        self._brokers = ClientErrors(settings, keys)
         self._incremental = (
             "cooperative" in str(settings.get("partition.assignment.strategy", ""))
             or settings.get("group.protocol") == "consumer"
@@ -123,7 +129,7 @@ class BatchConsumer:
         """The next records, at most `rows`; waits so many seconds for the first. None when there are none.
 
         Runs the listener. Raises what the listener raised, and `ConnectError` for errors that do not pass by
-        themselves.
+        themselves: `NotLetInError` where the brokers refuse this client.
         """
         if isinstance(self._topics, re.Pattern) and time.monotonic() >= self._regex_due:
             self._subscribe()
@@ -133,12 +139,13 @@ class BatchConsumer:
         if self._raised:
             raise self._raised.pop(0)
         if first is None:
+            self._brokers.check(self._consumer)
             return None
         messages = self._consumer.consume(self._rows - 1, 0)
         if self._raised:
             raise self._raised.pop(0)
         messages.insert(0, first)
-        messages = records_of(messages, self._say)
+        messages = records_of(messages, self._brokers.say)
         if self._changed:
             # Partitions moved while we polled: what came from those that left is for their next owner.
             ours = self._assignment
@@ -269,8 +276,10 @@ class BatchConsumer:
 
     def _subscribe(self) -> None:
         if isinstance(self._topics, re.Pattern):
-            self._regex_due = time.monotonic() + _REGEX_REFRESH_S
-            known = self._consumer.list_topics(timeout=10).topics
+            known = self._all_topics()
+            self._regex_due = time.monotonic() + (_LIST_AGAIN_S if known is None else _REGEX_REFRESH_S)
+            if known is None:
+                return  # no broker answers: `poll` tells of it, and what is subscribed stays so
             names = sorted({name for name in known if self._topics.fullmatch(name)} | set(self._also))
         else:
             names = [*self._topics, *self._also]
@@ -278,6 +287,17 @@ class BatchConsumer:
         if names and names != self._subscribed:
             self._subscribed = names
             self._consumer.subscribe(names, on_assign=self._assign, on_revoke=self._revoke, on_lost=self._lost)
+
+    def _all_topics(self) -> Iterable[str] | None:
+        """The names of all topics; None where no broker answers."""
+        from confluent_kafka import KafkaException
+
+        try:
+            return list(self._consumer.list_topics(timeout=_LIST_S).topics)
+        except KafkaException as error:
+            if not is_away(error.args[0]):
+                raise ConnectError(f"The topics cannot be listed: {error.args[0].str()}") from error
+            return None
 
     def _await_topics(self, names: Sequence[str]) -> None:
         """Let the broker make topics that are not there, as Kafka's consumers do by default, before subscribing.
@@ -362,12 +382,7 @@ class BatchConsumer:
         if error.fatal():
             self._raised.append(ConnectError(f"The consumer cannot go on: {error.str()} ({error.name()})."))
         else:
-            self._say(f"{error.str()}. Trying again; nothing is lost.")
-
-    def _say(self, problem: str) -> None:
-        if problem != self._problem:
-            self._problem = problem
-            log.warning("%s", problem)
+            self._brokers.hear(error)
 
 
 def _common(places: frozenset[TopicPartition]) -> tuple[str | None, int | None]:

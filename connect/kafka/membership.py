@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -148,17 +149,18 @@ class Membership:
             _log.info("group %s: joining again: %s", self._group, reason)
             self._coordinator.ask_rejoin()
 
-    def leave(self, reason: str = "the worker stops") -> None:
+    def leave(self, reason: str = "the worker stops", within: float = _LEAVE_WITHIN) -> None:
         """Leave the group, so that the others learn of it at once, and end. The work was stopped before.
 
-        Nothing is called back any more. May be called from a callback, and twice.
+        Nothing is called back any more. May be called from a callback, and twice. Takes so many seconds at most.
         """
         if self._coordinator is None or self._ended.is_set():
             return
         self._ended.set()
         self._session.lose()
-        self._coordinator.end(reason, _LEAVE_WITHIN)
-        self._thread.stop(_LEAVE_WITHIN)
+        deadline = time.monotonic() + within
+        self._coordinator.end(reason, within)
+        self._thread.stop(max(0.0, deadline - time.monotonic()))
 
     def live(self) -> bool:
         """Whether this is certainly a member at this moment."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from connect.errors import ConnectError
+from connect.kafka.client_errors import ClientErrors, is_away
 from connect.kafka.client_log import log as client_log
 
 log = logging.getLogger("connect.kafka")
@@ -55,7 +56,7 @@ class TopicMaker:
         self._plan = plan
         self._wait = wait
         self._admin: Any = None
-        self._problem: str | None = None
+        self._brokers = ClientErrors(settings)
 
     def __call__(self, topic: str) -> None:
         """Make a topic if it does not exist. Others may do so at the same time. Waits for brokers that do not answer.
@@ -63,8 +64,9 @@ class TopicMaker:
         Raises:
             ConnectError: the broker refuses: a setting that it does not know, more replicas than there are brokers, no
                 right to make or to see the topic.
+            NotLetInError: the brokers refuse this client.
         """
-        from confluent_kafka import KafkaError, KafkaException
+        from confluent_kafka import KafkaException
 
         while True:
             try:
@@ -73,16 +75,13 @@ class TopicMaker:
                 return
             except KafkaException as error:
                 problem = error.args[0]
-                passing = (KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN, KafkaError._TIMED_OUT)
-                if not problem.retriable() and problem.code() not in passing:
+                if not is_away(problem):
                     raise self._refused(topic, problem) from error
-                if problem.str() != self._problem:
-                    self._problem = problem.str()
-                    log.warning("Topic %s cannot be made yet: %s. Trying again; nothing is lost.", topic, problem.str())
+                self._not_yet(f"Topic {topic} cannot be made yet: {problem.str()}. Trying again; nothing is lost.")
             self._wait(_PAUSE_S)
 
     def partitions(self) -> dict[str, int]:
-        """How many partitions each topic has that there is. Waits for brokers as above, and raises what `wait` does."""
+        """How many partitions each topic has that there is. Waits for brokers, and raises, as above."""
         from confluent_kafka import KafkaException
 
         while True:
@@ -90,14 +89,21 @@ class TopicMaker:
                 found = self._client().list_topics(timeout=_ANSWER_S).topics
                 return {name: len(topic.partitions) for name, topic in found.items() if topic.error is None}
             except KafkaException as error:
-                log.warning("Topics cannot be listed yet: %s. Trying again.", error.args[0].str())
+                self._not_yet(f"Topics cannot be listed yet: {error.args[0].str()}. Trying again.")
             self._wait(_PAUSE_S)
+
+    def _not_yet(self, problem: str) -> None:
+        """No broker answered: tell of it, unless the brokers refuse this client."""
+        self._admin.poll(0)  # what the client has to say of its connections
+        self._brokers.check()
+        if self._brokers.refusal is None:
+            self._brokers.say(problem)
 
     def _client(self) -> Any:
         from confluent_kafka.admin import AdminClient
 
         if self._admin is None:
-            settings: dict[str, Any] = {**self._settings, "logger": client_log}
+            settings: dict[str, Any] = {**self._settings, "error_cb": self._brokers.hear, "logger": client_log}
             self._admin = AdminClient(settings)
         return self._admin
 
@@ -105,7 +111,7 @@ class TopicMaker:
         """Looked at first: who may write to a topic need not have the right to make it."""
         from confluent_kafka import KafkaError, KafkaException, TopicCollection
 
-        asked = self._client().describe_topics(TopicCollection([topic]), request_timeout=_ANSWER_S)
+        asked = self._client().describe_topics(TopicCollection([topic]), request_timeout=self._brokers.soon(_ANSWER_S))
         try:
             asked[topic].result()
         except KafkaException as error:

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from connect.data.batch import SourceBatch
 from connect.data.column import Column
 from connect.errors import ConnectError
+from connect.kafka.client_errors import ClientErrors, is_away
 from connect.kafka.client_log import log as client_log
 
 log = logging.getLogger("connect.kafka")
@@ -103,6 +104,7 @@ class BatchProducer:
         refused: called with each record that is refused for good, and the client's message; may raise to fail the task.
         before_first: called with each topic before the first record for it; may raise to fail the task.
         settled: told of each batch that is through, when `acknowledged` gives its mark.
+        keys: see `ClientErrors`.
     """
 
     def __init__(
@@ -112,6 +114,7 @@ class BatchProducer:
         refused: Callable[[DeliveryError, Any], None],
         before_first: Callable[[str], None] | None = None,
         settled: Callable[[Delivery], None] = lambda _: None,
+        keys: Mapping[str, str] | None = None,
     ) -> None:
         from confluent_kafka import Producer
 
@@ -126,7 +129,7 @@ class BatchProducer:
         self._rows = 0
         self._known_topics: set[str] = set()
         self._sent = 0
-        self._problem: str | None = None
+        self._brokers = ClientErrors(settings, keys)
         self._closed = False
         self._told_of_zero = False
         # The window is ours, so that a batch never meets a full queue half way through.
@@ -164,6 +167,7 @@ class BatchProducer:
 
         Raises:
             ConnectError: a topic does not exist and cannot be made.
+            NotLetInError: the brokers refuse this client.
         """
         if not len(batch):
             self._under_way.append(Delivery(mark, 0, 0, self._refused))
@@ -188,10 +192,11 @@ class BatchProducer:
         self.poll()
 
     def poll(self, timeout: float = 0) -> None:
-        """Serve delivery reports. Raises what `refused` raised."""
+        """Serve delivery reports. Raises what `refused` raised, and NotLetInError where brokers refuse this client."""
         self._producer.poll(timeout)
         if self._errors:
             raise self._errors[0]
+        self._brokers.check(self._producer)
 
     def acknowledged(self) -> list[Any]:
         """The marks of batches that are through, oldest first, up to the first that is not. Each is given once."""
@@ -293,15 +298,14 @@ class BatchProducer:
         while True:
             self._keep_going()
             try:
-                found = self._producer.list_topics(topic, timeout=_METADATA_S).topics[topic]
+                found = self._producer.list_topics(topic, timeout=self._brokers.soon(_METADATA_S)).topics[topic]
             except KafkaException as error:
-                if not error.args[0].retriable() and error.args[0].code() not in (
-                    KafkaError._TRANSPORT,
-                    KafkaError._ALL_BROKERS_DOWN,
-                    KafkaError._TIMED_OUT,
-                ):
+                if not is_away(error.args[0]):
                     raise DeliveryError(topic, error.args[0].name(), error.args[0].str()) from None
-                self._say(f"No broker answers: {error.args[0].str()}. Trying again; nothing is lost.")
+                self._producer.poll(0)  # what the client has to say of its connections
+                self._brokers.check()
+                if self._brokers.refusal is None:
+                    self._brokers.say(f"No broker answers: {error.args[0].str()}. Trying again; nothing is lost.")
                 deadline = time.monotonic() + _TOPIC_S
                 continue
             if found.error is None and found.partitions:
@@ -354,12 +358,7 @@ class BatchProducer:
         if error.fatal():
             self._errors.append(ConnectError(f"The producer cannot go on: {error.str()}"))
         else:
-            self._say(f"{error.str()}. Trying again; nothing is lost.")
-
-    def _say(self, problem: str) -> None:
-        if problem != self._problem:
-            self._problem = problem
-            log.warning("%s", problem)
+            self._brokers.hear(error)
 
 
 class Unsent(NamedTuple):

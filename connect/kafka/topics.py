@@ -11,10 +11,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from connect.errors import ConnectError
+from connect.kafka.client_errors import ClientErrors
 
 log = logging.getLogger("connect.kafka")
 
 _ANSWER_S = 10.0
+_SLICE_S = 2.0  # between two looks at what keeps the client from an answer
 _LEAST_S = 0.1  # what a request takes though the time is up
 _LEADERS_S = 2.0  # nothing ends this wait before its time
 _LOOK_AGAIN_S = 0.05
@@ -37,7 +39,7 @@ class TopicShape:
     exact_partitions: int | None = None
 
 
-def make_or_check(topic: str, admin: Any, shape: TopicShape, timeout: float) -> list[int]:
+def make_or_check(topic: str, admin: Any, shape: TopicShape, timeout: float, brokers: ClientErrors) -> list[int]:
     """Make a compacted topic, or check the one that exists.
 
     Args:
@@ -45,23 +47,30 @@ def make_or_check(topic: str, admin: Any, shape: TopicShape, timeout: float) -> 
         admin: confluent-kafka's AdminClient.
         shape: see `TopicShape`.
         timeout: seconds until it must be there.
+        brokers: hears the client's errors.
 
     Returns:
         its partitions.
 
     Raises:
         ConnectError: it cannot be made, or what exists is not compacted or has the wrong number of partitions.
+        NotLetInError: the brokers refuse this client.
     """
     from confluent_kafka import KafkaException
 
     deadline = time.monotonic() + timeout
+    answer_by = time.monotonic() + min(_ANSWER_S, timeout)
     made = False
     while True:
         left = max(_LEAST_S, deadline - time.monotonic())
         try:
             # All topics: asking for one may make it, as the broker likes.
-            found = admin.list_topics(timeout=min(_ANSWER_S, left)).topics.get(topic)
+            found = admin.list_topics(timeout=min(brokers.soon(_SLICE_S), left)).topics.get(topic)
         except KafkaException as error:
+            admin.poll(0)  # what the client has to say of its connections
+            brokers.check()
+            if time.monotonic() < answer_by:
+                continue
             raise ConnectError(f"No broker answers: {error.args[0].str()}. Look at bootstrap.servers.") from error
         if found is not None and found.error is None and found.partitions:
             _check(admin, topic, shape, len(found.partitions), left)

@@ -20,6 +20,8 @@ log = logging.getLogger("connect.kafka")
 _SLICE_S: Final = 0.5
 #: How long a broker may take for the first answer; it may have to end the transaction of a predecessor.
 _CLAIM_SLICE_S: Final = 10.0
+#: How long to wait for a connection before the connections are looked at.
+_CONNECTED_S: Final = 2.0
 
 
 class AbortableError(ConnectError):
@@ -64,6 +66,7 @@ class TransactionalProducer(BatchProducer):
 
         Raises:
             ConnectError: the brokers refuse.
+            NotLetInError: they refuse this client.
         """
         from confluent_kafka import KafkaException
 
@@ -71,15 +74,18 @@ class TransactionalProducer(BatchProducer):
             self._keep_going()
             # The client looks for its coordinator at once, mostly before it has a connection, and again only after
             # half a second. This waits for a connection (2.16.1; asking for one topic helps less often).
-            with suppress(KafkaException):
-                self._producer.list_topics(timeout=_CLAIM_SLICE_S)
+            try:
+                self._producer.list_topics(timeout=_CONNECTED_S)
+            except KafkaException:
+                self._look_at_connections()
+                continue
             try:
                 self._producer.init_transactions(_CLAIM_SLICE_S)
             except Exception as raised:
                 error = _kafka_error(raised)
                 if error is None or not error.retriable():
                     raise self._said(raised, "cannot be taken") from raised
-                self._say(f"{error.str()}. Trying again.")
+                self._brokers.say(f"{error.str()}. Trying again.")
             else:
                 return
 
@@ -127,6 +133,7 @@ class TransactionalProducer(BatchProducer):
                 error = _kafka_error(raised)
                 if error is None or error.fatal() or error.txn_requires_abort() or not error.retriable():
                     raise self._said(raised, "cannot commit a transaction") from raised
+                self._look_at_connections()
                 waiting()
             else:
                 self._raise_refusal()
@@ -143,6 +150,7 @@ class TransactionalProducer(BatchProducer):
                     error = _kafka_error(raised)
                     if error is None or error.fatal() or not error.retriable():
                         raise self._said(raised, "cannot abort a transaction") from raised
+                    self._look_at_connections()
                     waiting()
                 else:
                     break
@@ -192,6 +200,10 @@ class TransactionalProducer(BatchProducer):
             self._errors.append(self._said_by(error, "cannot go on"))
         else:
             super()._on_error(error)
+
+    def _look_at_connections(self) -> None:
+        self._producer.poll(0)
+        self._brokers.check(self._producer)
 
     def _raise_refusal(self) -> None:
         if self._errors:

@@ -343,6 +343,21 @@ def test_what_no_client_knows_is_named_in_one_warning(kind: Kind, key: str, mess
     assert message in warning
 
 
+@pytest.mark.parametrize(
+    ("java", "session"),
+    [
+        ({}, 10_000),
+        ({"session.timeout.ms": "30000"}, 30_000),
+        ({"heartbeat.interval.ms": "14000"}, None),
+        ({"group.protocol": "consumer"}, None),
+    ],
+)
+def test_a_consumers_session_is_a_workers_unless_the_broker_or_its_heartbeats_say_else(
+    java: dict[str, str], session: int | None
+) -> None:
+    assert client_settings("consumer", java).librdkafka.get("session.timeout.ms") == session
+
+
 def test_a_setting_given_replaces_the_default_under_any_spelling() -> None:
     assert client_settings("producer", {"delivery.timeout.ms": "5000"}).librdkafka["delivery.timeout.ms"] == 5000
     assert client_settings("producer", {}).librdkafka["delivery.timeout.ms"] == PRODUCER_DEFAULTS["message.timeout.ms"]

@@ -1,4 +1,5 @@
 import json
+import ssl
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -59,6 +60,19 @@ def test_a_token_is_asked_for_once_and_kept(issuer: Issuer) -> None:
     provider = TokenFromUrl(issuer.settings)
     assert [provider.token(), provider.token()] == ["token-1", "token-1"]
     assert issuer.asked == [("Basic bWU6aGlkZGVu", {"grant_type": ["client_credentials"], "scope": ["kafka"]})]
+
+
+def test_who_this_machine_trusts_is_asked_by_https(
+    issuer: Issuer, authority: tuple[str, ssl.SSLContext], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, context = authority
+    issuer.socket = context.wrap_socket(issuer.socket, server_side=True)
+    url = f"https://127.0.0.1:{issuer.server_port}/token"
+    provider = TokenFromUrl({**issuer.settings, "sasl.oauthbearer.token.endpoint.url": url})
+    with pytest.raises(SaslAuthenticationFailedError, match="no token from https"):
+        provider.token()
+    monkeypatch.setenv("SSL_CERT_FILE", file)
+    assert provider.token() == "token-1"
 
 
 def test_an_old_token_is_renewed(issuer: Issuer) -> None:
