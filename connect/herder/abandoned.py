@@ -1,6 +1,6 @@
 """Members of consumer groups that sink tasks left behind, taken out of their groups by the worker.
 
-Until its session ends (45 s by default) such a member holds its partitions, or makes every join of its group wait.
+Until its session ends (10 s by default) such a member holds its partitions, or makes every join of its group wait.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 
 from connect.errors import ConnectError
+from connect.herder.background import Background
 from connect.kafka.groups import session_of
 from connect.worker.supervisor import TaskProcess
 
@@ -37,17 +37,17 @@ class AbandonedMembers:
         self._remove_member = remove
         self._pauses = pauses
         self._closing = threading.Event()
-        self._threads = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="groups")
+        self._threads = Background("groups", _AT_ONCE)
 
     def remove(self, task: TaskProcess) -> None:
         """Remove what a task that has ended left behind, if it did. Returns at once."""
         if task.abandoned_member is not None:
-            self._threads.submit(self._remove, task)
+            self._threads.submit(lambda: self._remove(task))
 
-    def close(self) -> None:
-        """Wait for the tries under way, and begin no others."""
+    def close(self, within: float) -> None:
+        """Wait so many seconds for the tries under way, and begin no others."""
         self._closing.set()
-        self._threads.shutdown()
+        self._threads.close(within)
 
     def _remove(self, task: TaskProcess) -> None:
         member = task.abandoned_member

@@ -18,6 +18,7 @@ from connect.group import Delays, TaskId, Work
 from connect.herder import offsets as changes
 from connect.herder.answers import Answers
 from connect.herder.assigned import AssignedWork
+from connect.herder.background import Ending
 from connect.herder.dead_letters import DeadLetters
 from connect.herder.fencing import Fencing
 from connect.herder.follow_ups import FollowUps
@@ -141,6 +142,7 @@ class DistributedHerder:
 
     def stop(self) -> None:
         """Stop what is owned, leave the group, and end."""
+        ending = Ending(self.worker.graceful)
         self._turns.ending()
         self._answers.close()
         self._lag.stop()
@@ -148,11 +150,11 @@ class DistributedHerder:
         self._fencing.close()
         self._assigned.close()
         self._assigned.stop(self._member.owned)
-        self._member.leave()
-        self._config.close()  # what still waits for it, on any thread, waits no longer (P11)
+        self._member.leave(ending.left())
+        self._config.close(ending.left())  # what still waits for it, on any thread, waits no longer (P11)
         self._turns.close()
-        self.worker.stop()
-        self._statuses.close()
+        self.worker.stop(ending)
+        self._statuses.close(ending.left())
 
     # Reads.
 

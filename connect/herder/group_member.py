@@ -117,11 +117,11 @@ class GroupMember:
         self.rebalances.began("start")
         self.membership.start()
 
-    def leave(self) -> None:
-        """Leave it; what was owned has been stopped before."""
+    def leave(self, within: float) -> None:
+        """Leave it; what was owned has been stopped before. Says good-bye for so many seconds at most."""
         if self._later is not None:
             self._later.cancel()
-        self.membership.leave()
+        self.membership.leave(within=within)
 
     def rebalance(self, reason: str, cause: str = "configuration") -> None:
         """Have the group share its work anew. The cause is one of `connect.herder.rebalances.CAUSES`."""

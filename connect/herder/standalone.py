@@ -9,17 +9,17 @@ from __future__ import annotations
 import logging
 import threading
 import time
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-import msgspec
-
 from connect.errors import ConnectError
 from connect.herder import offsets as changes
 from connect.herder.answers import Answers
 from connect.herder.automatic_restarts import AutomaticRestarts
+from connect.herder.background import Ending
 from connect.herder.dead_letters import DeadLetters
 from connect.herder.follow_ups import FollowUps
 from connect.herder.herder import (
@@ -48,9 +48,9 @@ from connect.herder.worker import Worker, secrets_of
 from connect.herder.worker_metrics import WorkerMetrics
 from connect.settings.definition import Config
 from connect.settings.resolver import Resolver
-from connect.storage import ConnectorStatus, OffsetStore, RestartNote, State
+from connect.storage import ConnectorStatus, OffsetStore, RestartNote, State, TaskStatus
 from connect.telemetry.levels import levels
-from connect.worker.error_kinds import ErrorKind
+from connect.worker.error_kinds import ErrorKind, kind_of
 
 log = logging.getLogger("connect.herder")
 
@@ -61,7 +61,10 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class _Wish:
-    """A connector as its user wants it; `tasks` are the configurations that it cut its work into."""
+    """A connector as its user wants it; `tasks` are the configurations that it cut its work into.
+
+    Variables are in place in all of them: each start looks them up.
+    """
 
     config: dict[str, str]
     target: TargetState
@@ -107,6 +110,7 @@ class StandaloneHerder:
     def stop(self) -> None:
         """Stop every connector and the worker. Tasks and connectors together get the graceful time (P11)."""
         deadline = time.monotonic() + self.worker.graceful
+        ending = Ending(self.worker.graceful)
         self._answers.close()
         self._lag.stop()
         self._restarts.close()
@@ -115,7 +119,7 @@ class StandaloneHerder:
         self.worker.connectors.stop_all(deadline)
         self.worker.hosts.close()  # work that waits for a connector ends with it
         self._work.close()
-        self.worker.stop()
+        self.worker.stop(ending)
 
     # Reads.
 
@@ -144,7 +148,7 @@ class StandaloneHerder:
 
     def task_configs(self, name: str) -> list[dict[str, str]]:
         wish = self._wish(name)
-        return as_written(wish.tasks, wish.config)
+        return [dict(config) for config in wish.tasks]
 
     def active_topics(self, name: str) -> list[str]:
         return self.worker.topics.of(name)
@@ -355,8 +359,7 @@ class StandaloneHerder:
         if plan.connector:
             self._revive(name, wish)
         for number in plan.tasks:
-            if number in self.worker.tasks.of(name):
-                self._restart_task(name, wish, number)
+            self._restart_task(name, wish, number)
 
     def _follow(self, name: str, wish: _Wish) -> None:
         """Do what the target state says."""
@@ -383,16 +386,16 @@ class StandaloneHerder:
         started = self.worker.connectors.get(name)
         assert started is not None
         configs = self.worker.connectors.cut(name)
-        paused = wish.target is TargetState.PAUSED
-        specs = [self.worker.task_spec(name, number, config, paused=paused) for number, config in enumerate(configs)]
-        running = self.worker.tasks.of(name)
-        same = [task.process.spec.config for task in running.values()] == [spec.config for spec in specs]
-        if same and not anew:
+        task_class = started.ref.task or started.task_class
+        cut = as_written([{**config, "task.class": task_class} for config in configs], wish.config)
+        # What variables stand for may be something else by now: that alone is no reason to disturb tasks that run.
+        running = {number: task.written for number, task in self.worker.tasks.of(name).items()}
+        if not anew and running == {number: (wish.config, config) for number, config in enumerate(cut)}:
             return
         self._stop_tasks(name)
-        wish.tasks = [dict(spec.config) for spec in specs]
-        for spec in specs:
-            self.worker.tasks.start(spec, started.version)
+        wish.tasks = cut
+        for number in range(len(cut)):
+            self._start_task(name, wish, number, started.version)
 
     def _stop_tasks(self, name: str) -> None:
         numbers = list(self.worker.tasks.of(name))
@@ -402,17 +405,40 @@ class StandaloneHerder:
             self.worker.statuses.forget(name, number)
 
     def _restart_task(self, name: str, wish: _Wish, number: int) -> None:
-        task = self.worker.tasks.of(name).get(number)
-        if task is None:
+        if number >= len(wish.tasks):
             return
+        before = self.worker.tasks.of(name).get(number)
+        version = None if before is None else before.version
         self.worker.tasks.stop([(name, number)], self.worker.graceful)
-        # As it was: its connector need not run for that.
-        spec = msgspec.structs.replace(
-            task.process.spec,
+        try:
+            self._start_task(name, wish, number, version)
+        except (ConnectError, ValueError) as error:
+            log.error("%s", error, extra={"about": f"{name}-{number}"})
+            trace = traceback.format_exc()
+            self._restarts.failed(
+                name,
+                number,
+                kind_of(error),
+                lambda note: self.worker.statuses.put(
+                    TaskStatus(name, number, State.FAILED, self.worker.id, trace, 0, version, note)
+                ),
+            )
+
+    def _start_task(self, name: str, wish: _Wish, number: int, version: str | None) -> None:
+        """Start a task with what its variables stand for now. Its connector need not run for that."""
+        worker, committed = self.worker, wish.tasks[number]
+        connector, task = worker.resolved(wish.config), worker.resolved(committed)
+        ref = connector_plugin(worker.plugins, connector.values)
+        spec = worker.spec(
+            name,
+            number,
+            ref,
+            task.values,
+            connector.values,
+            (*secrets_of(connector), *secrets_of(task)),
             paused=wish.target is TargetState.PAUSED,
-            lease_until=self.worker.supervisor.lease_until(),
         )
-        self.worker.tasks.start(spec, task.version)
+        worker.tasks.start(spec, version or ref.version, (wish.config, committed))
 
     def _delete(self, name: str) -> None:
         self._wish(name)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from connect.errors import ConnectError
 from connect.group import TaskId
 from connect.herder.abandoned import AbandonedMembers
+from connect.herder.background import Background, Ending
 from connect.herder.cpu_share import CpuShare
 from connect.herder.measures import Measures
 from connect.herder.offset_stores import OffsetStores
@@ -42,8 +43,7 @@ class RunningTask:
     Attributes:
         process: see `TaskProcess`.
         version: of its connector's plug-in.
-        written: the connector's configuration and its own as the config topic has them, variables in place; None in
-            standalone mode.
+        written: the connector's configuration and its own, variables in place.
         progress: the newest report.
         progress_at: when it came, on the monotonic clock.
         failed: whether it ended with an error.
@@ -58,7 +58,7 @@ class RunningTask:
     process: TaskProcess
     version: str | None
     figures: TaskFigures
-    written: tuple[Mapping[str, str], Mapping[str, str]] | None = None
+    written: tuple[Mapping[str, str], Mapping[str, str]]
     progress: messages.Progress = _NO_PROGRESS
     progress_at: float = field(default_factory=time.monotonic)
     failed: bool = False
@@ -121,13 +121,13 @@ class Tasks:
         self._storing = ThreadPoolExecutor(1, thread_name_prefix="offsets")
         self._abandoned = AbandonedMembers(remove_member)
         self._answering = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="answers")
-        self._tidying = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="tidying")
+        self._tidying = Background("tidying", _AT_ONCE)
 
     def start(
         self,
         spec: messages.TaskSpec,
         version: str | None,
-        written: tuple[Mapping[str, str], Mapping[str, str]] | None = None,
+        written: tuple[Mapping[str, str], Mapping[str, str]],
     ) -> None:
         """Start a task. One of the same id must have ended. `written` is kept, see `RunningTask`.
 
@@ -204,14 +204,14 @@ class Tasks:
         found = {TaskId(*key): task.cpu.cores for key, task in list(self._running.items()) if not task.failed}
         return {task: cores for task, cores in found.items() if cores is not None}
 
-    def close(self) -> None:
+    def close(self, ending: Ending) -> None:
         """Wait for what is being stored, for a moment: the rest fails when the stores are closed (P11)."""
         stored = self._storing.submit(lambda: None)  # all that came before it
         self._storing.shutdown(wait=False)
         self._answering.shutdown(wait=False, cancel_futures=True)
-        wait([stored], _LAST_STORES_S)
-        self._abandoned.close()
-        self._tidying.shutdown()
+        wait([stored], min(_LAST_STORES_S, ending.left()))
+        self._abandoned.close(ending.left())
+        self._tidying.close(ending.left())
 
     # The supervisor's listener: its thread, nothing here may block.
 
@@ -268,7 +268,7 @@ class Tasks:
         else:
             self._put(task, State.UNASSIGNED)
         if running is not None and task.spec.transactional_id is not None and not task.ended_by_itself:
-            running.aborting = self._tidying.submit(self._abort_left_open, running)
+            running.aborting = self._tidying.submit(lambda: self._abort_left_open(running))
         self._abandoned.remove(task)
 
     def _stalls(self, task: TaskProcess, trace: str) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from connect.herder.background import Ending
 from connect.herder.connectors import Connectors
 from connect.herder.listeners import advertised
 from connect.herder.measures import Measures
@@ -104,13 +105,13 @@ class Worker:
         self.supervisor.start()
         levels.listen(self._level_changed)
 
-    def stop(self) -> None:
+    def stop(self, ending: Ending) -> None:
         """End all tasks, then everything else."""
         self.tasks.stop(self.tasks.all(), self.graceful)
         levels.forget(self._level_changed)
         self.supervisor.close()
         self.hosts.close()
-        self.tasks.close()
+        self.tasks.close(ending)
         self.stores.close()
         self.offsets.close()
         self.resolver.close()
@@ -129,13 +130,6 @@ class Worker:
             log.warning("%s", missing.message, extra={"about": config.get("name", "worker")})
         return found
 
-    def task_spec(self, connector: str, number: int, config: Mapping[str, str], *, paused: bool) -> messages.TaskSpec:
-        """What a task of a started connector begins with."""
-        started = self.connectors.get(connector)
-        assert started is not None
-        config = {**config, "task.class": started.ref.task or started.task_class}
-        return self.spec(connector, number, started.ref, config, started.config, started.secrets, paused=paused)
-
     def spec(
         self,
         connector: str,
@@ -148,7 +142,7 @@ class Worker:
         paused: bool,
         commit: int = -1,
     ) -> messages.TaskSpec:
-        """What a task begins with, also one whose connector runs elsewhere. Configurations have secrets filled in.
+        """What a task begins with; its connector need not run here. Configurations have secrets filled in.
 
         `commit` is the generation of the connector's tasks, see `ConfigState.commits`.
         """

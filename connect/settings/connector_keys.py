@@ -194,7 +194,7 @@ COMMON: Final = (
             width="MEDIUM",
             display_name="Reload Action",
             validator=one_of("none", "restart"),
-            doc="What to do when a config provider says that a value has expired: restart, or nothing.",
+            doc="Understood, without effect: values of config providers are read anew at every restart.",
         ),
         String(
             "engine",

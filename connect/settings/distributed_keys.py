@@ -129,7 +129,11 @@ DISTRIBUTED_ONLY: Final = (
             doc="Whether source connectors may write exactly once. First preparing on all workers, then enabled.",
         ),
         Int("worker.sync.timeout.ms", default=3_000, doc="Milliseconds to catch up with the configurations."),
-        Int("worker.unsync.backoff.ms", default=300_000, doc="Milliseconds to stay away after failing to catch up."),
+        Int(
+            "worker.unsync.backoff.ms",
+            default=300_000,
+            doc="Understood, without effect: a worker that cannot catch up tries again.",
+        ),
         String(
             "inter.worker.key.generation.algorithm",
             default="HmacSHA256",

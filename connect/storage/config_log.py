@@ -68,9 +68,9 @@ class ConfigLog:
         """Whether we may write. A failed write can end it: then whoever still leads claims once more."""
         return self._log.claimed
 
-    def close(self) -> None:
-        """Stop following."""
-        self._log.close()
+    def close(self, within: float = 2.0) -> None:
+        """Stop following, in so many seconds at most."""
+        self._log.close(within)
 
     # Changes. Each returns when it is durable and our own state has it; raises ConnectError.
 

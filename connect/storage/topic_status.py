@@ -93,9 +93,9 @@ class TopicStatusStore(MemoryStatusStore):
         """Read everything. Raises `ConnectError`."""
         self._log.start(timeout)
 
-    def close(self) -> None:
-        """Write what is under way."""
-        self._log.close()
+    def close(self, within: float = 2.0) -> None:
+        """Write what is under way, for so many seconds at most."""
+        self._log.close(within)
 
     # Writing.
 

@@ -154,7 +154,7 @@ class Aside:
         clients = task_client_settings("producer", self._task.worker_config, self._task.connector_config)
         for warning in clients.warnings:
             log.warning("%s", warning)
-        return BatchProducer(clients.librdkafka, self._control.proceed, refused)
+        return BatchProducer(clients.librdkafka, self._control.proceed, refused, keys=clients.keys)
 
     def _bytes_of(self, record: SinkRecord) -> Letter:
         if self._encode is None:

@@ -82,14 +82,18 @@ class EngineLoop:
         self._failing: tuple[float, str] | None = None
         control.wake_by(lambda: None)
 
-    def run(self, started: Callable[[], None]) -> None:
-        """Run until the worker wants the task to end. Raises what ends the task otherwise."""
+    def run(self, started: Callable[[bool], None]) -> None:
+        """Run until the worker wants the task to end. Raises what ends the task otherwise.
+
+        Args:
+            started: called once the task has started, with whether it is paused.
+        """
         try:
             self._control.proceed()
             self._control.doing("starting the engine")
             self._task.start(paused=self._paused)
             self._follow_pause()  # starting takes a while; what is told then is how it is then
-            started()
+            started(self._told_pause)
             while True:
                 self._control.check()
                 self._follow_pause()

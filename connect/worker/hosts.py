@@ -101,9 +101,10 @@ class ConnectorHosts:
         try:
             return host.call(method, connector, arguments, timeout)
         except ConnectorCallError:
-            if method != "validate" or host.given_up in {None, connector}:
+            if method != "validate" or not (host.forgotten or host.given_up not in {None, connector}):
                 raise
-            # It was killed for another connector's sake; whoever asks about a configuration need not know.
+            # It was killed for the sake of another connector, or of a deleted one of this name; whoever asks about a
+            # configuration need not know.
             return self.call(ref, connector, method, timeout, **arguments)
         except FutureTimeoutError:
             self._give_up(host, connector)
@@ -134,6 +135,7 @@ class ConnectorHosts:
             self._separated.discard(connector)
             own = self._hosts.pop(_OWN + connector, None)
         if own is not None:
+            own.forgotten = True
             own.close()
 
     def close(self) -> None:
@@ -186,11 +188,13 @@ class _Host:
         self.connectors: set[str] = set()
         self.calls: list[str] = []  # the connectors of which a call is under way
         self.given_up: str | None = None  # the connector for whose sake it was killed
+        self.forgotten = False  # it was killed because its connector was deleted
         self._listener = listener
         self._died = died
         self._waiting: dict[int, Future[Any]] = {}
         self._questions = itertools.count(1)
         self._closing = False
+        self._ended: str | None = None  # how, once that is known
         self._child = ChildProcess(host_process.main, spec)
         self.alive = True
         threading.Thread(target=self._read, name=f"host {key}", daemon=True).start()
@@ -203,8 +207,8 @@ class _Host:
         try:
             with contextlib.suppress(OSError):
                 self._child.channel.send(messages.Call(question, method, connector, arguments))
-            if not self.alive:
-                self._fail_waiting("The connector's process is gone.")
+            if self._ended is not None:  # before the question was among those that are answered then
+                self._fail_waiting(self._ended)
             return answer.result(timeout)
         finally:
             self.calls.remove(connector)
@@ -229,7 +233,7 @@ class _Host:
             self._take(message)
         self.alive = False
         self._child.kill()
-        words = how_it_ended(self._child.reap()).replace("The task's", "The connector's")
+        words = self._ended = how_it_ended(self._child.reap()).replace("The task's", "The connector's")
         self._fail_waiting(words)
         if not self._closing:
             self._died(self, words)

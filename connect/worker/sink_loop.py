@@ -194,15 +194,20 @@ class SinkLoop:
 
     # The loop.
 
-    def run(self, started: Callable[[], None]) -> None:
-        """Run until the worker wants the task to end. Raises what ends the task otherwise."""
+    def run(self, started: Callable[[bool], None]) -> None:
+        """Run until the worker wants the task to end. Raises what ends the task otherwise.
+
+        Args:
+            started: called once the task has started, with whether it is paused.
+        """
         try:
             self._task.start(self._config)
             self._consumer = self._make_consumer(self)
             if self._consumer.can_be_woken:
                 self._control.wake_by(self._consumer.wake)
                 self._longest_poll = _EMPTY_PUT_S[1]
-            started()
+            self._paused_by_worker = self._control.paused  # nothing is assigned yet that would have to be paused
+            started(self._paused_by_worker)
             self._moved_at = time.monotonic()
             self._commit_due = self._moved_at + self._commit_interval
             while True:

@@ -129,14 +129,19 @@ class SourceLoop:
     def failing(self) -> tuple[float, str] | None:
         return self._failing
 
-    def run(self, started: Callable[[], None]) -> None:
-        """Run until the worker wants the task to end. Raises what ends the task otherwise."""
+    def run(self, started: Callable[[bool], None]) -> None:
+        """Run until the worker wants the task to end. Raises what ends the task otherwise.
+
+        Args:
+            started: called once the task has started, with whether it is paused.
+        """
         try:
             self._producer = self._make_producer(self._refused)
             if self._open_transactions is not None:
                 self._transactions = self._open_transactions(self._producer)
             self._task.start(self._config)
-            started()
+            self._paused = self._control.paused
+            started(self._paused)
             self._moved_at = time.monotonic()
             self._store_due = self._moved_at + self._commit_interval
             while True:

@@ -102,9 +102,9 @@ def _run(task: messages.TaskSpec, control: Control, redact: Callable[[str], str]
     metrics = registry.labelled(**_labels(task))
     connector = load_class(task.connector_class, task.folder)
 
-    def started() -> None:
+    def started(paused: bool) -> None:
         freeze()
-        control.send(messages.Running(control.paused))
+        control.send(messages.Running(paused))
 
     engine = chosen_engine(connector, task.connector_config, task.worker_config)
     if engine != WORKER:
@@ -184,7 +184,7 @@ def _source_loop(
     def make_producer(refused: Callable[[DeliveryError, Any], None]) -> BatchProducer:
         make_queue()
         kind = BatchProducer if boundary is None else TransactionalProducer
-        made = kind(clients.librdkafka, control.proceed, refused, make_topic, loop.meter.settled)
+        made = kind(clients.librdkafka, control.proceed, refused, make_topic, loop.meter.settled, clients.keys)
         return claim(made, control) if isinstance(made, TransactionalProducer) else made
 
     def open_transactions(producer: BatchProducer) -> Transactions:
@@ -246,7 +246,7 @@ def _sink_loop(
     def make_consumer(listener: RebalanceListener) -> BatchConsumer:
         aside.make_topics(topics)
         settings = aside.consumer_settings(clients.librdkafka)
-        return BatchConsumer(settings, topics, listener, rows, aside.also)
+        return BatchConsumer(settings, topics, listener, rows, aside.also, clients.keys)
 
     loop: SinkLoop
     loop = SinkLoop(

@@ -44,7 +44,7 @@ def test_a_member_is_removed_as_soon_as_brokers_answer():
     members = AbandonedMembers(broker.remove, (0.01, 0.02))
     members.remove(task())
     assert broker.removed.wait(30)
-    members.close()
+    members.close(30)
     assert broker.asked == [("connect-orders", "member-1", {"name": "a"})] * 4
 
 
@@ -52,7 +52,7 @@ def test_what_left_by_itself_is_not_asked_for():
     broker = Broker(0, ConnectError(""))
     members = AbandonedMembers(broker.remove)
     members.remove(task(None))
-    members.close()
+    members.close(30)
     assert broker.asked == []
 
 
@@ -60,7 +60,7 @@ def test_when_the_session_is_over_it_is_given_up_and_said(caplog):
     broker = Broker(10**6, ConnectError("nobody answers"))
     members = AbandonedMembers(broker.remove, (0.05, 10.0))
     members.remove(task(session="300"))
-    members._threads.shutdown()  # waits for what was begun, and lets it go on
+    members._threads.close(30)  # waits for what was begun, and lets it go on
     assert len(broker.asked) >= 2
     assert "could not be removed" in caplog.text
     assert "nobody answers" in caplog.text
@@ -76,7 +76,7 @@ def test_a_worker_that_stops_waits_for_no_other_try(caplog):
     members = AbandonedMembers(remove, (1000.0, 1000.0))
     members.remove(task(session="3600000"))
     assert asked.wait(30)
-    members.close()
+    members.close(30)
     assert "could not be removed" in caplog.text
 
 
@@ -85,6 +85,6 @@ def test_a_mistake_is_said_and_not_repeated(caplog, session):
     broker = Broker(1, RuntimeError("a mistake"))
     members = AbandonedMembers(broker.remove, (0.01, 0.01))
     members.remove(task(session=session))
-    members.close()
+    members.close(30)
     assert len(broker.asked) <= 1
     assert "could not be removed" in caplog.text

@@ -9,11 +9,11 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NoReturn
 
 import pytest
 
 from connect.storage import FileOffsetStore, OffsetStoreError
+from tests.support.java import JavaProgram
 
 FILE = {"filename": "a.txt"}
 
@@ -57,14 +57,12 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def java(tmp_path_factory: pytest.TempPathFactory, cannot_have: Callable[[str, object], NoReturn]) -> Path:
+def java(tmp_path_factory: pytest.TempPathFactory, java_program: Callable[..., JavaProgram]) -> Path:
     """A folder with two files of Java: `offsets`, and `text`, a serialised String."""
-    if not shutil.which("java"):
-        cannot_have("Java", "no java on the PATH")
-    folder = tmp_path_factory.mktemp("java")
-    (folder / "Write.java").write_text(JAVA)
-    for arguments in (["offsets"], ["text", "no map"]):
-        subprocess.run(["java", "Write.java", *arguments], cwd=folder, check=True)
+    folder: Path = tmp_path_factory.mktemp("files")
+    write = java_program(JAVA)
+    write.run(folder / "offsets")
+    write.run(folder / "text", "no map")
     return folder
 
 

@@ -140,7 +140,7 @@ class Setting:
 
     def run(self, *steps: Step) -> None:
         self.task.script.extend(steps)
-        self.loop.run(lambda: self.calls.append("started"))
+        self.loop.run(lambda _: self.calls.append("started"))
 
     def told(self, kind: type[Any]) -> list[Any]:
         return [message for message in self.control.said if isinstance(message, kind)]

@@ -4,8 +4,7 @@ import logging
 import os
 import signal
 import threading
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,19 +16,12 @@ from connect.plugins import PluginKind, PluginRef
 from connect.worker.error_kinds import ErrorKind
 from connect.worker.hosts import ConnectorCallError, ConnectorHosts
 from connect.worker.processes import start_server
+from tests.support.waiting import until
 
 PLUGINS = str(Path(__file__).with_name("plugins"))
 WITHIN_S = 30.0
 TRYING = PluginRef(name="trying", kind=PluginKind.SOURCE, target="trying:TryingConnector", aliases=(), folder=PLUGINS)
 MISSING = PluginRef(name="missing", kind=PluginKind.SOURCE, target="trying:Missing", aliases=(), folder=PLUGINS)
-
-
-def until(holds: Callable[[], Any]) -> Any:
-    deadline = time.monotonic() + WITHIN_S
-    while not (found := holds()):
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
-    return found
 
 
 class Listener:
@@ -171,6 +163,22 @@ def test_whoever_checks_a_configuration_meanwhile_gets_the_answer(run, tmp_path)
     until(asked.exists)
     with pytest.raises(ConnectorCallError, match="Connector bad did not return"):
         run.start("bad", timeout=0.3, start__do="hang")
+    checking.join(WITHIN_S)
+    assert len(answers) == 1
+    assert asked.read_text() == "asked\nasked\n"
+
+
+@pytest.mark.promise("P6")
+def test_whoever_checks_a_configuration_while_the_deleted_one_of_its_name_is_forgotten_gets_the_answer(run, tmp_path):
+    asked = tmp_path / "asked"
+    answers: list[Any] = []
+    with pytest.raises(ConnectorCallError, match="Connector again did not return"):
+        run.start("again", timeout=0.3, start__do="hang")
+    config = {"name": "again", "connector.class": "trying.TryingConnector", "hangs.once": str(asked)}
+    checking = threading.Thread(target=lambda: answers.append(run.hosts.validate(TRYING, {}, config, [], WITHIN_S)))
+    checking.start()
+    until(asked.exists)
+    run.hosts.forget("again")
     checking.join(WITHIN_S)
     assert len(answers) == 1
     assert asked.read_text() == "asked\nasked\n"

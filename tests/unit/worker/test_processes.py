@@ -4,10 +4,7 @@ import os
 import select
 import signal
 import socket
-import time
-from collections.abc import Callable
 from multiprocessing import forkserver
-from typing import Any
 
 import msgspec
 import psutil
@@ -16,15 +13,9 @@ import pytest
 from connect.worker import host_process, messages
 from connect.worker.host_process import HostSpec
 from connect.worker.processes import ChildProcess, how_it_ended, start_server
+from tests.support.waiting import until
 
 WITHIN_S = 30.0
-
-
-def until(holds: Callable[[], Any]) -> None:
-    deadline = time.monotonic() + WITHIN_S
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
 
 
 def child() -> ChildProcess:

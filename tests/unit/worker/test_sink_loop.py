@@ -98,7 +98,7 @@ class Setting:
 
     def run(self, *polls: Callable[[], SinkBatch | None]) -> None:
         self.consumer.script.extend(polls)
-        self.loop.run(lambda: self.calls.append("started"))
+        self.loop.run(lambda _: self.calls.append("started"))
 
     # What polls do.
 
@@ -192,6 +192,18 @@ def test_the_longer_a_task_is_quiet_the_less_often_it_wakes(at):
     waits = [later - earlier for earlier, later in itertools.pairwise(moments)]
     assert max(waits[:10]) <= 1
     assert max(waits) == 5
+
+
+def test_a_task_that_is_resumed_right_after_it_began_paused_says_so(at):
+    at.control.paused = True
+
+    def started(paused: bool) -> None:
+        assert paused
+        at.control.paused = False
+
+    at.consumer.script.append(lambda: None)
+    at.loop.run(started)
+    assert messages.Paused(False) in at.control.said
 
 
 def test_a_paused_task_that_can_be_woken_sleeps_until_it_is(at):

@@ -113,7 +113,7 @@ class Setting:
 
     def run(self, *polls: Callable[[], Polled]) -> None:
         self.task.script.extend(polls)
-        self.loop.run(lambda: self.calls.append("started"))
+        self.loop.run(lambda _: self.calls.append("started"))
 
     def lets(self, seconds: float) -> Callable[[], None]:
         return lambda: setattr(self.clock, "now", self.clock.now + seconds)
@@ -391,6 +391,18 @@ def test_a_refused_record_is_skipped_and_counted_where_errors_are_tolerated(at):
 
 
 @pytest.mark.promise("P1")
+def test_a_task_that_is_resumed_right_after_it_began_paused_says_so(at):
+    at.control.paused = True
+    at.task.script.append(gives(0))
+
+    def started(paused: bool) -> None:
+        assert paused
+        at.control.paused = False
+
+    at.loop.run(started)
+    assert messages.Paused(False) in at.control.said
+
+
 def test_a_paused_task_is_not_polled_and_its_offsets_are_stored(at):
     def pause() -> None:
         at.control.paused = True

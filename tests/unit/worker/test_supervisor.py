@@ -6,7 +6,7 @@ import resource
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,18 +16,11 @@ import pytest
 from connect.worker import messages
 from connect.worker.lease import now
 from connect.worker.supervisor import Supervisor, TaskProcess
+from tests.support.waiting import until
 
 PLUGINS = str(Path(__file__).with_name("plugins"))
 WITHIN_S = 30.0
 STRING = "org.apache.kafka.connect.storage.StringConverter"
-
-
-def until(holds: Callable[[], Any]) -> Any:
-    deadline = time.monotonic() + WITHIN_S
-    while not (found := holds()):
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
-    return found
 
 
 class Listener:

@@ -134,7 +134,7 @@ def test_records_wait_until_the_broker_has_them_all(source: Source) -> None:
         return poll
 
     source.task.script.extend([under_way(5), under_way(2), under_way(0)])
-    source.loop.run(lambda: None)
+    source.loop.run(lambda _: None)
     assert [waiting for waiting, _ in seen] == [
         "5 records are not acknowledged, as far as the task has looked",
         "2 records are not acknowledged, as far as the task has looked",

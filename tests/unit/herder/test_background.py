@@ -1,0 +1,63 @@
+"""Work beside a worker that does not keep it when it ends."""
+
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from connect.herder.background import Background, Ending
+
+
+def test_so_many_at_once_and_the_others_after_them():
+    work = Background("work", 2)
+    begun, go_on, together = threading.Semaphore(0), threading.Event(), []
+
+    def call() -> int:
+        begun.release()
+        go_on.wait(30)
+        together.append(1)
+        return threading.get_ident()
+
+    done = [work.submit(call) for _ in range(5)]
+    assert begun.acquire(timeout=30)
+    assert begun.acquire(timeout=30)
+    assert not begun.acquire(timeout=0.05), "a third one has begun"
+    go_on.set()
+    assert len({future.result(30) for future in done}) <= 2
+    assert len(together) == 5
+
+
+def test_an_error_is_the_answer_and_ends_no_thread():
+    work = Background("work", 1)
+    with pytest.raises(ZeroDivisionError):
+        work.submit(lambda: 1 // 0).result(30)
+    assert work.submit(lambda: "on").result(30) == "on"
+
+
+def test_the_end_waits_for_what_was_submitted_but_not_for_ever():
+    work = Background("work", 1)
+    told, hang = [], threading.Event()
+    work.submit(lambda: told.append(1))
+    work.close(30)
+    assert told == [1]
+    with pytest.raises(RuntimeError):
+        work.submit(lambda: None)
+    stuck = Background("stuck", 1)
+    done = stuck.submit(lambda: hang.wait(60))
+    stuck.close(0.05)
+    assert not done.done()
+    hang.set()
+
+
+def test_the_process_ends_whatever_still_runs():
+    code = (
+        "import threading; from connect.herder.background import Background;"
+        "Background('x', 1).submit(threading.Event().wait)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_good_byes_have_what_is_left_of_the_graceful_time_and_a_second():
+    assert 100 < Ending(100).left() <= 101
+    assert 0 < Ending(-10).left() < 0.1
