@@ -58,7 +58,7 @@ class Watch(threading.Thread):
         self._look = look
         self._seconds = seconds
         self._chores = dict.fromkeys(chores, 0.0)
-        self._context = context
+        self._connector = context
         self._stopped = threading.Event()
         self._looked = threading.Event()
         self._found: Any = None
@@ -92,13 +92,13 @@ class Watch(threading.Thread):
                     log.warning("%s", error)
                     refusals = 0 if isinstance(error, RetriableError) else refusals + 1
                     if refusals == _REFUSALS:
-                        self._context.raise_error(error)
+                        self._connector.raise_error(error)
                     due = time.monotonic() + _AGAIN_S
                 else:
                     changed = self._wanted or (self._found is not None and found != self._found)
                     self._error, self._found, self._wanted, refusals = None, found, False, 0
                     if changed:
-                        self._context.request_task_reconfiguration()
+                        self._connector.request_task_reconfiguration()
                     due = float("inf") if self._seconds is None else time.monotonic() + self._seconds
                 self._looked.set()
             if self._found is not None:

@@ -64,7 +64,7 @@ class Api:
 
     Args:
         parsed: the task's keys.
-        configs: the same, raw and as they are now: credentials are looked up there.
+        configs: the same, raw: credentials are looked up there.
         metrics: of the task.
         stopping: whether the task is to end; nobody waits for an answer then.
     """
@@ -78,7 +78,6 @@ class Api:
     ) -> None:
         _silence()
         self._stopping = stopping
-        self._configs = configs
         self._metrics = metrics
         self.limits = Limits(metrics)
         self._base: str = parsed["twitter.base.url"].rstrip("/")
@@ -88,7 +87,8 @@ class Api:
         self._by_token = bool(configs.get(keys.TOKEN))
         self._client: Any = None
         self._rules: Any = None
-        self._credentials: tuple[str, ...] = ()
+        names = (keys.TOKEN,) if self._by_token else keys.OAUTH
+        self._credentials = tuple(str(configs.get(name) or "") for name in names)
         #: How long the last answer was.
         self.answered_bytes = 0
 
@@ -159,17 +159,7 @@ class Api:
 
     # Inside.
 
-    def _ask(self, call: Any) -> Any:
-        """Call; once more, with credentials of now, where those that we had are not accepted any more."""
-        try:
-            return self._interruptible(call)
-        except ApiError as error:
-            if error.status != 401 or self._credentials == self._now():
-                raise
-        self._forget()
-        return self._interruptible(call)
-
-    def _interruptible(self, call: Callable[[], Any]) -> Any:
+    def _ask(self, call: Callable[[], Any]) -> Any:
         """Call in a thread that can be left alone: a task has less time to end than an answer may take to come."""
         answers: SimpleQueue[tuple[Any, BaseException | None]] = SimpleQueue()
 
@@ -191,17 +181,8 @@ class Api:
                 raise error
             return answer
 
-    def _now(self) -> tuple[str, ...]:
-        names = (keys.TOKEN,) if self._by_token else keys.OAUTH
-        return tuple(str(self._configs.get(name) or "") for name in names)
-
-    def _forget(self) -> None:
-        self.close()
-        self._client = self._rules = None
-
     def _posts(self) -> Any:
         if self._client is None:
-            self._credentials = self._now()
             if self._by_token:
                 self._client = _Client(self, self._credentials[0], return_type=requests.Response)
             else:
@@ -210,7 +191,6 @@ class Api:
 
     def _streaming(self) -> Any:
         if self._rules is None:
-            self._credentials = self._now()
             self._rules = _StreamingClient(self, self._credentials[0], return_type=requests.Response)
         return self._rules
 

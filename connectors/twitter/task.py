@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from connect import ConnectError, SourceBatch, SourceTask
+from connect import NotInstalledError, SourceBatch, SourceTask
 from connectors.twitter import fields, keys
 from connectors.twitter.failures import Interrupted
 from connectors.twitter.rules import configured
@@ -21,7 +21,7 @@ class TwitterSourceTask(SourceTask):
         try:
             from connectors.twitter.api import Api
         except ModuleNotFoundError as error:
-            raise ConnectError(
+            raise NotInstalledError(
                 f"The Twitter source needs the package {error.name}: pip install connect-runtime[twitter]."
             ) from error
         from connectors.twitter.polled import Polled

@@ -48,7 +48,7 @@ SETTINGS: Final = settings.define(
         default=1_073_741_824,
         group=_GROUP,
         validator=settings.at_least(0),
-        doc="About how many bytes of keys and values one batch has at most, by the size of the first records; 0 for no "
+        doc="About how many bytes of keys and values one batch has at most, by the size of its first records; 0 for no "
         "limit.",
     ),
     settings.Long(

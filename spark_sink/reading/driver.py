@@ -21,6 +21,7 @@ from connect.kafka.topic_ends import TopicEnds
 from spark_sink.query.gate import work_may_begin
 from spark_sink.reading.admission import Pace, take
 from spark_sink.reading.plan import OffsetMap, ReadPlan, as_map, as_offsets
+from spark_sink.reading.sizes import RecordSizes
 
 log = logging.getLogger("connect.spark")
 
@@ -50,6 +51,7 @@ class TopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._plan = plan
         self._schema = schema
         self._ends: TopicEnds | None = None
+        self._sizes: RecordSizes | None = None
         self._places: list[TopicPartition] = []
         self._places_due = 0.0
         self._latest: dict[TopicPartition, int] = {}
@@ -59,7 +61,7 @@ class TopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._turn = 0
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_ends": None}
+        return {**self.__dict__, "_ends": None, "_sizes": None}
 
     # Called by Spark's driver.
 
@@ -67,10 +69,8 @@ class TopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return {topic: {str(k): int(v) for k, v in parts.items()} for topic, parts in self._plan.start.items()}
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
-        most = [self._plan.most_records] if self._plan.most_records else []
-        if self._plan.most_bytes:
-            most.append(max(1, int(self._plan.most_bytes / max(1.0, self._plan.record_bytes))))
-        return ReadMaxRows(min(most)) if most else ReadAllAvailable()
+        # Spark asks once. How many records the limit of bytes allows is found out for each batch.
+        return ReadMaxRows(self._plan.most_records) if self._plan.most_records else ReadAllAvailable()
 
     def latestOffset(self, start: OffsetMap, limit: ReadLimit) -> OffsetMap:  # noqa: N802
         gate = self._plan.gate
@@ -82,6 +82,10 @@ class TopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if self._frozen is not None and any(end > begin[place] for place, end in ends.items()):
             self._pace.wait()  # "nothing more" would be the end of the query
         most = min(_rows(limit), self._pace.allowed())
+        if self._plan.most_bytes:
+            most = min(most, self._measured().records(begin, ends, most))
+            if gate is not None and not work_may_begin(gate):
+                return start  # looking at records has taken its time
         taken = take(begin, ends, most, self._turn)
         self._turn += len(taken)
         self._pace.spend(sum(offset - begin[place] for place, offset in taken.items()))
@@ -107,6 +111,9 @@ class TopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def stop(self) -> None:
         self._ends = None
+        if self._sizes is not None:
+            self._sizes.close()
+            self._sizes = None
 
     # In the executors.
 
@@ -122,6 +129,11 @@ class TopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if self._ends is None:
             self._ends = TopicEnds(self._plan.worker, self._plan.config, self._plan.subscription())
         return self._ends
+
+    def _measured(self) -> RecordSizes:
+        if self._sizes is None:
+            self._sizes = RecordSizes(self._plan)
+        return self._sizes
 
     def _find_ends(self) -> dict[TopicPartition, int]:
         """Where partitions end, or ended when the brokers answered last, if that is not long ago.

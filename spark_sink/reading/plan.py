@@ -56,9 +56,9 @@ class ReadPlan:
         start: where a new query begins; partitions that are not there begin with their first record.
         rows: the shape of rows; None for raw records.
         most_records: of a batch; 0 for no limit.
-        most_bytes: of a batch's keys and values, as far as `record_bytes` tells; 0 for no limit.
+        most_bytes: of a batch's keys and values, about; 0 for no limit.
         most_per_second: records a second; 0 for no limit.
-        record_bytes: how large a record is, about.
+        record_bytes: how large keys and values of a record are, where somebody has looked; 0 where nobody has.
         parts: into so many parts a batch of rows is cut at least, if it is large; raw records stay in one part for each
             partition, in order.
         gate: the file of `spark_sink.query.gate`; None for none.
@@ -77,7 +77,7 @@ class ReadPlan:
     most_records: int = 0
     most_bytes: int = 0
     most_per_second: int = 0
-    record_bytes: float = 1.0
+    record_bytes: float = 0.0
     parts: int = 0
     gate: str | None = None
     fail_on_data_loss: bool = True

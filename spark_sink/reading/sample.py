@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from connect.data.batch import SinkBatch
 from connect.data.record import TopicPartition
 from connect.data.schema import Schema
 from connect.data.tables import Unfit, schema_of
@@ -22,6 +21,7 @@ from connect.kafka.topic_ends import TopicEnds
 from connect.pipeline import sink_chain
 from connect.plugins import Plugins
 from spark_sink.reading.plan import ReadPlan
+from spark_sink.reading.sizes import bytes_of
 
 _ROWS: Final = 500
 _PLACES: Final = 40
@@ -90,7 +90,7 @@ class Sampler:
         for place in waiting:
             keep_going()
             for batch in self._consumer.read(place, begins[place], min(ends[place], begins[place] + rows), rows):
-                size = (size * count + _bytes(batch)) / (count + len(batch))
+                size = (size * count + bytes_of(batch)) / (count + len(batch))
                 count += len(batch)
                 changed = self._chain.run(batch)
                 values = _grown(changed.values, values, self._wrap)
@@ -104,10 +104,6 @@ class Sampler:
 
 
 _NOTHING: Final[tuple[Schema | None, Schema | None, float, int]] = (None, None, 0.0, 0)
-
-
-def _bytes(batch: SinkBatch) -> int:
-    return sum(len(item) for column in (batch.keys, batch.values) for item in column if item is not None)
 
 
 def _grown(values: Values, known: Schema | None, wrap: str) -> Schema | None:

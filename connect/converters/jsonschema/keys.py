@@ -50,7 +50,7 @@ SETTINGS: Final = registry_settings(
     settings.Boolean(
         "ignore.modern.dialects",
         default=False,
-        doc="Taken for the sake of shared configurations; all dialects are read alike.",
+        doc="Understood, without effect: all dialects are read alike.",
         importance=Importance.LOW,
     ),
     settings.String(

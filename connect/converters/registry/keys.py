@@ -148,13 +148,13 @@ _COMMON: Final = (
     settings.Boolean(
         "latest.compatibility.strict",
         default=True,
-        doc="With use.latest.version, whether a record's own schema must be compatible with the latest one.",
+        doc="Understood, without effect: with use.latest.version a record's value must fit the latest schema.",
         importance=Importance.LOW,
     ),
     settings.Boolean(
         "id.compatibility.strict",
         default=True,
-        doc="With use.schema.id, whether a record's own schema must be compatible with that one.",
+        doc="Understood, without effect: with use.schema.id a record's value must fit that schema.",
         importance=Importance.LOW,
     ),
     settings.Boolean(

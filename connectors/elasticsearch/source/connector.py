@@ -106,7 +106,7 @@ class IndexMonitor(threading.Thread):
         super().__init__(name="elasticsearch-source-indices", daemon=True)
         self._names = keys.names(parsed)
         self._interval = parsed["index.poll.interval.ms"] / 1000
-        self._context = context
+        self._connector = context
         chosen = ClusterSettings.of(parsed, connections=1)
         self._cluster = Cluster(chosen)
         self._metrics = chosen.product.lower()
@@ -144,10 +144,10 @@ class IndexMonitor(threading.Thread):
                 self._error.__cause__ = error
                 if not self._stopped.is_set():
                     log.warning("%s", self._error)
-                    self._context.metrics.count(f"{self._metrics}_errors_total", 1, **{"class": kind})
+                    self._connector.metrics.count(f"{self._metrics}_errors_total", 1, **{"class": kind})
                 refusals = 0 if passing else refusals + 1
                 if refusals == _REFUSALS:
-                    self._context.raise_error(self._error)
+                    self._connector.raise_error(self._error)
                 pause = min(self._interval, 10.0)
             else:
                 changed = self._wanted or (self._found is not None and found != self._found)
@@ -155,7 +155,7 @@ class IndexMonitor(threading.Thread):
                 if changed:
                     indices = sorted({shard.index for shard in found})
                     log.info("The indices are others than before: %s.", ", ".join(indices) or "none")
-                    self._context.request_task_reconfiguration()
+                    self._connector.request_task_reconfiguration()
                 pause = self._interval
             self._listed.set()
             self._stopped.wait(pause)

@@ -140,7 +140,7 @@ SETTINGS: Final = settings.define(
         group=_SLOT,
         doc="Whether changes of partitions come as changes of their table. For publications that are made here.",
     ),
-    settings.String("plugin.name", default="pgoutput", group=_SLOT, validator=_only_pgoutput, doc="pgoutput."),
+    settings.String("plugin.name", default="pgoutput", group=_SLOT, validator=_only_pgoutput, doc="Only pgoutput."),
     *(
         settings.List(
             f"{what}.{how}.list",

@@ -1,4 +1,4 @@
-"""Where the database is and who we are there: what libpq is told for each new connection."""
+"""Where the database is and who we are there: what libpq is told."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SESSION: Final = (
 
 
 def parameters(config: Mapping[str, str], timeout: int = 10) -> dict[str, str]:
-    """What libpq is told, with the credentials that the configuration has now.
+    """What libpq is told, credentials too.
 
     Raises:
         ConfigError: it does not say where the database is.

@@ -48,18 +48,18 @@ class Database:
 
     For one thread, apart from `cancel`. Everything that is done goes through `transaction()`, or through `connect()`
     where transactions are somebody else's. After an error that passes the connection is thrown away; the next use makes
-    a new one, with the credentials of then.
+    a new one, with the credentials that a class of the user's own gives then.
 
     Args:
         chosen: what the keys say.
-        config: the configuration of now (`lambda: context.configs`): credentials are read from it at each connection.
+        config: the configuration, secrets filled in; see `credentials.provider`.
         stopping: whether to give up waiting; asked between tries.
     """
 
     def __init__(
         self,
         chosen: DatabaseSettings,
-        config: Callable[[], Mapping[str, str]],
+        config: Mapping[str, str],
         stopping: Callable[[], bool] = lambda: False,
     ) -> None:
         self.settings = chosen

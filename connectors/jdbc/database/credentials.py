@@ -1,7 +1,8 @@
-"""Who we are for a database: asked again at every new connection, so that what was rotated is found.
+"""Who we are for a database.
 
-`jdbc.credentials.provider.class` names a class of the user's own; without one the configuration says it. A provider of
-configurations (`${vault:...}`) is asked again too: a task's `context.configs` is always what it says now.
+`jdbc.credentials.provider.class` names a class of the user's own, which is asked at every new connection, so that what
+was rotated is found. Without one the configuration says it, as it was when the task was started: who is refused fails,
+and what is restarted has what config providers (`${vault:...}`) give then.
 """
 
 from __future__ import annotations
@@ -38,20 +39,20 @@ class CredentialsProvider(Protocol):
         """The credentials for a connection that is made now. Raising fails this try to connect."""
 
 
-def provider(config: Callable[[], Mapping[str, str]]) -> Callable[[], Credentials]:
-    """What answers with the credentials of now.
+def provider(config: Mapping[str, str]) -> Callable[[], Credentials]:
+    """What answers with the credentials for a connection that is made now.
 
     Args:
-        config: the configuration of now, secrets filled in.
+        config: secrets filled in.
 
     Raises:
         ConfigError: the class cannot be loaded.
     """
-    name = config().get(KEY) or ""
+    name = config.get(KEY) or ""
     if name in _BUILT_IN:
-        return lambda: _of_configuration(config())
+        return lambda: _of_configuration(config)
     chosen = _load(name)()
-    chosen.configure({key[len(_PREFIX) :]: value for key, value in config().items() if key.startswith(_PREFIX)})
+    chosen.configure({key[len(_PREFIX) :]: value for key, value in config.items() if key.startswith(_PREFIX)})
     return lambda: Credentials(*chosen.credentials())
 
 

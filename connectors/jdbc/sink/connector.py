@@ -41,7 +41,7 @@ class JdbcSinkConnector(SinkConnector):
         from connectors.jdbc.database import Database
         from connectors.jdbc.sink.ledger import Ledger
 
-        database = Database(options.database, lambda: config)
+        database = Database(options.database, config)
         try:
             Ledger(database, options.offsets_table, config["name"]).alter(offsets)
         finally:

@@ -202,7 +202,7 @@ SETTINGS: Final[Definition] = DATABASE | settings.define(
         importance="LOW",
         group=_TYPES,
         validator=_lower_one_of("legacy", "proleptic_gregorian"),
-        doc="Understood; the calendar is always the proleptic Gregorian one. Java's old one differs before 1582.",
+        doc="Understood, without effect: the calendar is the proleptic Gregorian one, Java's old one differs.",
     ),
     settings.Boolean(
         "schemaless.inference",
@@ -247,7 +247,7 @@ SETTINGS: Final[Definition] = DATABASE | settings.define(
         default=True,
         importance="LOW",
         group=_WRITING,
-        doc="Understood; without effect, as rows are not merged by MERGE.",
+        doc="Understood, without effect: rows are not merged by MERGE.",
     ),
     settings.Int(
         "max.retries",

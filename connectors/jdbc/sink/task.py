@@ -44,7 +44,7 @@ class JdbcSinkTask(SinkTask):
         from connectors.jdbc.sink.writer import Writer
 
         self._options = options = Options.of(config)
-        self._database: Database = Database(options.database, lambda: self.context.configs)
+        self._database: Database = Database(options.database, config)
         self._ledger: Ledger | None = None
         if options.exactly_once:
             self._ledger = Ledger(self._database, options.offsets_table, self.context.connector)

@@ -125,7 +125,7 @@ class TableMonitor(threading.Thread):
     def __init__(self, parsed: Mapping[str, Any], config: Mapping[str, str], context: ConnectorContext) -> None:
         super().__init__(name="jdbc-source-tables", daemon=True)
         self._parsed = parsed
-        self._context = context
+        self._connector = context
         self._stopped = threading.Event()
         self._listed = threading.Event()
         self._parts: list[Part] | None = None
@@ -133,7 +133,7 @@ class TableMonitor(threading.Thread):
         self._wanted = False  # somebody went without a list
         self._cuts: dict[TableName, tuple[int, ...]] = {}
         chosen = DatabaseSettings.of(parsed)
-        self._database = Database(chosen, lambda: config, self._stopped.is_set)
+        self._database = Database(chosen, config, self._stopped.is_set)
         self._server: Server = server_of(self._database, quotes=chosen.quotes)
 
     def parts(self, seconds: float) -> list[Part]:
@@ -167,7 +167,7 @@ class TableMonitor(threading.Thread):
                 log.warning("The tables could not be listed: %s", self._error)
                 refusals = 0 if isinstance(self._error, RetriableError) else refusals + 1
                 if refusals == _REFUSALS:
-                    self._context.raise_error(self._error)
+                    self._connector.raise_error(self._error)
                 pause = min(self._parsed["table.poll.interval.ms"], 10_000) / 1000
             else:
                 changed = self._wanted or (self._parts is not None and found != self._parts)
@@ -175,7 +175,7 @@ class TableMonitor(threading.Thread):
                 refusals = 0
                 if changed:
                     log.info("The tables are others than before: %s.", ", ".join(map(str, found)) or "none")
-                    self._context.request_task_reconfiguration()
+                    self._connector.request_task_reconfiguration()
                 pause = self._parsed["table.poll.interval.ms"] / 1000
             self._listed.set()
             self._stopped.wait(pause)

@@ -37,9 +37,7 @@ class JdbcSourceTask(SourceTask):
         self._most_failures: int = parsed["query.retry.attempts"]
         # One try at a time: between them the task is to answer.
         chosen = replace(DatabaseSettings.of(parsed), attempts=1)
-        self._database = Database(
-            chosen, lambda: with_aliases(self.context.configs, keys.ALIASES), self.context.stopping
-        )
+        self._database = Database(chosen, named, self.context.stopping)
         server = server_of(self._database, quotes=chosen.quotes, timeout_ms=parsed["query.timeout.ms"])
         parts = read(parsed)
         stored = self._stored(parts)

@@ -7,7 +7,7 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
 from urllib.parse import quote, urlsplit, urlunsplit
@@ -28,15 +28,14 @@ class Bucket:
 
     Args:
         settings: the keys.
-        config: the configuration of now, secrets filled in (`lambda: context.configs`): credentials are read from it
-            whenever a client is made.
+        config: the configuration, secrets filled in; see `connectors.s3.bucket.credentials`.
 
     Raises:
         ConnectError: boto3 is not installed.
         ConfigError: the class of the credentials cannot be loaded.
     """
 
-    def __init__(self, settings: BucketSettings, config: Callable[[], Mapping[str, str]]) -> None:
+    def __init__(self, settings: BucketSettings, config: Mapping[str, str]) -> None:
         if importlib.util.find_spec("boto3") is None:
             raise ConnectError("The S3 connectors need the package boto3. Install connect-runtime[s3].")
         # At DEBUG botocore writes every header of its requests, and a session's token is one of them.
@@ -61,7 +60,7 @@ class Bucket:
     def discard(self) -> bool:
         """Forget the client; the next request makes one with the credentials of then.
 
-        True: those that the configuration has by now are others, so a request that was refused is worth another try.
+        True: a class of the user's own gives others by now, so a request that was refused is worth another try.
         """
         with self._lock:
             used, self._used, self._client = self._used, None, None

@@ -1,4 +1,4 @@
-"""Who we are for a store: read from the configuration of now whenever a client is made."""
+"""Who we are for a store: what the configuration says, or a class of the user's own whenever a client is made."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ class CredentialsProvider(Protocol):
         """The credentials for a client that is made now: at the start, and after some were refused."""
 
 
-def credentials(settings: BucketSettings, config: Callable[[], Mapping[str, str]]) -> Callable[[], Credentials | None]:
-    """What answers with the credentials of now; None leaves it to boto3 to find some.
+def credentials(settings: BucketSettings, config: Mapping[str, str]) -> Callable[[], Credentials | None]:
+    """What answers with the credentials for a client that is made now; None leaves it to boto3 to find some.
 
     Args:
         settings: the keys of the bucket.
-        config: the configuration of now, secrets filled in.
+        config: the configuration, secrets filled in.
 
     Raises:
         ConfigError: the class of `s3.credentials.provider.class` cannot be loaded.
     """
     if not settings.provider:
-        return lambda: _of_configuration(with_aliases(config()))
+        return lambda: _of_configuration(with_aliases(config))
     chosen = _load(settings.provider)()
-    chosen.configure({key[len(_PREFIX) :]: value for key, value in config().items() if key.startswith(_PREFIX)})
+    chosen.configure({key[len(_PREFIX) :]: value for key, value in config.items() if key.startswith(_PREFIX)})
     return lambda: Credentials(*chosen.credentials())
 
 

@@ -44,7 +44,7 @@ class S3SourceTask(SourceTask):
         parsed = self.settings.parse(keys.with_aliases(config))
         keys.check(parsed)
         chosen = BucketSettings.of(parsed)
-        self._bucket = Bucket(chosen, lambda: keys.with_aliases(self.context.configs))
+        self._bucket = Bucket(chosen, config)
         self._store = Store(self._bucket, parsed["aws.s3.fetch.page.size"])
         limit = parsed["read.retry.timeout.ms"]
         self._patience = Patience(

@@ -4,6 +4,7 @@ import math
 import pickle
 import time
 from collections.abc import Iterable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,12 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
 
-from connect.data.record import TopicPartition
+from connect.data.batch import SinkBatch
+from connect.data.record import SinkRecord, TopicPartition
 from connect.data.schema import INT64, Schema
 from connect.errors import ConnectError
 from connect.kafka.range_consumer import DataLossError
 from spark_sink.query.gate import Gate
 from spark_sink.reading import admission, driver
+from spark_sink.reading import sizes as reading_sizes
 from spark_sink.reading.driver import Part, TopicReader, cut
 from spark_sink.reading.plan import ReadPlan, RowShape
 
@@ -57,6 +60,28 @@ class Topics:
             return {place: self.ranges[place][which] for place in places}
         except KeyError as error:
             raise ConnectError(f"The ends of the topics are not known: no {error}") from error
+
+
+class Sized:
+    """Records of so many bytes in each partition; stands in for `RangeConsumer`.
+
+    Attributes:
+        looks: the offsets from which records were read.
+    """
+
+    def __init__(self, sizes: dict[TopicPartition, int]) -> None:
+        self._sizes = sizes
+        self.looks: list[int] = []
+
+    def read(self, place: TopicPartition, start: int, end: int, rows: int) -> Iterable[SinkBatch]:
+        if place not in self._sizes:
+            raise ConnectError("no broker answers")
+        self.looks.append(start)
+        half = self._sizes[place] // 2
+        key, value = b"k" * half, b"v" * (self._sizes[place] - half)
+        yield SinkBatch.of([SinkRecord(place.topic, value, key=key) for _ in range(min(rows, end - start))])
+
+    def close(self) -> None: ...
 
 
 @pytest.fixture
@@ -179,14 +204,60 @@ def test_a_partition_made_anew_is_read_from_its_first_record_where_that_is_wishe
     assert one.latestOffset(end, ALL) == end
 
 
-def test_limits_are_told_to_spark_the_narrower_one():
+def test_the_limit_of_records_is_told_to_spark():
     assert reader().getDefaultReadLimit() == ReadAllAvailable()
     assert reader(most_records=500).getDefaultReadLimit() == ReadMaxRows(500)
-    assert reader(most_bytes=1000, record_bytes=10.0).getDefaultReadLimit() == ReadMaxRows(100)
-    assert reader(most_bytes=1000, record_bytes=10.0, most_records=500).getDefaultReadLimit() == ReadMaxRows(100)
-    assert reader(most_bytes=1000, record_bytes=10.0, most_records=5).getDefaultReadLimit() == ReadMaxRows(5)
-    assert reader(most_bytes=1000, record_bytes=0.0).getDefaultReadLimit() == ReadMaxRows(1000)
-    assert reader(most_bytes=10, record_bytes=1000.0).getDefaultReadLimit() == ReadMaxRows(1)
+    assert reader(most_records=500, most_bytes=10).getDefaultReadLimit() == ReadMaxRows(500)
+    assert reader(most_bytes=10).getDefaultReadLimit() == ReadAllAvailable()
+
+
+@pytest.mark.parametrize(
+    ("sizes", "limits", "records"),
+    [
+        ({T0: 10}, {"most_bytes": 1000}, 100),
+        ({T0: 10}, {"most_bytes": 1000, "most_records": 5}, 5),
+        ({T0: 10}, {"most_bytes": 1000, "most_records": 500}, 100),
+        ({T0: 1000}, {"most_bytes": 10}, 1),
+        ({T0: 1000}, {"most_bytes": 0}, 1000),
+        ({T0: 1000}, {"most_bytes": 10_000, "record_bytes": 10.0}, 10),  # once they are looked at
+        ({T0: 10, T1: 30}, {"most_bytes": 1000}, 50),
+        ({T0: 0}, {"most_bytes": 100}, 100),
+        ({}, {"most_bytes": 20 * 1024}, 20),  # nothing could be looked at: the guess
+        ({}, {"most_bytes": 1000, "record_bytes": 100.0}, 10),
+    ],
+)
+def test_the_narrower_limit_of_a_batch_holds(topics, monkeypatch, sizes, limits, records):
+    monkeypatch.setattr(reading_sizes, "RangeConsumer", lambda *_, **__: Sized(sizes))
+    monkeypatch.setattr(reading_sizes, "task_client_settings", lambda *_: SimpleNamespace(librdkafka={}))
+    topics.ranges = dict.fromkeys(sizes or {T0: 0}, (0, 1000))
+    one = reader(**limits)
+    end = one.latestOffset({}, one.getDefaultReadLimit())
+    assert sum(part.end - part.start for part in one.partitions({}, end)) == records
+
+
+def test_records_are_looked_at_again_where_the_limit_is_near_and_else_only_after_a_while(topics, monkeypatch):
+    now = [time.monotonic()]
+    monkeypatch.setattr(reading_sizes.time, "monotonic", lambda: now[0])
+    sizes = {T0: 100}
+    seen = Sized(sizes)
+    monkeypatch.setattr(reading_sizes, "RangeConsumer", lambda *_, **__: seen)
+    monkeypatch.setattr(reading_sizes, "task_client_settings", lambda *_: SimpleNamespace(librdkafka={}))
+    topics.ranges = {T0: (0, 10**6)}
+    one = reader(most_bytes=10**6, most_records=2000)
+    end = one.latestOffset({}, ReadMaxRows(2000))
+    end = one.latestOffset(end, ReadMaxRows(2000))
+    assert (end, seen.looks) == ({"t": {"0": 4000}}, [0])  # a fifth of the limit: not near
+    now[0] += 31
+    sizes[T0] = 1000
+    end = one.latestOffset(end, ReadMaxRows(2000))
+    assert (end, seen.looks) == ({"t": {"0": 5000}}, [0, 4000])
+    sizes[T0] = 10_000
+    assert one.latestOffset(end, ReadMaxRows(2000)) == {"t": {"0": 5100}}  # at the limit: each time
+    assert seen.looks == [0, 4000, 5000]
+    few = reader(most_bytes=10**6)
+    topics.ranges = {T0: (0, 0)}
+    assert few.latestOffset({"t": {"0": 0}}, ALL) == {"t": {"0": 0}}  # nothing waits
+    assert seen.looks == [0, 4000, 5000]
 
 
 def test_no_batch_is_larger_than_the_limit_and_all_is_read_in_the_end(topics):

@@ -1,0 +1,115 @@
+"""How large records are: what a limit of bytes is counted in records by.
+
+Brokers tell offsets, not bytes. So the driver looks at the first records of a batch before it is admitted, a few of
+each of some partitions, where the limit may be near or it has not looked for a while.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import time
+from collections.abc import Mapping
+from typing import Final
+
+from connect.data.batch import SinkBatch
+from connect.data.record import TopicPartition
+from connect.errors import ConnectError
+from connect.kafka.client_settings import task_client_settings
+from connect.kafka.range_consumer import RangeConsumer
+from spark_sink.reading.plan import ReadPlan
+
+log = logging.getLogger("connect.spark")
+
+#: What a record counts as of which nothing is known, because no record could be looked at yet.
+GUESS: Final = 1024.0
+#: Records of a partition that are looked at, and partitions at a time: those in which the most waits.
+_ROWS: Final = 50
+_PLACES: Final = 8
+#: A limit is near where records as large as this many that are known would reach it.
+_NEAR: Final = 4.0
+#: Brokers refuse records that are larger than this, unless told otherwise: so few of them need no look.
+_LARGEST: Final = 1 << 20
+#: How long what was seen is believed while the limit is not near.
+_BELIEVED_S: Final = 30.0
+_SILENCE_S: Final = 5.0
+
+
+class RecordSizes:
+    """The bytes of keys and values of one plan's records. Called from one thread.
+
+    Args:
+        plan: its topics, and how large its records are if somebody has looked at them.
+    """
+
+    def __init__(self, plan: ReadPlan) -> None:
+        self._plan = plan
+        self._consumer: RangeConsumer | None = None
+        self._of: dict[TopicPartition, float] = {}
+        self._mean = plan.record_bytes or GUESS
+        self._looked = time.monotonic() if plan.record_bytes else -math.inf
+
+    def records(self, begin: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int], most: float) -> float:
+        """About how many of the records that wait are as many bytes as a batch may have; at least one.
+
+        Args:
+            begin, ends: the offsets of the next record, and after the last.
+            most: how many are wanted at most.
+        """
+        limit = self._plan.most_bytes
+        waiting = {place: end - begin[place] for place, end in ends.items() if end > begin[place]}
+        count = min(sum(waiting.values()), most)
+        if count * _LARGEST <= limit:
+            return math.inf
+        near = count * self._about(waiting) * _NEAR > limit
+        if near or time.monotonic() - self._looked > _BELIEVED_S:
+            self._look(waiting, begin, ends)
+        return max(1.0, limit // self._about(waiting))
+
+    def close(self) -> None:
+        """Release the client."""
+        if self._consumer is not None:
+            self._consumer.close()
+            self._consumer = None
+
+    def _about(self, waiting: Mapping[TopicPartition, int]) -> float:
+        """The mean of what waits, of which a batch has a share of each partition."""
+        whole = sum(waiting.values())
+        size = sum(count * self._of.get(place, self._mean) for place, count in waiting.items())
+        return max(1.0, size / whole)
+
+    def _look(
+        self,
+        waiting: Mapping[TopicPartition, int],
+        begin: Mapping[TopicPartition, int],
+        ends: Mapping[TopicPartition, int],
+    ) -> None:
+        seen: list[float] = []
+        for place in sorted(waiting, key=lambda place: -waiting[place])[:_PLACES]:
+            try:
+                size = self._first(place, begin[place], min(ends[place], begin[place] + _ROWS))
+            except ConnectError as error:
+                log.debug("How large records are is not known: %s", error)  # whoever reads them says what is wrong
+                break
+            if size is not None:
+                self._of[place] = size
+                seen.append(size)
+        if seen:
+            self._mean = sum(seen) / len(seen)
+            self._looked = time.monotonic()
+
+    def _first(self, place: TopicPartition, start: int, end: int) -> float | None:
+        """How large the first records of a range are, on average; None where there is none any more."""
+        if self._consumer is None:
+            clients = task_client_settings("consumer", self._plan.worker, self._plan.config)
+            self._consumer = RangeConsumer(
+                clients.librdkafka, fail_on_data_loss=False, fetch_ahead_kb=1024, silence_s=_SILENCE_S
+            )
+        for batch in self._consumer.read(place, start, end, _ROWS):
+            return bytes_of(batch) / len(batch)
+        return None
+
+
+def bytes_of(batch: SinkBatch) -> int:
+    """Of the keys and values of raw records."""
+    return sum(len(item) for column in (batch.keys, batch.values) for item in column if item is not None)
