@@ -3,21 +3,21 @@
 A record of eight fields, one of them optional and one of a logical type. fastavro reads and writes record by record, as
 whoever uses it on messages must; ours takes a column of 10,000, with the id of the schema before each record, and gives
 fields as columns, or dicts as fastavro does. All ways run in turn, so that what the machine does meanwhile meets all of
-them; the medians are printed.
+them.
 """
 
-import argparse
-import gc
 import io
 import json
 import random
-import statistics
-import time
+import sys
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import fastavro
-
+from bench import one
+from bench.in_turn import in_turn, table_of
+from bench.machine import versions
+from bench.part import Settings
 from connect.converters.avro.options import Options
 from connect.converters.avro.reading import make_reader
 from connect.converters.avro.to_connect import ToConnect
@@ -44,8 +44,11 @@ SCHEMA = {
 }
 
 
-def measure(runs: int) -> dict[str, float]:
-    """Microseconds for a record, by what was done."""
+def measure(settings: Settings) -> dict[str, Any]:
+    """Microseconds for a record, reading and writing, by each way."""
+    import fastavro
+
+    rounds = settings.repeat(15)
     theirs = fastavro.parse_schema(json.loads(json.dumps(SCHEMA)))
     assert isinstance(theirs, dict)
     options = Options()
@@ -64,31 +67,34 @@ def measure(runs: int) -> dict[str, float]:
 
     data = with_fastavro()
     columns = StructColumns(schema, read(data, len(PREFIX)))
-    ways: dict[str, Callable[[], Any]] = {
-        "read, fastavro": lambda: [fastavro.schemaless_reader(io.BytesIO(item[5:]), theirs, None) for item in data],
-        "read, ours, columns": lambda: read(data, len(PREFIX)),
-        "read, ours, dicts": lambda: StructColumns(schema, read(data, len(PREFIX))).to_list(),
-        "write, fastavro": with_fastavro,
-        "write, ours, columns": lambda: write.columns([field.items for field in columns.fields], PREFIX),
-        "write, ours, dicts": lambda: write.values(rows, PREFIX),
+    ways: dict[tuple[str, str], Callable[[], Any]] = {
+        ("read", "fastavro"): lambda: [fastavro.schemaless_reader(io.BytesIO(item[5:]), theirs, None) for item in data],
+        ("read", "columns"): lambda: read(data, len(PREFIX)),
+        ("read", "dicts"): lambda: StructColumns(schema, read(data, len(PREFIX))).to_list(),
+        ("write", "fastavro"): with_fastavro,
+        ("write", "columns"): lambda: write.columns([field.items for field in columns.fields], PREFIX),
+        ("write", "dicts"): lambda: write.values(rows, PREFIX),
     }
-    assert ways["read, fastavro"]() == ways["read, ours, dicts"]()
-    assert data == ways["write, ours, columns"]() == ways["write, ours, dicts"]()
-    taken: dict[str, list[float]] = {name: [] for name in ways}
-    gc.disable()
-    for _ in range(runs):
-        for name, way in ways.items():
-            began = time.perf_counter()
-            way()
-            taken[name].append(time.perf_counter() - began)
-            gc.collect()
-    gc.enable()
-    return {name: statistics.median(each) / RECORDS * 1e6 for name, each in taken.items()}
+    assert ways["read", "fastavro"]() == ways["read", "dicts"]()
+    assert data == ways["write", "columns"]() == ways["write", "dicts"]()
+    return {
+        "settings": {"rounds": rounds, "records": RECORDS},
+        "versions": versions("connect-runtime", "fastavro"),
+        "rows": in_turn(ways, rounds, RECORDS, {"columns": ["fastavro"], "dicts": ["fastavro"]}),
+    }
+
+
+def table(document: dict[str, Any]) -> str:
+    """The document as Markdown."""
+    return table_of(
+        document,
+        {"read": "reading Avro", "write": "writing Avro"},
+        {"fastavro": "fastavro alone", "columns": "ours, columns", "dicts": "ours, dicts"},
+        "fastavro",
+    )
 
 
 def _row(chance: random.Random, number: int) -> dict[str, Any]:
-    from datetime import UTC, datetime, timedelta
-
     return {
         "id": chance.randrange(10**9),
         "customer": f"customer-{number}",
@@ -101,15 +107,5 @@ def _row(chance: random.Random, number: int) -> dict[str, Any]:
     }
 
 
-def main() -> None:
-    """Measure and print."""
-    parser = argparse.ArgumentParser(prog="python -m bench.avro", description=__doc__)
-    parser.add_argument("--runs", type=int, default=15)
-    found = measure(parser.parse_args().runs)
-    for name, micros in found.items():
-        theirs = found[name.partition(",")[0] + ", fastavro"]
-        print(f"{name:22} {micros:6.2f} us a record   {micros / theirs:5.2f} of fastavro")
-
-
 if __name__ == "__main__":
-    main()
+    sys.exit(one.main("bench.avro", "avro"))

@@ -2,22 +2,22 @@
 
 A record of eight fields, one of them optional and one a timestamp. Ours takes a column of 10,000 and gives fields as
 columns, or dicts; beside it Google's protobuf alone (a message and its fields in a dict) and `json.loads`, record by
-record. All ways run in turn; the medians are printed.
+record. All ways run in turn.
 """
 
 from __future__ import annotations
 
-import argparse
-import gc
 import json
 import random
-import statistics
-import time
-from collections.abc import Callable
+import sys
 from typing import Any, Final
 
 import msgspec
 
+from bench import one
+from bench.in_turn import Way, in_turn, table_of
+from bench.machine import versions
+from bench.part import Settings
 from connect.converters.json_encode import lines
 from connect.converters.jsonschema.documents import Documents
 from connect.converters.jsonschema.keys import Options as JsonOptions
@@ -69,7 +69,7 @@ JSON_SCHEMA: Final = {
 }
 
 
-def protobuf() -> dict[str, Callable[[], Any]]:
+def protobuf() -> dict[tuple[str, str], Way]:
     """The ways of Protobuf."""
     message = parse(PROTO).message_class("Order")
     rows = [_row(random.Random(number), number) for number in range(RECORDS)]
@@ -90,14 +90,14 @@ def protobuf() -> dict[str, Callable[[], Any]]:
         return found
 
     return {
-        "protobuf: read, protobuf alone": with_protobuf,
-        "protobuf: read, columns": lambda: reader.read(data),
-        "protobuf: read, dicts": lambda: reader.read(data).to_list(),
-        "protobuf: write, columns": lambda: writer.write(columns),
+        ("protobuf, read", "alone"): with_protobuf,
+        ("protobuf, read", "columns"): lambda: reader.read(data),
+        ("protobuf, read", "dicts"): lambda: reader.read(data).to_list(),
+        ("protobuf, write", "columns"): lambda: writer.write(columns),
     }
 
 
-def json_schema() -> dict[str, Callable[[], Any]]:
+def json_schema() -> dict[tuple[str, str], Way]:
     """The ways of JSON Schema."""
     documents = Documents(json.dumps(JSON_SCHEMA))
     schema = schema_of(documents, JsonOptions(), lambda _, node: node)
@@ -114,27 +114,43 @@ def json_schema() -> dict[str, Callable[[], Any]]:
         return reader.read(data)
 
     return {
-        "json: read, json.loads alone": lambda: [json.loads(item) for item in data],
-        "json: read, columns": lambda: reader.read(data),
-        "json: read, dicts": lambda: reader.read(data).to_list(),
-        "json: read, validated, columns": validated,
-        "json: write, dicts": lambda: lines(preparer.column(schema, values)),
+        ("json, read", "alone"): lambda: [json.loads(item) for item in data],
+        ("json, read", "columns"): lambda: reader.read(data),
+        ("json, read", "dicts"): lambda: reader.read(data).to_list(),
+        ("json, read", "validated"): validated,
+        ("json, write", "dicts"): lambda: lines(preparer.column(schema, values)),
     }
 
 
-def measure(runs: int) -> dict[str, float]:
-    """Microseconds for a record, by what was done."""
-    ways = {**protobuf(), **json_schema()}
-    taken: dict[str, list[float]] = {name: [] for name in ways}
-    gc.disable()
-    for _ in range(runs):
-        for name, way in ways.items():
-            began = time.perf_counter()
-            way()
-            taken[name].append(time.perf_counter() - began)
-            gc.collect()
-    gc.enable()
-    return {name: statistics.median(each) / RECORDS * 1e6 for name, each in taken.items()}
+def measure(settings: Settings) -> dict[str, Any]:
+    """Microseconds for a record, by each way."""
+    rounds = settings.repeat(15)
+    peers = {form: ["alone"] for form in ("columns", "dicts", "validated")}
+    return {
+        "settings": {"rounds": rounds, "records": RECORDS},
+        "versions": versions("connect-runtime", "protobuf", "jsonschema-rs"),
+        "rows": in_turn({**protobuf(), **json_schema()}, rounds, RECORDS, peers),
+    }
+
+
+def table(document: dict[str, Any]) -> str:
+    """The document as Markdown."""
+    return table_of(
+        document,
+        {
+            "protobuf, read": "reading Protobuf",
+            "protobuf, write": "writing Protobuf",
+            "json, read": "reading JSON Schema",
+            "json, write": "writing JSON Schema",
+        },
+        {
+            "alone": "protobuf or json.loads alone",
+            "columns": "ours, columns",
+            "dicts": "ours, dicts",
+            "validated": "ours, validated, columns",
+        },
+        "alone",
+    )
 
 
 def _row(chance: random.Random, number: int) -> dict[str, Any]:
@@ -150,13 +166,5 @@ def _row(chance: random.Random, number: int) -> dict[str, Any]:
     }
 
 
-def main() -> None:
-    """Measure and print."""
-    parser = argparse.ArgumentParser(prog="python -m bench.converters", description=__doc__)
-    parser.add_argument("--runs", type=int, default=15)
-    for name, micros in measure(parser.parse_args().runs).items():
-        print(f"{name:32} {micros:6.2f} us a record")
-
-
 if __name__ == "__main__":
-    main()
+    sys.exit(one.main("bench.converters", "converters"))

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench import tree
+from bench.standalone import MeasurementFailed
 from bench.topics import Topics
 from bench.work import Work, transformed
 from bench.workers import Worker, running
@@ -18,10 +19,6 @@ LOOK_EVERY = 0.01  # seconds between two looks at the output
 MEMORY_EVERY = 0.2  # seconds between two looks at the memory, at least
 QUIET = 0.1  # the share of the cores that may be busy when a measurement begins
 QUIET_WITHIN = 20.0  # seconds that are waited for that
-
-
-class MeasurementFailed(Exception):
-    """A worker ended, stood still, or put out something else than it should. The message says what."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +71,23 @@ class Run:
     def broker_cpu_per_million(self) -> float:
         """CPU-seconds of the broker for a million records."""
         return self.broker_cpu / self.records * 1e6
+
+    def figures(self) -> dict[str, float]:
+        """A round of a document. A CPU-second for a million records is a microsecond a record."""
+        return {
+            "records": self.after_first,
+            "seconds": self.seconds,
+            "rate": self.rate,
+            "cpu_s": self.cpu,
+            "cpu_us": self.cpu_per_million,
+            "cpu_us_started": self.cpu_per_million_started,
+            "pss_mb": self.pss / 1e6,
+            "rss_mb": self.rss / 1e6,
+            "start_s": self.to_first,
+            "broker_cpu_us": self.broker_cpu_per_million,
+            "others": self.other_share,
+            "processes": self.processes,
+        }
 
 
 @dataclass

@@ -1,29 +1,34 @@
 """`python -m bench.pool`: a pool of workers with many small connectors, beside Kafka Connect's own workers.
 
 many      so many connectors with one task each on three workers: the start of all, the list with all states, the
-          loss of a worker by kill -9 until its work runs elsewhere
+          loss of a worker by kill -9
+loss      the same loss with twelve sinks and the rebalance delay that ours has by default; Kafka's is five minutes
 idle      a worker with 100 tasks that have nothing to do: CPU of its whole process tree, the broker's apart
 change    a changed configuration, from the request until the new task has begun
+
+A loss is over when records flow again: one with a time stamp is written steadily into the topics of the sinks, and what
+counts is when the first that was written after the kill is in the target of each sink that was lost. When their states
+say RUNNING is told beside it.
 """
 
-import argparse
-import json
-import signal
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench import machine, tree
-from bench.machine import introduce, say
+from bench import one, tree
+from bench.document import Rows
+from bench.flow import NothingFlows, Ticks, await_since, lose
+from bench.machine import kafka_connect, say, versions
+from bench.part import Settings
 from bench.rest import Rest
+from bench.tables import Figure, compare
 from bench.topics import Topics
 from bench.work import write_properties
 from bench.workers import JVM_OPTIONS, SIDES, free_port, stop
@@ -36,9 +41,11 @@ IDLE_TASKS = 100
 CHANGES = 20
 AT_ONCE = 4
 PATIENCE_S = 900.0
-SETTLE_S = 60.0  # an idle task sleeps longer the longer it is idle
-WATCH_S = 60.0
+WATCH_S = 60.0  # an idle task sleeps longer the longer it is idle, so it may settle for as long as it is watched
 SESSION_MS = 10_000
+DELAY_MS = 5_000  # what ours waits for a lost worker by default
+TICK_S = 0.5  # seconds between two records for a sink
+SINKS = 12  # of `loss`
 
 FILE_SOURCE = "org.apache.kafka.connect.file.FileStreamSourceConnector"
 FILE_SINK = "org.apache.kafka.connect.file.FileStreamSinkConnector"
@@ -59,15 +66,20 @@ class PoolWorker:
 
     def kill(self) -> None:
         """End it as a crash does: only the worker's process; what it started must find out by itself."""
-        self.process.send_signal(signal.SIGKILL)
+        self.process.kill()
         self.process.wait()
 
 
 @dataclass
 class Pool:
-    """Workers of one side in one group."""
+    """Workers of one side in one group.
+
+    Attributes:
+        name: of the group; no other pool has it.
+    """
 
     side: str
+    name: str
     workers: list[PoolWorker]
     folder: Path
 
@@ -96,10 +108,25 @@ class Pool:
             count += len(status["tasks"]) if good else 0
         return count
 
+    def tasks_of(self, worker: PoolWorker) -> set[str]:
+        """The connectors whose task runs on a worker."""
+        said = self.rest.get("/connectors?expand=status") or {}
+        return {
+            name
+            for name, each in said.items()
+            if any(task["worker_id"] == worker.rest.id for task in each["status"]["tasks"])
+        }
+
 
 @contextmanager
-def pool(side: str, bootstrap: str, folder: Path, count: int = WORKERS) -> Iterator[Pool]:
-    """Run so many workers of a side, with topics and a group of their own, and end them all."""
+def pool(
+    side: str, bootstrap: str, folder: Path, count: int = WORKERS, more: Mapping[str, str] | None = None
+) -> Iterator[Pool]:
+    """Run so many workers of a side, with topics and a group of their own, and end them all.
+
+    Args:
+        more: settings of the workers beside these, or in their place.
+    """
     name = f"{side}-{time.time_ns()}"
     settings = {
         "bootstrap.servers": bootstrap,
@@ -110,13 +137,14 @@ def pool(side: str, bootstrap: str, folder: Path, count: int = WORKERS) -> Itera
         "heartbeat.interval.ms": "3000",
         # The same on both sides: what is measured is what they do once they may.
         "scheduled.rebalance.max.delay.ms": "0",
+        **(more or {}),
     }
     for what in ("config", "offset", "status"):
         settings |= {f"{what}.storage.topic": f"{name}-{what}", f"{what}.storage.replication.factor": "1"}
     workers: list[PoolWorker] = []
     try:
         workers.extend(_start(side, settings, folder, number) for number in range(count))
-        made = Pool(side, workers, folder)
+        made = Pool(side, name, workers, folder)
         _until(lambda: all(worker.rest.get("/connectors") is not None for worker in workers), "all workers answer")
         yield made
     finally:
@@ -141,59 +169,112 @@ def _start(side: str, settings: dict[str, str], folder: Path, number: int) -> Po
 
 
 def many(side: str, bootstrap: str, folder: Path, count: int) -> dict[str, float]:
-    """See the top of the module. Half are sources of empty files, half sinks of an empty topic."""
-    with pool(side, bootstrap, folder) as workers:
+    """See the top of the module. Half are sources of empty files, half sinks of one topic."""
+    with pool(side, bootstrap, folder) as workers, Topics(bootstrap) as topics:
+        topic = f"{workers.name}-ticks"
+        topics.create(topic)
         began = time.monotonic()
         cpu = workers.cpu()
-        _create(workers, count)
+        _create(workers, count, topic)
         created = time.monotonic()
         _until(lambda: workers.running() == count, f"{count} tasks run")
         ran = time.monotonic()
         figures = {
-            "create all, s": created - began,
-            "until all run, s": ran - began,
-            "CPU until all run, s": workers.cpu() - cpu,
-            "memory, MB (PSS)": workers.memory() / 1e6,
+            "create_s": created - began,
+            "running_s": ran - began,
+            "cpu_s": workers.cpu() - cpu,
+            "pss_mb": workers.memory() / 1e6,
         }
         took = []
         for _ in range(20):
             asked = time.monotonic()
             workers.rest.get("/connectors?expand=status&expand=info")
             took.append(time.monotonic() - asked)
-        figures["list with states, median ms"] = 1000 * statistics.median(took)
-        workers.workers[-1].kill()
-        lost = time.monotonic()
-        _until(lambda: workers.running() == count, "the lost worker's tasks run elsewhere")
-        figures["loss of a worker until all run, s"] = time.monotonic() - lost
-        figures["of this the session timeout, s"] = SESSION_MS / 1000
-        return figures
+        figures["list_ms"] = 1000 * statistics.median(took)
+        sinks = {_name(number): _place(workers, _name(number)) for number in range(1, count, 2)}
+        return figures | _lose(workers, bootstrap, sinks, {topic}, count)
 
 
-def idle(side: str, bootstrap: str, broker_pid: int, folder: Path) -> dict[str, float]:
-    """See the top of the module. Half are sources of empty files, half sinks of an empty topic."""
-    with pool(side, bootstrap, folder, 1) as workers:
-        _create(workers, IDLE_TASKS)
-        _until(lambda: workers.running() == IDLE_TASKS, f"{IDLE_TASKS} tasks run")
-        time.sleep(SETTLE_S)
-        began, ours, brokers = time.monotonic(), workers.cpu(), tree.cpu(broker_pid)
-        time.sleep(WATCH_S)
-        seconds = time.monotonic() - began
+def loss(side: str, bootstrap: str, folder: Path, count: int) -> dict[str, float]:
+    """See the top of the module. Each sink has a topic of its own."""
+    more = {"scheduled.rebalance.max.delay.ms": str(DELAY_MS)}
+    with pool(side, bootstrap, folder, more=more) as workers, Topics(bootstrap) as topics:
+        sinks = {_name(number): _place(workers, _name(number)) for number in range(count)}
+        for name, file in sinks.items():
+            topics.create(f"{workers.name}-{name}")
+            config = _sink(name, file, f"{workers.name}-{name}")
+            workers.rest.put(f"/connectors/{name}/config", config)
+        _until(lambda: workers.running() == count, f"{count} tasks run")
+        return _lose(workers, bootstrap, sinks, {f"{workers.name}-{name}" for name in sinks}, count)
+
+
+def _lose(workers: Pool, bootstrap: str, sinks: Mapping[str, Path], topics: set[str], count: int) -> dict[str, float]:
+    """Kill one worker: how long its sinks' targets get nothing, and when all states say RUNNING again.
+
+    Args:
+        sinks: the targets of all sinks, by the names of their connectors.
+        topics: what they read.
+        count: how many tasks there are.
+    """
+    lost = workers.workers[-1]
+    with Ticks(bootstrap, sorted(topics), TICK_S).running() as ticks:
+        await_since(sinks, 1e-6, PATIENCE_S)
+        targets = {name: sinks[name] for name in workers.tasks_of(lost) & sinks.keys()}
+        if not targets:
+            raise NothingFlows("the worker that is to be lost has no sink")
+
+        def running() -> float:
+            _until(lambda: workers.running() == count, "the lost worker's tasks run elsewhere")
+            return time.monotonic()
+
+        say(f"  a worker with {len(targets)} of {len(sinks)} sinks is killed")
+        with ThreadPoolExecutor(1) as threads:
+            ran: list[Future[float]] = []
+
+            def kill() -> None:
+                lost.kill()
+                ran.append(threads.submit(running))
+
+            killed, waited = lose(ticks, targets, kill, PATIENCE_S)
+            seen = ran[0].result()
+    return {
+        "lost_sinks": len(targets),
+        "flows_first_s": waited[0],
+        "flows_median_s": statistics.median(waited),
+        "flows_last_s": waited[-1],
+        "loss_running_s": seen - killed,
+    }
+
+
+def idle(side: str, running: broker.Broker, folder: Path, count: int, seconds: float) -> dict[str, float]:
+    """See the top of the module. Half are sources of empty files, half sinks of an empty topic.
+
+    Args:
+        seconds: how long they may settle, and how long they are then watched.
+    """
+    with pool(side, running.bootstrap_servers, folder, 1) as workers:
+        _create(workers, count, "nothing")
+        _until(lambda: workers.running() == count, f"{count} tasks run")
+        time.sleep(seconds)
+        began, ours, brokers = time.monotonic(), workers.cpu(), tree.cpu(running.pid)
+        time.sleep(seconds)
+        watched = time.monotonic() - began
         return {
-            "worker and tasks, % of a core": 100 * (workers.cpu() - ours) / seconds,
-            "broker, % of a core": 100 * (tree.cpu(broker_pid) - brokers) / seconds,
-            "memory, MB (PSS)": workers.memory() / 1e6,
+            "worker_percent": 100 * (workers.cpu() - ours) / watched,
+            "broker_percent": 100 * (tree.cpu(running.pid) - brokers) / watched,
+            "pss_mb": workers.memory() / 1e6,
         }
 
 
-def change(side: str, bootstrap: str, folder: Path) -> dict[str, float]:
+def change(side: str, bootstrap: str, folder: Path, changes: int) -> dict[str, float]:
     """See the top of the module. A sink opens its file when it begins: the new file is what is waited for."""
     with pool(side, bootstrap, folder) as workers:
-        config = _sink("changing", folder / f"{side}-changing")
+        config = _sink("changing", folder / f"{side}-changing", "nothing")
         workers.rest.put("/connectors/changing/config", config)
         _until(lambda: workers.running() == 1, "the task runs")
         answered, took = [], []
-        for number in range(CHANGES):
-            file = folder / f"{side}-changing-{number}"
+        for number in range(changes):
+            file = folder / f"{workers.name}-changing-{number}"
             asked = time.monotonic()
             workers.rest.put("/connectors/changing/config", {**config, "file": str(file)})
             answered.append(time.monotonic() - asked)
@@ -201,19 +282,19 @@ def change(side: str, bootstrap: str, folder: Path) -> dict[str, float]:
             took.append(time.monotonic() - asked)
             _until(lambda: workers.running() == 1, "the task runs")
         return {
-            "answered, median ms": 1000 * statistics.median(answered),
-            "new task has begun, median ms": 1000 * statistics.median(took),
-            "new task has begun, longest ms": 1000 * max(took),
+            "answered_ms": 1000 * statistics.median(answered),
+            "begun_ms": 1000 * statistics.median(took),
+            "begun_longest_ms": 1000 * max(took),
         }
 
 
-def _create(workers: Pool, count: int) -> None:
-    folder = workers.folder / workers.side
-    folder.mkdir(exist_ok=True)
+def _create(workers: Pool, count: int, topic: str) -> None:
+    """Half are sources of empty files, half sinks of a topic."""
 
     def create(number: int) -> None:
-        name = f"c{number:04}"
-        config = _sink(name, folder / name) if number % 2 else _source(name, folder / name)
+        name = _name(number)
+        file = _place(workers, name)
+        config = _sink(name, file, topic) if number % 2 else _source(name, file)
         workers.rest.put(f"/connectors/{name}/config", config)
 
     with ThreadPoolExecutor(AT_ONCE) as threads:
@@ -222,13 +303,24 @@ def _create(workers: Pool, count: int) -> None:
                 say(f"  {number} of {count} connectors made, {workers.running()} tasks run")
 
 
+def _name(number: int) -> str:
+    return f"c{number:04}"
+
+
+def _place(workers: Pool, name: str) -> Path:
+    """The file of a connector."""
+    folder = workers.folder / workers.name
+    folder.mkdir(exist_ok=True)
+    return folder / name
+
+
 def _source(name: str, file: Path) -> dict[str, str]:
     file.touch()
     return {"name": name, "connector.class": FILE_SOURCE, "tasks.max": "1", "file": str(file), "topic": "nothing"}
 
 
-def _sink(name: str, file: Path) -> dict[str, str]:
-    return {"name": name, "connector.class": FILE_SINK, "tasks.max": "1", "file": str(file), "topics": "nothing"}
+def _sink(name: str, file: Path, topic: str) -> dict[str, str]:
+    return {"name": name, "connector.class": FILE_SINK, "tasks.max": "1", "file": str(file), "topics": topic}
 
 
 def _until(condition: Callable[[], Any], what: str, every: float = 0.25) -> None:
@@ -239,54 +331,87 @@ def _until(condition: Callable[[], Any], what: str, every: float = 0.25) -> None
         time.sleep(every)
 
 
-def main() -> int:
-    """Returns 0 when all measurements ended well, else 1."""
-    parser = argparse.ArgumentParser(
-        prog="python -m bench.pool", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("what", nargs="*", choices=["many", "idle", "change", []], help="which (default: all)")
-    parser.add_argument("--connectors", type=int, default=1000, help="of `many` (default 1000)")
-    parser.add_argument("--side", choices=SIDES, action="append", help="only this one (default: both)")
-    parser.add_argument("--json", type=Path, help="where the figures go as JSON")
-    args = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    sides = args.side or list(SIDES)
-    if "java" in sides:
-        classpath("kafka-connect")
-    introduce()
-    figures: dict[str, dict[str, dict[str, float]]] = {}
-    failures = 0
-    with tempfile.TemporaryDirectory(prefix="connect-bench-") as name:
-        folder = Path(name)
-        try:
-            running = broker.ensure_running(folder / "broker", port=0)
-            with Topics(running.bootstrap_servers) as topics:
-                topics.create("nothing")
-            works: dict[str, Callable[[str], dict[str, float]]] = {
-                "change": lambda side: change(side, running.bootstrap_servers, folder),
-                "idle": lambda side: idle(side, running.bootstrap_servers, running.pid, folder),
-                "many": lambda side: many(side, running.bootstrap_servers, folder, args.connectors),
-            }
-            for what in args.what or works:
-                for side in sides:
+def measure(settings: Settings) -> dict[str, Any]:
+    """What the top of the module says, by both sides in turn."""
+    count, rounds = settings.count(1000, 12), settings.repeat(1)
+    changes, idles, seconds, sinks = (2, 6, 3.0, 6) if settings.quick else (CHANGES, IDLE_TASKS, WATCH_S, SINKS)
+    classpath("kafka-connect")
+    rows = Rows({"ours": ["java"]})
+    folder = settings.folder
+    try:
+        running = broker.ensure_running(folder / "broker", port=0)
+        bootstrap = running.bootstrap_servers
+        with Topics(bootstrap) as topics:
+            topics.create("nothing")
+        works: dict[str, Callable[[str], dict[str, float]]] = {
+            "change": lambda side: change(side, bootstrap, folder, changes),
+            "idle": lambda side: idle(side, running, folder, idles, seconds),
+            "loss": lambda side: loss(side, bootstrap, folder, sinks),
+            "many": lambda side: many(side, bootstrap, folder, count),
+        }
+        for number in range(rounds):
+            for what in filter(settings.wants, works):
+                for side in reversed(SIDES) if number % 2 else SIDES:
                     say(f"{what}: {side}")
-                    try:
-                        figures.setdefault(what, {})[side] = works[what](side)
-                    except TookTooLong as error:
-                        failures += 1
-                        say(f"  {error}")
-        finally:
-            broker.stop(folder / "broker")
-    if args.json:
-        args.json.write_text(json.dumps({"machine": machine.describe(), "figures": figures}, indent=2))
-    for what, of_sides in figures.items():
-        print(f"\n{what}")
-        for figure in dict.fromkeys(figure for one in of_sides.values() for figure in one):
-            cells = "".join(f"{one.get(figure, float('nan')):>14,.1f}" for one in of_sides.values())
-            print(f"  {figure:<38}{cells}")
-        print("  " + " " * 38 + "".join(f"{side:>14}" for side in of_sides))
-    return 1 if failures else 0
+                    found = works[what](side)
+                    rows.add(what, side, found, number)
+                    say("  " + ", ".join(f"{name} {value:,.1f}" for name, value in found.items()))
+    finally:
+        broker.stop(folder / "broker")
+    return {
+        "settings": {
+            "rounds": rounds,
+            "connectors": count,
+            "workers": WORKERS,
+            "idle_tasks": idles,
+            "settle_s": seconds,
+            "sinks": sinks,
+            "session_ms": SESSION_MS,
+        },
+        "versions": {**kafka_connect(), **versions("connect-runtime", "confluent-kafka")},
+        "rows": rows.as_json(),
+    }
+
+
+def table(document: dict[str, Any]) -> str:
+    """The document as Markdown."""
+    sizes = document["settings"]
+    tenth = "{:,.1f}"
+    lost = (
+        Figure("flows_median_s", "records in half of the targets again, s", tenth),
+        Figure("flows_last_s", "records in all targets again, s", tenth),
+        Figure("loss_running_s", "all say RUNNING, s", tenth),
+    )
+    start = (
+        Figure("create_s", "all created over REST, s"),
+        Figure("running_s", "all tasks run, s"),
+        Figure("cpu_s", "CPU of the workers until then, s"),
+        Figure("pss_mb", "memory with all running, MB"),
+        Figure("list_ms", "list of all with states, median ms"),
+    )
+    idle = (
+        Figure("worker_percent", "worker and tasks, % of a core", tenth),
+        Figure("broker_percent", "broker, % of a core", tenth),
+        Figure("pss_mb", "memory, MB"),
+    )
+    change = (
+        Figure("answered_ms", "answered, median ms"),
+        Figure("begun_ms", "the new task has begun, median ms"),
+        Figure("begun_longest_ms", "the new task has begun, longest ms"),
+    )
+    titled = {
+        "many": (f"{sizes['connectors']:,} connectors, {sizes['workers']} workers", (*start, *lost)),
+        "loss": (f"loss of a worker with {sizes.get('sinks', SINKS)} sinks in the group", lost),
+        "idle": (f"a worker with {sizes['idle_tasks']} idle tasks", idle),
+        "change": (f"a changed configuration, {sizes['workers']} workers", change),
+    }
+    tables = [
+        f"**{title}**\n\n{compare(document, {row: ''}, figures, ('java', 'Java'))}"
+        for row, (title, figures) in titled.items()
+        if row in document["rows"]
+    ]
+    return "\n\n".join(tables)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(one.main("bench.pool", "pool"))

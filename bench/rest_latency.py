@@ -7,33 +7,42 @@ list      GET /connectors
 status    GET /connectors/NAME/status
 expand    GET /connectors?expand=status&expand=info
 validate  PUT /connector-plugins/CLASS/config/validate, of a source and a sink in turn
-
-The bar: 99 of 100 reads under 50 ms, 99 of 100 validations under 500 ms.
 """
 
-import argparse
 import json
 import os
-import signal
 import statistics
 import sys
-import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
-from bench import machine
-from bench.machine import introduce, say
+from bench import one
+from bench.bars import bar_of, judge
+from bench.document import Rows
+from bench.files import write_lines
+from bench.machine import kafka_connect, say, versions
+from bench.part import Settings
 from bench.pool import FILE_SINK, FILE_SOURCE, Pool, TookTooLong, pool
+from bench.tables import markdown, marked
 from bench.topics import Topics
 from bench.workers import SIDES
 from connect.jvm.jars import classpath
 from connect.kafka import broker
 
+WORKERS = 2
+PAIRS = 2  # of a source and a sink
+SECONDS = 30.0
 PATIENCE_S = 120.0
 WARM_UP_S = 5.0
-BARS_MS = {"list": 50.0, "status": 50.0, "expand": 50.0, "validate": 500.0}
+KINDS = {
+    "list": "list",
+    "status": "status",
+    "expand": "list with states and configurations",
+    "validate": "validate",
+}
 
 
 @dataclass(frozen=True)
@@ -41,9 +50,9 @@ class Latency:
     """How long requests of one kind took, in milliseconds."""
 
     requests: int
-    median: float
-    p99: float
-    longest: float
+    median_ms: float
+    p99_ms: float
+    longest_ms: float
 
     @classmethod
     def of(cls, seconds: list[float]) -> "Latency":
@@ -70,36 +79,35 @@ class Load:
     dry: bool
 
 
-def measure(
-    side: str, topics: Topics, bootstrap: str, folder: Path, args: argparse.Namespace
+def _one(
+    side: str, topics: Topics, bootstrap: str, folder: Path, seconds: float, lines: int
 ) -> tuple[dict[str, Latency], Load]:
     """Run one side."""
-    file = folder / "lines"
-    names = [f"{side}-{number}" for number in range(args.pairs)]
-    with pool(side, bootstrap, folder, args.workers) as workers:
+    with pool(side, bootstrap, folder, WORKERS) as workers:
+        names = [f"{workers.name}-{number}" for number in range(PAIRS)]
         for name in names:
             topics.create(name)
-            for config in (_source(name, file), _sink(name)):
+            for config in (_source(name, folder / "lines"), _sink(name)):
                 workers.rest.put(f"/connectors/{config['name']}/config", config)
         _until(lambda: workers.running() == 2 * len(names), "all tasks run")
         _until(lambda: all(topics.end(name) for name in names), "all sources write")
-        _ask(workers, names, WARM_UP_S)
+        _ask(workers, names, min(WARM_UP_S, seconds))
         before, cpu, began = _written(topics, names), workers.cpu(), time.monotonic()
-        took = _ask(workers, names, args.seconds)
-        seconds = time.monotonic() - began
+        took = _ask(workers, names, seconds)
+        passed = time.monotonic() - began
         moved = _written(topics, names) - before
-        dry = any(topics.end(name) >= args.lines for name in names)
-        return {kind: Latency.of(found) for kind, found in took.items()}, Load(moved, seconds, workers.cpu() - cpu, dry)
+        dry = any(topics.end(name) >= lines for name in names)
+        return {kind: Latency.of(found) for kind, found in took.items()}, Load(moved, passed, workers.cpu() - cpu, dry)
 
 
 def _ask(workers: Pool, names: list[str], seconds: float) -> dict[str, list[float]]:
     """Ask one thing after another, of one worker after another. Returns how long each kind took."""
-    took: dict[str, list[float]] = {kind: [] for kind in BARS_MS}
+    took: dict[str, list[float]] = {kind: [] for kind in KINDS}
     until = time.monotonic() + seconds
     for number, (kind, method, path, body) in enumerate(_requests(names)):
         if time.monotonic() > until and min(map(len, took.values())) > 1:
             break
-        rest = workers.workers[number // len(BARS_MS) % len(workers.workers)].rest
+        rest = workers.workers[number // len(KINDS) % len(workers.workers)].rest
         asked = time.monotonic()
         status, said = rest.ask(method, path, body)
         took[kind].append(time.monotonic() - asked)
@@ -142,72 +150,61 @@ def _until(condition: Callable[[], bool], what: str) -> None:
         time.sleep(0.2)
 
 
-def _table(figures: Mapping[str, Mapping[str, Latency]]) -> str:
-    lines = [
-        "| request | side | requests | median, ms | p99, ms | longest, ms | bar, ms |",
-        "|---|---|--:|--:|--:|--:|--:|",
-    ]
-    for kind, bar in BARS_MS.items():
-        for side, of_side in figures.items():
-            one = of_side[kind]
-            cells = [kind, side, str(one.requests)]
-            cells += [f"{figure:.1f}" for figure in (one.median, one.p99, one.longest)] + [f"{bar:.0f}"]
-            lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines)
+def measure(settings: Settings) -> dict[str, Any]:
+    """Both sides in turn.
 
-
-def main() -> int:
-    """Returns 0 when all was measured, and ours is under the bar; else 1."""
-    args = _parse()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    sides = args.side or list(SIDES)
-    if "java" in sides:
-        classpath("kafka-connect")
-    introduce()
-    latencies: dict[str, dict[str, Latency]] = {}
-    loads: dict[str, Load] = {}
-    with tempfile.TemporaryDirectory(prefix="connect-bench-") as name:
-        folder = Path(name)
-        with (folder / "lines").open("wb") as file:
-            file.writelines(b'{"id":%d,"note":"%b"}\n' % (number, b"-" * 80) for number in range(args.lines))
-        try:
-            running = broker.ensure_running(folder / "broker", port=0)
-            with Topics(running.bootstrap_servers) as topics:
-                for side in sides:
+    Raises:
+        TookTooLong: something did not begin, or the sources came to the end of their file.
+    """
+    lines, rounds = settings.count(10_000_000, 200_000), settings.repeat(1)
+    seconds = 3.0 if settings.quick else SECONDS
+    classpath("kafka-connect")
+    rows = Rows({"ours": ["java"]})
+    write_lines(settings.folder / "lines", lines)
+    try:
+        running = broker.ensure_running(settings.folder / "broker", port=0)
+        with Topics(running.bootstrap_servers) as topics:
+            for number in range(rounds):
+                for side in reversed(SIDES) if number % 2 else SIDES:
                     say(f"measuring {side}")
-                    latencies[side], load = measure(side, topics, running.bootstrap_servers, folder, args)
-                    loads[side] = load
-                    say(
-                        f"  {load.moved / load.seconds:,.0f} records/s written meanwhile, "
-                        f"{load.cpu / load.seconds:.1f} cores in use by the workers"
-                        + ("; the file came to its end: take more --lines or less --seconds" if load.dry else "")
-                    )
-        finally:
-            broker.stop(folder / "broker")
-    if args.json:
-        figures = {
-            side: {"load": asdict(loads[side]), "latencies": {kind: asdict(one) for kind, one in of_side.items()}}
-            for side, of_side in latencies.items()
-        }
-        args.json.write_text(json.dumps({"machine": machine.describe(), "figures": figures}, indent=1) + "\n")
-    print(_table(latencies))
-    return 0 if all(latencies["ours"][kind].p99 < bar for kind, bar in BARS_MS.items() if "ours" in latencies) else 1
+                    latencies, load = _one(side, topics, running.bootstrap_servers, settings.folder, seconds, lines)
+                    if load.dry and not settings.quick:
+                        raise TookTooLong(f"{side}: the file came to its end, so this was not full load")
+                    rate, cores = load.moved / load.seconds, load.cpu / load.seconds
+                    say(f"  {rate:,.0f} records/s written meanwhile, {cores:.1f} cores in use by the workers")
+                    rows.add("load", side, {"rate": rate, "cores": cores, "seconds": load.seconds}, number)
+                    for kind, found in latencies.items():
+                        rows.add(kind, side, asdict(found), number)
+    finally:
+        broker.stop(settings.folder / "broker")
+    return {
+        "settings": {"rounds": rounds, "lines": lines, "seconds": seconds, "workers": WORKERS, "pairs": PAIRS},
+        "versions": {**kafka_connect(), **versions("connect-runtime", "confluent-kafka", "uvicorn")},
+        "rows": rows.as_json(),
+    }
 
 
-def _parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m bench.rest_latency", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+def table(document: dict[str, Any]) -> str:
+    """The document as Markdown."""
+    judged = judge(document)
+    lines = [["request", "Java, median ms", "p99 ms", "ours, median ms", "p99 ms", "bar"]]
+    for kind, title in KINDS.items():
+        sides = document["rows"].get(kind, {})
+        cells = []
+        held = bar_of(judged, f"{kind}/ours/median/p99_ms")
+        for side in SIDES:
+            found = sides.get(side, {}).get("median", {})
+            for figure in ("median_ms", "p99_ms"):
+                cell = f"{found[figure]:.1f}" if figure in found else ""
+                cells.append(marked(cell, held) if (side, figure) == ("ours", "p99_ms") else cell)
+        lines.append([title, *cells, str(held.bar) if held else ""])
+    loads = {side: document["rows"]["load"][side]["median"] for side in SIDES if side in document["rows"]["load"]}
+    meanwhile = " and ".join(
+        f"{'Java' if side == 'java' else 'ours'} {found['rate']:,.0f} records/s with {found['cores']:.1f} cores"
+        for side, found in loads.items()
     )
-    parser.add_argument("--workers", type=int, default=2, help="of the pool (default 2)")
-    parser.add_argument("--pairs", type=int, default=2, help="of a source and a sink (default 2)")
-    parser.add_argument(
-        "--lines", type=int, default=10_000_000, help="of the file, 100 bytes each (default 10,000,000)"
-    )
-    parser.add_argument("--seconds", type=float, default=30, help="of asking (default 30)")
-    parser.add_argument("--side", choices=SIDES, action="append", help="only this one (default: both)")
-    parser.add_argument("--json", type=Path, help="where the figures go as JSON")
-    return parser.parse_args()
+    return f"{markdown(lines)}\n\nMeanwhile the tasks moved: {meanwhile}."
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(one.main("bench.rest_latency", "rest"))

@@ -1,31 +1,37 @@
-"""`python -m bench.s3_soak`: 200 open files of one task, for as long as wanted, and its memory all the while.
+"""`python -m bench.s3_soak`: 200 open files of one task of the S3 sink, and its memory all the while.
 
-Records of about 200 bytes go into 200 folders by a field, in lines of JSON in gzip, into Versity's S3 gateway on this
-machine. Memory is that of the worker's whole process tree, looked at each second, each shared page divided among those
-who share it. The picture is an SVG: memory over time, and the objects that were written until then.
+Records of about 200 bytes go into 200 folders by a field, 20,000 a second, in lines of JSON in gzip, into Versity's S3
+gateway on this machine; the task has 64 MiB for files. Memory is that of the worker's whole process tree, looked at
+each second, each shared page divided among those who share it. `python -m bench.page` draws it.
 """
 
-from __future__ import annotations
-
-import argparse
 import json
-import tempfile
+import statistics
+import sys
 import threading
 import time
-from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from bench import tree
-from bench.jdbc import worker
-from bench.machine import introduce, say
-from bench.s3 import row
-from connect.kafka.broker import ensure_running
-from connect.kafka.broker import stop as stop_broker
-from tests.servers.s3 import VersityGateway
+from bench import one, tree
+from bench.bars import bar_of, judge
+from bench.document import Rows
+from bench.machine import say, versions
+from bench.part import Settings
+from bench.s3 import WORKER, row
+from bench.standalone import MeasurementFailed, end_of_log, worker
+from bench.tables import markdown, marked
+from bench.topics import make
+from connect.kafka import broker
 
+MINUTES = 5.0
+RATE = 20_000
 FOLDERS = 200
 TOPIC = "soak"
+MEMORY_MIB = 64
+PICTURE = "images/s3-memory.svg"  # beside docs/performance.md
 _ROUND = 20_000
+#: A picture needs no more points.
+_SAMPLES = 150
 
 
 class Sample(NamedTuple):
@@ -65,54 +71,97 @@ class Filler(threading.Thread):
         producer.flush(30)
 
 
-def soak(minutes: float, rate: int, flush: int, memory: int) -> list[Sample]:
-    """Run it, and what was seen each second."""
-    from confluent_kafka.admin import AdminClient, NewTopic
+def soak(settings: Settings, minutes: float, flush: int) -> tuple[list[Sample], int]:
+    """Run it: what was seen each second, and how many records were sent."""
+    from tests.servers.s3 import VersityGateway
 
     server = VersityGateway()
     found: list[Sample] = []
     try:
-        with tempfile.TemporaryDirectory(prefix="connect-soak-") as name:
-            folder = Path(name)
-            broker = ensure_running(folder / "broker", port=0)
-            try:
-                admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
-                admin.create_topics([NewTopic(TOPIC, 1, 1)])[TOPIC].result(30)
-                bucket = server.bucket()
-                config = {
-                    **bucket.config,
-                    "name": "soak",
-                    "connector.class": "S3Sink",
-                    "topics": TOPIC,
-                    "tasks.max": "1",
-                    "partitioner.class": "field",
-                    "partition.field.name": "folder",
-                    "s3.compression.type": "gzip",
-                    "flush.size": str(flush),
-                    "s3.memory.bytes": str(memory),
-                    "value.converter": "org.apache.kafka.connect.json.JsonConverter",
-                    "value.converter.schemas.enable": "false",
-                    "consumer.override.auto.offset.reset": "earliest",
-                }
-                filler = Filler(broker.bootstrap_servers, rate)
-                with worker("ours", broker.bootstrap_servers, folder / "worker", config) as pid:
-                    filler.start()
-                    began = time.monotonic()
-                    place = server.data / bucket.name
-                    while (now := time.monotonic() - began) < minutes * 60:
-                        objects = sum(1 for each in place.rglob("soak+*") if ".sgwtmp" not in each.parts)
-                        found.append(Sample(now, sum(tree.pss(each.pid) for each in tree.tree(pid)) / 1e6, objects))
-                        time.sleep(1)
-                    filler.ended.set()
-                filler.join(60)
-                if not found[-1].objects:
-                    raise RuntimeError((folder / "worker" / "log").read_text(encoding="utf-8")[-3000:])
-                say(f"{filler.sent:,} records, {found[-1].objects:,} objects")
-            finally:
-                stop_broker(folder / "broker")
+        bootstrap = broker.ensure_running(settings.folder / "broker", port=0).bootstrap_servers
+        try:
+            make(bootstrap, TOPIC)
+            bucket = server.bucket()
+            config = {
+                **bucket.config,
+                "name": "soak",
+                "connector.class": "S3Sink",
+                "topics": TOPIC,
+                "tasks.max": "1",
+                "partitioner.class": "field",
+                "partition.field.name": "folder",
+                "s3.compression.type": "gzip",
+                "flush.size": str(flush),
+                "s3.memory.bytes": str(MEMORY_MIB << 20),
+                "value.converter": "org.apache.kafka.connect.json.JsonConverter",
+                "value.converter.schemas.enable": "false",
+                "consumer.override.auto.offset.reset": "earliest",
+            }
+            filler = Filler(bootstrap, RATE)
+            with worker("ours", bootstrap, settings.folder / "worker", config, WORKER) as pid:
+                filler.start()
+                began = time.monotonic()
+                place = server.data / bucket.name
+                while (now := time.monotonic() - began) < minutes * 60:
+                    objects = sum(1 for each in place.rglob("soak+*") if ".sgwtmp" not in each.parts)
+                    found.append(Sample(now, sum(tree.pss(each.pid) for each in tree.tree(pid)) / 1e6, objects))
+                    time.sleep(1)
+                filler.ended.set()
+            filler.join(60)
+            if not found[-1].objects:
+                raise MeasurementFailed(f"no object was written: {end_of_log(settings.folder / 'worker' / 'log')}")
+            say(f"{filler.sent:,} records, {found[-1].objects:,} objects")
+        finally:
+            broker.stop(settings.folder / "broker")
     finally:
         server.close()
-    return found
+    return found, filler.sent
+
+
+def measure(settings: Settings) -> dict[str, Any]:
+    """What memory did in the second half: by then all files are open."""
+    from tests.servers.s3 import VERSITYGW
+
+    minutes, flush = (0.75, 100) if settings.quick else (MINUTES, 2000)
+    samples, sent = soak(settings, minutes, flush)
+    half = [each.memory for each in samples[len(samples) // 2 :]]
+    rows = Rows({})
+    least, most = min(half), max(half)
+    figures = {"least_mb": least, "most_mb": most, "median_mb": statistics.median(half), "spread": most / least}
+    rows.add("memory", "ours", {**figures, "records": sent, "objects": samples[-1].objects, "minutes": minutes})
+    every = -(-len(samples) // _SAMPLES)
+    return {
+        "settings": {"rounds": 1, "minutes": minutes, "folders": FOLDERS, "rate": RATE, "memory_mib": MEMORY_MIB},
+        "versions": {"versitygw": VERSITYGW, **versions("boto3", "connect-runtime", "confluent-kafka")},
+        "rows": rows.as_json(),
+        "samples": [[round(each.at, 1), round(each.memory, 1), each.objects] for each in samples[::every]],
+    }
+
+
+def table(document: dict[str, Any]) -> str:
+    """The document as Markdown."""
+    found = document["rows"]["memory"]["ours"]["median"]
+    held = bar_of(judge(document), "memory/ours/median/spread")
+    cells = [
+        f"{document['settings']['minutes']:g}",
+        f"{found['objects']:,.0f}",
+        f"{found['least_mb']:.0f}",
+        f"{found['most_mb']:.0f}",
+        marked(f"{found['spread']:.2f}", held) + (f" ({held.bar})" if held else ""),
+    ]
+    return markdown([["minutes", "objects", "least in the second half, MB", "most, MB", "most to least (bar)"], cells])
+
+
+def pictures(document: dict[str, Any]) -> dict[str, str]:
+    """The picture of a document that has samples, by its path."""
+    if "samples" not in document:
+        return {}
+    settings = document["settings"]
+    title = (
+        f"{settings['folders']} open files, {settings['rate']:,} records a second, "
+        f"s3.memory.bytes {settings['memory_mib']} MiB"
+    )
+    return {PICTURE: picture([Sample(*each) for each in document["samples"]], title)}
 
 
 def picture(samples: list[Sample], title: str) -> str:
@@ -151,23 +200,5 @@ def picture(samples: list[Sample], title: str) -> str:
     return "\n".join(parts) + "\n"
 
 
-def main() -> None:
-    """Soak, say what memory did, and draw it."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--minutes", type=float, default=60, help="how long (default: 60)")
-    parser.add_argument("--rate", type=int, default=20_000, help="records a second (default: 20000)")
-    parser.add_argument("--flush", type=int, default=1_000_000, help="flush.size (default: 1000000)")
-    parser.add_argument("--memory", type=int, default=128 << 20, help="s3.memory.bytes (default: 128 MiB)")
-    parser.add_argument("--svg", type=Path, help="draw it there")
-    args = parser.parse_args()
-    introduce()
-    samples = soak(args.minutes, args.rate, args.flush, args.memory)
-    half = [each.memory for each in samples[len(samples) // 2 :]]
-    print(f"memory: {min(half):.0f} to {max(half):.0f} MB in the second half, {samples[-1].objects:,} objects")
-    if args.svg:
-        title = f"{FOLDERS} open files, {args.rate:,} records a second, s3.memory.bytes {args.memory >> 20} MiB"
-        args.svg.write_text(picture(samples, title), encoding="utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    sys.exit(one.main("bench.s3_soak", "soak"))

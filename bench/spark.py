@@ -12,31 +12,30 @@ others the second half of the records counts: Java has compiled by then what it 
 over. The worker runs by itself. Rows are counted in the table; CPU is that of the whole process tree.
 """
 
-from __future__ import annotations
-
-import argparse
 import json
 import os
 import shutil
-import statistics
 import sys
-import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bench import tree
-from bench.machine import introduce, say
-from bench.workers import free_port
+from bench import one, tree
+from bench.document import Rows
+from bench.machine import say, versions
+from bench.part import Settings
+from bench.standalone import MeasurementFailed, Memory, end_of_log, failed, worker
+from bench.tables import CPU, MEMORY, RATE, Figure, compare
+from bench.topics import produce
 from connect.jvm.jars import JarsUnavailable, resolve
-from connect.kafka.broker import ensure_running, stop
+from connect.kafka import broker
 
-RECORDS = 8_000_000
 PARTITIONS = 2
 BATCH = 1_000_000  # the connector's own default
+WITHIN_S = 600.0  # seconds for a run of the connector
 FIELDS = {"id": "int64", "name": "string", "city": "string", "amount": "double", "active": "boolean", "note": "string"}
 _DDL = "id bigint, name string, city string, amount double, active boolean, note string"
 _BY_HAND = ("v.id", "v.name AS customer", "v.city", "v.amount", "v.active", "'kafka' AS source")
@@ -66,15 +65,9 @@ def connector(topic: str, table: str) -> dict[str, str]:
     }
 
 
-def fill(bootstrap: str, topic: str, records: int) -> None:
-    """Make the topic."""
-    from confluent_kafka import Producer
-    from confluent_kafka.admin import AdminClient, NewTopic
-
-    admin = AdminClient({"bootstrap.servers": bootstrap})  # a name keeps it: it answers nothing once it is gone
-    admin.create_topics([NewTopic(topic, PARTITIONS, 1)])[topic].result(30)
-    producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 50, "batch.size": 16384})
-    for number in range(records):
+def values(count: int) -> Iterator[bytes]:
+    """So many records."""
+    for number in range(count):
         row = {
             "id": number,
             "name": f"customer {number % 1000}",
@@ -83,14 +76,7 @@ def fill(bootstrap: str, topic: str, records: int) -> None:
             "active": number % 3 == 0,
             "note": "x" * 20,
         }
-        value = json.dumps(row).encode()
-        while True:
-            try:
-                producer.produce(topic, value, key=b"%d" % (number % 5000), partition=number % PARTITIONS)
-                break
-            except BufferError:
-                producer.poll(0.1)
-    producer.flush()
+        yield json.dumps(row).encode()
 
 
 class Mark(NamedTuple):
@@ -130,18 +116,16 @@ class Pass(NamedTuple):
 
     Attributes:
         rows: of the table in the end.
-        rate: records a second in the second half.
-        us: microseconds of CPU a record in the second half.
         first: when the first rows were committed, by the clock of `time.monotonic`.
+        half: the figures of the second half.
     """
 
     rows: int
-    rate: float
-    us: float
     first: float
+    half: dict[str, float]
 
     @classmethod
-    def of(cls, marks: list[Mark], table: Path) -> Pass:
+    def of(cls, marks: list[Mark], table: Path) -> "Pass":
         """Of a table that is written."""
         from deltalake import DeltaTable
 
@@ -150,13 +134,17 @@ class Pass(NamedTuple):
         first = next(number for number, rows in enumerate(counts) if rows)
         half = next(number for number, rows in enumerate(counts) if rows >= total / 2)
         rows, begin, end = total - counts[half], marks[half], marks[-1]
-        return cls(total, rows / (end.at - begin.at), (end.cpu - begin.cpu) / rows * 1e6, marks[first].at)
+        if not rows:
+            raise MeasurementFailed("more than half of the table was there at the first look: take more records")
+        seconds, used = end.at - begin.at, end.cpu - begin.cpu
+        figures = {"records": rows, "seconds": seconds, "rate": rows / seconds, "cpu_s": used}
+        return cls(total, marks[first].at, {**figures, "cpu_us": used / rows * 1e6})
 
 
 class OnSpark:
     """The ways that need Spark, in one session."""
 
-    def __init__(self, bootstrap: str, topic: str, folder: Path, ways: list[str]) -> None:
+    def __init__(self, bootstrap: str, topic: str, folder: Path, ways: list[str], batch: int) -> None:
         from spark_sink.session import open_session
 
         conf = {"spark.master": "local[2]", "spark.driver.memory": "2g"}
@@ -165,7 +153,7 @@ class OnSpark:
         began = time.monotonic()
         self.session = open_session(conf, "bench")
         say(f"Spark's session is there after {time.monotonic() - began:.1f} s")
-        self._bootstrap, self._topic, self._folder = bootstrap, topic, folder
+        self._bootstrap, self._topic, self._folder, self._batch = bootstrap, topic, folder, batch
         self._worker = {"bootstrap.servers": bootstrap}
 
     def run(self, way: str) -> Pass:
@@ -191,7 +179,7 @@ class OnSpark:
             *("bench", (self._topic,), "", self._worker, config),
             rows=RowShape(sample.values),
             parts=2,
-            most_records=BATCH,
+            most_records=self._batch,
         )
         return self.session.spark.readStream.format(register(self.session.spark, plan)).load().select("_value.*")
 
@@ -199,13 +187,13 @@ class OnSpark:
         from spark_sink.reading import ReadPlan, register
 
         config = connector(self._topic, "")
-        plan = ReadPlan("bench", (self._topic,), "", self._worker, config, most_records=BATCH)
+        plan = ReadPlan("bench", (self._topic,), "", self._worker, config, most_records=self._batch)
         return _by_hand(self.session.spark.readStream.format(register(self.session.spark, plan)).load())
 
     def _kafka(self) -> Any:
         source = self.session.spark.readStream.format("kafka").option("kafka.bootstrap.servers", self._bootstrap)
         source = source.option("subscribe", self._topic).option("startingOffsets", "earliest")
-        return _by_hand(source.option("maxOffsetsPerTrigger", BATCH).load())
+        return _by_hand(source.option("maxOffsetsPerTrigger", self._batch).load())
 
 
 def _by_hand(raw: Any) -> Any:
@@ -215,60 +203,34 @@ def _by_hand(raw: Any) -> Any:
     return raw.select(parsed.alias("v")).selectExpr(*_BY_HAND)
 
 
-@contextmanager
-def connect_standalone(
-    bootstrap: str, folder: Path, config: Mapping[str, str], worker: Mapping[str, str]
-) -> Iterator[int]:
-    """A worker with one connector; its process id."""
-    import subprocess
-
-    folder.mkdir(parents=True, exist_ok=True)
-    settings = {
-        "bootstrap.servers": bootstrap,
-        "offset.storage.file.filename": str(folder / "offsets"),
-        "listeners": f"http://127.0.0.1:{free_port()}",
-        "key.converter": config["key.converter"],
-        "value.converter": config["value.converter"],
-        **worker,
-    }
-    for name, values in (("worker.properties", settings), ("sink.properties", config)):
-        (folder / name).write_text("".join(f"{key}={value}\n" for key, value in values.items()), encoding="utf-8")
-    with (folder / "log").open("wb") as log:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "connect.cli", "standalone", "worker.properties", "sink.properties"],
-            cwd=folder,
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
-        )
-    try:
-        yield process.pid
-    finally:
-        process.terminate()
-        process.wait(60)
-
-
-def by_connector(bootstrap: str, topic: str, folder: Path, engine: str, name: str) -> dict[str, float]:
+def by_connector(bootstrap: str, topic: str, folder: Path, engine: str, count: int, batch: int) -> dict[str, float]:
     """A whole run of the connector: until its first commit, and from there to the end.
 
     Rate and CPU of records are those of the second half.
     """
     table = folder / "table"
-    config = {**connector(topic, str(table)), "name": name, "engine": engine, "trigger.interval.ms": "0"}
-    config |= {"spark.master": "local[2]", "spark.driver.memory": "2g", "max.records.per.batch": str(BATCH)}
-    began = time.monotonic()
-    with connect_standalone(bootstrap, folder, config, {}) as pid, watched(table, pid) as marks:
-        while _rows(table) < RECORDS:
-            if time.monotonic() - began > 600:
-                raise TimeoutError((folder / "log").read_text(encoding="utf-8")[-3000:])
+    config = {**connector(topic, str(table)), "name": folder.name, "engine": engine, "trigger.interval.ms": "0"}
+    config |= {"spark.master": "local[2]", "spark.driver.memory": "2g", "max.records.per.batch": str(batch)}
+    converters = {key: config[key] for key in ("key.converter", "value.converter")}
+    with (
+        worker("ours", bootstrap, folder, config, converters) as pid,
+        Memory(pid) as memory,
+        watched(table, pid) as marks,
+    ):
+        began = time.monotonic()
+        while (rows := _rows(table)) < count:
+            if failed(pid) or time.monotonic() - began > WITHIN_S:
+                raise MeasurementFailed(
+                    f"engine={engine} wrote {rows:,} of {count:,} rows: {end_of_log(folder / 'log')}"
+                )
             time.sleep(0.2)
     whole = Pass.of(marks, table)
     return {
-        "first commit, s": whole.first - began,
-        "records/s": whole.rate,
-        "us": whole.us,
-        "whole, s": marks[-1].at - began,
-        "whole CPU, s": marks[-1].cpu,
+        **whole.half,
+        "pss_mb": memory.most,
+        "first_s": whole.first - began,
+        "whole_s": marks[-1].at - began,
+        "whole_cpu_s": marks[-1].cpu,
     }
 
 
@@ -278,64 +240,75 @@ def _rows(table: Path) -> int:
     return int(DeltaTable(table).count()) if any(table.glob("_delta_log/*.json")) else 0
 
 
-def main() -> None:
-    """Measure, and print a table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=3, help="that count (default: 3)")
-    parser.add_argument("--warm", type=int, default=1, help="that warm up (default: 1)")
-    parser.add_argument("--json", type=Path, help="write all figures there")
-    args = parser.parse_args()
-    introduce()
+def measure(settings: Settings) -> dict[str, Any]:
+    """Everything on Spark in one session, then the connector on either engine in turn."""
+    count, rounds = settings.count(8_000_000, 80_000), settings.repeat()
+    batch = min(BATCH, count // 4)
+    rows = Rows({"ours": ["raw", "kafka"], "worker": ["spark"]})
     ways = ["ours", "raw"]
     try:
         resolve("spark-kafka")
         ways.append("kafka")
     except JarsUnavailable as error:
         say(f"without Spark's own Kafka source: {error}")
-    figures: dict[str, Any] = {}
-    with tempfile.TemporaryDirectory(prefix="connect-bench-") as name:
-        folder = Path(name)
-        broker = ensure_running(folder / "broker", port=0)
-        try:
-            say(f"filling a topic with {RECORDS:,} records")
-            fill(broker.bootstrap_servers, "orders", RECORDS)
-            figures |= _on_spark(broker.bootstrap_servers, folder, ways, args.warm, args.rounds)
-            for engine in ("worker", "spark"):
-                runs = []
-                for number in range(args.rounds if engine == "worker" else 1):
-                    where = folder / f"{engine}-{number}"
-                    made = by_connector(broker.bootstrap_servers, "orders", where, engine, f"{engine}-{number}")
-                    say(f"engine={engine}: " + ", ".join(f"{key} {value:,.1f}" for key, value in made.items()))
-                    runs.append(made)
-                figures[f"engine={engine}"] = {key: statistics.median(run[key] for run in runs) for key in runs[0]}
-        finally:
-            stop(folder / "broker")
-    if args.json:
-        args.json.write_text(json.dumps(figures, indent=2), encoding="utf-8")
-    print(json.dumps(figures, indent=2))
-
-
-def _on_spark(bootstrap: str, folder: Path, ways: list[str], warm: int, rounds: int) -> dict[str, Any]:
-    spark = OnSpark(bootstrap, "orders", folder, ways)
-    figures: dict[str, list[tuple[float, float]]] = {way: [] for way in ways}
     try:
-        for number in range(warm + rounds):
-            for way in ways:
-                done = spark.run(way)
-                if done.rows != RECORDS:
-                    raise AssertionError(f"{way} wrote {done.rows:,} rows of {RECORDS:,}")
-                note = "" if number >= warm else "   (warming up)"
-                say(f"{way:6} {done.rate:>10,.0f} records/s  {done.us:6.2f} us of CPU a record{note}")
-                if number >= warm:
-                    figures[way].append((done.rate, done.us))
+        bootstrap = broker.ensure_running(settings.folder / "broker", port=0).bootstrap_servers
+        say(f"filling a topic with {count:,} records")
+        produce(
+            bootstrap,
+            "orders",
+            values(count),
+            key=lambda number: b"%d" % (number % 5000),
+            partitions=PARTITIONS,
+            settings={"batch.size": 16384},
+        )
+        if settings.wants("delta"):
+            _on_spark(bootstrap, settings.folder, ways, count, batch, rounds, rows)
+        for number, engine in ((each, engine) for each in range(rounds) for engine in ("worker", "spark")):
+            if settings.wants("connector"):
+                found = by_connector(bootstrap, "orders", settings.folder / f"{engine}-{number}", engine, count, batch)
+                say(f"engine={engine}: " + ", ".join(f"{key} {value:,.1f}" for key, value in found.items()))
+                rows.add("connector", engine, found, number)
     finally:
-        spark.session.close()
-    median: Callable[[list[float]], float] = statistics.median
+        broker.stop(settings.folder / "broker")
     return {
-        way: {"records/s": median([r for r, _ in runs]), "us": median([u for _, u in runs])}
-        for way, runs in figures.items()
+        "settings": {"rounds": rounds, "records": count, "batch": batch},
+        "versions": versions("pyspark", "delta-spark", "deltalake", "pyarrow", "connect-runtime", "confluent-kafka"),
+        "rows": rows.as_json(),
     }
 
 
+def _on_spark(bootstrap: str, folder: Path, ways: list[str], count: int, batch: int, rounds: int, rows: Rows) -> None:
+    """One pass of each way to warm up, then the rounds."""
+    spark = OnSpark(bootstrap, "orders", folder, ways, batch)
+    try:
+        for number in range(-1, rounds):
+            for way in ways:
+                with Memory(os.getpid()) as memory:
+                    done = spark.run(way)
+                if done.rows != count:
+                    raise MeasurementFailed(f"{way} wrote {done.rows:,} rows of {count:,}")
+                found = {**done.half, "pss_mb": memory.most}
+                note = "" if number >= 0 else "   (warming up)"
+                say(f"{way:6} {found['rate']:>10,.0f} records/s  {found['cpu_us']:6.2f} us of CPU a record{note}")
+                if number >= 0:
+                    rows.add("delta", way, found, number)
+    finally:
+        spark.session.close()
+
+
+def table(document: dict[str, Any]) -> str:
+    """The document as Markdown."""
+    figures = (RATE, CPU, MEMORY)
+    engine = ("ours", "the Spark engine")
+    connectors = (*figures, Figure("first_s", "first commit after a cold start, s", "{:.1f}"))
+    tables = [
+        compare(document, {"delta": ""}, figures, ("raw", "by hand, our source"), engine),
+        compare(document, {"delta": ""}, figures, ("kafka", "by hand, Spark's own source"), engine),
+        compare(document, {"connector": ""}, connectors, ("spark", "engine=spark"), ("worker", "engine=worker")),
+    ]
+    return "\n\n".join(tables)
+
+
 if __name__ == "__main__":
-    main()
+    sys.exit(one.main("bench.spark", "spark"))

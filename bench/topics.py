@@ -1,10 +1,10 @@
 """The broker's side of a measurement: fresh topics, topics filled beforehand, and what has really arrived."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from confluent_kafka import Consumer, KafkaException, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
@@ -14,6 +14,44 @@ WITHIN = 30.0  # seconds for one request to a broker that is busy
 
 class TopicUnreadable(Exception):
     """The broker does not give what was written, or holds something else. The message says what."""
+
+
+def make(bootstrap: str, topic: str, partitions: int = 1) -> None:
+    """Make an empty topic."""
+    # A name keeps it: it answers nothing once it is gone.
+    admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
+    admin.create_topics([NewTopic(topic, partitions, 1)])[topic].result(WITHIN)
+
+
+def produce(
+    bootstrap: str,
+    topic: str,
+    values: Iterable[bytes],
+    *,
+    key: Callable[[int], bytes | None] = lambda _: None,
+    headers: Sequence[tuple[str, bytes]] | None = None,
+    partitions: int = 1,
+    settings: Mapping[str, str | int] | None = None,
+) -> None:
+    """Make a topic and write records into it, partition after partition in turn.
+
+    Args:
+        key: makes the key of the record of a number.
+        headers: of each record.
+        settings: of the producer.
+    """
+    make(bootstrap, topic, partitions)
+    producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 50, **(settings or {})})
+    more: dict[str, Any] = {"headers": list(headers)} if headers else {}
+    for number, value in enumerate(values):
+        while True:
+            try:
+                producer.produce(topic, value, key(number), number % partitions, **more)
+                break
+            except BufferError:
+                producer.poll(0.1)
+    if left := producer.flush(WITHIN):
+        raise TopicUnreadable(f"the broker did not take {left:,} records of {topic}")
 
 
 class Topics:

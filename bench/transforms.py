@@ -3,32 +3,30 @@
 Three forms of the same records: schemaless maps of eight fields; such maps with a schema; structs of that schema in
 Arrow columns. What is measured is the CPU time of `apply_batch`: the median of several runs, in one process.
 
-To add a transformation, add a line to `CASES`.
+To add a transformation, add a line to `CASES`; what it may take says `bench.bars`.
 """
 
-import argparse
 import gc
-import json
 import statistics
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
-from pathlib import Path
+from dataclasses import dataclass, field
 from pkgutil import resolve_name
 from typing import Any
 
+from bench import one
+from bench.bars import bar_of, judge
+from bench.document import Rows
+from bench.machine import say, versions
+from bench.part import Settings
+from bench.tables import markdown, marked
 from connect import Schema, SinkBatch, Transformation, Values
 from connect.data.arrow import of_rows
 from connect.data.column import Plain
 from connect.data.schema import BOOLEAN, FLOAT64, INT32, INT64, OPTIONAL_STRING, STRING
 
 RECORDS = 10_000
-ROWS_BAR_US = 0.5
-ARROW_BAR_US = 0.1
-TIMES_BAR_US = 1.5
-#: Headers are objects of their own for each record, which no column spares.
-_HEADERS_BAR_US = 2.5
 
 
 @dataclass(frozen=True)
@@ -112,8 +110,6 @@ class Case:
         name: what the table calls it.
         target: its class, "module:Class".
         config: its settings.
-        bar: what the forms of Python values may take, in microseconds a record.
-        arrow_bar: the same for Arrow.
         shape: the records.
         part: the column that they are in.
         forms: those that it has; it refuses the others.
@@ -122,8 +118,6 @@ class Case:
     name: str
     target: str
     config: dict[str, str] = field(default_factory=dict)
-    bar: float = ROWS_BAR_US
-    arrow_bar: float = ARROW_BAR_US
     shape: Shape = FLAT
     part: str = "values"
     forms: tuple[str, ...] = FORMS
@@ -151,13 +145,11 @@ CASES = [
     Case("Cast, float to text", "transforms.cast:CastValue", {"spec": "price:string"}),
     Case("Cast, float to whole number", "transforms.cast:CastValue", {"spec": "price:int32"}),
     Case("Cast, text to boolean", "transforms.cast:CastValue", {"spec": "city:boolean"}),
-    Case("Deduplicate", "transforms.deduplicate:Deduplicate", {"fields": "id"}, bar=3.0, arrow_bar=4.0),
+    Case("Deduplicate", "transforms.deduplicate:Deduplicate", {"fields": "id"}),
     Case(
         "Expression",
         "transforms.expression:Expression",
         {"filter": "count > 10", "fields": "total = price * count, name = upper(name)"},
-        bar=1.0,
-        arrow_bar=0.2,
     ),
     Case("Filter", "transforms.filter:Filter"),
     Case("Flatten", "transforms.flatten:FlattenValue", shape=NESTED),
@@ -166,8 +158,6 @@ CASES = [
         "HeaderFrom",
         "transforms.header_from:HeaderFromValue",
         {"fields": "city", "headers": "city", "operation": "move"},
-        bar=_HEADERS_BAR_US,
-        arrow_bar=_HEADERS_BAR_US,
     ),
     Case("HoistField", "transforms.hoist_field:HoistFieldValue", {"field": "inner"}),
     Case(
@@ -180,7 +170,6 @@ CASES = [
         "InsertField, timestamp",
         "transforms.insert_field:InsertFieldValue",
         {"timestamp.field": "at"},
-        bar=TIMES_BAR_US,
     ),
     Case("MaskField", "transforms.mask_field:MaskFieldValue", {"fields": "name,price"}),
     Case("MaskField, replacement", "transforms.mask_field:MaskFieldValue", {"fields": "name", "replacement": "x"}),
@@ -194,7 +183,7 @@ CASES = [
         {"exclude": "address.city"} | _V2,
         shape=NESTED,
     ),
-    Case("SchemaContract", "transforms.schema_contract:SchemaContractValue", {"schema.content": _CONTRACT}, bar=3.0),
+    Case("SchemaContract", "transforms.schema_contract:SchemaContractValue", {"schema.content": _CONTRACT}),
     Case(
         "SetSchemaMetadata",
         "transforms.set_schema_metadata:SetSchemaMetadataValue",
@@ -205,47 +194,45 @@ CASES = [
         "TimestampConverter, text",
         "transforms.timestamp_converter:TimestampConverterValue",
         {"field": "seen", "target.type": "string", "format": "yyyy-MM-dd'T'HH:mm:ss.SSSXXX"},
-        bar=TIMES_BAR_US,
-        arrow_bar=TIMES_BAR_US,
     ),
     Case(
         "TimestampConverter, Timestamp",
         "transforms.timestamp_converter:TimestampConverterValue",
         {"field": "seen", "target.type": "Timestamp"},
-        bar=TIMES_BAR_US,
     ),
     Case(
         "TimestampConverter from text",
         "transforms.timestamp_converter:TimestampConverterValue",
         {"field": "at", "target.type": "unix", "format": "yyyy-MM-dd'T'HH:mm:ss.SSSXXX"},
-        bar=TIMES_BAR_US,
-        arrow_bar=TIMES_BAR_US,
         shape=TIMES,
     ),
-    Case("TimestampRouter", "transforms.timestamp_router:TimestampRouter", arrow_bar=ROWS_BAR_US),
+    Case("TimestampRouter", "transforms.timestamp_router:TimestampRouter"),
     Case("ValueToKey, one field", "transforms.value_to_key:ValueToKey", {"fields": "id"}),
     Case("ValueToKey, two fields", "transforms.value_to_key:ValueToKey", {"fields": "id,name"}),
 ]
 
 
-@dataclass(frozen=True)
-class Figure:
-    """What one form of one case took, in microseconds a record. `least` is the quickest run."""
+def measure(settings: Settings) -> dict[str, Any]:
+    """Every case in every form that it has, in rounds."""
+    gc.set_threshold(100_000, 20, 100)  # as tasks have it
+    rounds = settings.repeat()
+    seconds = 0.02 if settings.quick else 0.2
+    cases = [case for case in CASES if settings.wants(case.name)]
+    rows = Rows({})
+    for number in range(rounds):
+        say(f"round {number + 1}")
+        for case in cases:
+            for form in case.forms:
+                rows.add(case.name, form, _measure(case, form, seconds))
+    return {
+        "settings": {"rounds": rounds, "records": RECORDS},
+        "versions": versions("connect-runtime", "pyarrow"),
+        "rows": rows.as_json(),
+    }
 
-    name: str
-    form: str
-    bar: float
-    median: float
-    least: float
 
-    @property
-    def missed(self) -> bool:
-        """Whether the median is over the bar."""
-        return self.median > self.bar
-
-
-def measure(case: Case, form: str, seconds: float) -> Figure:
-    """Run one case in one form for about that long, at least five times."""
+def _measure(case: Case, form: str, seconds: float) -> dict[str, float]:
+    """Microseconds a record of one case in one form: the median and the least of at least five runs."""
     made: Transformation = resolve_name(case.target)()
     made.configure(made.settings.parse(case.config))
     runs: list[float] = []
@@ -258,8 +245,7 @@ def measure(case: Case, form: str, seconds: float) -> Figure:
         del changed
     made.close()
     each = [1e6 * run / RECORDS for run in runs]
-    bar = case.arrow_bar if form == "Arrow" else case.bar
-    return Figure(case.name, form, bar, statistics.median(each), min(each))
+    return {"us": statistics.median(each), "least_us": min(each), "runs": len(runs)}
 
 
 _TIMESTAMPS = Plain[int | None]([1_700_000_000_000 + 250 * number for number in range(RECORDS)])
@@ -285,39 +271,19 @@ def _batch(case: Case, form: str) -> SinkBatch:
     return SinkBatch("topic", **columns, offsets=range(RECORDS), timestamps=_TIMESTAMPS)
 
 
-def _table(figures: list[Figure]) -> str:
-    lines = [
-        "| transformation | " + " | ".join(f"{form}, us (bar)" for form in FORMS) + " |",
-        "|---|" + "--:|" * len(FORMS),
-    ]
-    found = {(figure.name, figure.form): figure for figure in figures}
-    for name in dict.fromkeys(figure.name for figure in figures):
+def table(document: dict[str, Any]) -> str:
+    """The document as Markdown: microseconds of CPU a record, with the bar."""
+    judged = judge(document)
+    rows = [["transformation", *(f"{form} (bar)" for form in FORMS)]]
+    for name, sides in document["rows"].items():
         cells = []
         for form in FORMS:
-            one = found.get((name, form))
-            mark = " **missed**" if one and one.missed else ""
-            cells.append(f"{one.median:.3f} ({one.bar:g}){mark}" if one else "")
-        lines.append(f"| {name} | {' | '.join(cells)} |")
-    return "\n".join(lines)
-
-
-def main() -> int:
-    """Returns 0 when no bar is missed, else 1."""
-    parser = argparse.ArgumentParser(
-        prog="python -m bench.transforms", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("only", nargs="*", help="parts of names of transformations; all without one")
-    parser.add_argument("--seconds", type=float, default=0.5, help="how long each form of each is measured")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there")
-    args = parser.parse_args()
-    gc.set_threshold(100_000, 20, 100)  # as tasks have it
-    cases = [case for case in CASES if not args.only or any(part.lower() in case.name.lower() for part in args.only)]
-    figures = [measure(case, form, args.seconds) for case in cases for form in case.forms]
-    if args.json:
-        args.json.write_text(json.dumps([asdict(figure) for figure in figures], indent=1) + "\n")
-    print(_table(figures))
-    return 1 if any(figure.missed for figure in figures) else 0
+            found = sides.get(form, {}).get("median", {}).get("us")
+            held = bar_of(judged, f"{name}/{form}/median/us")
+            cells.append("" if found is None else marked(f"{found:.3f} ({held.bar.value if held else 0:g})", held))
+        rows.append([name, *cells])
+    return markdown(rows)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(one.main("bench.transforms", "transforms"))

@@ -30,9 +30,24 @@ def tree(leader: int) -> list[Process]:
 
     A process that ended is in the account of the parent that waited for it.
     """
+    everyone = _everyone()
+    return _with_children([each for each in everyone if leader in (each.pid, each.session)], everyone)
+
+
+def below(ancestor: int) -> list[Process]:
+    """The processes that descend from `ancestor`, whatever session they live in, without itself."""
+    everyone = _everyone()
+    found = _with_children([each for each in everyone if each.pid == ancestor], everyone)
+    return [each for each in found if each.pid != ancestor]
+
+
+def _everyone() -> list[Process]:
     names = [entry.name for entry in _PROC.iterdir()]
-    everyone = [process for name in names if name.isdigit() and (process := look(int(name)))]
-    found = {process.pid: process for process in everyone if leader in (process.pid, process.session)}
+    return [process for name in names if name.isdigit() and (process := look(int(name)))]
+
+
+def _with_children(first: list[Process], everyone: list[Process]) -> list[Process]:
+    found = {process.pid: process for process in first}
     more = True
     while more:
         born = [each for each in everyone if each.parent in found and each.pid not in found]
