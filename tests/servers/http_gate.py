@@ -6,7 +6,7 @@ import socket
 import threading
 import urllib.error
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple, Self
 from urllib.parse import urlsplit
@@ -27,6 +27,11 @@ Rule = Callable[[str, str, bytes, Callable[[], Answer]], Answer]
 class HttpGate:
     """Listens on a port of its own, also as a proxy. Without a rule it lets everything through.
 
+    Args:
+        server: whose answers it hands on.
+        all_headers: hand on every header, the host's name among them: signed requests need it.
+        but: of all headers not those that begin so.
+
     Attributes:
         rule: what becomes of requests; may be changed at any time.
         seen: the headers of each request, names in lower case.
@@ -34,13 +39,16 @@ class HttpGate:
         connections: how many were made.
     """
 
-    def __init__(self, server: str) -> None:
+    def __init__(self, server: str, *, all_headers: bool = False, but: str = " ") -> None:
         self.rule: Rule | None = None
         self.seen: list[dict[str, str]] = []
         self.most = 0
         self.connections = 0
         self._now = 0
+        self._asked = threading.local()
         self._server = server
+        self._all_headers = all_headers
+        self._but = but
         self._lock = threading.Lock()
         gate = self
 
@@ -68,6 +76,12 @@ class HttpGate:
     @property
     def port(self) -> int:
         return int(self._listening.server_address[1])
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """Those of the request that a rule is asked about, names in lower case."""
+        asked: dict[str, str] = self._asked.headers
+        return asked
 
     @property
     def url(self) -> str:
@@ -102,13 +116,16 @@ class HttpGate:
         body = handler.rfile.read(int(handler.headers.get("Content-Length") or 0))
         parts = urlsplit(handler.path)
         path = f"{parts.path}?{parts.query}" if parts.query else parts.path
+        self._asked.headers = {name.lower(): value for name, value in handler.headers.items()}
         with self._lock:
-            self.seen.append({name.lower(): value for name, value in handler.headers.items()})
+            self.seen.append(self.headers)
             self._now += 1
             self.most = max(self.most, self._now)
 
         def forward() -> Answer:
-            kept = {name: value for name, value in handler.headers.items() if name.lower() in _KEPT}
+            kept = {name: value for name, value in handler.headers.items() if self._hands_on(name, _KEPT)}
+            if self._all_headers and "content-type" not in self.headers:
+                kept["Content-Type"] = "application/octet-stream"  # else urllib says it is a form
             asked = urllib.request.Request(self._server + path, body or None, kept, method=handler.command)
             try:
                 with urllib.request.urlopen(asked, timeout=60) as found:
@@ -127,16 +144,28 @@ class HttpGate:
             return
         handler.send_response(answer.status)
         for name, value in answer.headers.items():
-            if name.lower() in ("content-type", "x-elastic-product", "content-encoding"):
+            if self._hands_on(name, _ANSWERED):
                 handler.send_header(name, value)
         handler.send_header("Content-Length", str(len(answer.body)))
         handler.end_headers()
         if handler.command != "HEAD":
             handler.wfile.write(answer.body)
 
+    def _hands_on(self, header: str, kept: Collection[str]) -> bool:
+        name = header.lower()
+        if self._all_headers:
+            return name not in _OF_A_CONNECTION and not name.startswith(self._but)
+        return name in kept
+
 
 _TUNNEL_S = 30
 _KEPT = {"content-type", "accept", "authorization", "content-encoding", "accept-encoding"}
+_ANSWERED = {"content-type", "x-elastic-product", "content-encoding"}
+_OF_A_CONNECTION = {
+    *("connection", "content-length", "expect", "keep-alive", "transfer-encoding"),
+    *("proxy-authorization", "proxy-connection"),
+    *("date", "server"),  # the gate gives its own
+}
 
 
 def said(status: int, kind: str, reason: str) -> Answer:

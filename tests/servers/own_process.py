@@ -1,15 +1,16 @@
-"""What starters of servers share: a free port, a user that is not root, an end with the process that started them."""
+"""What starters of servers share: a free port, a user that is not root, an end with all children."""
 
+import fcntl
 import os
 import pwd
 import shutil
 import signal
 import socket
 import subprocess
-import sys
 import tempfile
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -43,59 +44,73 @@ def own_folder(name: str) -> Path:
     return folder
 
 
-def unpacked(jar_set: str, unpack: Callable[[zipfile.ZipFile, Path], None]) -> Path:
+def unpacked(jar_set: str, unpack: Callable[[zipfile.ZipFile, Path], None], edition: str = "") -> Path:
     """The content of a set of one jar, unpacked once, where also `not_root()` can read it.
+
+    Args:
+        edition: tells apart what is unpacked in another way.
 
     Raises:
         JarsUnavailable: it cannot be fetched.
     """
     (jar,) = resolve(jar_set)
+
+    def fill(folder: Path) -> None:
+        with zipfile.ZipFile(jar) as archive:
+            unpack(archive, folder)
+
+    return kept(jar.stem + edition, fill)
+
+
+def kept(name: str, fill: Callable[[Path], None]) -> Path:
+    """A folder of the user's cache, filled once, where also `not_root()` can read it."""
     cache = cache_path("servers")
-    if os.geteuid() == 0 and not _open_to_others(cache):
+    if not readable_by_server(cache):
         cache = Path("/var/tmp/connect-runtime/servers")
-    target = cache / jar.stem
+    target = cache / name
     if not target.is_dir():
-        cache.mkdir(parents=True, exist_ok=True)
-        staging = Path(tempfile.mkdtemp(dir=cache))
-        try:
-            with zipfile.ZipFile(jar) as archive:
-                unpack(archive, staging)
-            staging.chmod(0o755)
-            staging.rename(target)
-        except OSError:
-            # Another run was faster, or it really failed.
-            shutil.rmtree(staging, ignore_errors=True)
-            if not target.is_dir():
-                raise
+        with staging(cache, name) as folder:
+            if not target.is_dir():  # nor has another process been faster
+                made = folder / "made"
+                made.mkdir(mode=0o755)
+                fill(made)
+                made.rename(target)
     return target
 
 
-def _open_to_others(path: Path) -> bool:
+@contextmanager
+def staging(cache: Path, name: str) -> Iterator[Path]:
+    """A folder within a cache, in which one process at a time makes what has this name; it is gone in the end.
+
+    What a process left that was killed meanwhile goes as well.
+    """
+    cache.mkdir(parents=True, exist_ok=True)
+    with (cache / f".{name}.lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        for old in cache.glob(f".{name}-*"):
+            shutil.rmtree(old, ignore_errors=True)
+        with tempfile.TemporaryDirectory(dir=cache, prefix=f".{name}-") as folder:
+            yield Path(folder)
+
+
+def readable_by_server(path: Path) -> bool:
+    """Whether a server that runs as `not_root()` can come to this path, as far as it exists."""
+    if os.geteuid() != 0:
+        return True
     return all(each.stat().st_mode & 0o001 for each in (path, *path.parents) if each.exists())
 
 
-def ends_with_us(folder: Path, pid_file: Path) -> subprocess.Popen[bytes]:
-    """A process that kills the server and removes its folder as soon as its standard input closes, however we end."""
-    code = (
-        "import sys, pathlib; from tests.servers.own_process import kill_by_file; import shutil; sys.stdin.read(); "
-        "kill_by_file(pathlib.Path(sys.argv[2]), sys.argv[1]); shutil.rmtree(sys.argv[1], ignore_errors=True)"
-    )
-    root = str(Path(__file__).parents[2])
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([root, os.environ.get("PYTHONPATH", "")])}
-    return subprocess.Popen(
-        [sys.executable, "-c", code, folder, pid_file], stdin=subprocess.PIPE, start_new_session=True, env=environment
-    )
-
-
-def kill_by_file(pid_file: Path, folder: str) -> None:
-    """Kill the process that a file names, if it is the server of this folder and not somebody later with its number."""
+def end(process: "subprocess.Popen[Any]", within: float = 30) -> None:
+    """Ask a process to end, and kill it if it does not in so many seconds, or when a test's time is over meanwhile."""
     try:
-        pid = int(pid_file.read_text().split()[0])
-        process = psutil.Process(pid)
-        if any(folder in word for word in process.cmdline()):
-            kill_tree(process)
-    except (OSError, ValueError, IndexError, psutil.NoSuchProcess):
+        process.terminate()
+        process.wait(within)
+    except subprocess.TimeoutExpired:
         pass
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
 
 
 def kill_tree(process: psutil.Process) -> None:

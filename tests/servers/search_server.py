@@ -8,9 +8,9 @@ import zipfile
 from pathlib import Path
 from typing import Any, ClassVar
 
-from connect.jvm.java import find_java
 from tests.servers.own_process import not_root, unpacked
 from tests.servers.server_process import ServerProcess
+from tests.support.java import java_for_server
 
 HOST = "127.0.0.1"
 #: Small, and soon up: for tests.
@@ -32,13 +32,14 @@ class SearchServer(ServerProcess):
     variable: ClassVar[str]  # what its environment variables begin with
     patience = 170  # two of them start at a time on a busy machine
     modules: ClassVar[tuple[str, ...]] = ()  # the only ones that tests need, so that it starts soon; none named: all
-    java: ClassVar[int] = 17  # the oldest that it runs on
+    java: ClassVar[tuple[int, int | None]] = (17, None)  # the oldest and the newest that it runs on
+    edition: ClassVar[str] = ""  # of the unpacked archive, where `_unpack` changes it
     defaults: ClassVar[dict[str, str]] = {}
 
     def __init__(self, *, jvm: str = SMALL, **settings: str) -> None:
         self._jvm = jvm
-        self._java = find_java(self.java)
-        (self._home,) = unpacked(self.jar_set, self._unpack).iterdir()
+        self._java = java_for_server(*self.java)
+        (self._home,) = unpacked(self.jar_set, self._unpack, self.edition).iterdir()
         self.bring_up(
             {
                 "discovery.type": "single-node",
@@ -135,7 +136,7 @@ class SearchServer(ServerProcess):
         (self.folder / "config" / f"{name}.yml").write_text("".join(f"{key}: {lines[key]}\n" for key in sorted(lines)))
         environment = {
             f"{self.variable}_PATH_CONF": self.folder / "config",
-            f"{self.variable}_JAVA_HOME": self._java.path.resolve().parents[1],
+            f"{self.variable}_JAVA_HOME": self._java.parents[1],
             f"{self.variable}_JAVA_OPTS": self._jvm,
             f"{self.variable}_TMPDIR": self.folder / "tmp",
         }
@@ -143,8 +144,6 @@ class SearchServer(ServerProcess):
             "env",
             *(f"{key}={value}" for key, value in environment.items()),
             self._home / "bin" / name,
-            "-p",
-            self.folder / self.pid_file,
         ]
 
     def _answers(self) -> bool:

@@ -1,5 +1,6 @@
 """A server of a test's own as a process: started and stopped, killed, started again on the same port."""
 
+import shutil
 import signal
 import subprocess
 import time
@@ -9,7 +10,8 @@ from typing import Any, ClassVar
 
 import psutil
 
-from tests.servers.own_process import ends_with_us, free_port, kill_tree, not_root, own_folder
+from tests.servers import guardian
+from tests.servers.own_process import free_port, kill_tree, not_root, own_folder
 
 
 class ServerProcess(ABC):
@@ -18,24 +20,22 @@ class ServerProcess(ABC):
     Attributes:
         product: what it is called.
         stop_signal: ends it as it should be.
-        pid_file: where it says its process id, within its folder.
         patience: how many seconds it may take to start.
         folder, data, log: its folder, and in it its data and its log.
     """
 
     product: ClassVar[str]
     stop_signal: ClassVar[signal.Signals] = signal.SIGTERM
-    pid_file: ClassVar[str] = "pid"
     patience: ClassVar[float] = 60
 
     def bring_up(self, settings: dict[str, str]) -> None:
         """Make its data and start it for the first time, with these settings."""
+        guardian.begin()  # whoever starts it, a benchmark perhaps
         self._settings = settings
         self._port = free_port()
         self.folder = own_folder(self.product.lower())
         self.data = self.folder / "data"
         self.log = self.folder / "log"
-        self._guard = ends_with_us(self.folder, self.folder / self.pid_file)
         try:
             self._initialise()
             self.start()
@@ -99,7 +99,7 @@ class ServerProcess(ABC):
         """End it for good and remove its data."""
         if hasattr(self, "_process"):
             self.kill()
-        self._guard.communicate(timeout=60)
+        shutil.rmtree(self.folder, ignore_errors=True)
 
     def _once(self, command: list[str | Path], **options: Any) -> "subprocess.CompletedProcess[str]":
         """Run another of its programs, as the user that the server has."""

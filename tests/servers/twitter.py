@@ -29,6 +29,7 @@ from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 
 from tests.servers.twitter_rules import matches, wrong
+from tests.support.waiting import until
 
 EPOCH_MS = 1_288_834_974_657
 WEEK_S = 7 * 24 * 3600
@@ -218,8 +219,7 @@ class TwitterServer:
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._socket]}, daemon=True)
         self._thread.start()
-        while not self._server.started:
-            time.sleep(0.005)
+        until(lambda: self._server.started, 150, every=0.005)
 
     def close(self) -> None:
         self.disconnect()
