@@ -7,7 +7,9 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from .worker import Worker, is_running, until
+from tests.support.waiting import until
+
+from .worker import Worker, is_running
 
 if TYPE_CHECKING:
     from connect.kafka.broker import Broker

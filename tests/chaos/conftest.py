@@ -49,3 +49,10 @@ def new_topic(broker: "Broker") -> Callable[..., str]:
         return name
 
     return make
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Kills at random moments, and what follows from them, are watched on a machine that does nothing else."""
+    for item in items:
+        if Path(__file__).parent in item.path.parents and item.get_closest_marker("quick") is None:
+            item.add_marker("alone")

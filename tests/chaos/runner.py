@@ -2,14 +2,16 @@
 
     python runner.py WORKER.properties
 
-A wish reads {"id": 1, "do": "put", "name": "lines", "config": {...}}, its answer {"id": 1, "result": ...} or
-{"id": 1, "error": "..."}; answers come as wishes are done, in any order. The end of standard input stops the worker.
+A wish reads {"id": 1, "do": "put", "name": "lines", "config": {...}}, its answer {"id": 1, "took": 0.2, "result": ...}
+or {"id": 1, "took": 0.2, "error": "..."}, with seconds by this process's own clock; answers come as wishes are done, in
+any order. The end of standard input stops the worker, and how long that took is its last word.
 """
 
 import json
 import os
 import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -19,6 +21,8 @@ from connect.settings.resolver import Resolver
 from connect.settings.worker_keys import STANDALONE
 from connect.storage import FileOffsetStore
 from connect.telemetry import logs
+
+STOPPED = -1  # the number of the last word
 
 
 class Wishes:
@@ -85,12 +89,16 @@ def main(path: str) -> None:
 
     def fulfil(wish: dict[str, Any]) -> None:
         number, do = wish.pop("id"), wish.pop("do")
+        began = time.monotonic()
         try:
-            answer = {"id": number, "result": getattr(wishes, do)(**wish)}
+            answer = {"result": getattr(wishes, do)(**wish)}
         except BaseException as error:
-            answer = {"id": number, "error": f"{type(error).__name__}: {error}"}
+            answer = {"error": f"{type(error).__name__}: {error}"}
+        tell(number, began, answer)
+
+    def tell(number: int, began: float, answer: dict[str, Any]) -> None:
         with answering:
-            print(json.dumps(answer), file=answers, flush=True)
+            print(json.dumps({"id": number, "took": time.monotonic() - began, **answer}), file=answers, flush=True)
 
     threads = ThreadPoolExecutor(16)
     with answering:
@@ -101,7 +109,9 @@ def main(path: str) -> None:
         *lines, rest = (rest + data).split(b"\n")
         for line in lines:
             threads.submit(fulfil, json.loads(line))
+    began = time.monotonic()
     herder.stop()
+    tell(STOPPED, began, {"result": None})
     threads.shutdown(wait=False, cancel_futures=True)
 
 

@@ -12,12 +12,12 @@ import pytest
 
 from connectors.jdbc.capture.replication import parse_lsn
 from tests.servers.postgresql import PostgresServer
+from tests.support.waiting import until
 
 from . import topic as topics
 from .attacks import Attacks
 from .conftest import StartWorker
 from .topic import Topic
-from .worker import until
 
 TOPIC = "captured.public.line"
 SLOT = "captured"

@@ -9,28 +9,29 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.support.waiting import until
+
 from . import topic as topics
 from .attacks import Attacks
 from .conftest import StartWorker
 from .lines import GrowingFile, number_of, runs
 from .topic import Topic
-from .worker import Worker, until
+from .worker import Worker
 
 if TYPE_CHECKING:
     from connect.kafka.broker import Broker
 
 #: Attacks in a long test. `make chaos CHAOS_ROUNDS=500` goes on through the night.
-ROUNDS = int(os.environ.get("CHAOS_ROUNDS", "24"))
+ROUNDS = int(os.environ.get("CHAOS_ROUNDS", "12"))
 
 
 @pytest.fixture
 def own_broker(tmp_path: Path, broker: "Broker") -> Iterator["Broker"]:
     """A broker that this test may kill. The other one says whether there can be any."""
-    from connect.kafka.broker import ensure_running, stop
+    from tests.servers.broker import a_broker
 
-    data = tmp_path / "broker"
-    yield ensure_running(data, port=0)
-    stop(data)
+    with a_broker(tmp_path / "broker") as running:
+        yield running
 
 
 def stored_position(worker: Worker) -> int:
@@ -87,6 +88,7 @@ def attack_a_source(
     assert len(stretches) <= len(attacks.done) + 1, f"more lives than deaths: {stretches} {attacks.done}"
 
 
+@pytest.mark.quick
 @pytest.mark.promise("P1", "P10")
 def test_a_source_that_is_killed_now_and_then_loses_no_line(
     start_worker: StartWorker, broker: "Broker", new_topic: Callable[..., str], chance: random.Random
@@ -149,8 +151,6 @@ def attack_a_sink(
             "consumer.override.max.poll.records": str(chance.choice([10, 50])),
             "transforms": "slow",
             "transforms.slow.type": "unruly.Slow",
-            "consumer.override.session.timeout.ms": "6000",
-            "consumer.override.heartbeat.interval.ms": "500",
         },
     )
     for number, attack in enumerate(attacks.some(rounds)):

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.support.waiting import until
+
 from . import topic as topics
 from .conftest import StartWorker
-from .worker import Worker, hanging_pid, is_running, notes, unruly, until
+from .worker import Worker, hanging_pid, is_running, notes, unruly
 
 if TYPE_CHECKING:
     from connect.kafka.broker import Broker
@@ -28,6 +30,7 @@ def hang_in_c(worker: Worker, kind: str, broker: "Broker", topic: str) -> int:
     return hanging_pid(worker.folder, "stuck")
 
 
+@pytest.mark.quick
 @pytest.mark.promise("P3")
 @pytest.mark.parametrize("kind", ["source", "sink"])
 def test_a_task_that_holds_the_interpreter_in_c_dies_with_its_worker(

@@ -9,17 +9,19 @@ from typing import TYPE_CHECKING
 import pytest
 from deltalake import DeltaTable
 
+from tests.support.waiting import until
+
 from . import topic as topics
 from .attacks import Attacks
 from .conftest import StartWorker
 from .test_crashes import ROUNDS
-from .worker import Worker, until
+from .worker import Worker
 
 if TYPE_CHECKING:
     from connect.kafka.broker import Broker
 
 PARTITIONS = 3
-AT_A_TIME = 3000
+COMMITS = 90  # a round, of 0.2 s each: more than an attack waits for, and few enough that the last is made in time
 
 
 def numbers(table: Path) -> list[tuple[int, int]]:
@@ -32,9 +34,14 @@ def numbers(table: Path) -> list[tuple[int, int]]:
 
 def attack(
     worker: Worker, bootstrap: str, topic: str, chance: random.Random, rounds: int, table: Path, keys: Mapping[str, str]
-) -> None:
-    """Have a whole topic written while this worker and its children are killed."""
+) -> int:
+    """Have a whole topic written while this worker and its children are killed.
+
+    Returns how many records each partition has.
+    """
     topics.create(bootstrap, topic, PARTITIONS)
+    rows = chance.choice([10, 50])  # a commit
+    at_a_time = COMMITS * rows // PARTITIONS
 
     def versions() -> int:
         return sum(1 for _ in worker.folder.rglob("_delta_log/*.json"))
@@ -50,11 +57,9 @@ def attack(
             "trigger.interval.ms": "10",  # as many commits as can be, so that some deaths come in the middle of one
             "value.converter": "org.apache.kafka.connect.json.JsonConverter",
             "value.converter.schemas.enable": "false",
-            "consumer.override.max.poll.records": str(chance.choice([10, 50])),
+            "consumer.override.max.poll.records": str(rows),
             "transforms": "slow",
             "transforms.slow.type": "unruly.Slow",
-            "consumer.override.session.timeout.ms": "6000",
-            "consumer.override.heartbeat.interval.ms": "500",
             **keys,
         },
     )
@@ -63,16 +68,17 @@ def attack(
         def moment(commits: int = versions() + chance.randrange(40)) -> None:
             until(lambda: versions() >= commits, 90, lambda: f"commits are made\n{worker.last_words()}")
 
-        some = range(number * AT_A_TIME, (number + 1) * AT_A_TIME)
+        some = range(number * at_a_time, (number + 1) * at_a_time)
         records = [[json.dumps({"p": p, "n": n}).encode() for n in some] for p in range(PARTITIONS)]
         topics.fill(bootstrap, topic, records)
         attacks.strike(strike, moment)
-    each = rounds * AT_A_TIME
+    each = rounds * at_a_time
     until(
         lambda: topics.committed(bootstrap, "connect-rows", topic, PARTITIONS) == [each] * PARTITIONS,
-        180,
+        120 + 20 * rounds,
         lambda: f"all is committed: {attacks.done}\n{worker.last_words()}",
     )
+    return each
 
 
 @pytest.mark.slow
@@ -83,8 +89,8 @@ def test_a_delta_table_has_each_record_once_whatever_is_killed(
 ) -> None:
     worker = start_worker(task_shutdown_graceful_timeout_ms="1000", offset_flush_interval_ms="20")
     table = tmp_path / "lake" / "rows"
-    attack(worker, broker.bootstrap_servers, f"rows-{chance.randrange(1 << 32)}", chance, 6, table, {})
-    assert numbers(table) == [(p, n) for p in range(PARTITIONS) for n in range(6 * AT_A_TIME)]
+    each = attack(worker, broker.bootstrap_servers, f"rows-{chance.randrange(1 << 32)}", chance, 6, table, {})
+    assert numbers(table) == [(p, n) for p in range(PARTITIONS) for n in range(each)]
 
 
 @pytest.mark.slow
@@ -96,6 +102,6 @@ def test_so_has_each_of_several_tables(
     worker = start_worker(task_shutdown_graceful_timeout_ms="1000", offset_flush_interval_ms="20")
     lake = tmp_path / "lake"
     keys = {"table": f"{lake}/${{field}}", "table.field": "p"}
-    attack(worker, broker.bootstrap_servers, f"rows-{chance.randrange(1 << 32)}", chance, ROUNDS, lake, keys)
+    each = attack(worker, broker.bootstrap_servers, f"rows-{chance.randrange(1 << 32)}", chance, ROUNDS, lake, keys)
     for p in range(PARTITIONS):
-        assert numbers(lake / str(p)) == [(p, n) for n in range(ROUNDS * AT_A_TIME)]
+        assert numbers(lake / str(p)) == [(p, n) for n in range(each)]

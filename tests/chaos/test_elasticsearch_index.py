@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.support.waiting import until
+
 from . import topic as topics
 from .attacks import Attacks
 from .conftest import StartWorker
-from .worker import until
 
 if TYPE_CHECKING:
     from connect.kafka.broker import Broker
@@ -54,8 +55,6 @@ def test_an_index_has_each_record_once_whatever_is_killed(
             "consumer.override.max.poll.records": str(chance.choice([20, 600])),
             "transforms": "slow",
             "transforms.slow.type": "unruly.Slow",
-            "consumer.override.session.timeout.ms": "6000",
-            "consumer.override.heartbeat.interval.ms": "500",
             **(key if ids == "keys" else {}),
         },
     )

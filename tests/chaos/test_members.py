@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.support.waiting import until
+
 from . import topic as topics
 from .conftest import StartWorker
-from .worker import until
 
 if TYPE_CHECKING:
     from connect.kafka.broker import Broker
 
-#: Without help the partitions would stay with the dead member until its session ends, after 45 s.
-WELL_BELOW_A_SESSION_S = 20.0
+#: Without help the partitions stay with the dead member until its session ends: a long one, to tell the two apart.
+SESSION_S = 120
+WELL_BELOW_A_SESSION_S = 40.0
 
 
 @pytest.mark.promise("P10")
@@ -30,7 +32,8 @@ def test_the_successor_of_a_killed_sink_task_gets_its_partitions_at_once(
     topics.fill(bootstrap, topic, [[b"1"], [b"2"]])
     worker = start_worker(task_shutdown_graceful_timeout_ms="1000")
     name = f"members-{topic}"
-    worker.put(name, {"connector.class": "FileStreamSink", "topics": topic, "file": str(worker.folder / "out.txt")})
+    sink = {"connector.class": "FileStreamSink", "topics": topic, "file": str(worker.folder / "out.txt")}
+    worker.put(name, {**sink, "consumer.override.session.timeout.ms": str(1000 * SESSION_S)})
     group = f"connect-{name}"
     everything = [(topic, 0), (topic, 1)]
     until(lambda: list(topics.members(bootstrap, group).values()) == [everything], 30, "it has partitions")

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.support.waiting import until
+
 from . import topic as topics
 from .conftest import StartWorker
-from .worker import notes, unruly, until
+from .worker import notes, unruly
 
 if TYPE_CHECKING:
     from connect.kafka.broker import Broker
@@ -46,6 +48,7 @@ def numbers(file: Path) -> list[int]:
     return [json.loads(line) for line in file.read_bytes().split(b"\n")[:-1]] if file.exists() else []
 
 
+@pytest.mark.quick
 @pytest.mark.promise("P5", "P9")
 @pytest.mark.parametrize("exactly_once", ["true", "false"])
 def test_a_poison_record_fails_its_task_which_names_it_and_nothing_behind_it_is_committed(

@@ -3,8 +3,10 @@
 `SOAK_SECONDS=7200 make chaos` soaks for two hours.
 """
 
+import math
 import os
 import random
+import statistics
 import time
 from collections import defaultdict
 from collections.abc import Callable
@@ -15,23 +17,26 @@ import psutil
 import pytest
 from confluent_kafka import Consumer
 
+from tests.support.waiting import until
+
 from .conftest import StartWorker
 from .lines import GrowingFile, number_of
 from .topic import QUIET
-from .worker import Worker, until
+from .worker import Worker
 
 if TYPE_CHECKING:
     from connect.kafka.broker import Broker
 
 SECONDS = int(os.environ.get("SOAK_SECONDS", "150"))
-NOISE = 1.15
-#: A few pages of a small process are more than its share of noise.
-FLOOR = 2 << 20
+PER_SECOND = 4000  # records
+#: Growth in bytes a second that is no noise: 15 bytes a record.
+LEAK = 15 * PER_SECOND
 
 
 class Sample(NamedTuple):
-    """One process at one moment: its share of memory in bytes, its threads, its open files."""
+    """One process at one moment, in seconds: its share of memory in bytes, its threads, its open files."""
 
+    at: float
     pss: int
     threads: int
     files: int
@@ -41,7 +46,7 @@ def measure(pid: int) -> Sample:
     rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
     (pss,) = [int(line.split()[1]) for line in rollup.splitlines() if line.startswith("Pss:")]
     process = psutil.Process(pid)
-    return Sample(pss * 1024, process.num_threads(), process.num_fds())
+    return Sample(time.monotonic(), pss * 1024, process.num_threads(), process.num_fds())
 
 
 def processes(worker: Worker) -> dict[str, int]:
@@ -61,19 +66,45 @@ def disturb(group: str, topic: str, bootstrap: str) -> None:
     intruder.close()
 
 
+def growth(samples: list[Sample]) -> float:
+    """Bytes a second by which memory grows for certain in the second half: the slope less two of its standard errors.
+
+    Pauses and rebalances move memory up and down for some seconds, so samples are put together, ten at a time.
+    """
+    half = samples[len(samples) // 2 :]
+    parts = [half[at : at + 10] for at in range(0, len(half) - 9, 10)]
+    times = [statistics.mean(sample.at for sample in part) for part in parts]
+    sizes = [statistics.median(sample.pss for sample in part) for part in parts]
+    slope, base = statistics.linear_regression(times, sizes)
+    away = sum((size - base - slope * at) ** 2 for at, size in zip(times, sizes, strict=True))
+    spread = sum((at - statistics.mean(times)) ** 2 for at in times)
+    return slope - 2 * math.sqrt(away / (len(parts) - 2) / spread)
+
+
 def assert_flat(name: str, samples: list[Sample]) -> None:
     third = len(samples) // 3
     middle, last = samples[third : 2 * third], samples[2 * third :]
-
-    def highest(part: list[Sample], what: str) -> int:
-        return max(getattr(sample, what) for sample in part)
-
     history = [sample.pss >> 10 for sample in samples[:: max(1, len(samples) // 30)]]
-    before, after = highest(middle, "pss"), highest(last, "pss")
-    assert after <= max(before * NOISE, before + FLOOR), f"{name} grows: {history} KiB"
+    assert growth(samples) < LEAK, f"{name} grows: {history} KiB"
     for what in ("threads", "files"):
-        before, after = highest(middle, what), highest(last, what)
+        before, after = (max(getattr(sample, what) for sample in part) for part in (middle, last))
         assert after <= before + 1, f"{name} has ever more {what}: {[getattr(sample, what) for sample in samples]}"
+
+
+def test_a_leak_of_100_bytes_a_record_is_found(
+    start_worker: StartWorker, new_topic: Callable[..., str], chance: random.Random
+) -> None:
+    worker = start_worker()
+    with GrowingFile(worker.folder / "in.txt", chance, per_second=PER_SECOND) as file:
+        source = {"connector.class": "FileStreamSource", "file": str(file.path), "topic": new_topic(4)}
+        worker.put("source", {**source, "transforms": "leak", "transforms.leak.type": "unruly.Leaky"})
+        worker.await_task("source", "RUNNING")
+        pid = processes(worker)["source"]
+        samples: list[Sample] = []
+        while len(samples) < 80:
+            samples.append(measure(pid))
+            time.sleep(0.5)  # forty seconds of samples
+    assert growth(samples) > LEAK
 
 
 @pytest.mark.slow
@@ -87,7 +118,7 @@ def test_memory_threads_and_files_stay_as_they_are(
     output = worker.folder / "out.txt"
     sink = f"sink-{topic}"
     samples: dict[str, list[Sample]] = defaultdict(list)
-    with GrowingFile(worker.folder / "in.txt", chance, per_second=4000) as file:
+    with GrowingFile(worker.folder / "in.txt", chance, per_second=PER_SECOND) as file:
         source_config = {"connector.class": "FileStreamSource", "file": str(file.path), "topic": topic}
         worker.put("source", source_config)
         worker.put(sink, {"connector.class": "FileStreamSink", "file": str(output), "topics": topic})

@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING
 import psutil
 import pytest
 
+from tests.support.waiting import until
+
 from . import topic as topics
 from .attacks import FREEZE_S, Attacks
 from .conftest import StartWorker
 from .test_delta_table import numbers
-from .worker import Worker, until
+from .worker import Worker
 
 if TYPE_CHECKING:
     from connect.kafka.broker import Broker

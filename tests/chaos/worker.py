@@ -9,30 +9,23 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import psutil
 
+from tests.support.waiting import until
+from tests.support.worker_process import WorkerProcess, last_words
+
 RUNNER = Path(__file__).with_name("runner.py")
 PLUGINS = Path(__file__).with_name("plugins")
+STOPPED = -1  # the number of its last word, see runner.py
 
 TEXT = {
     "key.converter": "org.apache.kafka.connect.storage.StringConverter",
     "value.converter": "org.apache.kafka.connect.storage.StringConverter",
 }
-
-
-def until(holds: Callable[[], Any], within: float, what: str | Callable[[], str] = "") -> Any:
-    """Wait for something to be true. The bound is generous: it only ends a run that hangs."""
-    deadline = time.monotonic() + within
-    while not (found := holds()):
-        if time.monotonic() > deadline:
-            words = what() if callable(what) else what
-            raise AssertionError(f"Not within {within:g} s: {words}")
-        time.sleep(0.01)
-    return found
 
 
 def is_running(pid: int) -> bool:
@@ -81,6 +74,7 @@ class Worker:
         self._rest = b""
         self._answers: dict[int, dict[str, Any]] = {}
         self._numbers = itertools.count(1)
+        self.took = 0.0
         values = {
             "bootstrap.servers": bootstrap,
             "offset.storage.file.filename": str(folder / "offsets"),
@@ -96,13 +90,9 @@ class Worker:
 
     def start(self) -> "Worker":
         """Start it, with all connectors that it was given before."""
-        with self.log.open("ab") as log:
-            self._process = subprocess.Popen(
-                [sys.executable, str(RUNNER), str(self._properties)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=log,
-            )
+        command = [sys.executable, str(RUNNER), str(self._properties)]
+        started = WorkerProcess(command, self.log, stdin=subprocess.PIPE, stdout=subprocess.PIPE).start()
+        self._process = started.process
         self._rest, self._answers = b"", {}
         self._answer(0, 30)
         for name, config in self.connectors.items():
@@ -121,13 +111,12 @@ class Worker:
         until(lambda: not any(map(is_running, family)), 20, f"the worker's children {family} die with it")
 
     def stop(self, within: float = 60) -> float:
-        """Ask it to stop. Returns how long it took, in seconds."""
+        """Ask it to stop. Returns how long it took, in seconds, by its own clock, without the end of its process."""
         assert self._process is not None
         assert self._process.stdin is not None
-        began = time.monotonic()
         self._process.stdin.close()
+        took = float(self._answer(STOPPED, within)["took"])
         self._process.wait(within)
-        took = time.monotonic() - began
         self._end(signal.SIGKILL)
         return took
 
@@ -165,9 +154,10 @@ class Worker:
         return number
 
     def answer(self, number: int, within: float = 120) -> Any:
-        """Wait for what was begun."""
+        """Wait for what was begun. `took` says then how long it took, by the worker's own clock."""
         answer = self._answer(number, within)
         assert "error" not in answer, answer["error"]
+        self.took = float(answer["took"])
         return answer["result"]
 
     def _answer(self, number: int, within: float) -> dict[str, Any]:
@@ -235,7 +225,7 @@ class Worker:
         return []
 
     def last_words(self) -> str:
-        return "\n".join(self.log.read_text(errors="replace").splitlines()[-25:])
+        return last_words(self.log)
 
 
 @contextlib.contextmanager

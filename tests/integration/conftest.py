@@ -1,7 +1,5 @@
-"""A second broker, which creates no topics and may be stopped and started, and what tests ask of any broker."""
+"""A second broker, which creates no topics and may be stopped and started; one that wants a login; what tests ask."""
 
-import subprocess
-import sys
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
@@ -13,6 +11,8 @@ from confluent_kafka import Consumer, Message, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from connect.kafka.broker import Broker, ensure_running, stop
+from tests.integration.group.secure_broker import SecureBroker, start_secure_broker
+from tests.support.waiting import until
 
 STRICT = {"auto.create.topics.enable": "false"}
 
@@ -48,12 +48,20 @@ class StrictBroker:
 def strict_broker(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[StrictBroker]:
     """See `StrictBroker`. The usual broker is asked for so that jars and Java are there."""
     data = tmp_path_factory.mktemp("strict-broker")
-    code = (
-        "import pathlib, sys; from connect.kafka.broker import stop; sys.stdin.read(); stop(pathlib.Path(sys.argv[1]))"
-    )
-    # As for the usual broker: this process stops it when our end of the pipe closes, even if we are killed.
-    with subprocess.Popen([sys.executable, "-c", code, data], stdin=subprocess.PIPE, start_new_session=True):
+    try:
         yield StrictBroker(data)
+    finally:
+        stop(data)
+
+
+@pytest.fixture(scope="session")
+def secure_broker(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecureBroker]:
+    """One that asks for TLS and a password. The usual broker is asked for so that jars and Java are there."""
+    folder = tmp_path_factory.mktemp("secure")
+    try:
+        yield start_secure_broker(folder / "data", folder / "stores")
+    finally:
+        stop(folder / "data")
 
 
 NewTopicNamed = Callable[..., str]
@@ -77,9 +85,7 @@ def create_topic(servers: str, name: str, partitions: int = 1, config: Mapping[s
     """Make a topic, and wait until the broker tells of it."""
     admin = AdminClient({"bootstrap.servers": servers})
     admin.create_topics([NewTopic(name, partitions, config=dict(config or {}))])[name].result(30)
-    deadline = time.monotonic() + 30
-    while len(admin.list_topics(name, timeout=10).topics[name].partitions) < partitions:
-        assert time.monotonic() < deadline
+    until(lambda: len(admin.list_topics(name, timeout=10).topics[name].partitions) >= partitions, 30)
 
 
 @pytest.fixture(scope="session")

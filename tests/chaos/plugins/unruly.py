@@ -174,3 +174,14 @@ class Slow(Transformation):
         if self._seen % 50 == 0:
             time.sleep(0.004)
         return record
+
+
+class Leaky(Transformation):
+    """Keeps 100 bytes of each record for ever."""
+
+    def __init__(self) -> None:
+        self._kept: list[bytes] = []
+
+    def apply(self, record: Any) -> Any:
+        self._kept.append(bytes(60))  # with its header and its place in the list
+        return record

@@ -6,14 +6,12 @@ the client returned or raised. Installed once into the user's cache, from wherev
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from connect.jvm.cache import cache_path
-from connect.jvm.jars import JarsUnavailable, classpath
-from connect.jvm.java import JavaNotFound, find_java
+from tests.servers.own_process import staging
+from tests.support.java import JavaProgram
 
 HERE = Path(__file__).parent
 MINUTES_5 = 300
@@ -91,16 +89,10 @@ def _of_npm(folder: Path) -> Program:
     return Program([node, str(folder / "drive.mjs")], {"CLIENT_FOLDER": str(installed)})
 
 
-def _of_maven(folder: Path) -> Program:
-    try:
-        java, jars = find_java(), classpath("connect-client-java")
-    except (JavaNotFound, JarsUnavailable) as error:
-        raise ClientUnavailable(str(error)) from error
-    modules = subprocess.run([java.path, "--list-modules"], capture_output=True, text=True, check=True).stdout
-    if "jdk.compiler" not in modules:
-        raise ClientUnavailable(f"{java.path} cannot compile: install a JDK, or point JAVA_HOME to one")
+def _of_maven(folder: Path, java_program: Callable[..., JavaProgram]) -> Program:
     quiet = "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"
-    return Program([str(java.path), "-XX:TieredStopAtLevel=1", quiet, "-cp", jars, str(folder / "Drive.java")], {})
+    made = java_program(folder / "Drive.java", jars=["connect-client-java"], options=[quiet])
+    return Program(made.command, {})
 
 
 def _of_go(folder: Path) -> Program:
@@ -112,13 +104,14 @@ def _of_go(folder: Path) -> Program:
     return Program([str(_once(folder, ["go.sum", "main.go"], install) / "drive")], {})
 
 
-#: The clients by their names, each with what makes its program. Raises ClientUnavailable.
-CLIENTS: dict[str, Callable[[], Program]] = {
-    "kafka-connect-py (PyPI)": lambda: _of_pypi(HERE / "kafka_connect_py"),
-    "kafka-connect-api (PyPI)": lambda: _of_pypi(HERE / "kafka_connect_api"),
-    "kafka-connect-client (npm)": lambda: _of_npm(HERE / "npm"),
-    "kafka-connect-client (Maven)": lambda: _of_maven(HERE / "java"),
-    "go-kafka/connect (Go)": lambda: _of_go(HERE / "go"),
+#: The clients by their names, each with what makes its program, given the fixture that compiles programs of Java.
+#: Raises ClientUnavailable.
+CLIENTS: dict[str, Callable[[Callable[..., JavaProgram]], Program]] = {
+    "kafka-connect-py (PyPI)": lambda _: _of_pypi(HERE / "kafka_connect_py"),
+    "kafka-connect-api (PyPI)": lambda _: _of_pypi(HERE / "kafka_connect_api"),
+    "kafka-connect-client (npm)": lambda _: _of_npm(HERE / "npm"),
+    "kafka-connect-client (Maven)": lambda java_program: _of_maven(HERE / "java", java_program),
+    "go-kafka/connect (Go)": lambda _: _of_go(HERE / "go"),
 }
 
 
@@ -126,15 +119,12 @@ def _once(folder: Path, locks: list[str], install: Callable[[Path], None]) -> Pa
     """Where a client is installed: once for what its lock files say, whichever process is first."""
     sums = hashlib.sha256(b"".join((folder / name).read_bytes() for name in locks)).hexdigest()
     installed = cache_path("test-clients") / f"{folder.name}-{sys.implementation.cache_tag}-{sums[:16]}"
-    installed.parent.mkdir(parents=True, exist_ok=True)
-    with (installed.parent / ".lock").open("a") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+    with staging(installed.parent, folder.name) as parent:
         if not installed.is_dir():
-            with tempfile.TemporaryDirectory(dir=installed.parent, prefix=".install-") as staging:
-                made = Path(staging, "client")
-                made.mkdir()
-                install(made)
-                made.rename(installed)
+            made = parent / "client"
+            made.mkdir()
+            install(made)
+            made.rename(installed)
     return installed
 
 

@@ -17,6 +17,12 @@ DELIBERATE = [
         lambda ours, theirs: (ours, theirs) == (__version__, "4.3.1"),
     ),
     Difference(
+        "We bring more connectors, and what belongs to them",
+        "(all )?plugins",
+        r"\.returned\..+",
+        lambda ours, theirs: theirs is MISSING,
+    ),
+    Difference(
         "Our file connectors have more settings, in groups, and what is wrong is said in our words",
         "validate.*",
         r"\.returned\.(groups\[\d+\]|error_count|errorCount|configs\..*"

@@ -1,40 +1,14 @@
 """The original's converters, for all tests of this folder."""
 
-import os
-import shutil
-import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import NoReturn
 
 import pytest
 
-from connect.jvm.jars import JarsUnavailable, classpath
-from connect.jvm.java import JavaNotFound, find_java
-
-from .oracle import Oracle
+from tests.support.java import Oracle
 
 
 @pytest.fixture(scope="session")
-def oracle(
-    tmp_path_factory: pytest.TempPathFactory, cannot_have: Callable[[str, object], NoReturn]
-) -> Iterator[Oracle]:
-    home = os.environ.get("JAVA_HOME")
-    compiler = shutil.which("javac", path=f"{home}/bin" if home else None)
-    if compiler is None:
-        cannot_have("Java's converters", "no javac in JAVA_HOME or on the PATH")
-    try:
-        # From 19 on, Double.toString gives the shortest digits, as Python does.
-        java, jars = find_java(19), classpath("kafka-connect")
-    except (JavaNotFound, JarsUnavailable) as error:
-        cannot_have("Java's converters", error)
-    classes = tmp_path_factory.mktemp("oracle")
-    source = Path(__file__).with_name("Oracle.java")
-    subprocess.run(
-        [compiler, "--release", "17", "-nowarn", "-cp", jars, "-d", str(classes), str(source)],
-        check=True,
-        capture_output=True,
-    )
-    found = Oracle(java.path, f"{classes}:{jars}")
-    yield found
-    found.close()
+def oracle(oracle_in_java: Callable[..., Oracle]) -> Oracle:
+    # From 19 on, Double.toString gives the shortest digits, as Python does.
+    return oracle_in_java(Path(__file__).with_name("Oracle.java"), jars=["kafka-connect"], java=19)

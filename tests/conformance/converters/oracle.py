@@ -1,64 +1,23 @@
-"""Asks Apache Kafka Connect's own converters: one Java process for a whole run of tests, JSON lines over its pipes."""
+"""What Apache Kafka Connect's own converters are asked, and what their answers are compared with; see `Oracle.java`."""
 
 import base64
 import datetime as dt
 import json
 import struct
-import subprocess
-import threading
 from collections.abc import Callable, Sequence
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 from connect.data import Schema, Type, logical
 from connect.errors import DataError
+from tests.support.java import Oracle
 
 JSON = "org.apache.kafka.connect.json.JsonConverter"
 STRING = "org.apache.kafka.connect.storage.StringConverter"
 SIMPLE = "org.apache.kafka.connect.storage.SimpleHeaderConverter"
 BYTES = "org.apache.kafka.connect.converters.ByteArrayConverter"
 
-#: Java writes the names of months and days in the machine's language, and counts weeks as its country does.
-_MACHINE = ("-Duser.timezone=UTC", "-Duser.language=en", "-Duser.country=US")
-
 Answer = dict[str, Any]
-
-
-class Oracle:
-    """Java's converters behind a pipe.
-
-    Args:
-        java: the `java` program.
-        classpath: the compiled `Oracle.java` and the jars of Kafka Connect's runtime.
-        program: the class whose `main` answers.
-    """
-
-    def __init__(self, java: Path, classpath: str, program: str = "Oracle") -> None:
-        command = [str(java), "-XX:TieredStopAtLevel=1", *_MACHINE, "-cp", classpath, program]
-        self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-        )
-
-    def ask(self, questions: Sequence[Answer]) -> list[Answer]:
-        """The answer to each question: what it found, or `error` (the exception's class) and `message`."""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        lines = b"".join(json.dumps(question).encode() + b"\n" for question in questions)
-        writer = threading.Thread(target=self._send, args=(lines,))
-        writer.start()
-        answers = [json.loads(self._process.stdout.readline()) for _ in questions]
-        writer.join()
-        return answers
-
-    def _send(self, lines: bytes) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.write(lines)
-        self._process.stdin.flush()
-
-    def close(self) -> None:
-        """End the Java process."""
-        self._process.communicate()
 
 
 # Questions.

@@ -9,6 +9,7 @@ import pytest
 from connect.converters import JsonConverter
 from connect.data import Schema
 from connect.errors import DataError
+from tests.support.java import Oracle
 
 from .generate import mangled, random_json, random_schema, random_value
 from .json_cases import (
@@ -23,7 +24,7 @@ from .json_cases import (
     WITH_SCHEMA,
     struct,
 )
-from .oracle import JSON, Answer, Oracle, disagreements, from_connect, to_connect
+from .oracle import JSON, Answer, disagreements, from_connect, to_connect
 
 
 def converter(**config: str) -> JsonConverter:
@@ -46,10 +47,12 @@ def envelope(schema: str, payload: str) -> bytes:
     return f'{{"schema":{schema},"payload":{payload}}}'.encode()
 
 
+@pytest.mark.quick
 def test_documents_are_read_alike(oracle: Oracle) -> None:
     assert disagreements(oracle, [reading(data, **PLAIN) for data in DOCUMENTS]) == []
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("replace", ["true", "false"])
 def test_envelopes_are_read_alike(oracle: Oracle, replace: str) -> None:
     documents = [*ENVELOPES, *(envelope(*pair) for pair in SCHEMAS_AND_PAYLOADS)]
@@ -73,6 +76,7 @@ def test_a_schema_outside_of_the_records_is_used_alike(oracle: Oracle) -> None:
     assert disagreements(oracle, cases) == []
 
 
+@pytest.mark.quick
 def test_values_are_written_alike(oracle: Oracle) -> None:
     cases = [writing(None, value, **config) for value in SCHEMALESS for config in CONFIGS]
     cases += [writing(schema, value, **config) for schema, value in WITH_SCHEMA for config in CONFIGS]

@@ -24,13 +24,13 @@ from connect.converters import (
 from connect.data import Schema, java_text, logical
 from connect.data import schema as schemas
 from connect.data.text import java_double, java_float32
+from tests.support.java import Oracle
 
 from .generate import random_double, random_schema, random_single, random_text, random_value
 from .oracle import (
     BYTES,
     STRING,
     Answer,
-    Oracle,
     disagreements,
     from_connect,
     from_header,

@@ -1,50 +1,30 @@
-"""Asks a transformation of the Java world what it makes of records: one Java process, JSON lines over its pipes."""
+"""Asks a transformation of the Java world what it makes of records."""
 
 import json
-import subprocess
-import threading
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from connect import SinkRecord
 from tests.conformance.converters.oracle import Answer, describe, plain, tagged
+from tests.support.java import Oracle
 
 
 class Original:
-    """A process that runs `Transform.java`.
+    """A transformation of the Java world behind a pipe.
 
     Args:
-        java: the `java` program.
-        classpath: the compiled program, the transformation's jars and those of Kafka Connect.
+        java: a process that runs `Transform.java`.
     """
 
-    def __init__(self, java: Path, classpath: str) -> None:
-        command = [str(java), "-XX:TieredStopAtLevel=1", "-Duser.timezone=UTC", "-cp", classpath, "Transform"]
-        self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-        )
+    def __init__(self, java: Oracle) -> None:
+        self._java = java
 
     def ask(self, cls: str, cases: Sequence[tuple[dict[str, str], SinkRecord]]) -> list[Any]:
         """For each configuration and record what becomes of it: "error", None for dropped, or as `comparable` says."""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        questions = [{"class": cls, "config": config, "record": _described(record)} for config, record in cases]
-        lines = b"".join(json.dumps(question).encode() + b"\n" for question in questions)
-        writer = threading.Thread(target=self._send, args=(lines,))
-        writer.start()
-        answers = [json.loads(self._process.stdout.readline()) for _ in questions]
-        writer.join()
+        answers = self._java.ask(
+            [{"class": cls, "config": config, "record": _described(record)} for config, record in cases]
+        )
         return ["error" if "error" in answer else _answered(answer["record"]) for answer in answers]
-
-    def _send(self, lines: bytes) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.write(lines)
-        self._process.stdin.flush()
-
-    def close(self) -> None:
-        """End the Java process."""
-        self._process.communicate()
 
 
 def comparable(record: SinkRecord | None) -> Any:

@@ -170,6 +170,7 @@ def without_schema(config: dict[str, str], record: SinkRecord) -> bool:
     return keeps and is_delete and config.get(MODE) == "delete-to-tombstone"
 
 
+@pytest.mark.quick
 def test_every_kind_of_event_under_every_configuration(original: Original) -> None:
     configs = [{**config, **mode} for config in CONFIGS for mode in MODES if not config.keys() & mode.keys()]
     cases = [(config, record) for config in configs for record in EVENTS if not without_source(config, record)]

@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import subprocess
 import time
 import uuid
 from collections.abc import Iterator, Mapping
@@ -16,6 +15,7 @@ from connect.jvm.java import find_java
 from connect.storage import java_offsets
 from tests.servers.own_process import free_port
 from tests.servers.postgresql import PostgresDatabase
+from tests.support.worker_process import WorkerProcess
 
 CONNECTOR = "io.debezium.connector.postgresql.PostgresConnector"
 #: What a worker brings itself. Hibernate, which the sink is built on, refuses to start where Jackson is there twice.
@@ -78,27 +78,14 @@ def java_worker(
         files.append(folder / f"{name}.properties")
         write_properties(files[-1], config)
     classpath = ":".join(map(str, resolve("kafka-connect")))
+    command = [str(find_java(17).path), "-Xmx512m", "-XX:TieredStopAtLevel=1", "-Duser.timezone=UTC", "-cp", classpath]
+    main = "org.apache.kafka.connect.cli.ConnectStandalone"
     log = folder / "worker.log"
-    with log.open("wb") as output:
-        process = subprocess.Popen(
-            [
-                *(find_java(17).path, "-Xmx512m", "-XX:TieredStopAtLevel=1", "-Duser.timezone=UTC", "-cp", classpath),
-                *("org.apache.kafka.connect.cli.ConnectStandalone", worker, *files),
-            ],
-            stdout=output,
-            stderr=output,
-            stdin=subprocess.DEVNULL,
-            env={**os.environ, "TZ": "UTC"},
-        )
+    started = WorkerProcess([*command, main, worker, *files], log, env={**os.environ, "TZ": "UTC"}).start()
     try:
         yield log
     finally:
-        process.terminate()
-        try:
-            process.wait(30)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        started.close()
 
 
 def stored_offset(folder: Path, prefix: str) -> dict[str, Any] | None:

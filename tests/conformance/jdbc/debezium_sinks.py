@@ -1,8 +1,6 @@
 """The same sinks twice: in a worker of Java as Debezium's, and here as ours, each with databases of its own."""
 
-import json
 import time
-import urllib.request
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,6 +12,7 @@ from tests.conformance.jdbc.debezium_connector import java_worker
 from tests.servers.mariadb import MariaDatabase
 from tests.servers.own_process import free_port
 from tests.servers.postgresql import PostgresDatabase
+from tests.support.rest import NO_ANSWER, ask
 
 CLASS = "io.debezium.connector.jdbc.JdbcSinkConnector"
 _JSON = "org.apache.kafka.connect.json.JsonConverter"
@@ -138,11 +137,12 @@ def _committed(bootstrap: str, group: str) -> dict[str, int]:
 def _trace(port: int, name: str) -> str | None:
     """Why the task, or the connector, failed; None when it did not."""
     try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/connectors/{name}/status", timeout=5) as answer:
-            status: Any = json.load(answer)
-    except OSError:
+        answer = ask(port, "GET", f"/connectors/{name}/status", timeout=5)
+    except NO_ANSWER:
         return None
-    for each in (status["connector"], *status["tasks"]):
+    if answer.status != 200:
+        return None
+    for each in (answer.body["connector"], *answer.body["tasks"]):
         if each["state"] == "FAILED":
             return [line for line in str(each["trace"]).splitlines() if not line.startswith(("\t", " "))][-1]
     return None

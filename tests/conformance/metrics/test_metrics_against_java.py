@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-import json
 import shutil
-import socket
 import subprocess
-import sys
-import time
-import urllib.request
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import pytest
 from confluent_kafka import Producer
 
-from connect.jvm.jars import JarsUnavailable, classpath
-from connect.jvm.java import JavaNotFound, find_java
+from connect.jvm.jars import classpath
+from connect.jvm.java import find_java
 from connect.telemetry.catalogue import KAFKA
+from tests.servers.own_process import free_port
+from tests.support.java import JavaProgram
+from tests.support.rest import NO_ANSWER, ask
+from tests.support.worker_process import WorkerProcess, our_command
+
+Compile = Callable[..., JavaProgram]
 
 HERE = Path(__file__).parent
-PATIENCE = 90.0
 STRING = "org.apache.kafka.connect.storage.StringConverter"
 #: What both must count alike. What depends on the clock, or on how records come in batches, is not here.
 TOTALS = {
@@ -48,29 +48,13 @@ NOT_OURS = {"commit-id"}
 NOT_JAVAS = {"sink-record-lag-max", "transaction-size-min", "transaction-size-max", "transaction-size-avg"}
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-def until(condition: Callable[[], Any], log: Path) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline, log.read_text()[-3000:]
-        time.sleep(0.1)
-
-
 @contextmanager
-def running(command: list[str], folder: Path) -> Iterator[Path]:
-    log = folder / "log"
-    with log.open("wb") as output:
-        process = subprocess.Popen(command, cwd=folder, stdout=output, stderr=output, stdin=subprocess.DEVNULL)
+def running(command: list[str], folder: Path) -> Iterator[WorkerProcess]:
+    worker = WorkerProcess(command, folder / "log", cwd=folder).start()
     try:
-        yield log
+        yield worker
     finally:
-        process.terminate()
-        process.wait(60)
+        worker.stop()
 
 
 def write_files(folder: Path, bootstrap: str, port: int, topic: str, **more: str) -> list[str]:
@@ -99,23 +83,14 @@ def write_files(folder: Path, bootstrap: str, port: int, topic: str, **more: str
     return ["worker.properties", "sink.properties"]
 
 
-@pytest.fixture
-def java(cannot_have: Callable[[str, object], NoReturn]) -> tuple[str, str]:
-    """The command and the class path of Kafka Connect."""
-    try:
-        return str(find_java().path), classpath("kafka-connect")
-    except (JavaNotFound, JarsUnavailable) as error:
-        cannot_have("Kafka Connect", error)
-
-
 @pytest.mark.slow
-def test_both_count_the_same(java: tuple[str, str], broker: Any, tmp_path: Path) -> None:
+def test_both_count_the_same(java_program: Compile, broker: Any, tmp_path: Path) -> None:
     topic = f"metrics-{uuid.uuid4().hex[:8]}"
     producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
     for value in [b"good"] * 20 + [b"twice"] + [b"never"] * 7 + [b"good"] * 20:
         producer.produce(topic, value)
     assert producer.flush(30) == 0
-    theirs = _of_java(java, broker.bootstrap_servers, topic, tmp_path / "java")
+    theirs = _of_java(java_program, broker.bootstrap_servers, topic, tmp_path / "java")
     ours = _of_ours(broker.bootstrap_servers, topic, tmp_path / "ours")
     for group, names in TOTALS.items():
         assert {name: ours[group][name] for name in names} == {name: theirs[group][name] for name in names}
@@ -128,25 +103,26 @@ def test_both_count_the_same(java: tuple[str, str], broker: Any, tmp_path: Path)
         assert theirs[group].keys() <= known
 
 
-def _of_java(java: tuple[str, str], bootstrap: str, topic: str, folder: Path) -> dict[str, dict[str, Any]]:
-    command, jars = java
-    classes = folder / "classes"
-    services = classes / "META-INF" / "services"
+def _of_java(java_program: Compile, bootstrap: str, topic: str, folder: Path) -> dict[str, dict[str, Any]]:
+    folder.mkdir()
+    # Its answers hold classes of Kafka Connect.
+    beans = java_program(HERE / "Beans.java", jars=["kafka-connect"])
+    plugin = java_program(HERE / "Flaky.java", jars=["kafka-connect"]).classes
+    services = plugin / "META-INF" / "services"
     services.mkdir(parents=True)
-    compiler = shutil.which("javac") or str(Path(command).resolve().with_name("javac"))
-    subprocess.run([compiler, "-cp", jars, "-d", classes, HERE / "Flaky.java"], check=True, capture_output=True)
     (services / "org.apache.kafka.connect.transforms.Transformation").write_text("Flaky\n")
     jmx = free_port()
     files = write_files(folder, bootstrap, free_port(), topic, **{"plugin.discovery": "service_load"})
     remote = "-Dcom.sun.management.jmxremote"
     options = [f"{remote}.port={jmx}", f"{remote}.authenticate=false", f"{remote}.ssl=false"]
     main = "org.apache.kafka.connect.cli.ConnectStandalone"
-    arguments = ["-Xmx256m", *options, "-Djava.rmi.server.hostname=127.0.0.1", "-cp", f"{jars}:{classes}", main]
+    path = f"{classpath('kafka-connect')}:{plugin}"
+    arguments = ["-Xmx256m", *options, "-Djava.rmi.server.hostname=127.0.0.1", "-cp", path, main]
     found: dict[str, dict[str, Any]] = {}
 
     def told() -> bool:
-        ask = [command, "-cp", jars, HERE / "Beans.java", str(jmx)]
-        done = subprocess.run(ask, check=False, capture_output=True, text=True, timeout=60)  # it may not be there yet
+        # It may not be there yet.
+        done = subprocess.run([*beans.command, str(jmx)], check=False, capture_output=True, text=True, timeout=60)
         found.clear()
         for line in done.stdout.splitlines():
             bean, name, value = line.split("\t")
@@ -157,8 +133,8 @@ def _of_java(java: tuple[str, str], bootstrap: str, topic: str, folder: Path) ->
         sink = found.get("sink-task-metrics", {})
         return sink.get("sink-record-send-total") == 41 and sink.get("sink-record-active-count") == 0
 
-    with running([command, *arguments, *files], folder) as log:
-        until(told, log)
+    with running([str(find_java().path), *arguments, *files], folder) as worker:
+        worker.until(told)
     return found
 
 
@@ -173,17 +149,19 @@ def _of_ours(bootstrap: str, topic: str, folder: Path) -> dict[str, dict[str, An
 
     def told() -> bool:
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/connectors?expand=metrics", timeout=30) as answer:
-                tasks = [one["metrics"]["tasks"] for one in json.load(answer).values()]
-        except OSError:
+            answer = ask(port, "GET", "/connectors?expand=metrics")
+        except NO_ANSWER:
             return False
+        if answer.status != 200:
+            return False
+        tasks = [one["metrics"]["tasks"] for one in answer.body.values()]
         found.clear()
         if tasks and tasks[0]:
             found.update(tasks[0][0]["metrics"])
         sink = found.get("sink-task-metrics", {})
         return sink.get("sink-record-send-total") == 41 and sink.get("sink-record-active-count") == 0
 
-    command = [sys.executable, "-m", "connect.cli", "standalone", *files]
-    with running(command, folder) as log:
-        until(told, log)
+    command = our_command("standalone", *files)
+    with running(command, folder) as worker:
+        worker.until(told)
     return found

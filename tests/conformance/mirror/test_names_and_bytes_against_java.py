@@ -14,7 +14,7 @@ from connectors.mirror.keys import SOURCE_SETTINGS
 from connectors.mirror.notes import Checkpoint, Heartbeat, OffsetSync
 from connectors.mirror.policy import policy_of
 from connectors.mirror.syncs import SyncChooser, SyncHistory
-from tests.conformance.converters.oracle import Oracle
+from tests.support.java import Oracle
 
 PACKAGE = "org.apache.kafka.connect.mirror."
 #: Keys of ours: what Java takes without declaring it, and names of versions before 4.
@@ -54,6 +54,7 @@ CLUSTERS = {
 }
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("plugin", [MirrorSourceConnector, MirrorCheckpointConnector, MirrorHeartbeatConnector])
 def test_the_keys_and_their_defaults_are_java_s(java: Oracle, plugin: Any) -> None:
     (answer,) = java.ask([{"op": "define", "class": PACKAGE + plugin.__name__}])

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import http.client
 import json
 import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,10 @@ import pytest
 
 from connect.kafka.broker import Broker
 from tests.conformance.rest.conversation import Ask
-from tests.conformance.rest.parties import our_command, party
+from tests.conformance.rest.parties import party
 from tests.conformance.rest.talk import Party
+from tests.support import rest
+from tests.support.worker_process import our_command
 
 HERE = Path(__file__).parent
 CONNECTOR = "tried"
@@ -49,7 +51,7 @@ def operations(worker: Party) -> dict[str, dict[str, Any]]:
         pytest.param(
             "distributed",
             "coverage,fuzzing,stateful",
-            60,
+            20,
             marks=[pytest.mark.slow, pytest.mark.timeout(900)],
             id="long",
         ),
@@ -75,6 +77,7 @@ def test_whatever_is_asked_the_answer_is_one_that_is_described(
     assert done.returncode == 0, f"seed {seed}\n{done.stdout}{done.stderr}"
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("worker", MODES, indirect=True)
 def test_every_path_takes_the_methods_that_are_described_and_no_others(
     worker: Party, operations: dict[str, dict[str, Any]]
@@ -105,16 +108,11 @@ def send(
     worker: Party, method: str, path: str, body: str | None = None, headers: dict[str, str] | None = None
 ) -> tuple[int, dict[str, str]]:
     """Ask for something at a path of the description, of things that do not exist."""
-    connection = http.client.HTTPConnection("127.0.0.1", worker.port, timeout=30)
-    try:
-        connection.request(method, path.replace("{", "no-").replace("}", ""), body, headers or {})
-        answer = connection.getresponse()
-        content = answer.read()
-        if answer.status >= 400 and method != "HEAD":
-            assert json.loads(content)["error_code"] == answer.status
-        return answer.status, {name.lower(): value for name, value in answer.getheaders()}
-    finally:
-        connection.close()
+    connection = HTTPConnection("127.0.0.1", worker.port, timeout=30)
+    reply = rest.send(connection, method, path.replace("{", "no-").replace("}", ""), body, headers or {})
+    if reply.status >= 400 and method != "HEAD":
+        assert json.loads(reply.content)["error_code"] == reply.status
+    return reply.status, {name.lower(): value for name, value in reply.headers.items()}
 
 
 def methods_of(headers: dict[str, str]) -> set[str]:

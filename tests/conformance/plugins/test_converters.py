@@ -3,6 +3,7 @@
 import struct
 from typing import Any
 
+import pytest
 from hypothesis import strategies as st
 
 from connect import Schema, schema
@@ -18,6 +19,8 @@ from connect.converters import (
     StringConverter,
 )
 from connect.testing.conformance import ConverterConformance, schemaless_values, values_with_schemas
+
+pytestmark = pytest.mark.quick  # no server, some seconds
 
 Pair = tuple[Schema | None, Any]
 

@@ -6,11 +6,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from connect import SourceBatch
 from connect.testing.conformance import SourceConformance
 from connectors.datagen import DatagenConnector, DatagenTask
 from connectors.datagen.keys import SETTINGS
 from connectors.datagen.rows import Rows
+
+pytestmark = pytest.mark.quick  # no server, some seconds
 
 SCHEMA = {
     "type": "record",

@@ -2,10 +2,13 @@
 
 from typing import Any
 
+import pytest
 from deltalake import DeltaTable
 
 from connect.testing.conformance import SinkConformance
 from spark_sink.sink.connector import SparkSinkConnector
+
+pytestmark = pytest.mark.quick  # no server, some seconds
 
 
 class TestDeltaSink(SinkConformance):

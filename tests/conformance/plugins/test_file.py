@@ -2,8 +2,12 @@
 
 from typing import ClassVar, Literal
 
+import pytest
+
 from connect.testing.conformance import SinkConformance, SourceConformance
 from connectors.file import FileStreamSinkConnector, FileStreamSourceConnector
+
+pytestmark = pytest.mark.quick  # no server, some seconds
 
 
 class TestFileSource(SourceConformance):

@@ -3,6 +3,7 @@
 from functools import cache
 from typing import Any, ClassVar
 
+import pytest
 from hypothesis import strategies as st
 
 from connect import Schema, Transformation, Type
@@ -15,6 +16,8 @@ from transforms.hoist_field import HoistFieldValue
 from transforms.replace_field import ReplaceFieldKey, ReplaceFieldValue
 from transforms.set_schema_metadata import SetSchemaMetadataValue
 from transforms.value_to_key import ValueToKey
+
+pytestmark = pytest.mark.quick  # no server, some seconds
 
 Pair = tuple[Schema | None, Any]
 

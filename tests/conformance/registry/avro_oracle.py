@@ -2,9 +2,7 @@
 
 import base64
 import json
-import subprocess
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,6 +17,7 @@ from connect.converters.avro.writing import MadeWriter
 from connect.data import Schema, Type
 from connect.errors import DataError
 from tests.conformance.converters import oracle as converters
+from tests.support.java import Oracle
 
 Json = Any
 Settings = dict[str, str]
@@ -32,18 +31,6 @@ _OPTIONS = {
     "discard.type.doc.default": "discard",
     "allow.optional.map.keys": "optional_keys",
 }
-
-
-class AvroOracle(converters.Oracle):
-    """Java's mapping between Avro and Connect behind a pipe; see `AvroOracle.java`."""
-
-    def __init__(self, java: Path, classpath: str) -> None:
-        self._process = subprocess.Popen(
-            [str(java), "-XX:TieredStopAtLevel=1", "-Duser.timezone=UTC", "-cp", classpath, "AvroOracle"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        )
 
 
 # Questions, and our answers to them.
@@ -142,7 +129,7 @@ def tagged(schema: Schema, value: Any) -> Json:
     return converters.tagged(schema, value)
 
 
-def agree(oracle: AvroOracle, cases: Sequence[tuple[Json, Callable[[Json], Any]]], read: Callable[[Json], Any]) -> None:
+def agree(oracle: Oracle, cases: Sequence[tuple[Json, Callable[[Json], Any]]], read: Callable[[Json], Any]) -> None:
     """Fail where Java and we do not say the same. A DataError of ours is the same as any error of Java's.
 
     Args:

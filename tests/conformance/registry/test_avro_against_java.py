@@ -10,10 +10,10 @@ from connect.data import Schema, Type, logical
 from connect.data import schema as s
 from connect.errors import DataError
 from tests.conformance.converters.generate import random_schema, random_value
+from tests.support.java import Oracle
 
 from .avro_cases import AVRO, CONNECT, SETTINGS, VALUES, record
 from .avro_oracle import (
-    AvroOracle,
     agree,
     from_schema,
     from_value,
@@ -27,13 +27,13 @@ from .avro_oracle import (
 
 
 @pytest.mark.parametrize("settings", SETTINGS, ids=lambda chosen: ",".join(chosen) or "defaults")
-def test_avro_schemas_become_the_same_in_connect(avro_oracle: AvroOracle, settings: dict[str, str]) -> None:
+def test_avro_schemas_become_the_same_in_connect(avro_oracle: Oracle, settings: dict[str, str]) -> None:
     cases = [(to_schema(avro, settings), our_schema) for avro in AVRO]
     agree(avro_oracle, cases, lambda answer: answer["schema"])
 
 
 @pytest.mark.parametrize("settings", SETTINGS, ids=lambda chosen: ",".join(chosen) or "defaults")
-def test_connect_schemas_become_the_same_text_in_avro(avro_oracle: AvroOracle, settings: dict[str, str]) -> None:
+def test_connect_schemas_become_the_same_text_in_avro(avro_oracle: Oracle, settings: dict[str, str]) -> None:
     cases = [
         (from_schema(schema, settings), lambda question, schema=schema: our_text(question, schema))
         for schema, _ in CONNECT
@@ -43,7 +43,7 @@ def test_connect_schemas_become_the_same_text_in_avro(avro_oracle: AvroOracle, s
 
 
 @pytest.mark.parametrize("settings", SETTINGS, ids=lambda chosen: ",".join(chosen) or "defaults")
-def test_values_become_the_same_bytes(avro_oracle: AvroOracle, settings: dict[str, str]) -> None:
+def test_values_become_the_same_bytes(avro_oracle: Oracle, settings: dict[str, str]) -> None:
     cases = [
         (
             from_value(schema, value, settings),
@@ -58,7 +58,7 @@ def test_values_become_the_same_bytes(avro_oracle: AvroOracle, settings: dict[st
 
 
 @pytest.mark.parametrize("settings", SETTINGS[:5], ids=lambda chosen: ",".join(chosen) or "defaults")
-def test_bytes_become_the_same_values(avro_oracle: AvroOracle, settings: dict[str, str]) -> None:
+def test_bytes_become_the_same_values(avro_oracle: Oracle, settings: dict[str, str]) -> None:
     cases = [
         (to_value(avro, data, settings), our_value)
         for avro, data in VALUES
@@ -68,7 +68,7 @@ def test_bytes_become_the_same_values(avro_oracle: AvroOracle, settings: dict[st
     agree(avro_oracle, cases, lambda answer: [answer["schema"], answer["value"]])
 
 
-def test_whatever_is_generated_becomes_the_same_both_ways(avro_oracle: AvroOracle, seed: int) -> None:
+def test_whatever_is_generated_becomes_the_same_both_ways(avro_oracle: Oracle, seed: int) -> None:
     chance = random.Random(seed)
     pairs: list[tuple[Schema, Any]] = []
     while len(pairs) < 400:
@@ -96,7 +96,7 @@ def test_whatever_is_generated_becomes_the_same_both_ways(avro_oracle: AvroOracl
 
 
 def test_two_structs_of_one_name_are_refused_where_java_writes_a_schema_that_does_not_fit(
-    avro_oracle: AvroOracle,
+    avro_oracle: Oracle,
 ) -> None:
     schema = Schema.struct(
         {"a": Schema.struct({"b": s.INT32}, name="n.A"), "c": Schema.struct({"q": s.STRING}, name="n.A")}, name="n.B"
@@ -107,7 +107,7 @@ def test_two_structs_of_one_name_are_refused_where_java_writes_a_schema_that_doe
         our_text(question, schema)
 
 
-def test_two_maps_with_other_entries_get_two_names_where_java_gives_one(avro_oracle: AvroOracle) -> None:
+def test_two_maps_with_other_entries_get_two_names_where_java_gives_one(avro_oracle: Oracle) -> None:
     schema = Schema.struct({"a": Schema.map(s.INT32, s.INT32), "b": Schema.map(s.INT32, s.STRING)}, name="R")
     question = from_schema(schema)
     assert avro_oracle.ask([question])[0]["avro"].count('"name":"key"') == 1
@@ -118,7 +118,7 @@ def test_two_maps_with_other_entries_get_two_names_where_java_gives_one(avro_ora
     assert value[1][1] == ["b", ["map", [[["i32", "3"], ["str", "x"]]]]]
 
 
-def test_decimals_of_a_fixed_size_are_read_where_java_fails(avro_oracle: AvroOracle) -> None:
+def test_decimals_of_a_fixed_size_are_read_where_java_fails(avro_oracle: Oracle) -> None:
     avro = record(
         {"name": "d", "type": {"type": "fixed", "name": "D", "size": 3, "logicalType": "decimal", "scale": 1}}
     )
@@ -127,7 +127,7 @@ def test_decimals_of_a_fixed_size_are_read_where_java_fails(avro_oracle: AvroOra
     assert our_value(question)[1] == ["fields", [["d", ["decimal", "-2", 1]]]]
 
 
-def test_a_value_beyond_its_connect_type_is_refused_where_java_cuts_it_off(avro_oracle: AvroOracle) -> None:
+def test_a_value_beyond_its_connect_type_is_refused_where_java_cuts_it_off(avro_oracle: Oracle) -> None:
     question = to_value({"type": "int", "connect.type": "int8"}, b"\x80\x04")
     assert avro_oracle.ask([question])[0]["value"] == ["i8", "0"]
     with pytest.raises(DataError, match="beyond the int8"):

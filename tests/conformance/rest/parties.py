@@ -1,12 +1,6 @@
 """The workers that are talked to: Apache Kafka Connect's own and ours, each alone on its machine's loopback."""
 
-import http.client
 import os
-import signal
-import socket
-import subprocess
-import sys
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,8 +8,10 @@ from typing import NoReturn
 
 from connect.jvm.jars import JarsUnavailable, classpath
 from connect.jvm.java import JavaNotFound, find_java
+from tests.servers.own_process import free_port
+from tests.support.worker_process import WorkerProcess
 
-from .talk import PATIENCE, Party
+from .talk import Party
 
 LINES = "".join(f"line {number}\n" for number in range(100))
 CONVERTERS = {
@@ -39,10 +35,6 @@ def java_command(mode: str, cannot_have: Callable[[str, object], NoReturn], *, l
     return [*command, f"org.apache.kafka.connect.cli.Connect{mode.capitalize()}"]
 
 
-def our_command(mode: str) -> list[str]:
-    return [sys.executable, "-m", "connect.cli", mode]
-
-
 @contextmanager
 def party(
     side: str, mode: str, command: list[str], folder: Path, bootstrap: str, extra: Mapping[str, str]
@@ -50,32 +42,18 @@ def party(
     """A worker that answers, in a folder of its own."""
     folder.mkdir()
     (folder / "in.txt").write_text(LINES)
-    port = _free_port()
+    port = free_port()
     name = f"{side}-{os.getpid()}"
     settings = {"bootstrap.servers": bootstrap, "listeners": f"http://127.0.0.1:{port}", **CONVERTERS, **extra}
     settings |= _standalone(folder) if mode == "standalone" else _distributed(name)
     properties = folder / "worker.properties"
     properties.write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
-    log = folder / "worker.log"
-    with log.open("wb") as output:
-        process = subprocess.Popen(
-            [*command, str(properties)],
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=output,
-            cwd=folder,
-            start_new_session=True,
-        )
+    worker = WorkerProcess([*command, properties], folder / "worker.log", cwd=folder).start()
     try:
-        _await_answers(process, port, log)
+        worker.until_answering(port)
         yield Party(name, port, folder, f"topic-of-{name}")
     finally:
-        process.send_signal(signal.SIGTERM)
-        try:
-            process.wait(30)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        worker.close()
 
 
 def _standalone(folder: Path) -> dict[str, str]:
@@ -88,26 +66,3 @@ def _distributed(name: str) -> dict[str, str]:
         for what in ("config", "offset", "status")
         for key, value in (("topic", f"{name}-{what}"), ("replication.factor", "1"))
     }
-
-
-def _await_answers(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while True:
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
-        try:
-            connection.request("GET", "/health")
-            if connection.getresponse().status == 200:
-                return
-        except OSError:
-            pass
-        finally:
-            connection.close()
-        assert process.poll() is None, log.read_text()
-        assert time.monotonic() < deadline, log.read_text()
-        time.sleep(0.1)
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

@@ -1,13 +1,16 @@
 """Holds a conversation with a worker, and compares what two workers said."""
 
-import http.client
 import json
 import re
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
+
+from tests.support.rest import parsed, send
+from tests.support.waiting import until
 
 from .conversation import Ask, Step, Wait
 
@@ -45,19 +48,19 @@ class Party:
 
     def wait(self, wait: Wait) -> None:
         """Ask again until it is so."""
-        deadline = time.monotonic() + PATIENCE
-        while True:
-            answer = self.ask(Ask("wait", "GET", wait.path))
-            found = answer.body
+        said: list[Answer] = []
+
+        def is_so() -> bool:
+            said[:] = [self.ask(Ask("wait", "GET", wait.path))]
+            found = said[0].body
             try:
                 for key in wait.place:
                     found = found[key]
             except (KeyError, IndexError, TypeError):
                 found = None
-            if answer.status == 200 and found == wait.value:
-                return
-            assert time.monotonic() < deadline, f"{self.side}: {wait}: {answer}"
-            time.sleep(0.05)
+            return said[0].status == 200 and bool(found == wait.value)
+
+        until(is_so, PATIENCE, lambda: f"{self.side}: {wait}: {said}", every=0.05)
 
     def ask(self, ask: Ask) -> Answer:
         """Ask, again while the group is busy with itself."""
@@ -73,15 +76,10 @@ class Party:
         headers = dict(ask.headers)
         if body is not None and ask.content is not None:
             headers["Content-Type"] = ask.content
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=100)
-        try:
-            connection.request(ask.method, self.theirs(ask.path), None if body is None else self.theirs(body), headers)
-            got = connection.getresponse()
-            text = self.common(got.read().decode())
-            location = got.getheader("Location")
-        finally:
-            connection.close()
-        return Answer(got.status, location and self.common(location), _parsed(text))
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=100)
+        got = send(connection, ask.method, self.theirs(ask.path), None if body is None else self.theirs(body), headers)
+        location = got.headers["Location"]
+        return Answer(got.status, location and self.common(location), parsed(self.common(got.content.decode())))
 
     def theirs(self, text: str) -> str:
         """A text with what stands here for {folder}, {topic} and {side}."""
@@ -99,13 +97,6 @@ class Party:
         return text
 
 
-def _parsed(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
-
-
 _CLASS = re.compile(r"[a-z_]\w*(\.[\w$]+)+")
 
 
@@ -119,8 +110,9 @@ def by_name(said: Any) -> Any:
         return {item: item for item in said}
     if not isinstance(said, list) or not said or not all(isinstance(item, dict) for item in said):
         return said
-    if all("class" in item and "type" in item for item in said):
-        return {f"{item['type']} {item['class']}": item for item in said}
+    for key in ("class", "className"):  # the latter in what a client of Java makes of it
+        if all(key in item and "type" in item for item in said):
+            return {f"{item['type']} {item[key]}": item for item in said}
     if all("value" in item and "definition" in item for item in said):
         return {item["value"]["name"]: by_name(item) for item in said}
     if all("display_name" in item for item in said):

@@ -11,9 +11,11 @@ from confluent_kafka import Consumer, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from connect.kafka.broker import Broker
+from tests.support.waiting import until
+from tests.support.worker_process import our_command
 
 from .conversation import Ask, Wait
-from .parties import java_command, our_command, party
+from .parties import java_command, party
 from .talk import PATIENCE
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -98,8 +100,9 @@ def letters(broker: Broker, topic: str, count: int) -> list[Any]:
     consumer = Consumer({"bootstrap.servers": broker.bootstrap_servers, **reader})
     try:
         deadline = time.monotonic() + PATIENCE
-        while not consumer.list_topics(topic, timeout=10).topics[topic].partitions:
-            assert time.monotonic() < deadline, f"{topic} is not there"
+        until(
+            lambda: consumer.list_topics(topic, timeout=10).topics[topic].partitions, PATIENCE, f"{topic} is not there"
+        )
         consumer.assign([TopicPartition(topic, 0, 0)])
         messages: list[Message] = []
         while len(messages) < count:

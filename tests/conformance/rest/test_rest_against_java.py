@@ -7,10 +7,11 @@ from typing import NoReturn
 import pytest
 
 from connect.kafka.broker import Broker
+from tests.support.worker_process import our_command
 
 from .conversation import CONVERSATION
 from .deliberate import Difference, deliberate
-from .parties import java_command, our_command, party
+from .parties import java_command, party
 from .talk import Answer, by_name, differences
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]

@@ -9,9 +9,10 @@ import pytest
 from confluent_kafka.admin import AdminClient, ConfigResource, ConfigSource, ResourceType
 
 from connect.kafka.broker import Broker
+from tests.support.worker_process import our_command
 
 from .conversation import SOURCE, Ask, Wait, state
-from .parties import java_command, our_command, party
+from .parties import java_command, party
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 

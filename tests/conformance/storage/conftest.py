@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import http.client
-import json
-import socket
-import subprocess
-import time
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,18 +12,20 @@ import pytest
 from connect.jvm.jars import JarsUnavailable, classpath
 from connect.jvm.java import JavaNotFound, find_java
 from connect.kafka.broker import Broker
+from tests.servers.own_process import free_port
+from tests.support.rest import NO_ANSWER, Answer, ask
+from tests.support.worker_process import WorkerProcess
 
 START_WITHIN = 120.0
-SETTLE_WITHIN = 60.0
 
 
-class JavaWorker:
+class JavaWorker(WorkerProcess):
     """One worker, with its REST API. Its topics are `topic("config")`, `topic("offset")`, `topic("status")`."""
 
     def __init__(self, broker: Broker, folder: Path, cluster: str, **settings: str) -> None:
         self.cluster = cluster
-        self.log = folder / f"java-{uuid.uuid4().hex[:6]}.log"
-        self.port = _free_port()
+        log = folder / f"java-{uuid.uuid4().hex[:6]}.log"
+        self.port = free_port()
         properties = {
             "bootstrap.servers": broker.bootstrap_servers,
             "group.id": cluster,
@@ -43,37 +40,22 @@ class JavaWorker:
             **{f"{kind}.storage.replication.factor": "1" for kind in ("config", "offset", "status")},
             **{key.replace("_", "."): value for key, value in settings.items()},
         }
-        file = self.log.with_suffix(".properties")
+        file = log.with_suffix(".properties")
         file.write_text("".join(f"{key}={value}\n" for key, value in properties.items()))
         main = "org.apache.kafka.connect.cli.ConnectDistributed"
         command = [str(find_java().path), "-Xmx512m", "-XX:TieredStopAtLevel=1", "-cp", classpath("kafka-connect")]
-        with self.log.open("wb") as output:
-            self.process = subprocess.Popen(
-                [*command, main, str(file)], stdin=subprocess.DEVNULL, stdout=output, stderr=output
-            )
+        super().__init__([*command, main, file], log)
         self.id = f"127.0.0.1:{self.port}"
 
     def topic(self, kind: str) -> str:
         return f"{self.cluster}-{kind}"
 
-    def await_ready(self) -> None:
-        """Until it answers."""
-        self.until(lambda: self.ask("GET", "/connectors")[0] == 200, START_WITHIN)
-
-    def ask(self, method: str, path: str, body: object = None) -> tuple[int, Any]:
-        """One request; the code and the answer."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+    def ask(self, method: str, path: str, body: object = None) -> Answer:
+        """One request. The status is 0 where there is no answer."""
         try:
-            sent = None if body is None else json.dumps(body)
-            connection.request(method, path, sent, {"Content-Type": "application/json"})
-            answer = connection.getresponse()
-            text = answer.read()
-            is_json = answer.headers.get_content_type() == "application/json"
-            return answer.status, json.loads(text) if text and is_json else None
-        except OSError:
-            return 0, None
-        finally:
-            connection.close()
+            return ask(self.port, method, path, body)
+        except NO_ANSWER:
+            return Answer(0, None)
 
     def must(self, method: str, path: str, body: object = None) -> Any:
         """A request that succeeds; again while the worker rebalances."""
@@ -93,24 +75,6 @@ class JavaWorker:
         code, answer = self.ask("GET", f"/connectors/{connector}/status")
         return (answer["connector"]["state"], [task["state"] for task in answer["tasks"]]) if code == 200 else None
 
-    def until(self, holds: Callable[[], object], within: float = SETTLE_WITHIN) -> None:
-        """Wait until something holds. Fails at once when the worker has ended."""
-        deadline = time.monotonic() + within
-        while not holds():
-            said = self.log.read_text(errors="replace")[-3000:]
-            assert self.process.poll() is None, said
-            assert time.monotonic() < deadline, said
-            time.sleep(0.1)
-
-    def stop(self) -> None:
-        """Stop it in order."""
-        self.process.terminate()
-        try:
-            self.process.wait(60)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-
 
 @pytest.fixture
 def start_java(
@@ -125,15 +89,9 @@ def start_java(
         except (JavaNotFound, JarsUnavailable) as error:
             cannot_have("Kafka Connect in Java", error)
         workers.append(worker)
-        worker.await_ready()
+        worker.start().until_answering(worker.port, "/connectors", START_WITHIN)
         return worker
 
     yield start
     for worker in workers:
-        worker.stop()
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+        worker.close(60)

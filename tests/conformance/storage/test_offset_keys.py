@@ -2,16 +2,13 @@
 
 import base64
 import random
-import subprocess
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import pytest
 
-from connect.jvm.jars import JarsUnavailable, classpath
-from connect.jvm.java import JavaNotFound, find_java
 from connect.storage.offsets import key, to_json
+from tests.support.java import JavaProgram
 
 # Reads partitions, one a line: connector, then name, kind and text of each entry, all base64.
 # Answers with the key and with the value of an offset that has the same entries, as a worker serialises them.
@@ -64,15 +61,6 @@ VALUES: list[Any] = [
 ]
 
 
-@pytest.fixture(scope="module")
-def java(cannot_have: Callable[[str, object], NoReturn]) -> list[str]:
-    """The command that runs a source file with Kafka Connect's classes."""
-    try:
-        return [str(find_java().path), "-cp", classpath("kafka-connect")]
-    except (JavaNotFound, JarsUnavailable) as error:
-        cannot_have("Kafka Connect in Java", error)
-
-
 def field(value: Any) -> str:
     content = value if isinstance(value, bytes) else str(value).encode()
     if isinstance(value, float):
@@ -84,7 +72,8 @@ def encoded(text: str) -> str:
     return base64.b64encode(text.encode()).decode()
 
 
-def test_keys_and_values_are_the_bytes_that_java_writes(java: list[str], tmp_path: Path, seed: int) -> None:
+@pytest.mark.quick
+def test_keys_and_values_are_the_bytes_that_java_writes(java_program: Callable[..., JavaProgram], seed: int) -> None:
     chance = random.Random(seed)
     partitions = [{"filename": value} for value in VALUES]
     partitions += [
@@ -97,7 +86,6 @@ def test_keys_and_values_are_the_bytes_that_java_writes(java: list[str], tmp_pat
         + "\n"
         for connector, partition in cases
     )
-    (tmp_path / "Keys.java").write_text(ORACLE)
-    done = subprocess.run([*java, str(tmp_path / "Keys.java")], input=asked, capture_output=True, text=True, check=True)
-    answers = [tuple(map(base64.b64decode, line.split("\t"))) for line in done.stdout.splitlines()]
+    said = java_program(ORACLE, jars=["kafka-connect"]).run(asked=asked)
+    answers = [tuple(map(base64.b64decode, line.split("\t"))) for line in said.splitlines()]
     assert [(key(*case), to_json(case[1]).encode()) for case in cases] == answers

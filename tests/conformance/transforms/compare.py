@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from connect.data import Batch, Record
-from tests.conformance.converters.oracle import Oracle
+from tests.support.java import Oracle
 
 from .deliberate import excused
 from .java import Case, Raised, Result, ask

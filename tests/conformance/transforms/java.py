@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from connect.data import Record, SinkRecord
-from tests.conformance.converters.oracle import Answer, Oracle, describe, tagged
+from tests.conformance.converters.oracle import Answer, describe, tagged
+from tests.support.java import Oracle
 
 TRANSFORMS = "org.apache.kafka.connect.transforms."
 PREDICATES = TRANSFORMS + "predicates."

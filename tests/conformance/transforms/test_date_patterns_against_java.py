@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from connect.data import SinkRecord
-from tests.conformance.converters.oracle import Oracle
+from tests.support.java import Oracle
 
 from .compare import disagreements
 from .dates import JULIAN, MOMENTS, PATTERNS, mangled, pattern

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from connect.settings.definition import ConfigValue, text
-from tests.conformance.converters.oracle import Answer, Oracle
+from tests.conformance.converters.oracle import Answer
+from tests.support.java import Oracle
 
 from .deliberate import OUR_OWN_KEYS, excused_value
 from .generate import MAKERS, case
@@ -14,6 +15,7 @@ from .java import TRANSFORMS
 from .ours import plugin_class
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("name", MAKERS)
 def test_the_keys_are_declared_alike(java: Oracle, name: str) -> None:
     (answer,) = java.ask([{"op": "define", "class": TRANSFORMS + name}])

@@ -5,7 +5,7 @@ from typing import Any
 
 from connect.data import Schema, SinkRecord, SourceRecord, logical
 from connect.data import schema as schemas
-from tests.conformance.converters.oracle import Oracle
+from tests.support.java import Oracle
 
 from .compare import alike
 from .deliberate import DIFFERENCES, excused

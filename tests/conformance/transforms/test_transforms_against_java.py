@@ -4,12 +4,13 @@ import random
 
 import pytest
 
-from tests.conformance.converters.oracle import Oracle
+from tests.support.java import Oracle
 
 from .compare import batch_disagreements, disagreements
 from .generate import MAKERS, case
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("name", MAKERS)
 def test_generated_records_are_changed_alike(java: Oracle, seed: int, name: str) -> None:
     chance = random.Random(f"{seed} {name}")

@@ -9,7 +9,7 @@ import pytest
 
 from connect.data import Record, Schema, SinkRecord, Type, logical
 from connect.data import schema as schemas
-from tests.conformance.converters.oracle import Oracle
+from tests.support.java import Oracle
 
 from .compare import batch_disagreements, disagreements
 from .generate import TIMES, TYPES

@@ -2,21 +2,20 @@
 
 import json
 import os
-import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NoReturn
-from urllib.error import URLError
-from urllib.request import urlopen
 
 import pytest
 
 from connect.jvm.jars import JarsUnavailable, classpath
 from connect.jvm.java import JavaNotFound, find_java
 from connect.kafka.broker import Broker
+from tests.servers.own_process import free_port
+from tests.support.waiting import until
+from tests.support.worker_process import WorkerProcess, our_command
 
 PATIENCE = 90.0
 
@@ -29,16 +28,15 @@ def worker(
     cannot_have: Callable[[str, object], NoReturn],
 ) -> Iterator[tuple[str, bool]]:
     """The address, and whether it hides secrets, of a standalone worker: of Apache Kafka Connect's, then of ours."""
-    command = [sys.executable, "-m", "connect.cli", "standalone"]
+    command = our_command("standalone")
     if request.param == "java":
         try:
             command = _java()
         except (JavaNotFound, JarsUnavailable) as error:
             cannot_have("Kafka Connect", error)
     folder = tmp_path_factory.mktemp(f"{request.param}-worker")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        address = f"http://127.0.0.1:{probe.getsockname()[1]}"
+    port = free_port()
+    address = f"http://127.0.0.1:{port}"
     settings = {
         "bootstrap.servers": broker.bootstrap_servers,
         "listeners": address,
@@ -50,21 +48,12 @@ def worker(
     }
     file = folder / "worker.properties"
     file.write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
-    log = folder / "worker.log"
-    with log.open("wb") as output:
-        process = subprocess.Popen(
-            [*command, str(file)], stdin=subprocess.DEVNULL, stdout=output, stderr=output, process_group=0
-        )
+    started = WorkerProcess([*command, file], folder / "worker.log").start()
     try:
-        _await(address, process, log)
+        started.until_answering(port, "/connectors")
         yield address, request.param == "ours"
     finally:
-        process.terminate()
-        try:
-            process.wait(30)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        started.close()
 
 
 def _java() -> list[str]:
@@ -72,19 +61,6 @@ def _java() -> list[str]:
     logging = [jar for jar in classpath("kafka-broker").split(":") if "log4j-" in Path(jar).name]
     jars = ":".join([classpath("kafka-connect"), *logging])
     return [str(find_java().path), "-Xmx512m", "-cp", jars, "org.apache.kafka.connect.cli.ConnectStandalone"]
-
-
-def _await(address: str, process: subprocess.Popen[bytes], log: Path) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while True:
-        try:
-            with urlopen(f"{address}/connectors", timeout=5):
-                return
-        except (URLError, OSError):
-            said = log.read_text(errors="replace")[-2000:]
-            assert process.poll() is None, f"the worker ended:\n{said}"
-            assert time.monotonic() < deadline, f"the worker does not answer:\n{said}"
-            time.sleep(0.2)
 
 
 class Commands:
@@ -125,10 +101,7 @@ class Commands:
 
     def until(self, condition: Callable[[], bool]) -> None:
         """Wait for something that the cluster brings about."""
-        deadline = time.monotonic() + PATIENCE
-        while not condition():
-            assert time.monotonic() < deadline, self.run("status").stdout
-            time.sleep(0.1)
+        until(condition, PATIENCE, lambda: self.run("status").stdout, every=0.1)
 
     def write(self, name: str, content: object) -> str:
         """Write a connector file. Returns its name."""

@@ -45,6 +45,7 @@ def offsets(connect, name):
     return [entry["offset"] for entry in connect.json("offsets", "get", name)["offsets"]]
 
 
+@pytest.mark.quick
 def test_a_file_becomes_a_connector_and_a_changed_file_changes_it(connect, name, source):
     assert connect("apply", "-f", source, "--dry-run").startswith(f"{name}: create\n  + connector.class=File")
     assert connect.json("list") == []

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import http.client
-import json
-import os
+import re
 import signal
-import socket
-import subprocess
-import sys
 import time
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Self
+
+from tests.servers.own_process import free_port
+from tests.support.rest import NO_ANSWER, Answer, ask
+from tests.support.waiting import until
+from tests.support.worker_process import WorkerProcess, last_words, our_command
 
 PATIENCE = 60.0
 PLUGINS = Path(__file__).with_name("plugins")
@@ -52,26 +52,6 @@ def a_pool(bootstrap: str, folder: Path, workers: int = 0, **settings: str) -> I
         made.close()
 
 
-class Answer(NamedTuple):
-    """What a worker answered. The body is None where there is none."""
-
-    status: int
-    body: Any
-
-
-def exchange(
-    connection: http.client.HTTPConnection, method: str, path: str, body: Any, headers: Mapping[str, str] | None
-) -> Answer:
-    """Send one request over a connection, and close it. `body` is JSON, or bytes as they are."""
-    data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
-    sent = {**({} if data is None else {"Content-Type": "application/json"}), **(headers or {})}
-    with closing(connection):
-        connection.request(method, path, data, sent)
-        answer = connection.getresponse()
-        content = answer.read()
-        return Answer(answer.status, json.loads(content) if content else None)
-
-
 class Rest:
     """A worker's REST interface."""
 
@@ -84,15 +64,13 @@ class Rest:
         self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None, timeout: float = 100
     ) -> Answer:
         """Send one request. `body` is JSON, or bytes as they are."""
-        return exchange(
-            http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout), method, path, body, headers
-        )
+        return ask(self.port, method, path, body, headers, timeout)
 
     def get(self, path: str) -> Any:
         """The body of a good answer; None for any other, and while there is none."""
         try:
             answer = self.ask("GET", path)
-        except (OSError, http.client.HTTPException):
+        except NO_ANSWER:
             return None
         return answer.body if answer.status == 200 else None
 
@@ -125,7 +103,7 @@ class Rest:
         return len(states) == tasks + 1 and all(now == state for now, _ in states.values())
 
 
-class PoolWorker(Rest):
+class PoolWorker(Rest, WorkerProcess):
     """One worker. It may be ended and started again, at the same address.
 
     Args:
@@ -134,70 +112,28 @@ class PoolWorker(Rest):
     """
 
     def __init__(self, folder: Path, settings: Mapping[str, str]) -> None:
-        super().__init__(free_port())
+        Rest.__init__(self, free_port())
         self._file = folder / f"{self.port}.properties"
-        self.log_file = folder / f"{self.port}.log"
+        WorkerProcess.__init__(self, our_command("distributed", self._file), folder / f"{self.port}.log", cwd=folder)
         self._settings = {**settings, "listeners": f"http://127.0.0.1:{self.port}"}
-        self.process: subprocess.Popen[bytes] | None = None
 
-    @property
-    def log(self) -> str:
-        return self.log_file.read_text(encoding="utf-8", errors="replace")
-
-    @property
-    def alive(self) -> bool:
-        return self.process is not None and self.process.poll() is None
-
-    def start(self, **changes: str) -> PoolWorker:
-        """Start it. `await_ready` says when it answers."""
+    def start(self, **changes: str) -> Self:
+        """Start it. `ready` says when it answers."""
         self._settings |= {key.replace("_", "."): value for key, value in changes.items()}
         self._file.write_text("".join(f"{key}={value}\n" for key, value in self._settings.items()))
-        with self.log_file.open("ab") as log:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "connect.cli", "distributed", str(self._file)],
-                cwd=self._file.parent,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                process_group=0,
-            )
-        return self
+        return super().start()
 
     def ready(self) -> bool:
         """Whether it is in the group and answers."""
         health = self.get("/health")
         return health is not None and health["status"] == "healthy"
 
-    def signal(self, number: int) -> None:
-        assert self.process is not None
-        self.process.send_signal(number)
-
-    def kill(self) -> None:
-        """End it at once."""
-        assert self.process is not None
-        self.process.kill()
-        self.process.wait()
-
-    def stop(self) -> int:
-        """End it in good order. Returns its exit code."""
-        self.signal(signal.SIGTERM)
-        assert self.process is not None
-        return self.process.wait(PATIENCE)
-
-    def close(self) -> None:
-        """End it, whatever state it is in."""
-        if self.alive:
-            self.signal(signal.SIGCONT)
-            self.signal(signal.SIGTERM)
-            assert self.process is not None
-            try:
-                self.process.wait(20)
-            except subprocess.TimeoutExpired:
-                os.kill(self.process.pid, signal.SIGKILL)
-                self.process.wait()
+    def stopped_in(self) -> float:
+        """How long the last stop took, in seconds, by the worker's own clock."""
+        return float(re.findall(r"  stopped in ([\d.]+) s$", self.log, re.MULTILINE)[-1])
 
     def last_words(self) -> str:
-        return f"--- {self.id}\n" + "\n".join(self.log.splitlines()[-40:])
+        return f"--- {self.id}\n{last_words(self.log_file)}"
 
 
 class Pool:
@@ -231,31 +167,25 @@ class Pool:
 
     def until(self, condition: Callable[[], Any], what: str = "it happens", within: float = PATIENCE) -> Any:
         """Wait for something. Fails with the workers' last words."""
-        deadline = time.monotonic() + within
-        while not (found := condition()):
-            if time.monotonic() > deadline:
-                words = "\n".join(worker.last_words() for worker in self.workers)
-                raise AssertionError(f"not within {within:g} s: {what}\n{words}\n{self._states()}")
-            time.sleep(0.05)
-        return found
+        return until(condition, within, lambda: f"{what}\n{self._words()}", every=0.05)
 
-    def _states(self) -> str:
+    def _words(self) -> str:
         """All that the workers say."""
-        said = []
+        said = [worker.last_words() for worker in self.workers]
         for worker in self.up:
             try:
                 said.append(f"{worker.id} says: {worker.ask('GET', '/connectors?expand=status', timeout=5).body}")
-            except (OSError, http.client.HTTPException) as error:
+            except NO_ANSWER as error:
                 said.append(f"{worker.id} does not answer: {error}")
         return "\n".join(said)
 
     def close(self) -> None:
-        for worker in self.workers:
-            if worker.alive:
-                worker.signal(signal.SIGCONT)
-                worker.signal(signal.SIGTERM)
-        for worker in self.workers:
-            worker.close()
+        with ExitStack() as each:  # the others too when one fails, or the time is over
+            for worker in self.workers:
+                each.callback(worker.close)
+                if worker.alive:
+                    worker.signal(signal.SIGCONT)
+                    worker.signal(signal.SIGTERM)
 
     # What all of them do together.
 
@@ -303,12 +233,6 @@ class Pool:
         """All others."""
         leader = self.leader()
         return [worker for worker in self.up if worker is not leader]
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def steady(folder: Path, tasks: int = 1, **more: str) -> dict[str, str]:

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.chaos.worker import hanging_pid, is_running, notes, unruly
+from tests.support.rest import Answer
 
-from .pool import Answer, Pool, PoolWorker, a_pool, steady
+from .pool import Pool, PoolWorker, a_pool, steady
 
 if TYPE_CHECKING:
     from connect.kafka.broker import Broker

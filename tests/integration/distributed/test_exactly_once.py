@@ -62,6 +62,7 @@ def owner(pool: Pool, name: str) -> PoolWorker:
     return next(worker for worker in pool.workers if worker.id == worker_id)
 
 
+@pytest.mark.quick
 @pytest.mark.promise("P10")
 @pytest.mark.parametrize("boundary", ["poll", "interval"])
 def test_each_number_appears_once_and_in_order(
@@ -117,9 +118,9 @@ def test_processes_are_killed_at_any_moment(
     more = {"transaction_boundary": boundary, "transaction_boundary_interval_ms": "50", "batch_size": "11"}
     pool.up[0].create("count", source(pool, numbers.folder, **more))
     keeps = boundary != "connector"
-    for kills in range(8):
+    for kills in range(5):
         before = len(seen.values)
-        numbers.grow(20_000)
+        numbers.grow(3_000)  # a transaction takes some milliseconds: the rest has to come through in the end
         goal = before + chance.randrange(1, 600)
         pool.until(lambda: len(seen.values) >= goal, f"number {goal} of round {kills}")  # noqa: B023
         victim = owner(pool, "count")

@@ -17,8 +17,13 @@ if TYPE_CHECKING:
     from tests.integration.conftest import StrictBroker
 
 GRACEFUL_S = 1.5
-#: For saying good-bye in vain, and for processes to end on a busy machine.
-SLACK_S = 15.0
+#: For threads to have their turn and processes to be killed, by the worker's own clock.
+SLACK_S = 2.0
+#: What the tests' workers have shorter than users'.
+OF_TESTS = ("session.timeout.ms", "heartbeat.interval.ms", "scheduled.rebalance.max.delay.ms")
+#: A worker's session of 10 s and 5 s more, by when a sink's member has ended too; and a busy machine. Java's session of
+#: consumers would take 42 s and more.
+LOSS_S = 35.0
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -66,17 +71,35 @@ def owner(pool: Pool, name: str) -> PoolWorker:
 
 @pytest.mark.promise("P10")
 @pytest.mark.parametrize("victim", ["leader", "follower"])
-def test_a_worker_is_killed_and_comes_back(pool: Pool, tmp_path: Path, victim: str) -> None:
+def test_a_worker_is_killed_and_comes_back(
+    pool: Pool, new_topic: Callable[..., str], tmp_path: Path, victim: str
+) -> None:
+    """Whoever is lost had a sink: its records come again in the time that docs/distributed.md tells."""
+    for key in OF_TESTS:
+        del pool.settings[key]
     pool.start(3)
-    for number in range(3):
-        pool.up[0].create(f"s{number}", steady(tmp_path, 3))
-    pool.until(lambda: pool.shared(3, 9), "three workers share it")
+    new_topic(name=f"{pool.name}-lines")
+    lines, out = through(pool, tmp_path, pool.up[0])
+    outs = [out, *(tmp_path / f"out-{number}.txt" for number in range(4))]
+    for number, file in enumerate(outs[1:]):
+        pool.up[0].create(
+            f"out{number}", {"connector.class": "FileStreamSink", "file": str(file), "topics": f"{pool.name}-lines"}
+        )
+
+    def all_arrived() -> bool:
+        return all(arrived(file, lines) for file in outs)
+
+    pool.until(lambda: pool.shared(6, 6) and all_arrived(), "three workers share it")
     dead = pool.leader() if victim == "leader" else pool.followers()[0]
     dead.kill()
-    pool.until(lambda: pool.shared(3, 9), "two workers have it all")
+    lines.grow()
+    pool.until(all_arrived, "all records come", LOSS_S)
+    pool.until(lambda: pool.shared(6, 6), "two workers have it all")
     dead.start()
     pool.until(dead.ready, "it answers again")
-    pool.until(lambda: pool.shared(3, 9), "three workers share it again")
+    pool.until(lambda: pool.shared(6, 6), "three workers share it again")
+    lines.grow()
+    pool.until(all_arrived, "all records come again")
 
 
 def test_a_worker_that_is_restarted_gets_its_work_back(pool: Pool, tmp_path: Path) -> None:
@@ -148,8 +171,7 @@ def test_the_broker_is_restarted(
 ) -> None:
     pool = pool_at(strict_broker.bootstrap_servers)
     new_topic(on=strict_broker, name=f"{pool.name}-lines")
-    # A sink task that is killed meanwhile leaves a member that nobody can remove.
-    pool.start(2, consumer_session_timeout_ms="6000", consumer_heartbeat_interval_ms="500")
+    pool.start(2)
     lines, out = through(pool, tmp_path, pool.up[0])
     pool.until(lambda: pool.shared(2, 2), "both share it")
     for end in (strict_broker.stop, strict_broker.kill):
@@ -175,9 +197,8 @@ def test_a_worker_stops_in_time_though_no_broker_answers(
     strict_broker.kill()
     try:
         lines.grow()
-        began = time.monotonic()
         assert worker.stop() == 0
-        assert time.monotonic() - began < GRACEFUL_S + SLACK_S
+        assert worker.stopped_in() < GRACEFUL_S + SLACK_S
     finally:
         strict_broker.start()
 

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from .pool import Answer, Pool, PoolWorker
+from tests.support.rest import Answer
+
+from .pool import Pool, PoolWorker
 
 if TYPE_CHECKING:
     from tests.integration.conftest import StrictBroker

@@ -15,8 +15,9 @@ import pytest
 from connect import peers
 from connect.kafka.broker import Broker
 from rest.security.passwords import PasswordHash
+from tests.support.rest import Answer, exchange
 
-from .pool import Answer, Pool, PoolWorker, exchange, steady
+from .pool import Pool, PoolWorker, steady
 
 ROLES = """
 [[grant]]
@@ -127,6 +128,7 @@ def secure(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         made.pool.close()
 
 
+@pytest.mark.quick
 def test_whoever_asks_a_follower_is_who_acts_at_the_leader(secure: SecurePool, name: str, tmp_path: Path) -> None:
     pool, follower = secure.pool, secure.follower
     ours, others = f"a{name}", f"b{name}"

@@ -27,6 +27,7 @@ def same_everywhere(pool: Pool) -> bool:
     )
 
 
+@pytest.mark.quick
 def test_workers_come_and_go(pool: Pool, tmp_path: Path) -> None:
     pool.start(2)
     names = fill(pool, tmp_path, 4, 3)

@@ -125,6 +125,7 @@ def test_a_table_without_spark_is_written_on_by_another_worker(pool: Pool, lake:
     lake.send(1000)
     pool.up[0].create(lake.name, config(lake, engine="worker", tasks__max="1"))
     lake.until_written()
+    pool.until(lambda: pool.up[0].runs(lake.name, 1), "the worker that is asked knows it too")
     owner = pool.up[0].states(lake.name)["0"][1]
     next(worker for worker in pool.workers if worker.id == owner).kill()
     lake.send(500)

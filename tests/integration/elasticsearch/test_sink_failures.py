@@ -14,6 +14,7 @@ from tests.servers.elasticsearch import ElasticsearchServer
 from tests.servers.http_gate import Answer, HttpGate, said
 from tests.servers.opensearch import OpenSearchServer
 from tests.servers.own_process import free_port
+from tests.support.waiting import until
 
 __all__ = ["only_elasticsearch", "target"]
 
@@ -359,9 +360,7 @@ def test_partitions_that_are_lost_take_what_waits_with_them(only_elasticsearch: 
         sink.put(*numbers(target, 100))
         sink.lose(*list(sink._tasks[0].consumer.assignment))
         going.set()
-        deadline = time.monotonic() + 30
-        while not target.server.count(target.topic):
-            assert time.monotonic() < deadline
+        until(lambda: target.server.count(target.topic), 30)
     assert target.server.count(target.topic) == 10
 
 

@@ -13,6 +13,7 @@ __all__ = ["only_elasticsearch", "target"]
 pytestmark = pytest.mark.slow
 
 
+@pytest.mark.quick
 def test_a_document_is_the_newest_record_of_its_key(target: Target) -> None:
     with target.run() as sink:
         sink.put(target.record({"n": 1}, "a"), target.record({"n": 2}, 7), target.record({"n": 3}, "a"))
@@ -22,6 +23,7 @@ def test_a_document_is_the_newest_record_of_its_key(target: Target) -> None:
         assert hits["a"]["_version"] == 2
 
 
+@pytest.mark.quick
 def test_what_comes_again_changes_nothing(target: Target, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")
     with target.run() as sink:
@@ -278,7 +280,31 @@ def test_a_data_stream_is_made_and_takes_each_record_once(target: Target, keys: 
             sink.commit()
     found = {each["n"]: each["@timestamp"] for each in target.documents(stream).values()}
     assert found == {1: 5 if target.open_search else "2026-01-02T00:00:00Z", 2: 1767312000000, 3: 7}
-    # Neither has an interface of its own for data streams in these builds, so that they stay until the server ends.
+    # An index would have taken the same documents.
+    said = target.server.request("GET", f"/_resolve/index/{stream}")
+    (known,) = said["data_streams"]
+    (backing,) = known["backing_indices"]
+    assert (said["indices"], known["name"], known["timestamp_field"]) == ([], stream, "@timestamp")
+    assert backing.startswith(f".ds-{stream}-")
+    mapped = target.server.request("GET", f"/{stream}/_mapping")[backing]["mappings"]["properties"]
+    assert mapped["@timestamp"] == {"type": "date"}
+    if target.open_search:
+        (known,) = target.server.request("GET", f"/_data_stream/{stream}")["data_streams"]
+        assert (known["name"], known["template"], known["generation"]) == (stream, stream, 1)
+        target.server.request("DELETE", f"/_data_stream/{stream}")
+
+
+def test_an_index_in_the_place_of_a_data_stream_is_said(target: Target) -> None:
+    if target.open_search:
+        config, name = {"data_stream_enabled": "true"}, target.topic
+    else:
+        config, name = {"data_stream_type": "logs", "data_stream_dataset": "t"}, f"logs-t-{target.topic}"
+    target.server.request("PUT", f"/_index_template/{name}", {"index_patterns": [name], "priority": 500})
+    target.server.request("PUT", f"/{name}")
+    sink = target.run(**config).start()
+    with pytest.raises(ConnectError, match=f"{name} is to be a data stream, and it is something else"):
+        sink.put(target.record({"n": 1}, timestamp=5))
+    target.server.drop(name)
 
 
 def test_two_topics_in_one_index_do_not_meet_in_one_id(target: Target) -> None:

@@ -11,6 +11,7 @@ from confluent_kafka import Consumer, Message, Producer, TopicPartition
 
 from tests.integration.worker.conftest import Herd
 from tests.integration.worker.conftest import herd as _herd
+from tests.support.waiting import until
 
 __all__ = ["PLUGINS", "Herd"]
 
@@ -62,8 +63,11 @@ def all_of(broker: Any) -> Callable[..., list[Message]]:
         consumer = Consumer({"bootstrap.servers": broker.bootstrap_servers, "group.id": f"reader-{uuid.uuid4()}"})
         try:
             deadline = time.monotonic() + PATIENCE_S
-            while not (partitions := consumer.list_topics(topic, timeout=10).topics[topic].partitions):
-                assert time.monotonic() < deadline, f"{topic} is not there"
+            partitions = until(
+                lambda: consumer.list_topics(topic, timeout=10).topics[topic].partitions,
+                PATIENCE_S,
+                f"{topic} is not there",
+            )
             consumer.assign([TopicPartition(topic, partition, 0) for partition in partitions])
             while len(found) < count:
                 found += [message for message in consumer.consume(count, 0.2) if message.error() is None]

@@ -26,6 +26,7 @@ def own_topic() -> str:
     return f"dead-{uuid.uuid4().hex[:8]}"
 
 
+@pytest.mark.quick
 @pytest.mark.promise("P1", "P5")
 def test_a_record_that_the_converter_does_not_take_is_a_dead_letter_and_costs_no_other(
     picky, produce, all_of, lines_of, new_topic, committed, broker

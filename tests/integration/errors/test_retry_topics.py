@@ -25,6 +25,7 @@ def name() -> str:
     return f"sink-{uuid.uuid4().hex[:8]}"
 
 
+@pytest.mark.quick
 @pytest.mark.promise("P1", "P5")
 def test_a_record_that_fails_waits_and_comes_back_as_it_was(
     picky, produce, all_of, lines_of, new_topic, committed, name, tmp_path, broker

@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import socket
-import subprocess
-import time
-import urllib.error
-import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -17,29 +11,29 @@ from confluent_kafka import Consumer, TopicPartition
 
 from connect.jvm.jars import classpath
 from connect.jvm.java import find_java
+from tests.servers.own_process import free_port
+from tests.support.rest import NO_ANSWER, ask
+from tests.support.worker_process import WorkerProcess
 
-PATIENCE = 90.0
 
-
-class JavaWorker:
+class JavaWorker(WorkerProcess):
     """A worker that runs, with its REST interface."""
 
-    def __init__(self, process: subprocess.Popen[bytes], port: int, log: Path) -> None:
-        self.process = process
+    def __init__(self, command: Sequence[str | Path], port: int, log: Path) -> None:
+        super().__init__(command, log)
+        self.port = port
         self.id = f"127.0.0.1:{port}"
         self.url = f"http://{self.id}"
-        self._log = log
 
     def get(self, path: str) -> Any:
         """What it answers."""
-        return self._ask(urllib.request.Request(self.url + path))
+        return self._ask("GET", path)
 
     def create(self, name: str, **config: str) -> None:
         """A file source with one task."""
         defaults = {"connector.class": "FileStreamSource", "tasks.max": "1", "topic": f"{name}-lines"}
-        body = json.dumps({"name": name, "config": defaults | config}).encode()
-        request = urllib.request.Request(self.url + "/connectors", body, {"Content-Type": "application/json"})
-        self.until(lambda: self._ask(request))
+        body = {"name": name, "config": defaults | config}
+        self.until(lambda: self._ask("POST", "/connectors", body))
 
     def running(self, name: str) -> tuple[bool, bool]:
         """Whether it says that it runs this connector, and its task, itself."""
@@ -48,31 +42,18 @@ class JavaWorker:
         connector = status["connector"]
         return connector.get("state") == "RUNNING" and connector.get("worker_id") == self.id, mine == [True]
 
-    def until(self, condition: Any) -> None:
-        """Wait for something that the worker does."""
-        deadline = time.monotonic() + PATIENCE
-        while not condition():
-            assert self.process.poll() is None, self.story()
-            assert time.monotonic() < deadline, self.story()
-            time.sleep(0.1)
-
-    def story(self) -> str:
-        return "\n".join(self._log.read_text(encoding="utf-8", errors="replace").splitlines()[-40:])
-
-    def _ask(self, request: urllib.request.Request) -> Any:
+    def _ask(self, method: str, path: str, body: object = None) -> Any:
         try:
-            with urllib.request.urlopen(request, timeout=30) as response:
-                return json.load(response) or True
-        except (urllib.error.URLError, ConnectionError, TimeoutError):
+            answer = ask(self.port, method, path, body)
+        except NO_ANSWER:
             return None
+        return (answer.body or True) if answer.status < 300 else None
 
 
 @contextmanager
 def java_worker(bootstrap: str, group: str, protocol: str, folder: Path, **settings: str) -> Iterator[JavaWorker]:
     """Run one, and stop it at the end. Its topics are named after the group. Further settings: a_key="..."."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     properties = {
         "bootstrap.servers": bootstrap,
         "group.id": group,
@@ -91,22 +72,13 @@ def java_worker(bootstrap: str, group: str, protocol: str, folder: Path, **setti
     properties |= {key.replace("_", "."): value for key, value in settings.items()}
     file = folder / f"{port}.properties"
     file.write_text("".join(f"{key}={value}\n" for key, value in properties.items()), encoding="utf-8")
-    log = folder / f"{port}.log"
-    command = [find_java().path, "-Xmx256m", "-cp", classpath("kafka-connect")]
-    with log.open("wb") as output:
-        process = subprocess.Popen(
-            [*command, "org.apache.kafka.connect.cli.ConnectDistributed", file], stdout=output, stderr=output
-        )
-    worker = JavaWorker(process, port, log)
+    command = [str(find_java().path), "-Xmx256m", "-cp", classpath("kafka-connect")]
+    main = "org.apache.kafka.connect.cli.ConnectDistributed"
+    worker = JavaWorker([*command, main, file], port, folder / f"{port}.log").start()
     try:
         yield worker
     finally:
-        process.terminate()
-        try:
-            process.wait(30)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        worker.close()
 
 
 def end_of(bootstrap: str, topic: str) -> int:

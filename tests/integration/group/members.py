@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,6 +12,7 @@ from connect.group import Configured, Delays, Memory, Metadata, TaskId, Work, as
 from connect.group.wire import EAGER, PROTOCOLS, Assignment
 from connect.kafka.membership import Membership
 from connect.worker.lease import now
+from tests.support.waiting import until
 
 TIMES = {"session.timeout.ms": "6000", "heartbeat.interval.ms": "500", "rebalance.timeout.ms": "15000"}
 
@@ -145,10 +145,7 @@ class Worker:
 
     def wait(self, what: Callable[[Worker], object], within: float = 40.0) -> None:
         """Until this holds."""
-        deadline = time.monotonic() + within
-        while not what(self):
-            assert time.monotonic() < deadline, self.story()
-            time.sleep(0.01)
+        until(lambda: what(self), within, self.story)
 
     @property
     def last(self) -> Joined:
@@ -176,10 +173,7 @@ def settled(workers: Sequence[Worker], work: Work, within: float = 40.0) -> None
             and max(counts) - min(counts) <= 1
         )
 
-    deadline = time.monotonic() + within
-    while not holds():
-        assert time.monotonic() < deadline, "\n".join(worker.story() for worker in workers)
-        time.sleep(0.02)
+    until(holds, within, lambda: "\n".join(worker.story() for worker in workers), every=0.02)
 
 
 @dataclass

@@ -19,12 +19,14 @@ from connect.errors import ConnectError
 from connect.group.work import NOTHING
 from connect.kafka.broker import Broker, ensure_running, stop
 from connect.worker.lease import now
+from tests.servers.broker import a_broker
 
 from .members import Group, Worker, settled
 
 MakeGroup = Callable[[str], Group]
 
 
+@pytest.mark.quick
 def test_members_share_all_work_evenly_and_one_of_them_leads(group: Group) -> None:
     group.cluster.configure(x=5, y=4)
     for count in (1, 2, 3):
@@ -219,8 +221,8 @@ def test_a_worker_that_was_stopped_knows_that_it_is_no_member_before_others_get_
 @pytest.fixture
 def own_broker(tmp_path: Path, broker: Broker) -> Iterator[Broker]:
     """A broker of this test's own. The session's one is asked for so that jars and Java are there."""
-    yield ensure_running(tmp_path / "broker", port=0)
-    stop(tmp_path / "broker")
+    with a_broker(tmp_path / "broker") as running:
+        yield running
 
 
 @pytest.mark.slow

@@ -2,37 +2,34 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import pytest
 from confluent_kafka.admin import AdminClient
 
 from connect.errors import ConnectError
-from connect.kafka.broker import Broker, stop
 from connect.kafka.client_settings import client_settings
 from connect.kafka.groups import remove_member
 from connect.kafka.kafka_python_settings import connected_client, kafka_python_settings
+from tests.support.java import to_jks
 
 from .members import Group
-from .secure_broker import PASSWORD, SecureBroker, start_secure_broker
+from .secure_broker import PASSWORD, SecureBroker
 
 
 @pytest.fixture(scope="module")
-def secure(tmp_path_factory: pytest.TempPathFactory, broker: Broker) -> Iterator[SecureBroker]:
-    folder = tmp_path_factory.mktemp("secure")
-    yield start_secure_broker(folder / "data", folder / "stores")
-    stop(folder / "data")
+def secure(secure_broker: SecureBroker) -> SecureBroker:
+    return secure_broker
 
 
 def connect(settings: dict[str, str], timeout: float = 20.0) -> Any:
     return connected_client(kafka_python_settings(settings), timeout)
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize(
     ("mechanism", "user", "password"), [("PLAIN", "alice", "wonder"), ("SCRAM-SHA-512", "bob", "builder")]
 )
@@ -46,11 +43,12 @@ def test_a_member_logs_in_and_joins(
 
 
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-512"])
-def test_a_wrong_password_is_an_error_at_once_that_does_not_show_it(secure: SecureBroker, mechanism: str) -> None:
+def test_a_wrong_password_ends_the_groups_client_at_once_and_is_not_shown(secure: SecureBroker, mechanism: str) -> None:
+    patience = 110.0  # on a busy machine some tries end without the broker's word
     begin = time.monotonic()
     with pytest.raises(ConnectError, match="refuse the login by") as raised:
-        connect(secure.settings(mechanism, "alice", "not-it"), timeout=60)
-    assert time.monotonic() - begin < 30, "not when the time is over"
+        connect(secure.settings(mechanism, "alice", "not-it"), timeout=patience)
+    assert time.monotonic() - begin < patience / 2, "not when the time is over"
     assert "not-it" not in str(raised.value)
 
 
@@ -59,7 +57,9 @@ def test_a_mechanism_the_broker_does_not_have_is_named(secure: SecureBroker) -> 
         connect(secure.settings("SCRAM-SHA-256", "bob", "builder"), timeout=60)
 
 
-def test_an_authority_that_is_not_trusted_is_an_error_at_once(secure: SecureBroker) -> None:
+def test_an_authority_that_is_not_trusted_ends_the_groups_client_at_once(
+    secure: SecureBroker,
+) -> None:
     settings = secure.settings("PLAIN", "alice", "wonder")
     del settings["ssl.truststore.location"]
     with pytest.raises(ConnectError, match="certificate of the brokers .* is not trusted: .*ssl.truststore.location"):
@@ -89,17 +89,9 @@ STORES = {
 
 
 @pytest.fixture(scope="module")
-def jks(secure: SecureBroker, cannot_have: Callable[[str, object], NoReturn]) -> None:
+def jks(secure: SecureBroker, keytool: Callable[..., str]) -> None:
     """The stores once more in Java's old format, written by its keytool; the client's key has a chain of two."""
-    keytool = shutil.which("keytool")
-    if keytool is None:
-        cannot_have("keytool", "none on the PATH")
-    for name in ("trust", "client"):
-        source, target = secure.stores / f"{name}.p12", secure.stores / f"{name}.jks"
-        command = [keytool, "-importkeystore", "-noprompt", "-srckeystore", source, "-srcstorepass", PASSWORD]
-        command += ["-destkeystore", target, "-deststoretype", "JKS", "-deststorepass", PASSWORD]
-        subprocess.run(command, check=True, capture_output=True)
-        assert target.read_bytes().startswith(bytes.fromhex("feedfeed"))
+    to_jks(keytool, secure.stores, ("trust", "client"), PASSWORD)
 
 
 @pytest.mark.parametrize("stores", STORES.values(), ids=STORES.keys())

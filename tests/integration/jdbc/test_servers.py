@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from tests.servers import mariadb as maria
 from tests.servers import postgresql
 from tests.servers.mariadb import MariaServer
 from tests.servers.postgresql import PostgresDatabase, PostgresServer
+from tests.support.waiting import until
 
 
 @pytest.mark.parametrize("which", ["installed", "from Maven"])
@@ -85,7 +85,4 @@ def test_a_server_dies_with_who_started_it(starter: type) -> None:
         child.kill()
     _, alive = psutil.wait_procs([server], timeout=30)
     assert not alive
-    deadline = time.monotonic() + 30
-    while Path(folder).exists():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    until(lambda: not Path(folder).exists(), 30)

@@ -1,8 +1,8 @@
 """Databases that go away, rows that no table takes, tasks in each other's way: nothing is lost, nothing doubled."""
 
+import sys
 import threading
-import time
-from collections.abc import Callable
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -14,6 +14,7 @@ from tests.integration.jdbc.sink_fixtures import target
 from tests.integration.jdbc.sink_targets import Maria, Postgres, Target, person
 from tests.servers.mariadb import MariaServer
 from tests.servers.postgresql import PostgresDatabase, PostgresServer
+from tests.support.waiting import until
 
 __all__ = ["target"]
 
@@ -219,23 +220,45 @@ def test_tasks_that_write_the_same_rows_do_not_stop_each_other(postgres_database
     assert {name for (name,) in target.execute("SELECT DISTINCT name FROM people")} <= {"1 14", "-1 14"}
 
 
-def test_credentials_are_read_again_for_a_new_connection(postgres_database: PostgresDatabase) -> None:
+class Rotating:
+    """Hands out the password of now."""
+
+    password = ""
+
+    def configure(self, config: Mapping[str, str]) -> None:
+        self._user = config["user"]
+
+    def credentials(self) -> tuple[str, str]:
+        return self._user, Rotating.password
+
+
+def test_a_class_is_asked_for_credentials_at_each_connection(
+    postgres_database: PostgresDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
     target = Postgres(postgres_database)
-    target.execute("CREATE ROLE turning LOGIN PASSWORD 'first' SUPERUSER")
+    role = f"turning_{postgres_database.name}"
+    target.execute(f"CREATE ROLE {role} LOGIN PASSWORD 'first' SUPERUSER")
+    monkeypatch.setitem(sys.modules, "rotating_passwords", sys.modules[__name__])
+    Rotating.password = "first"
+    keys = {
+        "jdbc.credentials.provider.class": "rotating_passwords:Rotating",
+        "jdbc.credentials.provider.user": role,
+        "connection.user": "",
+        "connection.password": "",
+    }
     try:
-        config = {**target.config, "connection.user": "turning", "connection.password": "first"}
-        with SinkRun(
-            JdbcSinkConnector, {"topics": "people", "auto.create": "true", "retry.backoff.ms": "1", **config}
-        ) as sink:
+        config = {**target.config, **keys, "topics": "people", "auto.create": "true", "retry.backoff.ms": "1"}
+        with SinkRun(JdbcSinkConnector, config) as sink:
             sink.put(person(1))
-            target.execute("ALTER ROLE turning PASSWORD 'second'")
-            sink.task.context.configs["connection.password"] = "second"  # type: ignore[index]
-            target.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'turning'")
+            target.execute(f"ALTER ROLE {role} PASSWORD 'second'")
+            Rotating.password = "second"
+            ended = target.execute(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '{role}'")
+            assert ended == [(True,)]
             sink.put(person(2))
         assert target.execute("SELECT count(*) FROM people") == [(2,)]
     finally:
-        target.execute("DROP OWNED BY turning")
-        target.execute("DROP ROLE turning")
+        target.execute(f"DROP OWNED BY {role}")
+        target.execute(f"DROP ROLE {role}")
 
 
 def test_what_waits_of_partitions_that_were_lost_is_not_written(postgres_database: PostgresDatabase) -> None:
@@ -260,10 +283,3 @@ def test_what_waits_of_partitions_that_were_lost_is_not_written(postgres_databas
         sink.lose(TopicPartition("people", 0))
         releasing.join(60)
     assert target.execute("SELECT count(*), max(id) FROM people") == [(601, 599)]
-
-
-def until(condition: Callable[[], object]) -> None:
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)

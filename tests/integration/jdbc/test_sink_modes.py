@@ -29,6 +29,7 @@ def with_header(record: SinkRecord) -> SinkRecord:
     return record.replace(headers=Headers([Header("id", record.value["id"], Schema(Type.INT32))]))
 
 
+@pytest.mark.quick
 def test_without_a_key_every_record_is_a_row(target: Target) -> None:
     with run(target) as sink:
         sink.put(person(1, "Ada", Decimal("1.50")), person(1, None), person(2, ""))
@@ -73,6 +74,7 @@ def test_every_mode_with_every_key(target: Target, insert: str, mode: str) -> No
     assert rows == (by_coordinates if mode == "kafka" else by_id)[insert]
 
 
+@pytest.mark.quick
 def test_an_upsert_leaves_columns_alone_that_records_do_not_have(target: Target) -> None:
     target.execute("CREATE TABLE people (id integer PRIMARY KEY, name varchar(50), remark varchar(50))")
     target.execute("INSERT INTO people VALUES (1, 'old', 'kept')")

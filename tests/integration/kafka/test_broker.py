@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
@@ -18,6 +19,7 @@ from confluent_kafka import Consumer, Producer
 from connect.jvm.java import JavaNotFound
 from connect.kafka import broker as embedded
 from connect.kafka.broker import BrokerError, ended_by_itself, ensure_running, status, stop
+from tests.support.waiting import until
 
 CONNECT = [sys.executable, "-m", "connect.cli", "broker"]
 
@@ -57,6 +59,7 @@ def await_end(pid: int) -> None:
         psutil.wait_procs([psutil.Process(pid)], timeout=30)
 
 
+@pytest.mark.quick
 def test_it_serves_and_listens_on_loopback_only(broker):
     write(broker.bootstrap_servers, "serves", b"hello")
     assert read_first(broker.bootstrap_servers, "serves") == b"hello"
@@ -64,6 +67,7 @@ def test_it_serves_and_listens_on_loopback_only(broker):
     assert {each.laddr.ip.removeprefix("::ffff:") for each in listening} == {"127.0.0.1"}
 
 
+@pytest.mark.quick
 def test_data_and_port_survive_a_stop_and_a_kill(data):
     first = ensure_running(data, port=0)
     write(first.bootstrap_servers, "survives", b"still here")
@@ -137,14 +141,25 @@ def test_it_outlives_its_starter_and_is_nobodys_child(data):
 def test_a_starter_that_is_killed_leaves_a_broker_that_the_next_one_takes_over(data):
     starter = subprocess.Popen([*CONNECT, "start", "--data", data, "--port", "0"])
     try:
-        while status(data) is None:
-            assert starter.poll() is None
-            time.sleep(0.01)
+        until(lambda: status(data) is not None or starter.poll() is not None, 150)
+        assert starter.poll() is None
     finally:
         starter.kill()
         starter.wait()
     taken = ensure_running(data)
     write(taken.bootstrap_servers, "taken-over", b"x")
+
+
+def test_one_whose_process_id_is_only_being_written_is_stopped_all_the_same(data):
+    running = ensure_running(data, port=0)
+    file = data / "broker.pid"
+    written = file.read_text()
+    file.unlink()
+    writing = threading.Timer(0.3, file.write_text, [written])
+    writing.start()
+    assert stop(data)
+    await_end(running.pid)
+    writing.join()
 
 
 def test_a_process_id_that_another_program_has_now_is_not_taken_for_the_broker(data):

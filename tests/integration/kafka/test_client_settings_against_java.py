@@ -1,15 +1,11 @@
 """Our table of client settings against the settings that Java's clients define."""
 
-import subprocess
 from collections.abc import Callable
-from pathlib import Path
-from typing import NoReturn
 
 import pytest
 
-from connect.jvm.jars import JarsUnavailable, classpath
-from connect.jvm.java import JavaNotFound, find_java
 from connect.kafka._java_keys import RULES
+from tests.support.java import JavaProgram
 
 KEYS = """
 import org.apache.kafka.common.config.ConfigDef;
@@ -31,17 +27,8 @@ CLASSES = {
 
 
 @pytest.fixture(scope="module")
-def java_keys(
-    tmp_path_factory: pytest.TempPathFactory, cannot_have: Callable[[str, object], NoReturn]
-) -> set[tuple[str, str]]:
-    try:
-        java, jars = find_java(), classpath("kafka-broker")
-    except (JavaNotFound, JarsUnavailable) as error:
-        cannot_have("Kafka's Java clients", error)
-    source: Path = tmp_path_factory.mktemp("keys") / "Keys.java"
-    source.write_text(KEYS)
-    command = [str(java.path), "-cp", jars, str(source), *CLASSES]
-    printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+def java_keys(java_program: Callable[..., JavaProgram]) -> set[tuple[str, str]]:
+    printed = java_program(KEYS, jars=["kafka-broker"]).run(*CLASSES)
     pairs = (line.split() for line in printed.splitlines())
     return {(CLASSES[kind], name) for kind, name in pairs}
 

@@ -15,6 +15,7 @@ from connect.kafka import consume
 from .members import until
 
 
+@pytest.mark.quick
 def test_every_partition_of_every_topic_arrives_in_order(member, new_topic, write):
     first, second = new_topic(partitions=3), new_topic()
     for partition in range(3):

@@ -1,12 +1,9 @@
 """Stores that Java's keytool wrote, read without Java, and opened by both client libraries and by listeners."""
 
 import base64
-import shutil
 import ssl
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
-from typing import NoReturn
 
 import pytest
 from confluent_kafka import Producer
@@ -21,25 +18,6 @@ from connect.kafka.client_tls import client_tls_context
 from connect.kafka.server_tls import server_tls_context
 
 STORE, KEY = "store-secret", "other-secret-ß"
-
-
-@pytest.fixture(scope="session")
-def keytool(cannot_have: Callable[[str, object], NoReturn]) -> Callable[..., str]:
-    """Runs Java's keytool."""
-    program = shutil.which("keytool")
-    if program is None:
-        cannot_have("keytool", "none on the PATH")
-
-    def run(*arguments: object) -> str:
-        # Its passwords are read in the locale's encoding.
-        environment = {"LC_ALL": "C.UTF-8", "JAVA_TOOL_OPTIONS": "-Dsun.jnu.encoding=UTF-8 -Dfile.encoding=UTF-8"}
-        done = subprocess.run(
-            [program, *map(str, arguments)], capture_output=True, text=True, check=False, env=environment
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
-
-    return run
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,6 @@ import logging
 import os
 import random
 import signal
-import subprocess
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -14,8 +13,6 @@ import pytest
 from connect.data.batch import SourceBatch
 from connect.data.column import Constant, Plain
 from connect.data.values import Values
-from connect.jvm.jars import classpath
-from connect.jvm.java import find_java
 from connect.kafka import produce
 from connect.kafka.client_settings import client_settings
 from connect.kafka.produce import BatchProducer, DeliveryError
@@ -75,19 +72,13 @@ def numbers(first: int, count: int) -> list[bytes]:
     return [b"%d" % number for number in range(first, first + count)]
 
 
-def test_keys_lie_in_the_partitions_that_java_puts_them_in(broker, new_topic, make_producer, tmp_path, seed, read):
+@pytest.mark.quick
+def test_keys_lie_in_the_partitions_that_java_puts_them_in(broker, new_topic, make_producer, java_program, seed, read):
     chance = random.Random(seed)
     keys = [b"", b"a", b"21", *(chance.randbytes(chance.randrange(1, 41)) for _ in range(1000))]
-    source = tmp_path / "Partitions.java"
-    source.write_text(PARTITIONS)
-    java = subprocess.run(
-        [str(find_java().path), "-cp", classpath("kafka-broker"), str(source), "7"],
-        input="\n".join(key.hex() for key in keys) + "\n",
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    expected = [int(line) for line in java.stdout.split()]
+    asked = "\n".join(key.hex() for key in keys) + "\n"
+    said = java_program(PARTITIONS, jars=["kafka-broker"]).run(7, asked=asked)
+    expected = [int(line) for line in said.split()]
 
     for headers in ([], [("h", b"v")]):  # these go through another method of the client
         topic = new_topic(partitions=7)
@@ -99,6 +90,7 @@ def test_keys_lie_in_the_partitions_that_java_puts_them_in(broker, new_topic, ma
         assert [found[row] for row in range(len(keys))] == expected
 
 
+@pytest.mark.quick
 def test_everything_of_a_record_arrives(broker, new_topic, make_producer, read):
     topic, other = new_topic(partitions=3), new_topic()
     producer = make_producer(broker)

@@ -1,7 +1,6 @@
 """Partitions of topics, where they begin and where they end, asked of a real broker."""
 
 import re
-import time
 import uuid
 
 import pytest
@@ -12,6 +11,7 @@ from connect.data.record import TopicPartition
 from connect.errors import ConnectError
 from connect.kafka import topic_ends
 from connect.kafka.topic_ends import TopicEnds
+from tests.support.waiting import until
 
 
 @pytest.fixture
@@ -43,10 +43,8 @@ def test_the_partitions_of_topics_that_a_pattern_matches_as_a_whole(ends, new_to
     new_topic(name=f"{prefix}-b", partitions=2)
     admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
     admin.create_partitions([NewPartitions(f"{prefix}-a", 2)])[f"{prefix}-a"].result(30)
-    deadline = time.monotonic() + 30
-    while len(found := asked.places()) < 4:
-        assert time.monotonic() < deadline
-    assert sorted(found) == [TopicPartition(f"{prefix}-{name}", number) for name in "ab" for number in (0, 1)]
+    until(lambda: len(asked.places()) >= 4, 30)
+    assert sorted(asked.places()) == [TopicPartition(f"{prefix}-{name}", number) for name in "ab" for number in (0, 1)]
 
 
 def test_where_partitions_begin_and_end(ends, new_topic, write, broker):

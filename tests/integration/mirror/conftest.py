@@ -16,7 +16,8 @@ from confluent_kafka.admin import AdminClient, ConfigResource, NewPartitions, Re
 
 from connect.kafka.broker import Broker
 from tests.integration.conftest import StrictBroker, create_topic
-from tests.integration.standalone.conftest import Running, Standalone
+from tests.integration.standalone.conftest import Standalone
+from tests.support.worker_process import WorkerProcess
 
 BYTES = "org.apache.kafka.connect.converters.ByteArrayConverter"
 PACKAGE = "org.apache.kafka.connect.mirror."
@@ -138,7 +139,7 @@ class Mirror:
             **{key.replace("_", "."): value for key, value in changes.items()},
         }
 
-    def start(self, *files: str) -> Running:
+    def start(self, *files: str) -> WorkerProcess:
         return self.standalone.start(*(files or (self.connector(),)))
 
 

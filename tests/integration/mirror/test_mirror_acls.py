@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator
 
 import pytest
 from confluent_kafka.admin import AclBinding, AclOperation, AclPermissionType, ResourcePatternType, ResourceType
 
-from connect.kafka.broker import Broker, ensure_running
+from connect.kafka.broker import Broker
 from connect.kafka.cluster_admin import ClusterAdmin
 from connectors.mirror.keys import SOURCE_SETTINGS
 from connectors.mirror.policy import policy_of
 from connectors.mirror.topics import TopicSync
 from tests.integration.mirror.conftest import Cluster
+from tests.servers.broker import a_broker
 
 pytestmark = pytest.mark.slow
 
@@ -28,12 +27,8 @@ AUTHORIZER = {
 @pytest.fixture(scope="module")
 def guarded(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
     """A broker that has ACLs; whoever asks without a password may do everything."""
-    data = tmp_path_factory.mktemp("guarded-broker")
-    code = (
-        "import pathlib, sys; from connect.kafka.broker import stop; sys.stdin.read(); stop(pathlib.Path(sys.argv[1]))"
-    )
-    with subprocess.Popen([sys.executable, "-c", code, data], stdin=subprocess.PIPE, start_new_session=True):
-        yield ensure_running(data, settings=AUTHORIZER, port=0)
+    with a_broker(tmp_path_factory.mktemp("guarded-broker"), settings=AUTHORIZER) as running:
+        yield running
 
 
 def acl(topic: str, user: str, operation: str, permission: str = "ALLOW", pattern: str = "LITERAL") -> AclBinding:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from typing import NamedTuple
 
 import pytest
 
-from connect.kafka.broker import Broker, status
+from connect.kafka.broker import Broker, status, stop
 from tests.integration.group.secure_broker import SecureBroker, start_secure_broker
 from tests.integration.mirror.conftest import Mirror
 from tests.integration.standalone.conftest import Standalone
@@ -27,14 +25,13 @@ class Guarded(NamedTuple):
 @pytest.fixture(scope="module")
 def guarded(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
     data, stores = tmp_path_factory.mktemp("secure-source"), tmp_path_factory.mktemp("stores") / "stores"
-    code = (
-        "import pathlib, sys; from connect.kafka.broker import stop; sys.stdin.read(); stop(pathlib.Path(sys.argv[1]))"
-    )
-    with subprocess.Popen([sys.executable, "-c", code, data], stdin=subprocess.PIPE, start_new_session=True):
+    try:
         secure = start_secure_broker(data, stores)
         running = status(data)
         assert running is not None
         yield Guarded(secure, running.bootstrap_servers)
+    finally:
+        stop(data)
 
 
 @pytest.fixture

@@ -21,6 +21,7 @@ def numbers(first: int, count: int) -> list[bytes]:
     return [b"%d" % number for number in range(first, first + count)]
 
 
+@pytest.mark.quick
 def test_records_come_over_as_they_are(mirror: Mirror) -> None:
     source, target = mirror.source, mirror.target
     source.create(mirror.topic, 2, {"retention.ms": "777777777", "min.insync.replicas": "1"})

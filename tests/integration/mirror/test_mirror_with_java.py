@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from connectors.mirror.notes import Checkpoint, Heartbeat, OffsetSync
-from tests.conformance.converters.oracle import Oracle
 from tests.conformance.mirror.conftest import java  # noqa: F401  the fixture
 from tests.integration.distributed.pool import a_pool
 from tests.integration.group.java_worker import JavaWorker, java_worker
 from tests.integration.mirror.conftest import Mirror
+from tests.support.java import Oracle
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
 

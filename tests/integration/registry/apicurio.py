@@ -1,16 +1,15 @@
 """Starts Apicurio Registry, which speaks Confluent's interface, on this machine, with its data in memory."""
 
-import socket
-import subprocess
 import tarfile
-import time
-import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from connect.jvm.jars import resolve
-from connect.jvm.java import find_java
+from tests.servers.archives import unpack_tar
+from tests.servers.own_process import free_port
+from tests.support.java import java_for_server
+from tests.support.worker_process import WorkerProcess
 
 PATH = "/apis/ccompat/v7"
 MINIMUM_JAVA = 21
@@ -24,59 +23,25 @@ def apicurio(folder: Path) -> Iterator[str]:
         JarsUnavailable: it cannot be fetched.
         JavaNotFound: no Java is new enough for it.
     """
-    java = find_java(MINIMUM_JAVA)
+    java = java_for_server(MINIMUM_JAVA)
     (archive,) = resolve("apicurio-registry")
     with tarfile.open(archive) as content:
-        content.extractall(folder, filter="data")
+        unpack_tar(content, folder)
     port, management = free_port(), free_port()
-    log = folder / "registry.log"
-    with log.open("wb") as out:
-        process = subprocess.Popen(
-            [
-                str(java.path),
-                "-Xmx384m",
-                "-XX:TieredStopAtLevel=1",
-                "-Dquarkus.http.host=127.0.0.1",
-                f"-Dquarkus.http.port={port}",
-                "-Dquarkus.management.host=127.0.0.1",
-                f"-Dquarkus.management.port={management}",
-                "-jar",
-                "quarkus-run.jar",
-            ],
-            cwd=folder,
-            stdin=subprocess.DEVNULL,
-            stdout=out,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
+    command = [
+        str(java),
+        "-Xmx384m",
+        "-XX:TieredStopAtLevel=1",
+        "-Dquarkus.http.host=127.0.0.1",
+        f"-Dquarkus.http.port={port}",
+        "-Dquarkus.management.host=127.0.0.1",
+        f"-Dquarkus.management.port={management}",
+        "-jar",
+        "quarkus-run.jar",
+    ]
+    registry = WorkerProcess(command, folder / "registry.log", cwd=folder).start()
     try:
-        url = f"http://127.0.0.1:{port}{PATH}"
-        await_answer(f"{url}/subjects", process, log)
-        yield url
+        registry.until_answering(port, f"{PATH}/subjects", 120)
+        yield f"http://127.0.0.1:{port}{PATH}"
     finally:
-        process.terminate()
-        try:
-            process.wait(20)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait(20)
-
-
-def await_answer(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
-    """Wait until it answers; raise what it said when it ends before that, or takes more than two minutes."""
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline and process.poll() is None:
-        try:
-            with urllib.request.urlopen(url, timeout=5):
-                return
-        except OSError:
-            time.sleep(0.1)
-    raise RuntimeError(f"Apicurio does not answer: {log.read_text(errors='replace')[-2000:]}")
-
-
-def free_port() -> int:
-    """A port that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+        registry.close()

@@ -28,8 +28,8 @@ from connect.data.struct_columns import StructColumns
 from connect.data.values import Values
 from connect.errors import ConfigError, DataError, RetriableError
 from connect.testing.conformance import ConverterConformance
+from tests.servers.own_process import free_port
 
-from .apicurio import free_port
 from .front import Front, running
 
 ORDER = Schema.struct(

@@ -1,13 +1,11 @@
 """The client of a schema registry at a real one: what is asked and remembered, logins, TLS, several addresses."""
 
 import base64
-import shutil
 import ssl
-import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import pytest
 
@@ -23,8 +21,9 @@ from connect.converters.registry import (
 )
 from connect.errors import ConfigError, DataError, RetriableError
 from tests.integration.group.secure_broker import PASSWORD
+from tests.servers.own_process import free_port
+from tests.support.java import to_jks
 
-from .apicurio import free_port
 from .front import Front, running
 
 ServerTls = Callable[[bool], ssl.SSLContext]
@@ -184,11 +183,11 @@ def test_tls_with_a_client_certificate_from_stores_as_java_has_them(
     stores: Path,
     server_tls: ServerTls,
     kind: str,
-    cannot_have: Callable[[str, object], NoReturn],
+    keytool: Callable[..., str],
 ) -> None:
     ending = {"PEM": "pem", "PKCS12": "p12", "JKS": "jks"}[kind]
     if kind == "JKS":
-        to_jks(stores, cannot_have)
+        to_jks(keytool, stores, ("trust", "client"), PASSWORD)
     tls = {
         **{f"schema_registry_ssl_{which}_type": kind for which in ("truststore", "keystore")},
         "schema_registry_ssl_truststore_location": str(stores / f"trust.{ending}"),
@@ -250,22 +249,3 @@ def once_it_answers(ask: Callable[[], Any]) -> Any:
             if time.monotonic() > deadline:
                 raise
             time.sleep(0.02)
-
-
-def to_jks(stores: Path, cannot_have: Callable[[str, object], NoReturn]) -> None:
-    """Write the stores once more in Java's old format, with its keytool."""
-    keytool = shutil.which("keytool")
-    if keytool is None:
-        cannot_have("keytool", "none on the PATH")
-    for name in ("trust", "client"):
-        source, target = stores / f"{name}.p12", stores / f"{name}.jks"
-        if not target.exists():
-            subprocess.run(
-                [
-                    *(keytool, "-importkeystore", "-noprompt", "-srckeystore", source, "-srcstorepass", PASSWORD),
-                    *("-destkeystore", target, "-deststoretype", "JKS", "-deststorepass", PASSWORD),
-                ],
-                check=True,
-                capture_output=True,
-                timeout=60,
-            )

@@ -27,6 +27,7 @@ def standalone(tmp_path: Path, broker: Broker) -> Iterator[Standalone]:
         made.close()
 
 
+@pytest.mark.quick
 def test_lines_go_through_a_topic_as_avro(standalone: Standalone, registry: str, topic: str, broker: Broker) -> None:
     standalone.worker({"value.converter": AVRO, "value.converter.schema.registry.url": registry})
     (standalone.folder / "in.txt").write_text("one\ntwo\nthree\n")

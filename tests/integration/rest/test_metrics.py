@@ -41,6 +41,7 @@ def write(worker: Any, topic: str, values: list[bytes]) -> None:
     assert producer.flush(30) == 0
 
 
+@pytest.mark.quick
 def test_the_figures_of_a_source_and_a_sink_are_what_was_moved(workers, topic: str) -> None:
     worker = workers.start()
     lines = "".join(f"line {number}\n" for number in range(5000))
@@ -167,7 +168,7 @@ def test_a_task_that_failed_keeps_its_figures_and_its_restarts_are_counted(worke
 
 @pytest.mark.parametrize("enabled", ["true", "false"])
 def test_the_page_is_also_where_admin_is_and_can_be_switched_off(workers, enabled: str) -> None:
-    from .conftest import free_port
+    from tests.servers.own_process import free_port
 
     port = free_port()
     worker = workers.start(

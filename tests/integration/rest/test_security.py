@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 
-from .conftest import Worker, free_port
+from tests.servers.own_process import free_port
+
+from .conftest import Worker
 
 ROLES = """
 [[grant]]
@@ -79,6 +81,7 @@ def of_user(worker: Worker, name: str, *words: str, password: str = "", code: in
     return connect(*words, "--url", url, "--user", name, code=code, CONNECT_PASSWORD=password or f"pw-{name}")
 
 
+@pytest.mark.quick
 def test_users_do_what_their_roles_say_and_every_change_is_written_down(workers, files: Files, tmp_path: Path) -> None:
     worker = workers.start(**files.settings)
     assert worker.ask("GET", "/connectors")[0] == 401

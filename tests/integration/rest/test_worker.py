@@ -53,6 +53,7 @@ def numbered(first: int, last: int) -> str:
     return "".join(f"line {number}\n" for number in range(first, last + 1))
 
 
+@pytest.mark.quick
 def test_lines_flow_through_connectors_made_over_rest(workers, topic: str) -> None:
     worker = workers.start()
     folder = worker.folder
@@ -65,6 +66,7 @@ def test_lines_flow_through_connectors_made_over_rest(workers, topic: str) -> No
     assert worker.stop() == 0
 
 
+@pytest.mark.quick
 def test_a_sink_reads_again_what_its_offsets_say(workers, topic: str) -> None:
     worker = workers.start()
     folder, name = worker.folder, f"{topic}-out"
@@ -144,6 +146,7 @@ def test_a_plug_in_that_crashes_in_validate_is_an_error_of_its_class(workers) ->
     assert (status, found["error_count"]) == (200, 0)
 
 
+@pytest.mark.quick
 @pytest.mark.promise("P8")
 def test_a_password_is_in_no_answer_and_reaches_the_connector(workers) -> None:
     plugins = workers.folder / "plugins"
@@ -183,6 +186,7 @@ def test_the_policy_of_the_worker_refuses_an_override(workers, topic: str) -> No
     assert "producer.override.linger.ms" in body["message"]
 
 
+@pytest.mark.quick
 def test_a_failed_task_shows_its_trace_and_restarts(workers, topic: str) -> None:
     worker = workers.start()
     config = {**sink(worker.folder, topic), "file": str(worker.folder)}

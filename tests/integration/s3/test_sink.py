@@ -4,7 +4,6 @@ import datetime as dt
 import gzip
 import io
 import json
-import time
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
@@ -19,6 +18,7 @@ from connect import Schema, SinkRecord, TopicPartition, logical, schema
 from connect.testing import Message
 from tests.integration.s3.sink_runs import PLACE, await_committed, json_lines, numbers, sink_run
 from tests.servers.s3 import S3Bucket
+from tests.support.waiting import until
 
 POINT = Schema.struct({"n": schema.INT64, "name": schema.OPTIONAL_STRING})
 ERRORS = {"errors.tolerance": "all", "errors.log.enable": "true"}
@@ -32,6 +32,7 @@ def record(value: Any, timestamp: int, value_schema: Schema | None = None, **mor
     return SinkRecord("test", value, value_schema, None, None, 0, 0, timestamp, **more)
 
 
+@pytest.mark.quick
 @pytest.mark.promise("P1")
 def test_a_file_ends_at_flush_size_and_offsets_follow_it(s3_bucket: S3Bucket) -> None:
     with sink_run(s3_bucket, {"flush.size": "3"}) as run:
@@ -54,9 +55,7 @@ def test_large_files_go_up_in_parts_and_nobody_sees_one_before_its_end(s3_bucket
     wide = [{"n": n, "text": f"{n}" * 1000} for n in range(1000, 5000)]  # 16 MB
     with sink_run(s3_bucket, {"flush.size": "8000", "s3.part.size": str(5 << 20)}) as run:
         run.put(*wide)
-        deadline = time.monotonic() + 30
-        while not s3_bucket.uploads():
-            assert time.monotonic() < deadline
+        until(s3_bucket.uploads, 30)
         assert s3_bucket.keys() == []
         run.put(*wide)
         await_committed(run, 8000)
@@ -101,6 +100,7 @@ UNPACK: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
+@pytest.mark.quick
 def test_parquet_of_structs_with_types_that_nest(s3_bucket: S3Bucket) -> None:
     kind = Schema.struct(
         {

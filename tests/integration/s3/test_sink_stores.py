@@ -12,6 +12,7 @@ from connectors.s3.sink.task import S3SinkTask
 from tests.integration.s3.between import Between
 from tests.integration.s3.sink_runs import PLACE, await_committed, numbers, sink_run
 from tests.servers.s3 import S3Bucket, S3Server
+from tests.support.waiting import until
 
 
 def rows(count: int, start: int = 0) -> list[dict[str, int]]:
@@ -110,9 +111,7 @@ def test_versions_of_a_bucket_show_that_nothing_was_written_twice(s3_gateway: S3
     run = sink_run(bucket, {"flush.size": "3"}).start()
     run.broker_takes_commits = False
     run.put(*rows(6))
-    deadline = time.monotonic() + 30
-    while len(bucket.keys()) < 2:
-        assert time.monotonic() < deadline
+    until(lambda: len(bucket.keys()) >= 2, 30)
     run.crash()
     run.broker_takes_commits = True
     run.restart()

@@ -40,6 +40,7 @@ def produce(servers: str, topic: str, numbers: range, partitions: int = 1) -> No
     assert producer.flush(30) == 0
 
 
+@pytest.mark.quick
 def test_a_topic_comes_into_objects(
     herd: Any, broker: Broker, s3_bucket: S3Bucket, new_topic: Callable[..., str]
 ) -> None:
@@ -97,8 +98,6 @@ def test_killed_at_any_moment(
         "topics": topic,
         "tasks.max": "2",
         "consumer.override.max.poll.records": "50",
-        # So long the partitions of a worker that was killed wait for it; by default it is 45 s.
-        "consumer.override.session.timeout.ms": "10000",
     }
     worker.create("objects", config)
     found = Numbers(s3_bucket)

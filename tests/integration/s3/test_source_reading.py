@@ -28,6 +28,7 @@ def _parquet(count: int, width: int = 1, **more: Any) -> bytes:
     return file.getvalue()
 
 
+@pytest.mark.quick
 def test_small_and_large_objects_of_several_formats(s3_bucket: S3Bucket) -> None:
     s3_bucket.put("a/1.jsonl", lines(range(10)))
     s3_bucket.put("a/2.jsonl.gz", gzip.compress(lines(range(10, 40_000), width=50)))
@@ -146,7 +147,7 @@ def test_a_hundred_thousand_names_are_listed_by_pages_and_only_once(s3_gateway: 
     with Between(s3_gateway.port) as between:
         config = {**bucket.config, "store.url": between.url, "topic": "t", "aws.s3.prefix": "logs/"}
         parsed = keys.SETTINGS.parse(config)
-        store = Store(Bucket(BucketSettings.of(parsed), lambda: config))
+        store = Store(Bucket(BucketSettings.of(parsed), config))
         stored: dict[str, Any] = {}
 
         def walk() -> Walk:

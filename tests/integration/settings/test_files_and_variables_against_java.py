@@ -2,19 +2,16 @@
 
 import json
 import os
-import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NoReturn
 
 import pytest
 
 from connect.errors import ConfigError
-from connect.jvm.jars import JarsUnavailable, classpath
-from connect.jvm.java import JavaNotFound, find_java
 from connect.settings.connector_files import load_connector
 from connect.settings.properties import ConfigFileError
 from connect.settings.resolver import Resolver
+from tests.support.java import JavaProgram
 
 # Answers each argument with a line of JSON: the configuration, or "error".
 READ_FILES = """
@@ -64,21 +61,11 @@ public class Transform {
 
 
 @pytest.fixture
-def java(tmp_path: Path, cannot_have: Callable[[str, object], NoReturn]) -> Callable[[str, str, Sequence[str]], list]:
-    try:
-        command = [
-            str(find_java().path),
-            "-Dorg.slf4j.simpleLogger.defaultLogLevel=off",
-            "-cp",
-            classpath("kafka-connect"),
-        ]
-    except (JavaNotFound, JarsUnavailable) as error:
-        cannot_have("Kafka Connect", error)
-
-    def run(name: str, program: str, arguments: Sequence[str]) -> list:
-        (source := tmp_path / f"{name}.java").write_text(program)
-        done = subprocess.run([*command, str(source), *arguments], check=True, capture_output=True, text=True)
-        return [json.loads(line) for line in done.stdout.splitlines()]
+def java(java_program: Callable[..., JavaProgram]) -> Callable[[str, Sequence[str]], list]:
+    def run(program: str, arguments: Sequence[str]) -> list:
+        quiet = ["-Dorg.slf4j.simpleLogger.defaultLogLevel=off"]
+        said = java_program(program, jars=["kafka-connect"], options=quiet).run(*arguments)
+        return [json.loads(line) for line in said.splitlines()]
 
     return run
 
@@ -134,7 +121,7 @@ def test_a_connector_file_reads_as_in_kafka_connect(java, tmp_path: Path) -> Non
             return "error"
         return [found.config, found.initial_state]
 
-    theirs = java("ReadFiles", READ_FILES, paths)
+    theirs = java(READ_FILES, paths)
     assert dict(zip(FILES, map(ours, paths), strict=True)) == dict(zip(FILES, theirs, strict=True))
 
 
@@ -177,5 +164,5 @@ def test_a_variable_becomes_what_it_becomes_in_kafka_connect(java, tmp_path: Pat
             return "error"
 
     values = [value.replace("F/", f"{tmp_path}{os.sep}") for value in VALUES]
-    theirs = java("Transform", TRANSFORM, [str(tmp_path / "ok"), "T.*", *values])
+    theirs = java(TRANSFORM, [str(tmp_path / "ok"), "T.*", *values])
     assert dict(zip(VALUES, map(ours, values), strict=True)) == dict(zip(VALUES, theirs, strict=True))

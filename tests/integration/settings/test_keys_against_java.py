@@ -1,20 +1,17 @@
 """Our tables of keys, against the ConfigDefs of Kafka Connect: names, types, defaults, and what forms show."""
 
 import json
-import subprocess
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import pytest
 
-from connect.jvm.jars import JarsUnavailable, classpath
-from connect.jvm.java import JavaNotFound, find_java
 from connect.settings import Definition
 from connect.settings.connector_keys import SINK, SOURCE
 from connect.settings.definition import text
 from connect.settings.recovery_keys import WORKER_RECOVERY
 from connect.settings.worker_keys import DISTRIBUTED, PREFIXES, STANDALONE
+from tests.support.java import JavaProgram
 
 # One line of JSON for each definition.
 PROGRAM = """
@@ -66,18 +63,10 @@ OURS = {
 
 
 @pytest.fixture(scope="module")
-def java(
-    tmp_path_factory: pytest.TempPathFactory, cannot_have: Callable[[str, object], NoReturn]
-) -> dict[str, dict[str, Any]]:
-    try:
-        command = [str(find_java().path), "-cp", classpath("kafka-connect")]
-    except (JavaNotFound, JarsUnavailable) as error:
-        cannot_have("Kafka Connect", error)
-    source: Path = tmp_path_factory.mktemp("keys") / "Keys.java"
-    source.write_text(PROGRAM)
-    done = subprocess.run([*command, str(source)], check=True, capture_output=True, text=True)
+def java(java_program: Callable[..., JavaProgram]) -> dict[str, dict[str, Any]]:
+    said = java_program(PROGRAM, jars=["kafka-connect"]).run()
     names = ["source", "sink", "standalone", "distributed"]
-    return dict(zip(names, map(json.loads, done.stdout.splitlines()), strict=True))
+    return dict(zip(names, map(json.loads, said.splitlines()), strict=True))
 
 
 def ours(definition: Definition) -> dict[str, Any]:

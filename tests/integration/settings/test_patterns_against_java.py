@@ -1,16 +1,14 @@
 """Patterns written for Java against java.util.regex, by hand and made up by hypothesis."""
 
 import json
-import subprocess
 from collections.abc import Callable, Iterator
-from typing import NoReturn
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from connect.jvm.java import JavaNotFound, find_java
 from connect.settings.java_regex import java_regex
+from tests.support.java import JavaProgram
 
 # Reads a pattern and a text, each as the hexadecimal digits of its UTF-16; answers whether it matches, or "error".
 ORACLE = r"""
@@ -36,26 +34,15 @@ Match = Callable[[str, str], bool | str]
 
 
 @pytest.fixture(scope="module")
-def java(tmp_path_factory: pytest.TempPathFactory, cannot_have: Callable[[str, object], NoReturn]) -> Iterator[Match]:
+def java(java_program: Callable[..., JavaProgram]) -> Iterator[Match]:
     """Whether Java's pattern matches a whole text."""
-    try:
-        program = str(find_java().path)
-    except JavaNotFound as error:
-        cannot_have("Java", error)
-    source = tmp_path_factory.mktemp("patterns") / "Oracle.java"
-    source.write_text(ORACLE)
-    with subprocess.Popen([program, source], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdin
-        assert process.stdout
-        asks, answers = process.stdin, process.stdout
+    with java_program(ORACLE).answering() as ask:
 
         def match(pattern: str, text: str) -> bool | str:
-            print(pattern.encode("utf-16-be").hex(), text.encode("utf-16-be").hex(), sep="\n", file=asks, flush=True)
-            found: bool | str = json.loads(answers.readline())
+            found: bool | str = json.loads(ask(pattern.encode("utf-16-be").hex(), text.encode("utf-16-be").hex()))
             return found
 
         yield match
-        asks.close()
 
 
 PATTERNS = [

@@ -2,17 +2,15 @@
 
 import json
 import re
-import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NoReturn
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from connect.jvm.java import JavaNotFound, find_java
 from connect.settings.properties import PropertiesError, loads
+from tests.support.java import JavaProgram
 
 # Reads a file name a line; answers with a JSON object a line, or with "error".
 ORACLE = r"""
@@ -42,43 +40,25 @@ public class Oracle {
 """
 
 
-class Java:
-    """A running java.util.Properties."""
-
-    def __init__(self, folder: Path, java: str) -> None:
-        source = folder / "Oracle.java"
-        source.write_text(ORACLE)
-        self._file = folder / "asked.properties"
-        self._process = subprocess.Popen(
-            [java, str(source)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8"
-        )
-
-    def read(self, text: str) -> dict[str, str] | str:
-        self._file.write_bytes(text.encode())
-        assert self._process.stdin
-        assert self._process.stdout
-        print(self._file, file=self._process.stdin, flush=True)
-        return json.loads(self._process.stdout.readline())
-
-    def close(self) -> None:
-        with self._process:
-            assert self._process.stdin
-            self._process.stdin.close()
+Read = Callable[[str], dict[str, str] | str]
 
 
 @pytest.fixture(scope="module")
-def java(tmp_path_factory: pytest.TempPathFactory, cannot_have: Callable[[str, object], NoReturn]) -> Iterator[Java]:
-    try:
-        java = find_java()
-    except JavaNotFound as error:
-        cannot_have("Java", error)
-    oracle = Java(tmp_path_factory.mktemp("oracle"), str(java.path))
-    yield oracle
-    oracle.close()
+def java(java_program: Callable[..., JavaProgram], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Read]:
+    """What java.util.Properties makes of a text."""
+    file: Path = tmp_path_factory.mktemp("asked") / "asked.properties"
+    with java_program(ORACLE).answering() as ask:
+
+        def read(text: str) -> dict[str, str] | str:
+            file.write_bytes(text.encode())
+            found: dict[str, str] | str = json.loads(ask(file))
+            return found
+
+        yield read
 
 
-def agree(text: str, java: Java) -> None:
-    mine, theirs = ours(text), java.read(text)
+def agree(text: str, java: Read) -> None:
+    mine, theirs = ours(text), java(text)
     if re.search("[\ud800-\udfff]", json.dumps(theirs, ensure_ascii=False)):
         theirs = "error"  # half of a surrogate pair: Java carries it along, we refuse it
     if re.search(r"\\(\r\n|\r|\n)?[ \t\f]*\Z", text) and isinstance(theirs, dict) and theirs.get("") == "":
@@ -105,7 +85,7 @@ BY_HAND = [
 
 
 @pytest.mark.parametrize("text", BY_HAND)
-def test_a_file_by_hand_reads_as_in_java(java: Java, text: str) -> None:
+def test_a_file_by_hand_reads_as_in_java(java: Read, text: str) -> None:
     agree(text, java)
 
 
@@ -124,5 +104,5 @@ def test_a_file_by_hand_reads_as_in_java(java: Java, text: str) -> None:
         max_size=25,
     ).map("".join)
 )
-def test_a_made_up_file_reads_as_in_java(java: Java, text: str) -> None:
+def test_a_made_up_file_reads_as_in_java(java: Read, text: str) -> None:
     agree(text, java)

@@ -2,7 +2,6 @@
 
 import itertools
 import json
-import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -14,6 +13,7 @@ from connect.kafka.broker import Broker
 from spark_sink.any_sink.plan import WritePlan
 from spark_sink.any_sink.register import register_writer
 from spark_sink.reading import ReadPlan, register
+from tests.support import waiting
 
 PLUGINS = str(Path(__file__).parent / "plugins")
 STRING = "org.apache.kafka.connect.storage.StringConverter"
@@ -61,13 +61,13 @@ class AnySinks:
 
 def until(holds: Callable[[], Any], query: Any = None, seconds: float = 120.0) -> Any:
     """Wait until it holds; a query that ended is an error unless it holds then."""
-    deadline = time.monotonic() + seconds
-    while not (found := holds()):
-        if query is not None and not query.isActive and not holds():
-            raise query.exception() or AssertionError("The query ended.")
-        assert time.monotonic() < deadline, "It does not come to hold."
-        time.sleep(0.05)
-    return found
+
+    def found() -> Any:
+        if (now := holds()) or query is None or query.isActive or (now := holds()):
+            return now
+        raise query.exception() or AssertionError("The query ended.")
+
+    return waiting.until(found, seconds, every=0.05)
 
 
 def failed(query: Any, seconds: float = 120.0) -> Exception:

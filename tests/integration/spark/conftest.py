@@ -8,9 +8,10 @@ from typing import Any, NoReturn
 
 import pytest
 
+from connect.jvm.jars import JarsUnavailable, resolve
 from spark_sink.session import Session, open_session
 from spark_sink.session.cluster import Cluster
-from spark_sink.session.jvm import SparkNotInstalled
+from spark_sink.session.jvm import JarsNotFetched, SparkNotInstalled, java_for_spark, spark_home
 from spark_sink.session.server import Server, start
 
 from .readings import Readings
@@ -40,13 +41,12 @@ class SharedSpark:
 
 @pytest.fixture(scope="session")
 def shared_spark(cannot_have: Callable[[str, object], NoReturn]) -> Iterator[SharedSpark]:
-    """See `SharedSpark`."""
-    shared = SharedSpark()
+    """See `SharedSpark`. It is not opened before a test asks for it: many have a session of their own."""
     try:
-        shared.get()
-    except SparkNotInstalled as error:
+        spark_home(), java_for_spark(), resolve("delta")
+    except (SparkNotInstalled, JarsUnavailable) as error:
         cannot_have("Spark", error)
-    with contextlib.closing(shared):
+    with contextlib.closing(SharedSpark()) as shared:
         yield shared
 
 
@@ -75,7 +75,7 @@ def connect_server(cannot_have: Callable[[str, object], NoReturn]) -> Iterator[S
     """A Spark Connect server with Delta and a token, `local[2]`; its `.url` is what spark.remote says."""
     try:
         running = start({"spark.master": "local[2]"}, name="tests", token=secrets.token_urlsafe(16))
-    except SparkNotInstalled as error:
+    except (SparkNotInstalled, JarsNotFetched) as error:
         cannot_have("Spark Connect server", error)
     with running:
         yield running
@@ -86,7 +86,7 @@ def cluster(cannot_have: Callable[[str, object], NoReturn]) -> Iterator[Cluster]
     """A standalone cluster of two workers with a core each; its `.url` is what spark.master says."""
     try:
         running = Cluster(2, memory="1g")
-    except SparkNotInstalled as error:
+    except (SparkNotInstalled, JarsNotFetched) as error:
         cannot_have("Spark cluster", error)
     with running:
         yield running

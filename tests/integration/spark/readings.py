@@ -1,7 +1,6 @@
 """Queries that read topics and keep their rows, for the tests of reading."""
 
 import json
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +11,7 @@ from confluent_kafka import Producer
 from connect.data.schema import Schema
 from connect.kafka.broker import Broker
 from spark_sink.reading import ReadPlan, RowShape, register
+from tests.support.waiting import until
 
 JSON = "org.apache.kafka.connect.json.JsonConverter"
 STRING = "org.apache.kafka.connect.storage.StringConverter"
@@ -44,12 +44,15 @@ class Run:
 
     def until(self, holds: Callable[[], Any], seconds: float = 90.0) -> None:
         """Wait until it holds; a query that ended is an error."""
-        deadline = time.monotonic() + seconds
-        while not holds():
+
+        def held() -> bool:
+            if holds():
+                return True
             if not self.query.isActive:
                 raise self.query.exception() or AssertionError("The query ended.")
-            assert time.monotonic() < deadline, f"It does not come to hold: {self.batches}"
-            time.sleep(0.05)
+            return False
+
+        until(held, seconds, lambda: f"It does not come to hold: {self.batches}", every=0.05)
 
     def until_read(self, count: int) -> None:
         """Wait until so many rows are read."""
@@ -57,10 +60,7 @@ class Run:
 
     def error(self, seconds: float = 90.0) -> Exception:
         """What it fails with."""
-        deadline = time.monotonic() + seconds
-        while self.query.isActive:
-            assert time.monotonic() < deadline, f"It does not fail: {self.batches}"
-            time.sleep(0.05)
+        until(lambda: not self.query.isActive, seconds, lambda: f"It does not fail: {self.batches}", every=0.05)
         error: Exception | None = self.query.exception()
         assert error is not None, self.batches
         return error

@@ -69,16 +69,26 @@ def test_what_is_there_is_read_in_several_batches_and_progress_says_so(readings:
     assert {place.partition: offset for place, offset in progress.offsets.items()} == {0: 230, 1: 20}
 
 
+def test_a_batch_of_large_records_is_limited_by_its_bytes(readings: Readings, new_topic: Any) -> None:
+    topic = new_topic()
+    readings.produce(topic, [b"x" * 100_000] * 25)
+    run = readings.available(readings.plan(topic, most_bytes=1 << 20))
+    assert sizes(run) == [10, 10, 5]
+
+
 @pytest.mark.slow
 def test_a_batch_is_limited_by_its_bytes_and_by_its_pace(readings: Readings, new_topic: Any) -> None:
     topic = new_topic()
-    readings.produce(topic, [b"x" * 100] * 50)
+    readings.produce(topic, [b"x" * 100] * 50 + [b"y" * 1000] * 4)
     run = readings.available(readings.plan(topic, most_bytes=2000, record_bytes=100.0), "bytes")
-    assert sizes(run) == [20, 20, 10]
+    assert sizes(run)[0] == 20
+    assert sizes(run)[-1] == 2  # by their own size, whatever those before had
+    assert max(sum(len(row["value"]) for row in batch) for batch in run.batches) <= 2000
+    assert run.offsets == list(range(54))
     began = time.monotonic()
     run = readings.available(readings.plan(topic, most_per_second=20), "pace")
-    assert run.offsets == list(range(50))
-    assert max(sizes(run)) < 50
+    assert run.offsets == list(range(54))
+    assert max(sizes(run)) < 54
     assert time.monotonic() - began >= 1.4  # twenty at once; no sooner, whatever else there is to do
 
 

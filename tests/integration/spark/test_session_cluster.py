@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,15 @@ from connect.errors import ConnectError
 from spark_sink.causes import cause_of
 from spark_sink.session import open_session
 from spark_sink.session.cluster import Cluster
+from tests.support.waiting import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_shared_spark")]
 
-CONFIG = {"spark.executor.memory": "512m", "spark.cores.max": "2"}
+CONFIG = {
+    "spark.executor.memory": "512m",
+    "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.cores.max": "2",
+}
 COMMAND = [sys.executable, "-m", "spark_sink.session.cluster"]
 
 
@@ -57,6 +63,7 @@ def python_without_us(folder: Path) -> Path:
     return python
 
 
+@pytest.mark.quick
 def test_both_workers_work_and_a_table_is_right(cluster: Cluster, tmp_path: Path) -> None:
     with open_session({**CONFIG, "spark.master": cluster.url}, "cluster") as session:
         rows = executors(session.spark, 2)
@@ -98,15 +105,53 @@ def test_executors_without_our_code_are_sent_it_with_plugins(cluster: Cluster, t
         assert "does not have the module connect" in str(cause_of(caught.value))
 
 
-def test_an_executor_that_is_killed_is_replaced(cluster: Cluster, tmp_path: Path) -> None:
-    with open_session({**CONFIG, "spark.master": cluster.url}, "killed") as session:
-        first = executors(session.spark, 2)
-        running = [each for jvm in cluster.workers for each in psutil.Process(jvm.process.pid).children()]
-        assert running
-        running[0].kill()
+@pytest.mark.promise("P10")
+@pytest.mark.timeout(500)
+def test_an_executor_that_is_killed_in_the_middle_of_a_batch_costs_no_row_and_repeats_none(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    table, begun, go = str(tmp_path / "table"), tmp_path / "begun", tmp_path / "go"
+    begun.mkdir()
 
-        assert session.spark.range(1000, numPartitions=20).count() == 1000
-        assert len(first) == 2
+    def waits(batches: Any) -> Any:
+        import os
+        import time
+        from pathlib import Path
+
+        Path(begun, f"{os.getppid()}-{os.getpid()}-{time.monotonic_ns()}").touch()
+        while not Path(go).exists():
+            time.sleep(0.01)
+        yield from batches
+
+    with open_session({**CONFIG, "spark.master": cluster.url}, "killed") as session, ThreadPoolExecutor(1) as threads:
+        frame = session.spark.range(1000, numPartitions=2).mapInPandas(waits, "id bigint")
+        writing = threads.submit(frame.write.format("delta").save, table)
+        try:
+            until(lambda: len(list(begun.iterdir())) == 2, 120, "two tasks begin")
+            daemon, _, _ = next(begun.iterdir()).name.split("-")
+            executor = psutil.Process(int(daemon)).parent()
+            assert executor is not None
+            assert "CoarseGrainedExecutorBackend" in " ".join(executor.cmdline())
+            executor.kill()
+            until(lambda: len(list(begun.iterdir())) > 2, 120, "its task begins again")
+        finally:
+            go.touch()
+        writing.result(120)
+
+        rows = session.spark.read.format("delta").load(table).collect()
+    assert sorted(row.id for row in rows) == list(range(1000))
+
+
+def test_an_executor_without_memory_is_said(cluster: Cluster) -> None:
+    config = {**CONFIG, "spark.master": cluster.url, "spark.task.maxFailures": "1"}
+    with open_session(config, "memory") as session:
+        with pytest.raises(Exception) as caught:  # noqa: PT011  what it becomes is tested
+            session.spark.range(1).selectExpr("length(repeat(cast(id AS string), 1000000000))").collect()
+
+        found = cause_of(caught.value)
+
+    assert "ran out of memory" in str(found)
+    assert "spark.executor.memory" in str(found)
 
 
 def test_a_command_starts_a_cluster_and_ends_all_of_it() -> None:

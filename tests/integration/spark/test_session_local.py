@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -19,6 +18,7 @@ from connect.errors import ConnectError, RetriableError
 from spark_sink.session import Session, open_session
 from spark_sink.session.jvm import SparkNotInstalled, Stopped
 from spark_sink.session.processes import eventually
+from tests.support.waiting import until
 
 DRIVER = Path(__file__).parent / "driver.py"
 LOCAL = {"spark.master": "local[2]"}
@@ -258,9 +258,7 @@ def test_what_the_jvm_says_is_logged_without_secrets(no_shared_spark: None, capl
         logger = session.spark._jvm.org.apache.log4j.LogManager.getLogger("org.example.Shop")
         logger.error("the password is hush")
         logger.info("nobody needs this")
-        deadline = time.monotonic() + 20
-        while "the password is" not in caplog.text and time.monotonic() < deadline:
-            threading.Event().wait(0.05)
+        until(lambda: "the password is" in caplog.text, what=lambda: caplog.text)
 
     assert "Shop: the password is [hidden]" in caplog.text
     assert "nobody needs this" not in caplog.text

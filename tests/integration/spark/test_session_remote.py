@@ -14,6 +14,7 @@ from spark_sink.causes import cause_of
 from spark_sink.session import open_session
 from spark_sink.session.jvm import Stopped
 from spark_sink.session.server import Server
+from tests.support.waiting import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_shared_spark")]
 
@@ -41,6 +42,7 @@ def test_the_server_is_sent_our_code(connect_server: Server) -> None:
 
     with open_session({"spark.master": connect_server.url}, "code") as session:
         row = session.spark.range(1).mapInPandas(here, "id bigint, code string").first()
+        assert not any("connect-runtime-" in each for each in sys.path)
 
     assert "connect-runtime-" in row.code
     assert ".zip/connect/__init__.py" in row.code
@@ -94,9 +96,7 @@ def test_a_session_that_ends_leaves_no_query_behind(connect_server: Server, tmp_
     with open_session({"spark.remote": connect_server.url}, "query") as session:
         rates = session.spark.readStream.format("rate").load()
         rates.writeStream.option("checkpointLocation", str(tmp_path / "checkpoint")).foreachBatch(write).start()
-        deadline = time.monotonic() + 60
-        while not mark.exists() and time.monotonic() < deadline:
-            time.sleep(0.1)
+        until(mark.exists, every=0.1)
     with open_session({"spark.remote": connect_server.url}, "look") as session:
         # Of a server, a session sees its own queries only; what it writes is what counts.
         mark.unlink()

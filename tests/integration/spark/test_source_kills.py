@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import textwrap
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,6 +20,7 @@ from connect.kafka.broker import Broker
 from spark_sink.session import Session
 from spark_sink.source.delta_task import DeltaSourceTask
 from tests.integration.spark.source_runs import Context, everything, running, values
+from tests.support.waiting import until
 
 ROOT = Path(__file__).parents[3]
 DRIVER = Path(__file__).with_name("source_driver.py")
@@ -134,23 +134,16 @@ def test_a_driver_that_is_killed_between_the_transactions_and_the_checkpoint_twi
 @pytest.mark.promise("P10")
 def test_a_driver_that_is_killed_while_some_writers_have_committed(lone_table: Table) -> None:
     with lone_table.driver(lone_table.slowly()) as process:
-        await_true(lambda: lone_table.marker.exists() and len(lone_table.ids()) > ROWS // 2)
+        until(lambda: lone_table.marker.exists() and len(lone_table.ids()) > ROWS // 2, 300, every=0.2)
         process.kill()
     worker = int(lone_table.marker.read_text())
-    await_true(lambda: not Path(f"/proc/{worker}").exists())  # what it has left open ends with it
+    until(lambda: not Path(f"/proc/{worker}").exists(), 300)  # what it has left open ends with it
     some = lone_table.ids()
     assert 0 < len(some) < ROWS
     # As few writers as there may be: the batch is repeated as it was cut all the same.
     with lone_table.driver({**lone_table.slowly(), "kafka.writers": "1"}) as process:
         await_batch(process)
     assert lone_table.ids() == list(range(ROWS))
-
-
-def await_true(condition: Callable[[], bool], seconds: float = 300) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, f"not within {seconds} s"
-        time.sleep(0.2)
 
 
 @pytest.mark.slow

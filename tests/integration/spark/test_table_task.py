@@ -47,6 +47,7 @@ def numbers(table: Path) -> list[int]:
     return [row["n"] for row in rows(table)]
 
 
+@pytest.mark.quick
 def test_records_become_rows_and_the_group_hears_of_it(broker: Broker, sink: MakeSink, lake: Path) -> None:
     topic = make_topic(broker, 2)
     for partition in (0, 1):

@@ -1,20 +1,17 @@
 """The command `connect standalone`, run as its users run it, on a real broker."""
 
 import os
-import signal
 import subprocess
-import sys
-import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO
 
 import pytest
 
 from connect.kafka.broker import Broker
+from tests.support.worker_process import WorkerProcess, our_command
 
-PATIENCE = 60.0
 WORKER = {
     "key.converter": "org.apache.kafka.connect.storage.StringConverter",
     "value.converter": "org.apache.kafka.connect.storage.StringConverter",
@@ -24,44 +21,13 @@ WORKER = {
 }
 
 
-class Running:
-    """One worker. Its log is in the file `log`."""
-
-    def __init__(self, process: subprocess.Popen[bytes], log: Path) -> None:
-        self.process = process
-        self.log_file = log
-
-    @property
-    def log(self) -> str:
-        return self.log_file.read_text(encoding="utf-8")
-
-    def until(self, condition: Callable[[], bool]) -> None:
-        """Wait for something that the worker does."""
-        deadline = time.monotonic() + PATIENCE
-        while not condition():
-            assert self.process.poll() is None, f"the worker ended with {self.process.returncode}:\n{self.log}"
-            assert time.monotonic() < deadline, f"it did not happen; the log:\n{self.log}"
-            time.sleep(0.02)
-
-    def until_logged(self, text: str) -> None:
-        self.until(lambda: text in self.log)
-
-    def signal(self, number: int) -> None:
-        self.process.send_signal(number)
-
-    def stop(self) -> int:
-        """SIGTERM, and the exit code."""
-        self.signal(signal.SIGTERM)
-        return self.process.wait(PATIENCE)
-
-
 class Standalone:
     """Property files in a folder, and the command that runs them there."""
 
     def __init__(self, folder: Path, broker: Broker) -> None:
         self.folder = folder
         self._servers = broker.bootstrap_servers
-        self._running: list[subprocess.Popen[bytes]] = []
+        self._running: list[WorkerProcess] = []
         self.worker({})
 
     def worker(self, changes: Mapping[str, str]) -> None:
@@ -83,15 +49,15 @@ class Standalone:
         settings = {"name": name, "connector.class": "FileStreamSink", "file": "out.txt", "topics": topic}
         return self.properties(f"{name}.properties", {**settings, **_dotted(changes)})
 
-    def start(self, *files: str, stdin: int | IO[bytes] = subprocess.DEVNULL, stdout: Path | None = None) -> Running:
-        """Run `connect standalone worker.properties` with these files."""
+    def start(
+        self, *files: str, stdin: int | IO[bytes] = subprocess.DEVNULL, stdout: Path | None = None
+    ) -> WorkerProcess:
+        """Run `connect standalone worker.properties` with these files. Its log is what it says on standard error."""
         log = self.folder / f"worker-{len(self._running)}.log"
-        with log.open("wb") as stderr, (stdout or Path(os.devnull)).open("wb") as out:
-            process = subprocess.Popen(
-                self.command(*files), cwd=self.folder, stdin=stdin, stdout=out, stderr=stderr, process_group=0
-            )
-        self._running.append(process)
-        return Running(process, log)
+        with (stdout or Path(os.devnull)).open("wb") as out:
+            made = WorkerProcess(self.command(*files), log, cwd=self.folder, stdin=stdin, stdout=out)
+            self._running.append(made)
+            return made.start()
 
     def run(self, *files: str) -> subprocess.CompletedProcess[str]:
         """The same, where it is to end by itself."""
@@ -101,13 +67,11 @@ class Standalone:
 
     @staticmethod
     def command(*files: str) -> list[str]:
-        return [sys.executable, "-m", "connect.cli", "standalone", "worker.properties", *files]
+        return our_command("standalone", "worker.properties", *files)
 
     def close(self) -> None:
-        for process in self._running:
-            if process.poll() is None:
-                process.kill()
-                process.wait()
+        for worker in self._running:
+            worker.kill_tree()
 
 
 def _dotted(changes: Mapping[str, str]) -> dict[str, str]:

@@ -3,7 +3,10 @@
 import json
 from typing import Any
 
+import pytest
 
+
+@pytest.mark.quick
 def test_orders_are_made_and_written(standalone: Any, topic: str) -> None:
     keys = {
         "name": f"{topic}-made",

@@ -2,9 +2,12 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.servers.elasticsearch import ElasticsearchServer
 
 
+@pytest.mark.quick
 def test_json_becomes_documents_and_a_bad_one_a_dead_letter(
     standalone, topic: str, elasticsearch: ElasticsearchServer
 ) -> None:

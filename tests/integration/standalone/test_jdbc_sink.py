@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.servers.postgresql import PostgresDatabase
 
 SCHEMA = {
@@ -19,6 +21,7 @@ def line(number: int, name: str | None, price: str) -> str:
     return json.dumps({"schema": SCHEMA, "payload": {"id": number, "name": name, "price": price}}) + "\n"
 
 
+@pytest.mark.quick
 def test_json_becomes_rows_and_a_poison_row_a_dead_letter(
     standalone, topic: str, postgres_database: PostgresDatabase
 ) -> None:

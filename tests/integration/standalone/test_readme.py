@@ -3,9 +3,12 @@
 import re
 from pathlib import Path
 
+import pytest
+
 README = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.quick
 def test_the_ten_line_connector_runs(standalone, topic):
     _, _, rest = README.partition("<!-- ten-line connector -->\n")
     code, settings = re.findall(r"```(?:python|properties)\n(.*?)```", rest, re.DOTALL)[:2]

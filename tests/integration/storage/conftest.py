@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import time
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -11,6 +10,7 @@ import pytest
 from connect.kafka.broker import Broker
 from connect.kafka.compacted_log import CompactedLog, LogRecord
 from connect.kafka.topics import TopicShape
+from tests.support.waiting import until
 
 ONE = TopicShape(1, 1, {}, exact_partitions=1)
 
@@ -25,13 +25,6 @@ class Log(CompactedLog):
     @property
     def values(self) -> list[bytes | None]:
         return [record.value for record in self.records]
-
-
-def wait_until(holds: Callable[[], object], within: float = 30) -> None:
-    deadline = time.monotonic() + within
-    while not holds():
-        assert time.monotonic() < deadline, "it does not come to hold"
-        time.sleep(0.02)
 
 
 @pytest.fixture
@@ -63,7 +56,7 @@ def make_log(broker: Broker, to_close: ExitStack) -> Callable[..., Log]:
 def eventually() -> Callable[..., None]:
     """Waits until something holds: `eventually(lambda: ..., within=30)`."""
 
-    return wait_until
+    return until
 
 
 @pytest.fixture
@@ -75,7 +68,7 @@ def suspended() -> Callable[[Broker], object]:
         process = psutil.Process(broker.pid)
         process.suspend()
         try:
-            wait_until(lambda: process.status() == psutil.STATUS_STOPPED)
+            until(lambda: process.status() == psutil.STATUS_STOPPED)
             yield
         finally:
             process.resume()

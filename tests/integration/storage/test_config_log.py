@@ -52,6 +52,7 @@ def join(broker: Broker, to_close: ExitStack, topic: str) -> Callable[..., Confi
     return make
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("exactly_once", [False, True])
 def test_what_the_leader_writes_is_what_all_read(
     join: Callable[..., Config], eventually: Eventually, topic: str, *, exactly_once: bool

@@ -37,6 +37,7 @@ def join(broker: Broker, to_close: ExitStack, topic: str) -> Callable[[], TopicO
 Join = Callable[[], TopicOffsetStore]
 
 
+@pytest.mark.quick
 def test_what_one_worker_stores_another_finds_at_once(join: Join, seed: int) -> None:
     chance = random.Random(seed)
     stores = [join(), join()]

@@ -54,6 +54,7 @@ def _texts(seen: Committed) -> list[str]:
     return [json.loads(value)["text"] for value in list(seen.values)]
 
 
+@pytest.mark.quick
 def test_posts_reach_a_topic(pool: Pool, x: TwitterServer, new_topic: Callable[..., str]) -> None:
     (worker,) = pool.start()
     topic = new_topic()

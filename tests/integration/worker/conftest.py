@@ -1,6 +1,5 @@
 """A standalone herder inside the test, with its log and its statuses."""
 
-import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from connect.settings.resolver import Resolver
 from connect.settings.worker_keys import STANDALONE
 from connect.storage import MemoryOffsetStore
 from connect.telemetry.redaction import RedactingFilter, redactor
+from tests.support.waiting import until
 
 PLUGINS = str(Path(__file__).with_name("plugins"))
 STRING = "org.apache.kafka.connect.storage.StringConverter"
@@ -67,11 +67,7 @@ class Herd:
         return self.connector(name).trace or ""
 
     def until(self, holds: Callable[[], Any], words: Callable[[], Any] = str) -> Any:
-        deadline = time.monotonic() + WITHIN_S
-        while not (found := holds()):
-            assert time.monotonic() < deadline, words()
-            time.sleep(0.02)
-        return found
+        return until(holds, WITHIN_S, words, every=0.02)
 
     def await_lines(self, file: Path, lines: list[str]) -> None:
         self.until(

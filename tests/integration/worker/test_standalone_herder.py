@@ -186,6 +186,39 @@ def test_a_secret_of_the_worker_is_shown_nowhere(herd, new_topic, secret_files, 
         assert "staple-of-the-worker" not in text
 
 
+@pytest.mark.promise("P8", "P9")
+def test_a_task_that_is_restarted_has_the_secret_of_then(herd, new_topic, tmp_path):
+    file = tmp_path / "secrets.properties"
+    file.write_text("password=the-first-one\n")
+    properties = {"config.providers": "file", "config.providers.file.class": "FileConfigProvider"}
+    run = herd(**properties)
+    variable = f"${{file:{file}:password}}"
+    run.run("numbers", **{"connector.class": NUMBERS, "topic": new_topic(), "count": "1", "secret": variable})
+    run.await_state("numbers", "RUNNING")
+
+    def told() -> str:
+        return run.herder.worker.tasks.of("numbers")[0].process.spec.config["secret"]
+
+    assert told() == "the-first-one"
+    file.write_text("password=the-second-one\n")
+    run.herder.reconfigure("numbers")  # nothing is cut in another way, so nothing is disturbed
+    run.herder.pause("numbers").result(60)
+    run.await_state("numbers", "PAUSED")
+    assert told() == "the-first-one"
+    run.herder.restart_task("numbers", 0).result(60)
+    run.await_state("numbers", "PAUSED")
+    assert told() == "the-second-one"
+    assert run.herder.task_configs("numbers")[0]["secret"] == variable
+    file.unlink()
+    run.herder.restart_task("numbers", 0).result(60)
+    assert str(file) in run.await_state("numbers", "FAILED")
+    assert run.connector("numbers").state.value == "PAUSED"
+    file.write_text("password=the-third-one\n")
+    run.herder.restart_connector("numbers", include_tasks=True, only_failed=True).result(60)
+    run.await_state("numbers", "PAUSED")
+    assert told() == "the-third-one"
+
+
 @pytest.mark.promise("P1", "P10")
 def test_a_new_herder_goes_on_with_the_offsets_of_the_last(herd, broker, new_topic, read):
     topic, offsets = new_topic(), MemoryOffsetStore()

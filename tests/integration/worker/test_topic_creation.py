@@ -1,7 +1,6 @@
 """Topics of source connectors, made by topic.creation.* on a broker that makes none, and on one that guards them."""
 
 import socket
-import time
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,9 +19,11 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
-from connect.kafka.broker import Broker, ensure_running, stop
+from connect.kafka.broker import Broker
 from connect.kafka.client_settings import client_settings
 from connect.kafka.new_topics import NewTopic, TopicMaker
+from tests.servers.broker import a_broker
+from tests.support.waiting import until
 
 NUMBERS = {"connector.class": "odd.NumbersConnector", "count": "30"}
 DEFAULT = {"topic.creation.default.replication.factor": "1", "topic.creation.default.partitions": "3"}
@@ -135,9 +136,7 @@ def test_a_broker_that_is_away_is_awaited_until_the_task_is_to_end(strict_broker
     TopicMaker(settings, lambda name: NewTopic(name, 2, 1, {}), wait)(topic)
     assert waits
     assert f"made topic {topic}" in caplog.text
-    deadline = time.monotonic() + 30
-    while described(strict_broker, topic) != (2, {}):
-        assert time.monotonic() < deadline
+    until(lambda: described(strict_broker, topic) == (2, {}), 30)
 
     class Stop(Exception):
         pass
@@ -202,8 +201,8 @@ def guarded(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
         "super.users": "User:ANONYMOUS",
     }
-    yield GuardedBroker(ensure_running(data, port=plain, settings=settings), theirs)
-    stop(data)
+    with a_broker(data, port=plain, settings=settings) as running:
+        yield GuardedBroker(running, theirs)
 
 
 @pytest.mark.slow

@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 
 from tests.integration.elasticsearch.source.conftest import NewIndex, numbers, poll_for
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.slow
 
 
+@pytest.mark.quick
 def test_documents_their_keys_and_where_they_were(new_index: NewIndex) -> None:
     index = new_index(shards=1)
     index.put([("a", {"n": 1, "nested": {"tags": ["x", "y"]}}), ("b", {"n": 2.5, "none": None})])
@@ -30,6 +32,7 @@ def test_documents_their_keys_and_where_they_were(new_index: NewIndex) -> None:
     ]
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("shards", [1, 3])
 def test_changes_come_again_and_deletions_do_not_show(new_index: NewIndex, shards: int) -> None:
     index = new_index(shards=shards)
@@ -233,11 +236,11 @@ def test_indices_that_come_are_noticed_and_those_that_go(new_elasticsearch_index
         other = f"{index.name}-2"
         index.make(1, other)
         index.put([("x", {"n": 5})], name=other)
-        _until(lambda: run.reconfiguration_requested)
+        until(lambda: run.reconfiguration_requested)
         run.reconfigure()
         run.poll_until(6)
         index.server.drop(other)
-        _until(lambda: run.reconfiguration_requested)
+        until(lambda: run.reconfiguration_requested)
         run.reconfigure()
         index.numbered(6, 1)
         run.poll_until(7)
@@ -302,10 +305,3 @@ def test_pages_are_bounded_in_bytes(new_elasticsearch_index: NewIndex) -> None:
         assert sizes[0] <= 200
         assert max(sizes[1:]) <= 12
         assert numbers(run) == list(range(400))
-
-
-def _until(holds: Any) -> None:
-    deadline = time.monotonic() + 20
-    while not holds():
-        assert time.monotonic() < deadline, "it did not come about in 20 s"
-        time.sleep(0.02)

@@ -36,6 +36,7 @@ def test_bulk_gives_the_whole_table_at_each_poll(shop: Any) -> None:
         assert {record.key for record in run.records} == {None}
 
 
+@pytest.mark.quick
 def test_incrementing_gives_each_row_once_and_goes_on_after_a_restart(shop: Any) -> None:
     _orders(shop, 5)
     with shop.run(mode="incrementing", incrementing_column_name="id", batch_max_rows="2") as run:
@@ -85,6 +86,7 @@ def test_rows_of_one_time_over_an_edge_are_neither_lost_nor_repeated(shop: Any, 
         assert through | set(_ids(run)) == set(range(1, 21))
 
 
+@pytest.mark.quick
 def test_timestamp_gives_what_changed_and_nothing_twice(shop: Any) -> None:
     _orders(shop, 10)
     with shop.run(mode="timestamp", timestamp_column_name="at", batch_max_rows="4") as run:

@@ -15,6 +15,7 @@ VALUE = {"id": pa.int64(), "text": pa.string()}
 KEY = {"id": pa.int64()}
 
 
+@pytest.mark.quick
 @pytest.mark.promise("P10")
 def test_a_batch_that_comes_again_is_written_once(tables: Any, simple: Any) -> None:
     first, second = tables.batch(VALUE, simple((1, "a"), (2, "b"))), tables.batch(VALUE, simple((3, None)))
@@ -28,6 +29,7 @@ def test_a_batch_that_comes_again_is_written_once(tables: Any, simple: Any) -> N
     assert tables.operations() == ["CREATE TABLE", "WRITE", "WRITE"]
 
 
+@pytest.mark.quick
 def test_without_transactions_it_would_be_written_twice(
     tables: Any, simple: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
