@@ -1,15 +1,20 @@
-"""What all tests share: the seed, the broker, databases, and the account of servers that could not be had."""
+"""What all tests share: the seed, the broker, databases, and the account of servers that could not be had and of
+processes that were left behind.
+"""
 
 import os
 import signal
-import subprocess
-import sys
 import uuid
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, NoReturn
+from collections.abc import Callable, Generator, Iterator
+from multiprocessing import forkserver, resource_tracker
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import hypothesis
 import pytest
+
+from tests.servers import guardian
+from tests.support.selection import Selection, add_options
 
 if TYPE_CHECKING:
     from connect.kafka.broker import Broker
@@ -18,6 +23,7 @@ if TYPE_CHECKING:
     from tests.servers.opensearch import OpenSearchServer
     from tests.servers.postgresql import PostgresDatabase, PostgresServer
     from tests.servers.s3 import S3Bucket, S3Server
+    from tests.support.java import JavaProgram, Oracle
 
 MISSING = "cannot have "
 
@@ -30,6 +36,43 @@ hypothesis.settings.load_profile("no deadline")
 for _number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
     if signal.getsignal(_number) is signal.SIG_IGN:
         signal.signal(_number, signal.default_int_handler if _number == signal.SIGINT else signal.SIG_DFL)
+
+# Spark's JVMs live for seconds here: the second compiler and threads of a collector cost more than they bring. (Two
+# batches into a table, with the start: 18.5 s of CPU in place of 31.) Spark's launcher says nothing of it.
+os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+
+#: How long processes have to end by themselves, at the end of a run: a shared Spark waits 5 s for users to come.
+LEFT_ALONE_S = 12.0
+
+_failed: set[Path] = set()  # the folders of tests that failed
+_left: list[str] = []  # what had to be ended at the end of the run
+_kept: list[str] = []
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """See `tests/support/selection.py`."""
+    add_options(parser)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Have everything that this process starts end with it, and its temporary files, and pytest's, be removed."""
+    worker = getattr(config, "workerinput", {}).get("workerid")  # of pytest-xdist
+    run = guardian.begin(worker)
+    given = config.option.basetemp
+    if given is None or (worker and Path(given).is_relative_to(run.folder.parent)):
+        config.option.basetemp = str(run.folder / "t")
+    config.pluginmanager.register(Selection(config), "selection")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Remember the folder of a test that failed."""
+    report = yield
+    folder = getattr(item, "funcargs", {}).get("tmp_path")
+    if report.failed and folder is not None:
+        _failed.add(folder)
+    return report
 
 
 @pytest.fixture
@@ -52,25 +95,72 @@ def cannot_have() -> Callable[[str, object], NoReturn]:
 
 
 @pytest.fixture(scope="session")
+def java_program(
+    tmp_path_factory: pytest.TempPathFactory, cannot_have: Callable[[str, object], NoReturn]
+) -> Callable[..., "JavaProgram"]:
+    """Compiles a program of Java: `java_program(source, jars=["kafka-connect"])`; see `tests.support.java.program`."""
+    from connect.jvm.jars import JarsUnavailable
+    from connect.jvm.java import JavaNotFound
+    from tests.support.java import NoCompiler, program
+
+    def compile_(*sources: str | Path, **options: Any) -> "JavaProgram":
+        try:
+            return program(tmp_path_factory.mktemp("java"), *sources, **options)
+        except NoCompiler as error:
+            cannot_have("a Java compiler", error)
+        except JavaNotFound as error:
+            cannot_have("Java", error)
+        except JarsUnavailable as error:
+            cannot_have(f"the jars of {', '.join(options['jars'])}", error)
+
+    return compile_
+
+
+@pytest.fixture(scope="session")
+def oracle_in_java(java_program: Callable[..., "JavaProgram"]) -> Iterator[Callable[..., "Oracle"]]:
+    """Starts a program that answers questions for the rest of the run; takes what `java_program` takes."""
+    from tests.support.java import Oracle
+
+    started = []
+
+    def start(*sources: str | Path, **options: Any) -> "Oracle":
+        started.append(Oracle(java_program(*sources, **options)))
+        return started[-1]
+
+    yield start
+    for each in started:
+        each.close()
+
+
+@pytest.fixture(scope="session")
+def keytool(cannot_have: Callable[[str, object], NoReturn]) -> Callable[..., str]:
+    """Runs Java's keytool, and gives what it prints."""
+    from connect.jvm.java import JavaNotFound
+    from tests.support.java import keytool
+
+    def run(*arguments: object) -> str:
+        try:
+            return keytool(*arguments)
+        except JavaNotFound as error:
+            cannot_have("Java", error)
+
+    return run
+
+
+@pytest.fixture(scope="session")
 def broker(
     tmp_path_factory: pytest.TempPathFactory, cannot_have: Callable[[str, object], NoReturn]
 ) -> Iterator["Broker"]:
     """One real Kafka broker for the whole run, with `.bootstrap_servers`. Use topic names of your own."""
     from connect.jvm.jars import JarsUnavailable
     from connect.jvm.java import JavaNotFound
-    from connect.kafka.broker import ensure_running
+    from tests.servers.broker import a_broker
 
-    data = tmp_path_factory.mktemp("broker")
     try:
-        running = ensure_running(data, port=0)
+        with a_broker(tmp_path_factory.mktemp("broker")) as running:
+            yield running
     except (JavaNotFound, JarsUnavailable) as error:
         cannot_have("Kafka broker", error)
-    # The broker outlives whoever started it. This one stops it when our end of the pipe closes, even if we are killed.
-    code = (
-        "import pathlib, sys; from connect.kafka.broker import stop; sys.stdin.read(); stop(pathlib.Path(sys.argv[1]))"
-    )
-    with subprocess.Popen([sys.executable, "-c", code, data], stdin=subprocess.PIPE, start_new_session=True):
-        yield running
 
 
 @pytest.fixture(scope="session")
@@ -174,20 +264,52 @@ def opensearch(cannot_have: Callable[[str, object], NoReturn]) -> Iterator["Open
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Name the seed, and each server that a test could not have."""
+    """Name the seed, each server that a test could not have, and what was left behind."""
     chance = config.getoption("randomly_seed", default=None)
     if chance is not None:
         terminalreporter.write_line(f"seed: {chance} (the same again: pytest --randomly-seed={chance})")
     for server, reason in sorted(_missing(terminalreporter).items()):
         terminalreporter.write_line(f"could not have {server}: {reason}", red=True, bold=True)
+    for process in _left:
+        terminalreporter.write_line(f"left behind: {process}", red=True, bold=True)
+    for folder in _kept:
+        terminalreporter.write_line(f"kept until the next run: {folder}")
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    """With CI=true a server that is missing is a failure, not a gap that nobody sees."""
+    """End what is left. With CI=true that is a failure, as a missing server is, not a gap that nobody sees."""
+    _end_fork_server()
+    run = guardian.begin()
+    interrupted = exitstatus == pytest.ExitCode.INTERRUPTED
+    _left.extend(map(str, run.end(0 if interrupted else LEFT_ALONE_S)))
+    _kept.extend(map(str, run.keep(_failed)))
+    if (output := getattr(session.config, "workeroutput", None)) is not None:
+        output.update(left=_left, kept=_kept)
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
-    if reporter and os.environ.get("CI") == "true" and exitstatus == pytest.ExitCode.OK and _missing(reporter):
+    is_bad = bool(_left) or (reporter is not None and bool(_missing(reporter)))
+    if os.environ.get("CI") == "true" and exitstatus == pytest.ExitCode.OK and is_bad:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any, error: object) -> None:
+    """Take over what a process of pytest-xdist says of its own end."""
+    output = getattr(node, "workeroutput", {})
+    _left.extend(output.get("left", []))
+    _kept.extend(output.get("kept", []))
+
+
+def _end_fork_server() -> None:
+    """End this process's own, of tests that run a worker in it. It would end with us: nobody left it behind."""
+    server = forkserver._forkserver._forkserver_pid  # type: ignore[attr-defined]
+    if server is not None:
+        try:
+            os.kill(server, signal.SIGKILL)
+            os.waitpid(server, 0)
+        except (ProcessLookupError, ChildProcessError):
+            pass  # a test killed it
+    resource_tracker._resource_tracker._stop()  # type: ignore[attr-defined]
 
 
 def _missing(reporter: pytest.TerminalReporter) -> dict[str, str]:
