@@ -2,9 +2,10 @@
 
 import argparse
 import re
-import subprocess
 import sys
 from pathlib import Path
+
+from repository import files
 
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(\s*<?([^)\s>]+)>?[^)]*\)|!\[[^\]]*\]\(\s*<?([^)\s>]+)>?[^)]*\)")
 FENCE = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
@@ -40,13 +41,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--verbose", action="store_true", help="also name every page that was read")
     verbose = parser.parse_args().verbose
-    listed = subprocess.run(
-        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.md"],
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    pages = [Path(name) for name in listed.stdout.splitlines() if Path(name).exists()]
+    pages = files("*.md")
     links = dead = 0
     for page in pages:
         text = FENCE.sub(lambda block: "\n" * block[0].count("\n"), page.read_text(encoding="utf-8"))

@@ -7,10 +7,10 @@ there, the line says so with a comment: `# since 3.11.4`.
 import argparse
 import ast
 import re
-import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path
+
+from repository import files
 
 # Found by comparing the libraries of 3.11.2 and 3.11.7, and in what their documentation says was added after 3.11.0.
 KEYWORDS = {
@@ -62,19 +62,13 @@ def newer(source: str) -> Iterator[tuple[int, str, str]]:
 def main() -> int:
     """Print each use as file:line and return 1 if there is one."""
     argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
-    listed = subprocess.run(
-        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.py"],
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    files = [Path(name) for name in listed.stdout.splitlines() if Path(name).exists()]
+    sources = files("*.py")
     uses = 0
-    for file in files:
+    for file in sources:
         for line, what, since in newer(file.read_text(encoding="utf-8")):
             uses += 1
             print(f"{file}:{line}: {what} is there since Python {since}, not in 3.11.0. Ask first whether it is.")
-    print(f"{len(files)} files, {uses} uses of what Python 3.11.0 has not")
+    print(f"{len(sources)} files, {uses} uses of what Python 3.11.0 has not")
     return 1 if uses else 0
 
 

@@ -17,6 +17,7 @@ WORKER = {
     "value.converter": "org.apache.kafka.connect.storage.StringConverter",
     "offset.storage.file.filename": "offsets",
     "offset.flush.interval.ms": "500",
+    "listeners": "http://127.0.0.1:0",  # another process runs such tests at the same time
     "restart.policy": "off",  # what failed is to be seen; where it comes back by itself, tests say so
 }
 
