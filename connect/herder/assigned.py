@@ -83,11 +83,13 @@ class AssignedWork:
     # What the group says. The membership's thread.
 
     def start(self, work: Work) -> None:
-        """Have work started, without waiting for it."""
-        for name in sorted(work.connectors):
-            self._turns.submit(name, f"starting connector {name}", partial(self.run_connector, name))
+        """Have work started, without waiting for it. Tasks first: they flow while their connector takes its time, and
+        it may wait for them, since they end transactions that a worker which died left open in the offsets topic.
+        """
         for name, number in sorted(work.tasks):
             self._turns.submit(name, f"starting task {name}-{number}", partial(self._begin_task, name, number))
+        for name in sorted(work.connectors):
+            self._turns.submit(name, f"starting connector {name}", partial(self.run_connector, name))
 
     def stop(self, work: Work) -> None:
         """Stop work that is not ours any more, and return when all has ended; within the graceful time (P11)."""

@@ -15,6 +15,11 @@ from tests.integration.distributed.pool import Pool, PoolWorker, a_pool
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 COUNT = 12_000
+EXACTLY_ONCE = {
+    "exactly.once.support": "required",
+    # Whoever waits for the broker to end a transaction that was left open waits too long.
+    "producer.override.transaction.timeout.ms": "600000",
+}
 
 
 @pytest.fixture
@@ -47,7 +52,7 @@ def test_killed_at_any_moment(pool: Pool, new_topic: Callable[..., str], seed: i
         "tasks.max": "2",
         "value.converter": "org.apache.kafka.connect.json.JsonConverter",
         "value.converter.schemas.enable": "false",
-        **({"exactly.once.support": "required"} if exactly_once else {}),
+        **(EXACTLY_ONCE if exactly_once else {}),
     }
     with closing(Committed(pool.bootstrap, topic)) as seen:
         worker.create("made", config)
