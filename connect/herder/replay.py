@@ -141,6 +141,7 @@ def replay(letters: DeadLetters, order: Order) -> Replayed:
         batch.flush()
         done.complete = False
     finally:
+        marks.close()
         if writer is not None:
             writer.close()
     return done

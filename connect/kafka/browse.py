@@ -10,11 +10,12 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from connect.data.record import TopicPartition
 from connect.errors import ConnectError
+from connect.kafka.admin_answers import EARLIEST, LATEST, AdminError
 from connect.kafka.client_log import log as client_log
-from connect.kafka.client_settings import task_client_settings
+from connect.kafka.client_settings import task_client_settings, task_java_settings
 
-_TIMEOUT_S: Final = 10.0
 #: How much is fetched ahead: nobody looks at much.
 _AHEAD: Final = {"queued.max.messages.kbytes": 4096, "fetch.message.max.bytes": 1_048_576}
 
@@ -66,42 +67,35 @@ class Browser:
     """
 
     def __init__(self, worker: Mapping[str, str], connector: Mapping[str, str]) -> None:
-        from confluent_kafka.admin import AdminClient
+        from connect.kafka.admin import Admin
 
         self._consumer_settings: dict[str, Any] = dict(task_client_settings("consumer", worker, connector).librdkafka)
-        admin: dict[str, Any] = {**task_client_settings("admin", worker, connector).librdkafka, "logger": client_log}
-        self._admin: Any = AdminClient(admin)
+        self._admin = Admin(task_java_settings("admin", worker, connector))
 
     def close(self) -> None:
         """End the clients."""
-        self._admin = None
+        self._admin.close()
 
     def spans(self, topic: str) -> dict[int, Span]:
         """Where the records of each partition begin and end. Raises NoTopicError, ConnectError."""
-        from confluent_kafka.admin import OffsetSpec
-
         partitions = self.partitions(topic)
-        begins = self._offsets(topic, partitions, OffsetSpec.earliest())
-        ends = self._offsets(topic, partitions, OffsetSpec.latest())
+        begins = self._offsets(topic, partitions, EARLIEST)
+        ends = self._offsets(topic, partitions, LATEST)
         return {number: Span(begins[number], ends[number]) for number in partitions}
 
     def partitions(self, topic: str) -> list[int]:
         """The numbers of a topic's partitions. Does not make the topic. Raises NoTopicError, ConnectError."""
-        from confluent_kafka import KafkaException, TopicCollection
-
         try:
-            answer = self._admin.describe_topics(TopicCollection([topic]), request_timeout=_TIMEOUT_S)[topic]
-            return sorted(partition.id for partition in answer.result().partitions)
-        except KafkaException as error:
-            if error.args[0].name() in {"UNKNOWN_TOPIC_OR_PART", "UNKNOWN_TOPIC_OR_PARTITION"}:
-                raise NoTopicError(f"There is no topic {topic}, or this user may not see it.") from error
+            found = self._admin.partitions([topic])
+        except AdminError as error:
             raise _refused(topic, error) from error
+        if topic not in found:
+            raise NoTopicError(f"There is no topic {topic}, or this user may not see it.")
+        return found[topic]
 
     def offsets_at(self, topic: str, spans: Mapping[int, Span], timestamp: int) -> dict[int, int]:
         """For each partition the first offset whose record is of this moment (ms) or later; its end where none is."""
-        from confluent_kafka.admin import OffsetSpec
-
-        found = self._offsets(topic, list(spans), OffsetSpec.for_timestamp(timestamp))
+        found = self._offsets(topic, list(spans), timestamp)
         return {number: offset if offset >= 0 else spans[number].end for number, offset in found.items()}
 
     def read(self, topic: str, spans: Mapping[int, Span], timeout: float) -> Iterator[Lying]:
@@ -133,7 +127,8 @@ class Browser:
                     if record is not None:
                         yield record
         except KafkaException as error:
-            raise _refused(topic, error) from error
+            problem = error.args[0]
+            raise ConnectError(f"Topic {topic} cannot be read: {problem.str()} ({problem.name()}).") from error
         finally:
             consumer.close()
 
@@ -172,21 +167,15 @@ class Browser:
             message.headers() or (),
         )
 
-    def _offsets(self, topic: str, partitions: Sequence[int], which: Any) -> dict[int, int]:
-        from confluent_kafka import IsolationLevel, KafkaException
-        from confluent_kafka import TopicPartition as Place
-
+    def _offsets(self, topic: str, partitions: Sequence[int], which: int) -> dict[int, int]:
         committed_only = self._consumer_settings.get("isolation.level", "read_committed") == "read_committed"
-        level = IsolationLevel.READ_COMMITTED if committed_only else IsolationLevel.READ_UNCOMMITTED
-        asked = {Place(topic, number): which for number in partitions}
-        if not asked:
-            return {}
+        asked = {TopicPartition(topic, number): which for number in partitions}
         try:
-            answers = self._admin.list_offsets(asked, isolation_level=level, request_timeout=_TIMEOUT_S)
-            return {place.partition: answer.result().offset for place, answer in answers.items()}
-        except KafkaException as error:
+            found = self._admin.offsets(asked, committed_only=committed_only)
+        except AdminError as error:
             raise _refused(topic, error) from error
+        return {place.partition: offset for place, offset in found.items()}
 
 
-def _refused(topic: str, error: Any) -> ConnectError:
-    return ConnectError(f"Topic {topic} cannot be read: {error.args[0].str()} ({error.args[0].name()}).")
+def _refused(topic: str, error: AdminError) -> ConnectError:
+    return ConnectError(f"Topic {topic} cannot be read: {error.words} ({error.code}).")

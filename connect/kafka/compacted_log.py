@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 from connect.errors import ConnectError
 from connect.kafka._arrivals import Arrivals, arrivals
-from connect.kafka.client_errors import ClientErrors
 from connect.kafka.client_log import log as client_log
 from connect.kafka.client_settings import Kind, client_settings
 from connect.kafka.topics import TopicShape, end_offsets, make_or_check
@@ -97,16 +96,17 @@ class CompactedLog:
             NotLetInError: the brokers refuse this client.
         """
         from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
-        from confluent_kafka.admin import AdminClient
+
+        from connect.kafka.admin import Admin
 
         deadline = time.monotonic() + timeout
         # Asked for the log's end: the consumer cannot be while another thread polls it (it hangs, 2.16.1).
-        settings: dict[str, Any] = {**client_settings("admin", self._java("admin")).librdkafka, "logger": client_log}
-        self._admin = AdminClient(settings)
-        # That one is not polled: beside questions of other threads a log was then, now and then, not read on (2.16.1).
-        brokers = ClientErrors(settings)
-        heard: dict[str, Any] = {**settings, "error_cb": brokers.hear}
-        partitions = make_or_check(self.topic, AdminClient(heard), self._shape, timeout, brokers)
+        self._admin = Admin(self._java("admin"), f"connect-log-{self.topic}")
+        try:
+            partitions = make_or_check(self.topic, self._admin, self._shape, timeout)
+        except ConnectError:
+            self._admin.close()
+            raise
         java = {**self._java("consumer"), "group.id": f"connect-log-{self.topic}"}
         settings = client_settings("consumer", java).librdkafka
         self._consumer = Consumer(
@@ -145,8 +145,7 @@ class CompactedLog:
             ConnectError: not within the timeout, or the log cannot be read.
         """
         deadline = time.monotonic() + timeout
-        partitions, closing = list(self._ends), self._closing.is_set
-        goal = end_offsets(self._admin, self.topic, partitions, timeout, open_too=open_too, given_up=closing)
+        goal = end_offsets(self._admin, self.topic, list(self._ends), timeout, open_too=open_too)
         self.read_to(goal, deadline - time.monotonic())
 
     def read_to(self, goal: Mapping[int, int], timeout: float) -> None:
@@ -245,6 +244,8 @@ class CompactedLog:
         if self._sending.acquire(timeout=within):
             self._sending.release()
         self._closing.set()
+        if self._admin is not None:
+            self._admin.close()
         with self._advanced:
             self._advanced.notify_all()
         if (arrived := self._arrivals) is not None:

@@ -1,7 +1,7 @@
 """How far the consumer group of a sink connector is behind the ends of its topics, asked of the brokers.
 
-By admin requests, which have timeouts: a consumer's own question for the ends may wait for ever while another thread
-polls it. Only for records that wait, and only where somebody wants to know since when, one is read.
+A consumer's own question for the ends may wait for ever while another thread polls it; these have timeouts. Only for
+records that wait, and only where somebody wants to know since when, one is read.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from typing import NamedTuple
 
 from connect.data.record import TopicPartition
 from connect.errors import ConnectError
+from connect.kafka.admin_answers import AdminError
 from connect.kafka.client_log import log as client_log
 from connect.kafka.client_settings import task_client_settings
-from connect.kafka.topic_ends import TIMEOUT_S, TopicEnds
+from connect.kafka.topic_ends import TopicEnds
 
 log = logging.getLogger("connect.kafka")
 
@@ -56,12 +57,21 @@ class GroupLag:
 
     def read(self) -> dict[TopicPartition, Reach]:
         """Every partition of the topics that exist. Raises ConnectError when a broker refuses, or none answers."""
-        from confluent_kafka import KafkaException
-
+        places = self._ends.places()
+        if not places:
+            return {}
+        ends = self._ends.ends(places)
         try:
-            return self._read()
-        except KafkaException as error:
-            raise ConnectError(f"The lag of group {self.group} is not known: {error.args[0].str()}") from error
+            committed = {place: at.offset for place, at in self._ends.admin.committed(self.group).items()}
+        except AdminError as error:
+            raise ConnectError(f"The lag of group {self.group} is not known: {error.words}.") from error
+        fresh = [place for place in ends if place not in committed]
+        from_end = str(self._consumer.get("auto.offset.reset", "latest")) in {"latest", "end", "largest"}
+        begins = ends if from_end else self._ends.begins(fresh)
+        return {
+            place: Reach(committed.get(place), committed.get(place, begins.get(place, end)), end)
+            for place, end in ends.items()
+        }
 
     def waiting_since(self, places: Mapping[TopicPartition, int], timeout: float) -> dict[TopicPartition, int | None]:
         """The timestamps, in ms, of the first records from these offsets on, as far as they come in time.
@@ -100,33 +110,3 @@ class GroupLag:
         finally:
             consumer.close()
         return found
-
-    def _read(self) -> dict[TopicPartition, Reach]:
-        places = self._ends.places()
-        if not places:
-            return {}
-        ends = self._ends.ends(places)
-        committed = self._committed(places)
-        fresh = [place for place in ends if place not in committed]
-        from_end = str(self._consumer.get("auto.offset.reset", "latest")) in {"latest", "end", "largest"}
-        begins = ends if from_end else self._ends.begins(fresh)
-        return {
-            place: Reach(committed.get(place), committed.get(place, begins.get(place, end)), end)
-            for place, end in ends.items()
-        }
-
-    def _committed(self, places: list[TopicPartition]) -> dict[TopicPartition, int]:
-        """Asked as a consumer that joins nothing: the admin client's request for it ends the process (SIGSEGV in
-        librdkafka 2.16) when the group's coordinator moves meanwhile, as at every restart of a broker.
-        """
-        from confluent_kafka import Consumer
-        from confluent_kafka import TopicPartition as Place
-
-        own = {"enable.auto.commit": False, "client.id": "connect-lag"}
-        settings = {key: value for key, value in {**self._consumer, **own}.items() if key != "group.instance.id"}
-        consumer = Consumer({**settings, "logger": client_log})
-        try:
-            answer = consumer.committed([Place(*place) for place in places], timeout=TIMEOUT_S)
-        finally:
-            consumer.close()
-        return {TopicPartition(at.topic, at.partition): at.offset for at in answer if at.offset >= 0}

@@ -5,19 +5,24 @@ Until its session ends (10 s by default) such a member holds its partitions, and
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
 
 from connect.data.record import TopicPartition
 from connect.errors import ConnectError
-from connect.kafka.client_settings import task_client_settings, task_java_settings
-from connect.kafka.kafka_python_settings import kafka_python_settings
+from connect.kafka.admin_answers import AdminError, Committed
+from connect.kafka.client_settings import Kind, task_client_settings, task_java_settings
 
-log = logging.getLogger("connect.kafka")
+if TYPE_CHECKING:
+    from connect.kafka.admin import Admin
 
-_TIMEOUT_S = 20.0
-_SESSION_MS = 45_000  # librdkafka's own
+_TIMEOUT_S: Final = 20.0
+#: A worker that stops waits for this: brokers that are gone must not keep it.
+_REMOVE_S: Final = 5.0
+_SESSION_MS: Final = 45_000  # librdkafka's own
+#: What brokers say of a group with members: for its offsets, for the group, and for the offsets of single topics.
+_IN_USE: Final = ("UNKNOWN_MEMBER_ID", "NON_EMPTY_GROUP", "GROUP_SUBSCRIBED_TO_TOPIC")
 
 
 class GroupInUseError(ConnectError):
@@ -41,22 +46,9 @@ def committed_offsets(worker: Mapping[str, str], connector: Mapping[str, str]) -
     Raises:
         ConnectError: the broker refuses, or none answers.
     """
-    from kafka import KafkaAdminClient
-    from kafka.errors import GroupIdNotFoundError, KafkaError
-
     group = group_of(worker, connector)
-    try:
-        # Not librdkafka's: its admin client ends the process (SIGSEGV) when a coordinator moves meanwhile.
-        admin = KafkaAdminClient(**_settings(worker, connector))
-        try:
-            found = admin.list_group_offsets(group)[group]
-        finally:
-            admin.close()
-    except GroupIdNotFoundError:
-        return {}
-    except KafkaError as error:
-        raise ConnectError(f"Group {group}: {error}") from error
-    return {TopicPartition(p.topic, p.partition): at.offset for p, at in found.items() if at.offset >= 0}
+    with _asking(group, "admin", worker, connector) as admin:
+        return {place: at.offset for place, at in admin.committed(group).items()}
 
 
 def alter_offsets(
@@ -69,86 +61,16 @@ def alter_offsets(
         ConnectError: the broker refuses: there is no such partition, for example.
     """
     group = group_of(worker, connector)
-    if new := {place: offset for place, offset in offsets.items() if offset is not None}:
-        _commit(worker, connector, group, new)
-    if gone := [place for place, offset in offsets.items() if offset is None]:
-        _forget(worker, connector, group, gone)
+    with _asking(group, "admin", worker, connector) as admin:
+        admin.commit(group, {place: Committed(offset) for place, offset in offsets.items() if offset is not None})
+        admin.forget(group, [place for place, offset in offsets.items() if offset is None])
 
 
 def delete_group(worker: Mapping[str, str], connector: Mapping[str, str]) -> None:
     """Forget a sink connector's group with all its offsets. One that does not exist is no error. Raises as above."""
-    from confluent_kafka import KafkaError, KafkaException
-
     group = group_of(worker, connector)
-    admin = _admin(worker, connector)
-    try:
-        admin.delete_consumer_groups([group], request_timeout=_TIMEOUT_S)[group].result()
-    except KafkaException as error:
-        code = error.args[0].code()
-        if code == KafkaError.NON_EMPTY_GROUP:
-            raise GroupInUseError(f"Group {group} has members.") from error
-        if code != KafkaError.GROUP_ID_NOT_FOUND:
-            raise ConnectError(f"Group {group}: {error.args[0].str()}") from error
-
-
-def _commit(
-    worker: Mapping[str, str], connector: Mapping[str, str], group: str, offsets: Mapping[TopicPartition, int]
-) -> None:
-    from confluent_kafka import ConsumerGroupTopicPartitions, KafkaError, KafkaException
-    from confluent_kafka import TopicPartition as Place
-
-    places = [Place(place.topic, place.partition, offset) for place, offset in offsets.items()]
-    admin = _admin(worker, connector)
-    try:
-        asked = admin.alter_consumer_group_offsets(
-            [ConsumerGroupTopicPartitions(group, places)], request_timeout=_TIMEOUT_S
-        )
-        errors = [place.error for place in asked[group].result().topic_partitions if place.error is not None]
-    except KafkaException as error:
-        errors = [error.args[0]]
-    if not errors:
-        return
-    if errors[0].code() in (KafkaError.UNKNOWN_MEMBER_ID, KafkaError.NON_EMPTY_GROUP):
-        raise GroupInUseError(f"Group {group} has members.")
-    raise ConnectError(f"Group {group}: {errors[0].str()}")
-
-
-def _forget(worker: Mapping[str, str], connector: Mapping[str, str], group: str, places: list[TopicPartition]) -> None:
-    from kafka import KafkaAdminClient
-    from kafka import TopicPartition as Place
-    from kafka.errors import (
-        GroupIdNotFoundError,
-        GroupSubscribedToTopicError,
-        KafkaError,
-        NoError,
-        NonEmptyGroupError,
-        UnknownTopicOrPartitionError,
-    )
-
-    admin = KafkaAdminClient(**_settings(worker, connector))
-    try:
-        answers = admin.delete_group_offsets(group, [Place(place.topic, place.partition) for place in places])
-    except GroupIdNotFoundError:
-        return
-    except (NonEmptyGroupError, GroupSubscribedToTopicError) as error:
-        raise GroupInUseError(f"Group {group} has members.") from error
-    except KafkaError as error:
-        raise ConnectError(f"Group {group}: {error}") from error
-    finally:
-        admin.close()
-    for answer in answers.values():
-        if answer is GroupSubscribedToTopicError:
-            raise GroupInUseError(f"Group {group} has members.")
-        if answer not in (NoError, UnknownTopicOrPartitionError):
-            raise ConnectError(f"Group {group}: {answer.__name__}")
-
-
-def _admin(worker: Mapping[str, str], connector: Mapping[str, str]) -> Any:
-    """An admin client. Answers come only as long as somebody holds it."""
-    from confluent_kafka.admin import AdminClient
-
-    settings: dict[str, Any] = {**task_client_settings("admin", worker, connector).librdkafka, "logger": log}
-    return AdminClient(settings)
+    with _asking(group, "admin", worker, connector) as admin:
+        admin.delete_group(group)
 
 
 def remove_member(worker: Mapping[str, str], connector: Mapping[str, str], group: str, member: str) -> None:
@@ -162,30 +84,22 @@ def remove_member(worker: Mapping[str, str], connector: Mapping[str, str], group
     Raises:
         ConnectError: the broker refuses.
     """
-    from kafka import KafkaAdminClient
-    from kafka.admin import MemberToRemove
-    from kafka.errors import KafkaError, NoError, UnknownMemberIdError
+    with _asking(group, "consumer", worker, connector, _REMOVE_S) as admin:  # as whom it joined
+        admin.remove_member(group, member, "its task was killed")
 
+
+@contextmanager
+def _asking(
+    group: str, kind: Kind, worker: Mapping[str, str], connector: Mapping[str, str], timeout: float = _TIMEOUT_S
+) -> Iterator[Admin]:
+    from connect.kafka.admin import Admin
+
+    admin = Admin(task_java_settings(kind, worker, connector), "connect-supervisor", timeout)
     try:
-        admin = KafkaAdminClient(**_settings(worker, connector))
-        try:
-            leaving = [MemberToRemove(member_id=member, reason="its task was killed")]
-            answers = admin.remove_group_members(group, leaving)
-        finally:
-            admin.close()
-    except KafkaError as error:
-        raise ConnectError(f"Group {group}: {error}") from error
-    for answer in answers.values():
-        if answer not in (NoError, UnknownMemberIdError):
-            raise ConnectError(f"Group {group}: {answer.__name__}")
-
-
-def _settings(worker: Mapping[str, str], connector: Mapping[str, str]) -> dict[str, Any]:
-    """kafka-python's settings, from those of the consumer that left the member."""
-    from kafka import KafkaAdminClient
-
-    consumer = kafka_python_settings(task_java_settings("consumer", worker, connector))
-    known = {key: value for key, value in consumer.items() if key in KafkaAdminClient.DEFAULT_CONFIG}
-    # A worker that stops waits for this: brokers that are gone must not keep it.
-    timeouts = {"request_timeout_ms": 5_000, "bootstrap_timeout_ms": 5_000}
-    return {**known, "client_id": "connect-supervisor", **timeouts}
+        yield admin
+    except AdminError as error:
+        if error.code in _IN_USE:
+            raise GroupInUseError(f"Group {group} has members.") from error
+        raise ConnectError(f"Group {group}: {error.words}.") from error
+    finally:
+        admin.close()

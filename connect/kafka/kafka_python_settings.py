@@ -6,6 +6,8 @@ kafka-python does what confluent-kafka cannot: membership of a Connect group, an
 from __future__ import annotations
 
 import importlib.util
+import logging
+import re
 import socket
 import ssl
 import time
@@ -16,6 +18,7 @@ from connect.errors import ConnectError
 from connect.kafka._java_rules import ClientSettingError, Computed, listed, whole_number
 from connect.kafka._security_keys import SECURITY
 from connect.kafka._tls import tls_context
+from connect.kafka.client_errors import NotLetInError
 
 if TYPE_CHECKING:
     from kafka.net.compat import KafkaNetClient
@@ -34,7 +37,17 @@ _NUMBERS: Final[Mapping[str, tuple[str, int]]] = {
 }
 _BUFFERS: Final = {"send.buffer.bytes": socket.SO_SNDBUF, "receive.buffer.bytes": socket.SO_RCVBUF}
 _PASSWORD_MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+_NAMES: Final = re.compile(r"^((\[Error \d+\]|\w+Error:) )*")  # before what a broker said
 _RETRY: Final = 0.25  # seconds between two tries to connect
+
+
+def _worth_telling(record: logging.LogRecord) -> bool:
+    """Not each failed try to connect, several a second at ERROR: whoever waits for the answer says what is wrong."""
+    return logging.getLogger(record.name).isEnabledFor(logging.DEBUG)
+
+
+for _name in ("kafka.net.manager", "kafka.net.connection", "kafka.net.transport", "kafka.protocol.parser"):
+    logging.getLogger(_name).addFilter(_worth_telling)
 
 
 def kafka_python_settings(java: Mapping[str, str]) -> dict[str, Any]:
@@ -113,8 +126,8 @@ def connected_client(settings: Mapping[str, Any], timeout: float) -> KafkaNetCli
     """A client whose network thread runs and that knows the brokers.
 
     Raises:
-        ConnectError: within `timeout` seconds no broker answered; or, at once, one refused the login or has a
-            certificate that is not trusted.
+        ConnectError: within `timeout` seconds no broker answered.
+        NotLetInError: at once; a broker refused the login, or has a certificate that is not trusted.
     """
     from kafka.errors import KafkaError
     from kafka.net.compat import KafkaNetClient
@@ -135,17 +148,19 @@ def connected_client(settings: Mapping[str, Any], timeout: float) -> KafkaNetCli
 
 async def _probe(client: KafkaNetClient, settings: Mapping[str, Any], deadline: float) -> None:
     """Log in at any broker. kafka-python itself would hide why that fails behind a timeout."""
-    from kafka.errors import KafkaError
+    from kafka.errors import KafkaError, NodeNotReadyError
 
     manager = client._manager
+    problem: Exception | None = None
     while True:
-        problem: Exception | None = None
         for broker in manager.cluster.bootstrap_brokers():
             try:
                 connection = manager.get_connection(
                     broker.node_id, timeout_ms=max(deadline - time.monotonic(), 0.001) * 1000
                 )
                 await connection
+            except NodeNotReadyError as error:  # not yet tried again: the reason stands
+                problem = problem or error
             except KafkaError as error:
                 problem = error
                 _raise_if_final(settings, error)
@@ -163,20 +178,21 @@ def _raise_if_final(settings: Mapping[str, Any], error: Exception) -> None:
 
     where = ", ".join(settings["bootstrap_servers"])
     if isinstance(error, errors.SaslAuthenticationFailedError):
-        raise ConnectError(
-            f"The brokers at {where} refuse the login by {settings['sasl_mechanism']}: {_said(error)}. "
-            "Check user and password in sasl.jaas.config."
-        ) from error
-    if isinstance(error, errors.UnsupportedSaslMechanismError | errors.IllegalSaslStateError):
-        raise ConnectError(
-            f"The brokers at {where} do not take {settings['sasl_mechanism']}: {_said(error)}. Set sasl.mechanism to "
-            "one they have."
-        ) from error
-    if isinstance(error.__context__, ssl.SSLCertVerificationError):
-        raise ConnectError(
-            f"The certificate of the brokers at {where} is not trusted: {error.__context__.verify_message}. Put the "
-            "certificate of its authority into the trust store (ssl.truststore.location)."
-        ) from error
+        key = "sasl.jaas.config"
+        problem = f"The brokers at {where} refuse the login by {settings['sasl_mechanism']}: {_said(error)}."
+        advice = f"Check user and password in {key}."
+    elif isinstance(error, errors.UnsupportedSaslMechanismError | errors.IllegalSaslStateError):
+        key = "sasl.mechanism"
+        problem = f"The brokers at {where} do not take {settings['sasl_mechanism']}: {_said(error)}."
+        advice = f"Set {key} to one they have."
+    elif isinstance(error.__context__, ssl.SSLCertVerificationError):
+        key = "ssl.truststore.location"
+        why = f"certificate verify failed ({error.__context__.verify_message})"
+        problem = f"The certificate of the brokers at {where} is not trusted: {why}."
+        advice = f"Put the certificate of its authority into the trust store ({key})."
+    else:
+        return
+    raise NotLetInError(f"{problem} {advice}", key) from error
 
 
 def _unreachable(settings: Mapping[str, Any], error: Exception | None) -> ConnectError:
@@ -188,4 +204,4 @@ def _unreachable(settings: Mapping[str, Any], error: Exception | None) -> Connec
 
 
 def _said(error: Exception | None) -> str:
-    return " ".join(str(error).split()) or type(error).__name__
+    return _NAMES.sub("", " ".join(str(error).split())) or type(error).__name__

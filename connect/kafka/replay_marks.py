@@ -9,20 +9,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Final
 
+from connect.data.record import TopicPartition
 from connect.errors import ConnectError
-from connect.kafka.client_log import log as client_log
-from connect.kafka.client_settings import task_client_settings
+from connect.kafka.admin_answers import AdminError, Committed
+from connect.kafka.client_settings import task_java_settings
 
-_TIMEOUT_S: Final = 10.0
 #: offset.metadata.max.bytes of a broker, unless set.
 _MOST_BYTES: Final = 4096
 _RANGES: Final = re.compile(r"\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*")
 
 
 class Marks:
-    """The marks of one topic. Called from one thread.
+    """The marks of one topic. Called from one thread; close it.
 
     Args:
         worker, connector: their configurations, with secrets filled in.
@@ -31,29 +31,27 @@ class Marks:
     """
 
     def __init__(self, worker: Mapping[str, str], connector: Mapping[str, str], topic: str, group: str) -> None:
-        from confluent_kafka.admin import AdminClient
+        from connect.kafka.admin import Admin
 
-        settings: dict[str, Any] = {**task_client_settings("admin", worker, connector).librdkafka, "logger": client_log}
-        self._admin: Any = AdminClient(settings)
+        self._admin = Admin(task_java_settings("admin", worker, connector))
         self._topic = topic
         self.group = group
         self._ranges: dict[int, list[tuple[int, int]]] = {}
 
+    def close(self) -> None:
+        """End the client."""
+        self._admin.close()
+
     def read(self) -> None:
         """Take what is stored. Raises ConnectError."""
-        from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException
-
         try:
-            asked = self._admin.list_consumer_group_offsets(
-                [ConsumerGroupTopicPartitions(self.group)], request_timeout=_TIMEOUT_S
-            )
-            places = asked[self.group].result().topic_partitions
-        except KafkaException as error:
-            raise ConnectError(f"Group {self.group}: {error.args[0].str()}") from error
+            committed = self._admin.committed(self.group)
+        except AdminError as error:
+            raise ConnectError(f"Group {self.group}: {error.words}.") from error
         self._ranges = {
-            place.partition: ([(0, place.offset)] if place.offset > 0 else []) + _parsed(place.metadata)
-            for place in places
-            if place.topic == self._topic and place.offset >= 0
+            place.partition: ([(0, at.offset)] if at.offset > 0 else []) + _parsed(at.metadata)
+            for place, at in committed.items()
+            if place.topic == self._topic
         }
 
     def has(self, partition: int, offset: int) -> bool:
@@ -75,10 +73,7 @@ class Marks:
         Raises:
             ConnectError: the broker refuses, or they are too many scattered ones.
         """
-        from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException
-        from confluent_kafka import TopicPartition as Place
-
-        places = []
+        places = {}
         for partition, ranges in self._ranges.items():
             first = begins.get(partition, 0)
             # What the topic has no more needs no mark.
@@ -92,21 +87,14 @@ class Marks:
                     f"What was replayed of {self._topic}-{partition} is too scattered to be remembered: it may be"
                     " replayed again. Replay whole stretches, by --since and --until."
                 )
-            places.append(Place(self._topic, partition, low, metadata=text))
-        if not places:
-            return
+            places[TopicPartition(self._topic, partition)] = Committed(low, text)
         try:
-            asked = self._admin.alter_consumer_group_offsets(
-                [ConsumerGroupTopicPartitions(self.group, places)], request_timeout=_TIMEOUT_S
-            )
-            answered = asked[self.group].result().topic_partitions
-        except KafkaException as error:
-            raise ConnectError(f"Group {self.group}: {error.args[0].str()}") from error
-        if errors := [place.error for place in answered if place.error is not None]:
-            raise ConnectError(f"Group {self.group}: {errors[0].str()}")
+            self._admin.commit(self.group, places)
+        except AdminError as error:
+            raise ConnectError(f"Group {self.group}: {error.words}.") from error
 
 
-def _parsed(text: str | None) -> list[tuple[int, int]]:
+def _parsed(text: str) -> list[tuple[int, int]]:
     if not text or not _RANGES.fullmatch(text):
         return []
     found = []

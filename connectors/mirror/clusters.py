@@ -45,15 +45,20 @@ def java_settings(config: Mapping[str, str], side: str, kind: Kind) -> dict[str,
 
 
 def client(config: Mapping[str, str], side: str, kind: Kind, name: str) -> dict[str, Any]:
-    """The settings of one client. Raises `ConfigError` where one is wrong; those without effect are logged."""
+    """Librdkafka's settings of one client. Raises `ConfigError` where one is wrong; those without effect are logged."""
+    translated = client_settings(kind, _named(config, side, kind, name))
+    for warning in translated.warnings:
+        log.warning("%s cluster: %s", side, warning)
+    return translated.librdkafka
+
+
+def _named(config: Mapping[str, str], side: str, kind: Kind, name: str) -> dict[str, str]:
+    """The same under Java's keys, with the names that it has unless the configuration gives others."""
     java = java_settings(config, side, kind)
     if kind == "consumer":
         java.setdefault("group.id", f"mirror-{name}")
     java.setdefault("client.id", f"{name}-{side}-{kind}")
-    translated = client_settings(kind, java)
-    for warning in translated.warnings:
-        log.warning("%s cluster: %s", side, warning)
-    return translated.librdkafka
+    return java
 
 
 def called(parsed: Mapping[str, Any], side: str) -> str:
@@ -75,8 +80,9 @@ def admin(
 ) -> ClusterAdmin:
     """Asks one of the two clusters, and measures it."""
     timeout = parsed["admin.timeout.ms"] / 1000
-    settings = client(config, side, "admin", name)
-    return ClusterAdmin(settings, called(parsed, side), timeout, _told(metrics, parsed[f"{side}.cluster.alias"]))
+    client(config, side, "admin", name)  # says what is wrong
+    java = _named(config, side, "admin", name)
+    return ClusterAdmin(java, called(parsed, side), timeout, _told(metrics, parsed[f"{side}.cluster.alias"]))
 
 
 def _told(metrics: PluginMetrics | None, alias: str) -> Callable[[str, float, str | None], None]:
@@ -97,7 +103,7 @@ def error_class(code: str) -> str:
         return "credentials"
     if "UNKNOWN_TOPIC" in name or name in ("UNKNOWN_PARTITION", "GROUP_ID_NOT_FOUND"):
         return "missing"
-    if name in ("TRANSPORT", "ALL_BROKERS_DOWN", "RESOLVE"):
+    if name in ("NO_ANSWER", "TRANSPORT", "ALL_BROKERS_DOWN", "RESOLVE"):
         return "unreachable"
     if "TIMED_OUT" in name:
         return "timeout"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from connect import TopicPartition
 from connect.kafka.cluster_admin import ClusterAdmin, RefusedError
@@ -39,7 +39,7 @@ class Checkpoints:
         """The newest of a group, by partition of the target."""
         return self._newest.get(group, {})
 
-    def newer(self, group: str, committed: dict[TopicPartition, tuple[int, str]]) -> list[Checkpoint]:
+    def newer(self, group: str, committed: Mapping[TopicPartition, tuple[int, str]]) -> list[Checkpoint]:
         """What has to be written now that a group has committed this at the source.
 
         A checkpoint only goes back when the group itself did: translations of one offset may become coarser in time.

@@ -110,17 +110,17 @@ class TopicSync:
             log.info("%s The connector copies no ACLs.", error)
             return 0
         made = 0
-        there = {_identity(acl, acl.name, acl.operation.name) for acl in copies}
+        there = set(copies)
         known = set(self._topics)
         for acl in acls:
-            allows = acl.permission_type.name == "ALLOW"
-            if acl.name not in known or (allows and acl.operation.name == "WRITE"):
+            allows = acl.permission == "ALLOW"
+            if acl.topic not in known or (allows and acl.operation == "WRITE"):
                 continue
             # Only the connector writes into copies.
-            operation = "READ" if allows and acl.operation.name == "ALL" else str(acl.operation.name)
-            remote = self._remote(acl.name)
-            if _identity(acl, remote, operation) not in there:
-                self._target.make_topic_acls(remote, acl, operation)
+            operation = "READ" if allows and acl.operation == "ALL" else acl.operation
+            copy = acl._replace(topic=self._remote(acl.topic), operation=operation)
+            if copy not in there:
+                self._target.make_topic_acl(copy)
                 made += 1
         return made
 
@@ -142,7 +142,3 @@ class TopicSync:
         if self._said.get(what) != problem:
             self._said[what] = problem
             log.warning("%s", problem)
-
-
-def _identity(acl: Any, topic: str, operation: str) -> tuple[str, ...]:
-    return topic, acl.principal, acl.host, operation, acl.permission_type.name

@@ -56,6 +56,8 @@ def test_a_source_with_tls_and_a_password_is_copied(mirror: Mirror, guarded: Gua
 def test_a_wrong_password_is_told_and_not_shown(mirror: Mirror, guarded: Guarded) -> None:
     more = {**secured(guarded, "wrong-password-51x"), "admin.timeout.ms": "3000"}
     running = mirror.start(mirror.connector(**more))
-    running.until_logged(f'Source cluster "{mirror.alias}" ({guarded.secure.bootstrap_servers}) does not let us in')
+    running.until_logged(
+        f'Source cluster "{mirror.alias}" does not let us in: The brokers at {guarded.secure.bootstrap_servers}'
+    )
     running.until_logged("uthentication failed")
     assert "wrong-password-51x" not in running.log

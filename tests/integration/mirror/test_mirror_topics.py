@@ -185,7 +185,7 @@ def test_a_source_that_is_not_there_is_named(mirror: Mirror) -> None:
         nobody.bind(("127.0.0.1", 0))
         servers = f"127.0.0.1:{nobody.getsockname()[1]}"
         running = mirror.start(mirror.connector(source_cluster_bootstrap_servers=servers, admin_timeout_ms="2000"))
-        running.until_logged(f'Source cluster "{mirror.alias}" ({servers}) does not answer')
+        running.until_logged(f'Source cluster "{mirror.alias}" does not answer: No broker answers at {servers}')
         running.until_logged("bootstrap.servers")
 
 

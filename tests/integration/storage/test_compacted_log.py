@@ -327,7 +327,7 @@ def within(seconds: float, call: Callable[[], object]) -> None:
 
 
 def test_no_broker_is_said(make_log: Make, topic: str) -> None:
-    with pytest.raises(ConnectError, match="No broker answers: .* Look at bootstrap.servers"):
+    with pytest.raises(ConnectError, match="No broker answers at .* Check bootstrap.servers"):
         make_log(topic, servers="127.0.0.1:1").start(1)
 
 
