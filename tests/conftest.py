@@ -14,6 +14,7 @@ import hypothesis
 import pytest
 
 from tests.servers import guardian
+from tests.support import class_archive
 from tests.support.selection import Selection, add_options
 
 if TYPE_CHECKING:
@@ -39,7 +40,9 @@ for _number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
 
 # Spark's JVMs live for seconds here: the second compiler and threads of a collector cost more than they bring. (Two
 # batches into a table, with the start: 18.5 s of CPU in place of 31.) Spark's launcher says nothing of it.
-os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+_SPARK = os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+#: So many modules with Spark are worth the making of an archive of its classes.
+MANY_SPARKS = 8
 
 #: How long processes have to end by themselves, at the end of a run: a shared Spark waits 5 s for users to come.
 LEFT_ALONE_S = 12.0
@@ -63,6 +66,14 @@ def pytest_configure(config: pytest.Config) -> None:
     if given is None or (worker and Path(given).is_relative_to(run.folder.parent)):
         config.option.basetemp = str(run.folder / "t")
     config.pluginmanager.register(Selection(config), "selection")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Have the JVMs of Spark share their classes."""
+    sparks = {item.nodeid.partition("::")[0] for item in getattr(session, "items", []) if "spark" in item.nodeid}
+    if sparks and not session.config.option.collectonly:
+        os.environ["SPARK_SUBMIT_OPTS"] = class_archive.shared(_SPARK, make=len(sparks) >= MANY_SPARKS)
 
 
 @pytest.hookimpl(wrapper=True)

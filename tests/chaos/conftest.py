@@ -51,8 +51,12 @@ def new_topic(broker: "Broker") -> Callable[..., str]:
     return make
 
 
+#: What measures time, memory or a pool of workers, which others on the machine would disturb.
+ALONE = ("test_hanging.py", "test_pool.py", "test_soak.py")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Kills at random moments, and what follows from them, are watched on a machine that does nothing else."""
+    """Have these run on a machine that does nothing else."""
     for item in items:
-        if Path(__file__).parent in item.path.parents and item.get_closest_marker("quick") is None:
+        if item.path.parent == Path(__file__).parent and item.path.name in ALONE:
             item.add_marker("alone")

@@ -171,7 +171,7 @@ def test_it_goes_on_where_debezium_stopped(broker: Broker, postgres_database: Po
     # Nothing is read again but what Debezium's worker had sent and not stored when it ended.
     assert set(theirs) | set(ours) == {0, *range(10, 5101)}
     assert len(ours) == len(set(ours))
-    assert min(ours) > 300
+    assert min(ours) >= 300  # as far as it had stored at least
 
 
 def _by_table(records: list[Record]) -> dict[str, list[tuple[Any, Any]]]:

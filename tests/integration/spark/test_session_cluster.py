@@ -150,7 +150,7 @@ def test_an_executor_without_memory_is_said(cluster: Cluster) -> None:
 
         found = cause_of(caught.value)
 
-    assert "ran out of memory" in str(found)
+    assert "ran out of memory" in str(found), caught.value
     assert "spark.executor.memory" in str(found)
 
 

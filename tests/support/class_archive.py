@@ -1,0 +1,112 @@
+"""Spark's classes in a file that JVMs map (class data sharing, JEP 350): half of a start's work is loading them.
+
+A Spark of a test lives for seconds, and there are hundreds in a run. The file is made once for a Java and a PySpark, in
+some 30 s, and kept in the cache. A JVM that it does not fit goes on without it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import importlib.metadata
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Final
+
+from connect.jvm.cache import cache_path
+from connect.jvm.java import Java, JavaNotFound, find_java
+from connect.jvm.java_home import home_without
+from tests.servers.own_process import free_port
+
+#: Says nothing where the file does not fit: tests read what Spark says.
+_QUIET: Final = "-Xlog:disable -Xlog:all=error:stderr"
+_KEPT: Final = 3  # archives, of 200 MB each, of as many environments
+
+# What tests have Spark do, in as few lines as load its classes: in the driver, and asked over Spark Connect.
+_WORK = """
+import subprocess, sys
+from pyspark.sql import SparkSession
+folder, port, client = sys.argv[1:]
+spark = (
+    SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
+    .config("spark.plugins", "org.apache.spark.sql.connect.SparkConnectPlugin")
+    .config("spark.connect.grpc.binding.port", port).config("spark.sql.shuffle.partitions", "1").getOrCreate()
+)
+rows = spark.createDataFrame([(1, "a", [1.5], {"k": "v"})], "n int, s string, a array<double>, m map<string,string>")
+rows.write.mode("overwrite").parquet(folder + "/p")
+spark.read.parquet(folder + "/p").createOrReplaceTempView("p")
+spark.sql("SELECT s, count(*), max(n) FROM p JOIN (SELECT s AS t FROM p) ON s = t GROUP BY s ORDER BY s").collect()
+spark.sql("SELECT to_json(struct(*)), from_json('{}', 'x int'), current_timestamp(), n + 1.5 FROM p").toArrow()
+stream = spark.readStream.schema("n int, s string, a array<double>, m map<string,string>").parquet(folder + "/p")
+query = stream.writeStream.foreachBatch(lambda batch, number: batch.count()).trigger(availableNow=True).start()
+query.awaitTermination()
+subprocess.run([sys.executable, "-W", "ignore", "-c", client, port, folder], check=True)
+jvm = spark.sparkContext._gateway.proc
+spark.stop()
+jvm.stdin.close()
+jvm.wait()
+"""
+_CLIENT = """
+import sys
+from pyspark.sql import SparkSession
+port, folder = sys.argv[1:]
+spark = SparkSession.builder.remote(f"sc://127.0.0.1:{port}").getOrCreate()
+spark.createDataFrame([(1, "a")], "n int, s string").createOrReplaceTempView("t")
+spark.sql("SELECT s, count(*) FROM t GROUP BY s").collect()
+spark.read.parquet(folder + "/p").write.mode("append").parquet(folder + "/q")
+spark.stop()
+"""
+
+
+def shared(jvm_options: str, *, make: bool) -> str:
+    """These options for JVMs of Spark, and the one with which they share their classes, where that can be.
+
+    Args:
+        jvm_options: what they get anyhow.
+        make: make the archive where there is none yet.
+    """
+    try:
+        java = find_java(17)
+        pyspark = importlib.metadata.version("pyspark")
+    except (JavaNotFound, importlib.metadata.PackageNotFoundError):
+        return jvm_options
+    version = subprocess.run([java.path, "-version"], capture_output=True, check=True).stderr
+    made_of = (java.path.resolve(), version, pyspark, sys.prefix, jvm_options, _WORK, _CLIENT)
+    name = hashlib.sha256(repr(made_of).encode()).hexdigest()[:16]
+    archive = cache_path("class-archives") / f"spark-{name}.jsa"
+    if make:
+        _make_once(archive, java, jvm_options)
+    return f"{jvm_options} -XX:SharedArchiveFile={archive} {_QUIET}" if archive.exists() else jvm_options
+
+
+def _make_once(archive: Path, java: Java, jvm_options: str) -> None:
+    archive.parent.mkdir(parents=True, exist_ok=True)
+    with archive.with_suffix(".lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not archive.exists():
+            _make(archive, java, jvm_options)
+
+
+def _make(archive: Path, java: Java, jvm_options: str) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        unfinished = archive.with_suffix(".part")
+        environment = {
+            **os.environ,
+            "JAVA_HOME": str(home_without(java, "jdk.incubator.vector")),
+            "SPARK_SUBMIT_OPTS": f"{jvm_options} -XX:ArchiveClassesAtExit={unfinished}",
+            "SPARK_LOCAL_DIRS": folder,
+        }
+        command = [sys.executable, "-W", "ignore", "-c", _WORK, folder, str(free_port()), _CLIENT]
+        with Path(folder, "log").open("w+b") as log:
+            done = subprocess.run(command, cwd=folder, env=environment, stdout=log, stderr=log, check=False)
+            log.seek(0)
+            said = log.read().decode(errors="replace")
+        if done.returncode == 0 and unfinished.exists():
+            unfinished.replace(archive)
+        else:
+            sys.stderr.write(f"Spark starts more slowly, for its classes were not archived:\n{said[-2000:]}\n")
+    for old in sorted(archive.parent.glob("*.jsa"), key=lambda one: one.stat().st_mtime)[:-_KEPT]:
+        old.unlink(missing_ok=True)
