@@ -1,6 +1,7 @@
 """P5, P9: a record that cannot be taken is named exactly, costs no other record, and nothing behind it is committed."""
 
 import json
+import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ import pytest
 from tests.support.waiting import until
 
 from . import topic as topics
+from .attacks import Attacks
 from .conftest import StartWorker
 from .worker import notes, unruly
 
@@ -101,6 +103,62 @@ def test_with_tolerance_a_poison_record_is_left_out_and_no_other(
     assert sorted(numbers(file)) == sorted([*range(COUNT), *range(POISON), *range(POISON + 1, COUNT)])
     assert f"{topic}-0@{POISON}" in worker.log.read_text()
     assert worker.task(name)["state"] == "RUNNING"
+
+
+ROUNDS = 6
+AT_A_TIME = 3000
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.promise("P1", "P5", "P10")
+@pytest.mark.parametrize("exactly_once", [False, True])
+def test_poison_is_set_apart_and_costs_nothing_else_whatever_is_killed(
+    start_worker: StartWorker,
+    broker: "Broker",
+    new_topic: Callable[..., str],
+    chance: random.Random,
+    exactly_once: bool,
+) -> None:
+    bootstrap, name = broker.bootstrap_servers, new_topic()
+    dead = new_topic()
+    worker = start_worker(task_shutdown_graceful_timeout_ms="1000", offset_flush_interval_ms="20")
+    file = worker.folder / "out.txt"
+    config = {
+        "errors.tolerance": "all",
+        "errors.deadletterqueue.topic.name": dead,
+        "transforms": "slow",
+        "transforms.slow.type": "unruly.Slow",
+        "consumer.override.max.poll.records": "50",
+        "exactly.once": str(exactly_once).lower(),
+    }
+    attacks = Attacks(worker, name, chance, lambda: None)
+    worker.put(name, {**sink(name, file), **config})
+    poison: set[bytes] = set()
+    for turn, attack in enumerate(attacks.some(ROUNDS)):
+        some = [b"%d" % number for number in range(turn * AT_A_TIME, (turn + 1) * AT_A_TIME)]
+        for number in chance.sample(range(AT_A_TIME), 30):
+            some[number] = b"no json: " + some[number]
+            poison.add(some[number])
+
+        def moment(lines: int = len(numbers(file)) + chance.randrange(AT_A_TIME // 2)) -> None:
+            until(lambda: len(numbers(file)) >= lines, 90, lambda: f"lines flow\n{worker.last_words()}")
+
+        topics.fill(bootstrap, name, [some])
+        attacks.strike(attack, moment)
+    count = ROUNDS * AT_A_TIME
+    until(
+        lambda: topics.committed(bootstrap, f"connect-{name}", name) == [count],
+        180,
+        lambda: f"all is committed: {attacks.done}\n{worker.last_words()}",
+    )
+    good = sorted(set(range(count)) - {int(value.rpartition(b" ")[2]) for value in poison})
+    written = numbers(file)
+    assert (written if exactly_once else sorted(set(written))) == good
+    seen = topics.Topic(bootstrap, dead)
+    until(lambda: seen.read() and set(seen.values[0]) >= poison, 30, "each lies in the dead letter topic")
+    assert set(seen.values[0]) == poison
+    seen.close()
 
 
 @pytest.mark.promise("P5")
