@@ -89,7 +89,8 @@ class Admin:
         self._client: KafkaNetClient | None = None
         self._end: weakref.finalize[[KafkaNetClient], Admin] | None = None  # of a client that nobody closes
         self._closed = threading.Event()
-        self._leaders: dict[TopicPartition, int] = {}
+        self._leaders: dict[TopicPartition, int] = {}  # which brokers answer for partitions, and for groups
+        self._coordinators: dict[str, int] = {}
 
     def close(self) -> None:
         """End it. Whoever waits for an answer gets an `AdminError`."""
@@ -290,7 +291,7 @@ class Admin:
             found = {}
             for group in groups:
                 request = DescribeGroupsRequest(groups=[group], include_authorized_operations=False)
-                answer = (await manager.send(request, node_id=await _coordinator(manager, group))).groups[0]
+                answer = (await manager.send(request, node_id=await self._coordinator(manager, group))).groups[0]
                 if _name(answer.error_code) == "GROUP_ID_NOT_FOUND":
                     found[group] = "DEAD"
                 else:
@@ -304,7 +305,7 @@ class Admin:
         """All that a group has committed; empty where there is no such group."""
 
         async def question(manager: KafkaConnectionManager) -> dict[TopicPartition, Committed]:
-            coordinator = await _coordinator(manager, group)
+            coordinator = await self._coordinator(manager, group)
             # Version 8 (3.0) is the last one that names topics and asks for several groups.
             if manager.broker_version_data.api_version(OffsetFetchRequest) < 8:
                 answer = await manager.send(
@@ -359,7 +360,7 @@ class Admin:
                 ],
                 max_version=8,
             )
-            for topic in (await manager.send(request, node_id=await _coordinator(manager, group))).topics:
+            for topic in (await manager.send(request, node_id=await self._coordinator(manager, group))).topics:
                 for place in topic.partitions:
                     _check(place.error_code)
 
@@ -371,7 +372,7 @@ class Admin:
 
         async def question(manager: KafkaConnectionManager) -> None:
             request = OffsetDeleteRequest(group_id=group, topics=wishes)
-            answer = await manager.send(request, node_id=await _coordinator(manager, group))
+            answer = await manager.send(request, node_id=await self._coordinator(manager, group))
             if _name(answer.error_code) == "GROUP_ID_NOT_FOUND":
                 return
             _check(answer.error_code)
@@ -388,7 +389,7 @@ class Admin:
 
         async def question(manager: KafkaConnectionManager) -> None:
             request = DeleteGroupsRequest(groups_names=[group])
-            answer = (await manager.send(request, node_id=await _coordinator(manager, group))).results[0]
+            answer = (await manager.send(request, node_id=await self._coordinator(manager, group))).results[0]
             if _name(answer.error_code) != "GROUP_ID_NOT_FOUND":
                 _check(answer.error_code)
 
@@ -404,7 +405,7 @@ class Admin:
             else:
                 leaving = [identity(member_id=member, group_instance_id=None, reason=reason)]
                 request = LeaveGroupRequest(group_id=group, members=leaving, min_version=3)
-            answer = await manager.send(request, node_id=await _coordinator(manager, group))
+            answer = await manager.send(request, node_id=await self._coordinator(manager, group))
             for code in (answer.error_code, *(each.error_code for each in answer.members or ())):
                 if _name(code) != "UNKNOWN_MEMBER_ID":
                     _check(code)
@@ -450,6 +451,7 @@ class Admin:
         if over or not problem.passes:
             raise problem from error
         self._leaders.clear()
+        self._coordinators.clear()
 
     def _connected(self, timeout: float) -> KafkaNetClient:
         with self._connecting:
@@ -531,6 +533,19 @@ class Admin:
             found[leader].append(place)
         return {leader: _by_topic(some) for leader, some in found.items()}
 
+    async def _coordinator(self, manager: KafkaConnectionManager, group: str) -> int:
+        """The broker that a group belongs to, until it says that it does not."""
+        if (known := self._coordinators.get(group)) is not None:
+            return known
+        if manager.broker_version_data.api_version(FindCoordinatorRequest) < 4:
+            answer = await manager.send(FindCoordinatorRequest(key=group, key_type=_GROUP, max_version=3))
+        else:
+            request = FindCoordinatorRequest(key_type=_GROUP, coordinator_keys=[group], min_version=4)
+            answer = (await manager.send(request)).coordinators[0]
+        _check(answer.error_code, answer.error_message)
+        self._coordinators[group] = found = int(answer.node_id)
+        return found
+
 
 _shared: WeakValueDictionary[frozenset[tuple[str, str]], Admin] = WeakValueDictionary()
 _sharing: Final = threading.Lock()
@@ -568,17 +583,6 @@ def _metadata(topics: Collection[str] | None) -> Any:
     """The request for what is known of these topics; None: of all."""
     asked = None if topics is None else [MetadataRequest.MetadataRequestTopic(name=topic) for topic in topics]
     return MetadataRequest(topics=asked, allow_auto_topic_creation=False)
-
-
-async def _coordinator(manager: KafkaConnectionManager, group: str) -> int:
-    """The broker that a group belongs to. Looked up each time, for it moves."""
-    if manager.broker_version_data.api_version(FindCoordinatorRequest) < 4:
-        answer = await manager.send(FindCoordinatorRequest(key=group, key_type=_GROUP, max_version=3))
-    else:
-        request = FindCoordinatorRequest(key_type=_GROUP, coordinator_keys=[group], min_version=4)
-        answer = (await manager.send(request)).coordinators[0]
-    _check(answer.error_code, answer.error_message)
-    return int(answer.node_id)
 
 
 def _by_topic(places: Iterable[TopicPartition]) -> list[tuple[str, list[TopicPartition]]]:
