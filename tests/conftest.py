@@ -250,10 +250,11 @@ def elasticsearch(cannot_have: Callable[[str, object], NoReturn]) -> Iterator["E
     from connect.jvm.jars import JarsUnavailable
     from connect.jvm.java import JavaNotFound
     from tests.servers.elasticsearch import ElasticsearchServer
+    from tests.servers.server_process import CannotRunHere
 
     try:
         server = ElasticsearchServer()
-    except (JarsUnavailable, JavaNotFound) as error:
+    except (JarsUnavailable, JavaNotFound, CannotRunHere) as error:
         cannot_have("Elasticsearch", error)
     yield server
     server.close()
@@ -265,10 +266,11 @@ def opensearch(cannot_have: Callable[[str, object], NoReturn]) -> Iterator["Open
     from connect.jvm.jars import JarsUnavailable
     from connect.jvm.java import JavaNotFound
     from tests.servers.opensearch import OpenSearchServer
+    from tests.servers.server_process import CannotRunHere
 
     try:
         server = OpenSearchServer()
-    except (JarsUnavailable, JavaNotFound) as error:
+    except (JarsUnavailable, JavaNotFound, CannotRunHere) as error:
         cannot_have("OpenSearch", error)
     yield server
     server.close()

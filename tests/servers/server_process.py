@@ -14,6 +14,10 @@ from tests.servers import guardian
 from tests.servers.own_process import free_port, kill_tree, not_root, own_folder
 
 
+class CannotRunHere(Exception):
+    """The server does not run on this machine. The message says why."""
+
+
 class ServerProcess(ABC):
     """A server with its data in a folder of its own, which ends with the process that started it.
 
@@ -81,7 +85,10 @@ class ServerProcess(ABC):
             if self._answers():
                 return
             time.sleep(0.05)
-        raise RuntimeError(f"{self.product} does not start: {self.log.read_text(errors='replace')[-2000:]}")
+        said = self.log.read_text(errors="replace")
+        if "Mount point not found" in said:
+            raise CannotRunHere("no mount is known that holds its data: this is a chroot in a plain folder")
+        raise RuntimeError(f"{self.product} does not start: {said[-2000:]}")
 
     def stop(self) -> None:
         """Stop it as it should be; who is connected is cut off."""

@@ -32,11 +32,15 @@ def unprivileged(lake: Path) -> Iterator[Callable[[], None]]:
         if user == 0:
             os.seteuid(65534)
         else:
-            lake.chmod(0o555)
+            folders_to(0o555)
+
+    def folders_to(mode: int) -> None:
+        for folder in (lake, *(each for each in lake.rglob("*") if each.is_dir())):
+            folder.chmod(mode)
 
     yield become
     os.seteuid(user)
-    lake.chmod(0o700)
+    folders_to(0o700)
 
 
 def test_a_folder_that_may_not_be_written(run: Run, lake: Path, unprivileged: Callable[[], None]) -> None:
