@@ -17,6 +17,7 @@ from os import kill
 from pathlib import Path
 from typing import IO
 
+from connect.jvm import class_archive
 from connect.jvm.jars import classpath
 from connect.jvm.java import find_java
 from connect.kafka import broker_setup as setup
@@ -128,7 +129,9 @@ def stop(data: Path | None = None) -> bool:
         if running is not None:
             # Its lock is held, so the process id is its own.
             kill(running.pid, signal.SIGTERM)
-            if not _eventually(lambda: not _is_alive(data), STOP_WITHIN):
+            if _eventually(lambda: not _is_alive(data), STOP_WITHIN):
+                class_archive.keep(data)
+            else:
                 kill(running.pid, signal.SIGKILL)  # Kafka recovers its log at the next start
                 _eventually(lambda: not _is_alive(data), STOP_WITHIN)
         setup.pid_file(data).unlink(missing_ok=True)

@@ -15,6 +15,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO
 
+from connect.jvm import class_archive
+
 HOST = "127.0.0.1"
 PORT = 9092
 ROOM_NEEDED = 200 << 20  # bytes: the first segments and their indexes, and what a start writes
@@ -149,6 +151,7 @@ def format_once(java: Path, classpath: str, data: Path) -> bool:
         [
             java,
             *JVM_OPTIONS,
+            *class_archive.sharing(_archive(java, classpath)),
             "-cp",
             classpath,
             "kafka.tools.StorageTool",
@@ -180,7 +183,8 @@ def launch(java: Path, classpath: str, data: Path, alive: IO[str]) -> None:
     log = log_of(data)
     if log.exists():
         log.replace(log.with_suffix(".log.1"))
-    server = [str(java), *JVM_OPTIONS, *LOG_OPTIONS, "-cp", classpath, "kafka.Kafka", str(_properties_file(data))]
+    options = [*JVM_OPTIONS, *class_archive.writing(_archive(java, classpath), data), *LOG_OPTIONS]
+    server = [str(java), *options, "-cp", classpath, "kafka.Kafka", str(_properties_file(data))]
     # The shell ends at once: the broker is nobody's child, and no zombie stays behind in a worker that runs for months.
     # It writes the process id even when its starter is killed at this moment.
     script = '"$@" & echo $! >"$0" || { kill $!; exit 1; }'
@@ -197,6 +201,10 @@ def launch(java: Path, classpath: str, data: Path, alive: IO[str]) -> None:
             )
     except subprocess.CalledProcessError as error:
         raise BrokerError(explain(data)) from error
+
+
+def _archive(java: Path, classpath: str) -> Path:
+    return class_archive.archive_for("kafka-broker", java, classpath, JVM_OPTIONS)
 
 
 def explain(data: Path) -> str:

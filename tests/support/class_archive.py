@@ -14,16 +14,11 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Final
 
-from connect.jvm.cache import cache_path
+from connect.jvm import class_archive
 from connect.jvm.java import Java, JavaNotFound, find_java
 from connect.jvm.java_home import home_without
 from tests.servers.own_process import free_port
-
-#: Says nothing where the file does not fit: tests read what Spark says.
-_QUIET: Final = "-Xlog:disable -Xlog:all=error:stderr"
-_KEPT: Final = 3  # archives, of 200 MB each, of as many environments
 
 # What tests have Spark do, in as few lines as load its classes: in the driver, and asked over Spark Connect.
 _WORK = """
@@ -76,10 +71,10 @@ def shared(jvm_options: str, *, make: bool) -> str:
     version = subprocess.run([java.path, "-version"], capture_output=True, check=True).stderr
     made_of = (java.path.resolve(), version, pyspark, sys.prefix, jvm_options, _WORK, _CLIENT)
     name = hashlib.sha256(repr(made_of).encode()).hexdigest()[:16]
-    archive = cache_path("class-archives") / f"spark-{name}.jsa"
+    archive = class_archive.folder() / f"spark-{name}.jsa"
     if make:
         _make_once(archive, java, jvm_options)
-    return f"{jvm_options} -XX:SharedArchiveFile={archive} {_QUIET}" if archive.exists() else jvm_options
+    return " ".join([jvm_options, *class_archive.sharing(archive)])
 
 
 def _make_once(archive: Path, java: Java, jvm_options: str) -> None:
@@ -108,5 +103,4 @@ def _make(archive: Path, java: Java, jvm_options: str) -> None:
             unfinished.replace(archive)
         else:
             sys.stderr.write(f"Spark starts more slowly, for its classes were not archived:\n{said[-2000:]}\n")
-    for old in sorted(archive.parent.glob("*.jsa"), key=lambda one: one.stat().st_mtime)[:-_KEPT]:
-        old.unlink(missing_ok=True)
+    class_archive.remove_old()

@@ -10,13 +10,15 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from types import SimpleNamespace
 
 import psutil
 import pytest
 from confluent_kafka import Consumer, Producer
 
-from connect.jvm.java import JavaNotFound
+from connect.jvm import class_archive
+from connect.jvm.java import JavaNotFound, find_java
 from connect.kafka import broker as embedded
 from connect.kafka.broker import BrokerError, ended_by_itself, ensure_running, status, stop
 from tests.support.waiting import until
@@ -85,6 +87,28 @@ def test_data_and_port_survive_a_stop_and_a_kill(data):
 
     third = ensure_running(data)
     assert third.bootstrap_servers == first.bootstrap_servers
+
+
+def mapped_archives(pid: int) -> list[Path]:
+    files = {Path(area.path) for area in psutil.Process(pid).memory_maps()}
+    return sorted(file for file in files if file.name.startswith("kafka-broker-"))
+
+
+def test_the_first_that_is_stopped_leaves_its_classes_for_all_that_start_after_it(data, tmp_path, monkeypatch):
+    if not list(find_java().path.resolve().parents[1].glob("lib/server/classes*.jsa")):
+        pytest.skip("this Java has no archive of its own classes, on which others stand")
+    monkeypatch.setattr(class_archive, "folder", lambda: tmp_path / "cache")
+    ensure_running(data)
+    os.kill(status(data).pid, signal.SIGKILL)  # has nothing to leave
+    first = ensure_running(data)
+    assert mapped_archives(first.pid) == []
+    assert stop(data)
+    [archive] = (tmp_path / "cache").iterdir()
+    assert list(data.glob("*.jsa")) == []
+
+    second = ensure_running(data)
+    assert mapped_archives(second.pid) == [archive]
+    assert "jsa" not in second.log.read_text()
 
 
 def test_one_that_is_being_killed_is_not_taken_for_one_that_runs(data):

@@ -1,0 +1,66 @@
+"""A JVM's classes in a file that the next one maps (class data sharing, JEP 350): half of a start is loading them.
+
+The first JVM that ends in peace writes the file, those after it map it. One that it does not fit goes on without it.
+"""
+
+import hashlib
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from connect.jvm.cache import cache_path
+
+_QUIET = ("-Xlog:disable", "-Xlog:all=error:stderr")  # what reads a JVM's output expects no word about archives
+_KEPT = 5  # of other versions too, 50 to 200 MB each
+
+
+def archive_for(program: str, java: Path, classpath: str, options: Sequence[str]) -> Path:
+    """The file in the cache, which may not exist yet, for a JVM with these options and these jars.
+
+    A JVM takes it only where itself and each jar, to the moment of its last change, are what they were.
+    """
+    files = [java.resolve(), *map(Path, classpath.split(":"))]
+    facts = [(str(file), (stat := file.stat()).st_mtime_ns, stat.st_size) for file in files]
+    name = hashlib.sha256(repr((facts, list(options))).encode()).hexdigest()[:16]
+    return folder() / f"{program}-{name}.jsa"
+
+
+def folder() -> Path:
+    """Where archives are kept."""
+    return cache_path("class-archives")
+
+
+def sharing(archive: Path) -> list[str]:
+    """The options of a JVM that maps this archive; none when it does not exist."""
+    return [f"-XX:SharedArchiveFile={archive}", *_QUIET] if archive.exists() else []
+
+
+def writing(archive: Path, into: Path) -> list[str]:
+    """The options of a JVM that writes this archive into a folder of its own when it ends, or maps it; see `keep`."""
+    for unfinished in into.glob("*.jsa"):  # of one that was killed
+        unfinished.unlink()
+    return sharing(archive) or [f"-XX:ArchiveClassesAtExit={into / archive.name}", *_QUIET]
+
+
+def keep(written_into: Path) -> None:
+    """Take what a JVM wrote that has ended in peace into the cache, where there is room and right to do so."""
+    for written in written_into.glob("*.jsa"):
+        unfinished = folder() / f"{written.stem}.{written.stat().st_ino}"
+        try:
+            folder().mkdir(parents=True, exist_ok=True)
+            with written.open("rb") as source, unfinished.open("wb") as target:
+                shutil.copyfileobj(source, target)
+                target.flush()
+                os.fsync(target.fileno())  # Java 17 crashes on a file that is cut off
+            unfinished.replace(folder() / written.name)
+        except OSError:  # the next start is as slow as this one was
+            unfinished.unlink(missing_ok=True)
+        written.unlink(missing_ok=True)
+    remove_old()
+
+
+def remove_old() -> None:
+    """Remove all but the newest archives."""
+    for old in sorted(folder().glob("*.jsa"), key=lambda one: one.stat().st_mtime)[:-_KEPT]:
+        old.unlink(missing_ok=True)
