@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from connect.kafka.broker import Broker
 
 PARTITIONS = 3
-COMMITS = 90  # a round, of 0.2 s each: more than an attack waits for, and few enough that the last is made in time
+BATCHES = 90  # a round; a commit takes up to nine, in 0.2 s
 
 
 def numbers(table: Path) -> list[tuple[int, int]]:
@@ -32,6 +33,20 @@ def numbers(table: Path) -> list[tuple[int, int]]:
     return sorted(zip(rows["p"], rows["n"], strict=True))
 
 
+class Rows:
+    """How many rows the commits of all tables in a folder say that they have added."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._of: dict[Path, int] = {}
+
+    def count(self) -> int:
+        for commit in self._folder.rglob("_delta_log/*.json"):
+            if commit not in self._of:
+                self._of[commit] = sum(map(int, re.findall(r'numRecords\\?":(\d+)', commit.read_text())))
+        return sum(self._of.values())
+
+
 def attack(
     worker: Worker, bootstrap: str, topic: str, chance: random.Random, rounds: int, table: Path, keys: Mapping[str, str]
 ) -> int:
@@ -40,12 +55,9 @@ def attack(
     Returns how many records each partition has.
     """
     topics.create(bootstrap, topic, PARTITIONS)
-    rows = chance.choice([10, 50])  # a commit
-    at_a_time = COMMITS * rows // PARTITIONS
-
-    def versions() -> int:
-        return sum(1 for _ in worker.folder.rglob("_delta_log/*.json"))
-
+    rows = chance.choice([10, 50])  # a batch
+    at_a_time = BATCHES * rows // PARTITIONS
+    written = Rows(worker.folder)
     attacks = Attacks(worker, "rows", chance, lambda: None)
     worker.put(
         "rows",
@@ -65,8 +77,8 @@ def attack(
     )
     for number, strike in enumerate(attacks.some(rounds)):
 
-        def moment(commits: int = versions() + chance.randrange(40)) -> None:
-            until(lambda: versions() >= commits, 90, lambda: f"commits are made\n{worker.last_words()}")
+        def moment(enough: int = written.count() + chance.randrange(40) * rows) -> None:
+            until(lambda: written.count() >= enough, 90, lambda: f"rows are written\n{worker.last_words()}")
 
         some = range(number * at_a_time, (number + 1) * at_a_time)
         records = [[json.dumps({"p": p, "n": n}).encode() for n in some] for p in range(PARTITIONS)]
