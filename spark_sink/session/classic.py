@@ -44,6 +44,7 @@ def begin(
     stopping: Callable[[], bool],
 ) -> tuple[Any, Jvm]:
     """The SparkSession and its JVM. Raises as `open_session` does."""
+    _check_free()
     await_answer(master.addresses, f"The Spark master {master.url}", deadline, stopping)
     conf = with_delta(conf)
     quieten_python()
@@ -86,6 +87,15 @@ def with_delta(conf: Mapping[str, str]) -> dict[str, str]:
         return confs.with_jars(conf, resolve("delta", log.info))
     except JarsUnavailable as error:
         raise JarsNotFetched(str(error)) from error
+
+
+def _check_free() -> None:
+    """PySpark would give out the session that is open, which may be one of another master."""
+    if "pyspark" in sys.modules:
+        from pyspark.core.context import SparkContext
+
+        if SparkContext._active_spark_context is not None:
+            raise ConnectError("This process has a Spark session already. Close that one first.")
 
 
 def _session(jvm: Jvm, master: Master, deadline: float, stopping: Callable[[], bool]) -> Any:

@@ -88,7 +88,7 @@ def open_session(
         SparkNotInstalled: PySpark or a Java is missing.
         JarsNotFetched: Delta's jars are.
         RetriableError: a master or a server does not answer, Spark does not come up in time.
-        ConnectError: Spark cannot start; the message says why.
+        ConnectError: Spark cannot start; the message says why. Or this process has a driver already.
     """
     parsed = SETTINGS.parse({key: value for key, value in config.items() if value is not None})
     master = master_of(config)

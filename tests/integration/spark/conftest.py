@@ -1,6 +1,7 @@
 """One real Spark for all tests of a pytest worker: local[2], 1 GB, with Delta."""
 
 import contextlib
+import functools
 import secrets
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -39,6 +40,12 @@ class SharedSpark:
             session.close()
 
 
+@functools.cache
+def shared_by_all() -> SharedSpark:
+    """One for the process: modules that import these fixtures have fixtures of their own, and would each have one."""
+    return SharedSpark()
+
+
 @pytest.fixture(scope="session")
 def shared_spark(cannot_have: Callable[[str, object], NoReturn]) -> Iterator[SharedSpark]:
     """See `SharedSpark`. It is not opened before a test asks for it: many have a session of their own."""
@@ -46,7 +53,7 @@ def shared_spark(cannot_have: Callable[[str, object], NoReturn]) -> Iterator[Sha
         spark_home(), java_for_spark(), resolve("delta")
     except (SparkNotInstalled, JarsUnavailable) as error:
         cannot_have("Spark", error)
-    with contextlib.closing(SharedSpark()) as shared:
+    with contextlib.closing(shared_by_all()) as shared:
         yield shared
 
 

@@ -77,6 +77,13 @@ def test_a_local_session_writes_and_reads_a_delta_table(spark: Any, tmp_path: Pa
     assert spark.conf.get("spark.sql.session.timeZone") == "UTC"
 
 
+def test_a_second_one_beside_it_is_refused(session: Session) -> None:
+    """PySpark would give out the first, whatever master the second asks for."""
+    with pytest.raises(ConnectError, match="has a Spark session already"):
+        open_session({"spark.master": "spark://127.0.0.1:1"}, "second")
+    assert session.spark.range(3).count() == 3
+
+
 def test_python_workers_run_this_python_and_this_code(session: Session) -> None:
     def here(batches: Any) -> Any:
         import connect
