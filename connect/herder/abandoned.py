@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from connect.errors import ConnectError
 from connect.herder.background import Background
 from connect.kafka.groups import session_of
+from connect.worker.messages import Membership
 from connect.worker.supervisor import TaskProcess
 
 log = logging.getLogger("connect.herder")
@@ -31,7 +32,7 @@ class AbandonedMembers:
 
     def __init__(
         self,
-        remove: Callable[[str, str, Mapping[str, str]], None],
+        remove: Callable[[Membership, Mapping[str, str]], None],
         pauses: tuple[float, float] = _PAUSE_S,
     ) -> None:
         self._remove_member = remove
@@ -58,7 +59,7 @@ class AbandonedMembers:
             until = time.monotonic() + session_of(spec.worker_config, spec.connector_config)
             while True:
                 try:
-                    self._remove_member(member.group, member.member_id, spec.connector_config)
+                    self._remove_member(member, spec.connector_config)
                 except ConnectError:
                     if time.monotonic() + pause >= until or self._closing.wait(pause):
                         raise

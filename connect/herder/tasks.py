@@ -98,7 +98,7 @@ class Tasks:
         measures: Measures,
         worker_id: str,
         generation: Callable[[], int],
-        remove_member: Callable[[str, str, Mapping[str, str]], None],
+        remove_member: Callable[[messages.Membership, Mapping[str, str]], None],
         failed: TaskFailed,
         may_begin: Callable[[messages.TaskSpec], None],
         abort: Callable[[messages.TaskSpec, Callable[[], bool]], bool],

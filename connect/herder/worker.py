@@ -88,7 +88,7 @@ class Worker:
             self.measures,
             self.id,
             generation,
-            lambda group, member, connector: remove_member(self.raw, connector, group, member),
+            lambda left, connector: remove_member(self.raw, connector, left.group, left.member_id, left.instance_id),
             task_failed,
             may_begin,
             self._abort_left_open,

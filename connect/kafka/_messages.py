@@ -66,7 +66,11 @@ def records_of(messages: list[Any], say: Callable[[str], None]) -> list[Any]:
                 f"The broker refuses: {error.str()} ({error.name()}). Grant READ on the topics and on the consumer"
                 " group of this connector to its user."
             )
-        elif error.fatal() or error.code() == KafkaError._AUTO_OFFSET_RESET:
+        elif error.code() == KafkaError._FATAL and "fenced" in error.str():
+            raise ConnectError(
+                "Another process has taken this task's place in its consumer group (FENCED_INSTANCE_ID): it runs there."
+            )
+        elif error.fatal() or error.code() in (KafkaError._FATAL, KafkaError._AUTO_OFFSET_RESET):
             raise ConnectError(f"The consumer cannot go on: {error.str()} ({error.name()}).")
         elif error.code() != KafkaError._PARTITION_EOF:
             say(f"{error.str()} ({error.name()})")

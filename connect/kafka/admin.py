@@ -337,15 +337,15 @@ class Admin(Asking):
 
         self._ask(question)
 
-    def remove_member(self, group: str, member: str, reason: str) -> None:
-        """Remove one member from a group. One that is gone already is no error."""
+    def remove_member(self, group: str, member: str, reason: str, instance: str = "") -> None:
+        """Remove one member from a group, by its id or, where that is empty, by its name. No such member is no error."""
         identity = LeaveGroupRequest.MemberIdentity
 
         async def question(manager: KafkaConnectionManager) -> None:
             if manager.broker_version_data.api_version(LeaveGroupRequest) < 3:
                 request = LeaveGroupRequest(group_id=group, member_id=member, max_version=2)
             else:
-                leaving = [identity(member_id=member, group_instance_id=None, reason=reason)]
+                leaving = [identity(member_id=member, group_instance_id=None if member else instance, reason=reason)]
                 request = LeaveGroupRequest(group_id=group, members=leaving, min_version=3)
             answer = await manager.send(request, node_id=await self._coordinator(manager, group))
             for code in (answer.error_code, *(each.error_code for each in answer.members or ())):

@@ -21,6 +21,7 @@ from connect.kafka._backlog import Backlog
 from connect.kafka._messages import batch_of, records_of
 from connect.kafka.client_errors import ClientErrors, is_away
 from connect.kafka.client_log import log as client_log
+from connect.kafka.static_member import KEY as STATIC
 
 log = logging.getLogger("connect.kafka")
 
@@ -34,6 +35,7 @@ _LIST_S = 2.0
 _LIST_AGAIN_S = 1.0
 #: How long to wait for the broker to let a member go that owns nothing; some milliseconds, unless it is busy otherwise.
 _LEAVE_S = 1.0
+_TICK_S = 0.01
 
 
 class RebalanceListener(Protocol):
@@ -93,6 +95,7 @@ class BatchConsumer:
             "cooperative" in str(settings.get("partition.assignment.strategy", ""))
             or settings.get("group.protocol") == "consumer"
         )
+        self._instance = "" if settings.get("group.protocol") == "consumer" else str(settings.get(STATIC, ""))
         self._consumer = Consumer({**settings, "error_cb": self._on_error, "logger": client_log})
         self._arrivals = arrivals(self._consumer, str(settings.get("client.id", "rdkafka")))
         from_end = str(settings.get("auto.offset.reset", "latest")) in {"latest", "end", "largest"}
@@ -114,6 +117,11 @@ class BatchConsumer:
         """Our member of the consumer group, once it has joined."""
         member: str | None = self._consumer.memberid()
         return member or None
+
+    @property
+    def instance_id(self) -> str:
+        """The name under which every process of the task is the same member; empty where it has none."""
+        return self._instance
 
     @property
     def can_be_woken(self) -> bool:
@@ -240,7 +248,7 @@ class BatchConsumer:
         self._closing = True
         if self._arrivals is not None:
             self._arrivals.close()
-        if self._assignment and not self._incremental:
+        if self._assignment and not self._incremental and not self._instance:
             self._consumer.close()
             left = True
         else:
@@ -263,6 +271,8 @@ class BatchConsumer:
 
         def close() -> None:
             try:
+                if self._instance:
+                    self._leave_for_good()
                 self._consumer.close()
             except Exception as error:
                 self._raised.append(error)
@@ -271,6 +281,19 @@ class BatchConsumer:
         thread.start()
         thread.join(_LEAVE_S)
         return not thread.is_alive()
+
+    def _leave_for_good(self) -> None:
+        """Leave as one without a name does: others wait for one that only closes until its session ends."""
+        from confluent_kafka import KafkaError, KafkaException
+
+        try:
+            self._consumer.unsubscribe()
+        except KafkaException as error:
+            if error.args[0].code() == KafkaError._FATAL:
+                return  # its successor is the member
+            raise
+        while self._consumer.memberid():
+            self._consumer.poll(_TICK_S)
 
     # The group.
 
@@ -360,7 +383,7 @@ class BatchConsumer:
             self._paused -= set(gone)
             self._backlog.forget(gone)
             if self._incremental:
-                consumer.incremental_unassign(places)
+                consumer.incremental_unassign([] if self._leaving else places)  # given back already
             else:
                 consumer.unassign()
 

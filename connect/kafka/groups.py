@@ -73,19 +73,22 @@ def delete_group(worker: Mapping[str, str], connector: Mapping[str, str]) -> Non
         admin.delete_group(group)
 
 
-def remove_member(worker: Mapping[str, str], connector: Mapping[str, str], group: str, member: str) -> None:
+def remove_member(
+    worker: Mapping[str, str], connector: Mapping[str, str], group: str, member: str, instance: str = ""
+) -> None:
     """Remove one member from a consumer group. A member that is gone already is no error.
 
     Args:
         worker, connector: configurations, for the brokers' addresses and security.
         group: the group's name.
-        member: the member's id, which its task reported when it got partitions.
+        member: the member's id, which its task reported when it got partitions; empty where it got none.
+        instance: the name by which it is removed then.
 
     Raises:
         ConnectError: the broker refuses.
     """
     with _asking(group, "consumer", worker, connector, _REMOVE_S) as admin:  # as whom it joined
-        admin.remove_member(group, member, "its task was killed")
+        admin.remove_member(group, member, "its task was killed", instance)
 
 
 @contextmanager

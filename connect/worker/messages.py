@@ -183,10 +183,16 @@ class StoreOffsets(Message, frozen=True):
 
 
 class Membership(Message, frozen=True):
-    """A sink task's consumer joins its group: unless it says `LeftGroup` in the end, the worker removes this member."""
+    """A sink task's consumer joins its group: unless it says `LeftGroup` in the end, the worker removes this member.
+
+    Attributes:
+        member_id: its id; empty where it has a name, and no answer yet.
+        instance_id: its name, by which it is removed then; see `connect.kafka.static_member`.
+    """
 
     group: str
     member_id: str
+    instance_id: str = ""
 
 
 class LeftGroup(Message, frozen=True):

@@ -455,10 +455,11 @@ class SinkLoop:
 
     def _tell_membership(self) -> None:
         """Tell the worker of our member of the group as soon as there is one."""
-        member = self.consumer.member_id
+        consumer = self.consumer
+        member = consumer.member_id or ("" if consumer.instance_id else None)
         if member is not None and member != self._member:
             self._member = member
-            self._control.send(Membership(self.consumer.group, member))
+            self._control.send(Membership(consumer.group, member, consumer.instance_id))
 
 
 def _whole(part: SinkBatch) -> SinkBatch:

@@ -25,6 +25,7 @@ from connect.kafka.client_settings import task_client_settings
 from connect.kafka.consume import ROWS_PER_BATCH, BatchConsumer, RebalanceListener
 from connect.kafka.new_topics import TopicMaker
 from connect.kafka.produce import BatchProducer, DeliveryError
+from connect.kafka.static_member import as_static_member
 from connect.kafka.topic_creation import rules_of
 from connect.kafka.transactional import TransactionalProducer
 from connect.pipeline import Chain, sink_chain, source_chain
@@ -245,7 +246,8 @@ def _sink_loop(
 
     def make_consumer(listener: RebalanceListener) -> BatchConsumer:
         aside.make_topics(topics)
-        settings = aside.consumer_settings(clients.librdkafka)
+        named = as_static_member(clients.librdkafka, task.worker_config, task.connector, task.task)
+        settings = aside.consumer_settings(named)
         return BatchConsumer(settings, topics, listener, rows, aside.also, clients.keys)
 
     loop: SinkLoop

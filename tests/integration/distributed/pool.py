@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import signal
 import time
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
@@ -180,12 +180,9 @@ class Pool:
         return "\n".join(said)
 
     def close(self) -> None:
-        with ExitStack() as each:  # the others too when one fails, or the time is over
-            for worker in self.workers:
-                each.callback(worker.close)
-                if worker.alive:
-                    worker.signal(signal.SIGCONT)
-                    worker.signal(signal.SIGTERM)
+        # Each once: a second signal would end it at once, and leave its sinks' members in their groups.
+        with ThreadPoolExecutor(max(1, len(self.workers))) as threads:
+            list(threads.map(PoolWorker.close, self.workers))
 
     # What all of them do together.
 

@@ -9,6 +9,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.support.worker_process import PATIENCE_S
+
 
 def numbered(first: int, last: int) -> bytes:
     return b"".join(b"line %d \xc3\xa4\n" % number for number in range(first, last + 1))
@@ -145,6 +147,35 @@ def test_a_signal_to_all_processes_at_once_stops_as_one_to_the_worker_does(stand
     assert "source-0  ended" in running.log
     assert "sink-0  ended" in running.log
     assert " ERROR " not in running.log
+
+
+LONG_SESSION_MS = str(int(2000 * PATIENCE_S))  # longer than tests wait
+
+
+@pytest.mark.promise("P10")
+@pytest.mark.parametrize("strategy", ["Range", "CooperativeSticky"])
+def test_after_a_kill_sinks_go_on_without_waiting_for_who_died(standalone, topic, new_topic, strategy):
+    """By records, for RUNNING says nothing; and with a session that nobody waits for here."""
+    new_topic(name=topic, partitions=4)
+    standalone.worker({"consumer.session.timeout.ms": LONG_SESSION_MS})
+    out, source = standalone.folder / "out.txt", standalone.folder / "in.txt"
+    assignor = f"org.apache.kafka.clients.consumer.{strategy}Assignor"
+    keys = {"consumer_override_partition_assignment_strategy": assignor}
+    source.write_bytes(numbered(1, 100))
+
+    def arrived(count: int) -> bool:
+        return out.exists() and set(out.read_bytes().splitlines()) == set(numbered(1, count).splitlines())
+
+    files = standalone.source(topic), standalone.sink(topic, topic, **keys)
+    running = standalone.start(*files)
+    running.until(lambda: arrived(100), what="100 lines")
+    for count in (200, 300):
+        running.kill()
+        with source.open("ab") as file:
+            file.write(numbered(count - 99, count))
+        running = standalone.start(*files)
+        running.until(lambda: arrived(count), what=f"{count} lines")  # noqa: B023 - at once
+    assert running.stop() == 0
 
 
 def test_a_second_signal_ends_everything_at_once(standalone, stuck: str) -> None:

@@ -29,11 +29,11 @@ class Broker:
     def __init__(self, failures: int, error: Exception) -> None:
         self.failures = failures
         self.error = error
-        self.asked: list[tuple[str, str, dict[str, str]]] = []
+        self.asked: list[tuple[Membership, dict[str, str]]] = []
         self.removed = threading.Event()
 
-    def remove(self, group: str, member: str, connector: Any) -> None:
-        self.asked.append((group, member, dict(connector)))
+    def remove(self, member: Membership, connector: Any) -> None:
+        self.asked.append((member, dict(connector)))
         if len(self.asked) <= self.failures:
             raise self.error
         self.removed.set()
@@ -45,7 +45,7 @@ def test_a_member_is_removed_as_soon_as_brokers_answer():
     members.remove(task())
     assert broker.removed.wait(30)
     members.close(30)
-    assert broker.asked == [("connect-orders", "member-1", {"name": "a"})] * 4
+    assert broker.asked == [(MEMBER, {"name": "a"})] * 4
 
 
 def test_what_left_by_itself_is_not_asked_for():
