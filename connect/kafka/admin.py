@@ -338,7 +338,7 @@ class Admin(Asking):
         self._ask(question)
 
     def remove_member(self, group: str, member: str, reason: str, instance: str = "") -> None:
-        """Remove one member from a group, by its id or, where that is empty, by its name. No such member is no error."""
+        """Remove one member from a group: by its id or, where that is empty, by its name. None such is no error."""
         identity = LeaveGroupRequest.MemberIdentity
 
         async def question(manager: KafkaConnectionManager) -> None:

@@ -268,6 +268,8 @@ class BatchConsumer:
         for the answer to its request to leave: for five seconds, which is all that a task has to stop.
         """
         self._leaving = True
+        # With a name it is a member as soon as it has asked to join: the client cannot leave without the answer.
+        unanswered = bool(self._instance and self._subscribed and not self._consumer.memberid())
 
         def close() -> None:
             try:
@@ -280,7 +282,7 @@ class BatchConsumer:
         thread = threading.Thread(target=close, name="leave", daemon=True)
         thread.start()
         thread.join(_LEAVE_S)
-        return not thread.is_alive()
+        return not unanswered and not thread.is_alive()
 
     def _leave_for_good(self) -> None:
         """Leave as one without a name does: others wait for one that only closes until its session ends."""

@@ -9,13 +9,11 @@ pytest) has its folder within that folder, so that the outer guardian ends and r
 A run that comes to its end by itself asks its guardian what it left behind.
 """
 
-import atexit
 import json
 import os
 import subprocess
 import sys
 import tempfile
-import warnings
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -43,18 +41,22 @@ class Guardian:
     def __init__(self, folder: Path, *, sweeps: bool) -> None:
         self.folder = folder
         with (folder / "guardian.log").open("wb") as log:
-            self._process = subprocess.Popen(
+            process = subprocess.Popen(
                 [sys.executable, "-I", "-S", guardian_process.__file__, folder, str(os.getpid()), str(int(sweeps))],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
-                text=True,
                 cwd="/",
                 env={guardian_process.MARK: "1"},
                 start_new_session=True,
             )
-        # It outlives us, as it should: nothing to warn of when this object goes.
-        atexit.register(warnings.simplefilter, "ignore", ResourceWarning)
+        assert process.stdin is not None
+        assert process.stdout is not None
+        # It outlives us, as it should: no object of ours is to warn of it, or to end what we say to it, when it goes.
+        self._to, self._from = os.dup(process.stdin.fileno()), os.dup(process.stdout.fileno())
+        process.stdin.close()
+        process.stdout.close()
+        process.returncode = 0
 
     def end(self, patience: float) -> list[Left]:
         """End what this process has started, and has not ended. Returns what there was.
@@ -65,16 +67,14 @@ class Guardian:
         Raises:
             RuntimeError: the guardian is gone.
         """
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
         try:
-            self._process.stdin.write(f"{patience}\n")
-            self._process.stdin.flush()
-            answer = self._process.stdout.readline()
+            os.write(self._to, f"{patience}\n".encode())
+            with open(self._from, "rb", closefd=False) as answers:
+                answer = answers.readline()
         except BrokenPipeError:
-            answer = ""
+            answer = b""
         if not answer:
-            raise RuntimeError(f"The guardian of {self.folder} is gone; exit code {self._process.poll()}.")
+            raise RuntimeError(f"The guardian of {self.folder} is gone.")
         return [Left(*each) for each in json.loads(answer)]
 
     def keep(self, folders: Iterable[Path]) -> list[Path]:
