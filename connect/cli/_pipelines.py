@@ -29,6 +29,11 @@ class WrongConfigError(ConnectError):
     exit_code = 2
 
 
+_WORKER = "the worker's configuration"
+#: How the keys begin that a chain reads.
+_OF_THE_CHAIN = ("connector.", "errors.", "header.", "key.", "predicates", "topic", "transforms", "value.")
+
+
 @dataclass(frozen=True)
 class WorkerSettings:
     """What a pipeline takes from a worker: default converters, plug-in folders, config providers, clients."""
@@ -39,12 +44,11 @@ class WorkerSettings:
     @classmethod
     def of(cls, written: Mapping[str, str], where: Callable[[str], str] | None = None) -> WorkerSettings:
         """From a worker's properties. Raises WrongConfigError."""
-        try:
-            resolver = Resolver.from_worker_config(written)
-            resolved = resolver.resolve(written)
-        except ConfigError as error:
-            place = where(error.key) if where else "the worker's configuration"
-            raise WrongConfigError(f"{place}: {error}") from error
+        resolver = Resolver.from_worker_config(written)
+        resolved = resolver.resolve(written)
+        if wrong := [*resolver.problems, *resolved.unresolved]:
+            told = (f"{where(each.key) if where else _WORKER}: {ConfigError(each.key, each.message)}" for each in wrong)
+            raise WrongConfigError("\n".join(told))
         redactor.remember(resolved.values[key] for key in resolved.secret_keys)
         remember(resolved.values)
         return cls(resolved.values, resolver)
@@ -57,9 +61,17 @@ class WorkerSettings:
         written = load(path)
         return cls.of(written, lambda key: place_in(written, key))
 
-    def resolved(self, config: Mapping[str, str]) -> dict[str, str]:
-        """A connector's configuration with its variables filled in. Raises ConfigError."""
+    def resolved(self, config: Mapping[str, str], matters: Callable[[str], bool] = lambda _: True) -> dict[str, str]:
+        """A connector's configuration with its variables filled in.
+
+        Args:
+            matters: of a key, whether it is looked at: others stay as they are where they have no value.
+
+        Raises:
+            ConfigError: one that matters has none.
+        """
         found = self.resolver.resolve(config)
+        found.check(matters)
         redactor.remember(found.values[key] for key in found.secret_keys)
         remember(found.values)
         return found.values
@@ -139,7 +151,8 @@ def open_pipeline(
         folders = worker.values.get("plugin.path", "").split(",")
         plugins = Plugins.discover([folder.strip() for folder in folders if folder.strip()])
     try:
-        resolved = worker.resolved(config)
+        # Passwords of the connector's own are not here where pipelines are tested.
+        resolved = worker.resolved(config, lambda key: key.startswith(_OF_THE_CHAIN))
         found, note = (kind, "") if kind else _kind(plugins, resolved)
         make = sink_chain if found == "sink" else source_chain
         return Pipeline(found, make(plugins, worker.values, resolved, lambda _: None), resolved, note)

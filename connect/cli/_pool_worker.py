@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import logging
+import math
 import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING
 
 from connect import peers
-from connect.cli._exit import FAILED, INVALID, OK
+from connect.cli._exit import FAILED, INVALID, OK, UNREACHABLE
+from connect.cli._pool_checks import check_pool_worker
 from connect.cli._problems import Problems
 from connect.cli._rest import Addresses, BackgroundRest, take_addresses
 from connect.cli._worker import StopSignals, log_state
@@ -20,7 +23,10 @@ from connect.errors import ConfigError, ConnectError
 from connect.herder.distributed import DistributedHerder
 from connect.herder.listeners import advertised
 from connect.herder.offset_stores import topic_shape, transactional_leader
+from connect.kafka.admin import Admin
+from connect.kafka.admin_answers import NO_ANSWER, AdminError
 from connect.kafka.client_errors import NotLetInError
+from connect.kafka.client_settings import task_java_settings
 from connect.settings.worker_keys import DISTRIBUTED
 from connect.storage import Status
 from connect.storage.config_log import ConfigLog
@@ -38,10 +44,16 @@ if TYPE_CHECKING:
 log = logging.getLogger("connect.cli")
 
 _LOOK_EVERY_S = 1.0
+_ANSWER_S = 5.0
+_SAY_AGAIN_S = 60.0
 
 
-def run_pool_worker(path: str) -> int:
-    """Run until a signal says to stop, or the group refuses this worker. Returns the exit code."""
+def run_pool_worker(path: str, *, wait: bool = True) -> int:
+    """Run until a signal says to stop, or the group refuses this worker. Returns the exit code.
+
+    Args:
+        wait: for brokers that do not answer yet.
+    """
     problems = Problems([path])
     worker = read_worker(path, problems, DISTRIBUTED)
     if worker is None:
@@ -54,6 +66,7 @@ def run_pool_worker(path: str) -> int:
         problems.error(
             worker.where("listeners"), "a worker of a pool needs a REST API: the others ask it.", key="listeners"
         )
+    check_pool_worker(worker, problems)
     if problems.errors():
         problems.report(sys.stderr)
         return INVALID
@@ -61,12 +74,50 @@ def run_pool_worker(path: str) -> int:
         log.warning("%s", warning)
     assert addresses is not None
     raw = _with_broker(worker, {**worker.raw, "listeners": addresses.urls})
+    stop = StopSignals()
+    try:
+        if not _brokers_answer(raw, stop, wait=wait):
+            return OK
+        return _run(worker, raw, addresses, stop)
+    except NotLetInError as error:
+        log.error("%s: %s", worker.where(error.key), error)
+    except AdminError as error:
+        if error.code != NO_ANSWER:
+            raise
+        log.error("%s: %s.", worker.where("bootstrap.servers"), error.words)
+    return UNREACHABLE
+
+
+def _brokers_answer(raw: Mapping[str, str], stop: StopSignals, *, wait: bool) -> bool:
+    """Whether they do, which may start later than their clients. False when this worker is told to stop meanwhile.
+
+    Raises:
+        NotLetInError: they refuse the login.
+        AdminError: none answers, and is not to be waited for.
+    """
+    said = -math.inf
+    with closing(Admin(task_java_settings("admin", raw, {}), "connect-start", _ANSWER_S)) as admin:
+        while True:
+            try:
+                admin.cluster_id()
+            except AdminError as error:
+                if error.code != NO_ANSWER or not wait:
+                    raise
+                if time.monotonic() - said >= _SAY_AGAIN_S:
+                    said = time.monotonic()
+                    log.warning("%s. Waiting until one does.", error.words)
+            else:
+                return True
+            if stop.wait(_LOOK_EVERY_S):
+                return False
+
+
+def _run(worker: WorkerFile, raw: dict[str, str], addresses: Addresses, stop: StopSignals) -> int:
     refused = threading.Event()
     herder = _herder(worker, raw, refused)
     rest = BackgroundRest(addresses, raw, partial(_app, herder, raw, addresses.guard))
-    stop = StopSignals()
     try:
-        _start(herder, worker)
+        herder.start()
         herder.worker.statuses.listen(partial(_log_ours, herder.worker.id))
         rest.start_after([])
         while not stop.wait(_LOOK_EVERY_S) and not refused.is_set():
@@ -77,13 +128,6 @@ def run_pool_worker(path: str) -> int:
         rest.stop(herder.stop)
     log.info("stopped in %.2f s", time.monotonic() - began)
     return FAILED if refused.is_set() else OK
-
-
-def _start(herder: DistributedHerder, worker: WorkerFile) -> None:
-    try:
-        herder.start()
-    except NotLetInError as error:
-        raise ConnectError(f"{worker.where(error.key)}: {error}") from error
 
 
 def _speak_tls(worker: WorkerFile, addresses: Addresses | None, problems: Problems) -> None:

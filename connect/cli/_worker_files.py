@@ -50,14 +50,14 @@ def read_worker(path: str, problems: Problems, definition: Definition = STANDALO
         problems.unusable(path, error)
         return None
     _warn_of_duplicates(written.duplicates, problems)
-    try:
-        resolver = Resolver.from_worker_config(written)
-    except ConfigError as error:
-        problems.error(_where(written, error.key), error.message, key=error.key)
-        resolver = Resolver({})
-    raw = _resolved(written, resolver, problems)
+    resolver = Resolver.from_worker_config(written)
+    resolved = resolver.resolve(written)
+    redactor.remember(resolved.values[key] for key in resolved.secret_keys)
+    for wrong in (*resolver.problems, *resolved.unresolved):
+        problems.error(_where(written, wrong.key), wrong.message, key=wrong.key)
+    raw = resolved.values
     for value in definition.validate(raw):
-        for message in value.errors:
+        for message in value.errors if value.name not in resolved.unusable else ():
             problems.error(_where(written, value.name), message, key=value.name)
     for key, message in unknown_keys(written):
         problems.warn(_where(written, key), message, key=key)
@@ -108,18 +108,6 @@ def take_validation(file: ConnectorFile, worker: WorkerFile, validation: Mapping
         problems.error(worker.where(key), message, key=key)
     for key, message in validation["worker_warnings"]:
         problems.warn(worker.where(key), message, key=key)
-
-
-def _resolved(written: Properties, resolver: Resolver, problems: Problems) -> dict[str, str]:
-    try:
-        resolved = resolver.resolve(written)
-    except ConfigError as error:
-        problems.error(_where(written, error.key), error.message, key=error.key)
-        return dict(written)
-    redactor.remember(resolved.values[key] for key in resolved.secret_keys)
-    for missing in resolved.unresolved:
-        problems.warn(_where(written, missing.key), missing.message, key=missing.key)
-    return resolved.values
 
 
 def _parsed_where_possible(raw: Mapping[str, str], definition: Definition) -> Config:

@@ -22,6 +22,7 @@ A worker may join a pool of Apache Kafka Connect workers, and they one of ours."
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the file."""
     parser.add_argument("worker", metavar="WORKER.properties", help="the worker's file")
+    parser.add_argument("--no-wait", action="store_true", help="end with exit code 3 where no broker answers yet")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -29,4 +30,4 @@ def run(args: argparse.Namespace) -> int:
     start_server()  # loads what tasks need, while this process loads what the worker needs
     from connect.cli._pool_worker import run_pool_worker
 
-    return run_pool_worker(args.worker)
+    return run_pool_worker(args.worker, wait=not args.no_wait)

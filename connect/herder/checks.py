@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from connect.api.policy import ClientConfigOverridePolicy
-from connect.errors import ConfigError, ConnectError
+from connect.errors import ConnectError
 from connect.herder.herder import BadRequestError
 from connect.herder.overrides import refused
 from connect.herder.views import connector_plugin
@@ -28,12 +28,9 @@ _WHERE_ELSE = (
 def validate(worker: Worker, policy: ClientConfigOverridePolicy, config: Mapping[str, str]) -> dict[str, Any]:
     """Find everything that is wrong with a configuration. Does not fail, whatever a user wrote or a plug-in does."""
     config = {key: value for key, value in config.items() if value is not None}
+    looked_up = worker.looked_up(config)
+    resolved = looked_up.usable()
     problems: list[tuple[str, str]] = []
-    try:
-        resolved = worker.resolved(config)
-    except ConfigError as error:
-        problems.append((error.key, error.message))
-        resolved = Resolved(config, frozenset(), None)
     ref: PluginRef | None
     try:
         ref = connector_plugin(worker.plugins, resolved.values)
@@ -49,6 +46,7 @@ def validate(worker: Worker, policy: ClientConfigOverridePolicy, config: Mapping
     if found["kind"] == "sink" and "group.id" in worker.config:
         problems += _group_of_workers(worker.config["group.id"], resolved.values)
     _add(found, problems)
+    _tell_unresolved(found, looked_up)
     _offer(found, worker, resolved.values)
     return found
 
@@ -70,6 +68,14 @@ def refuse_if_wrong(name: str, config: Mapping[str, str | None], validation: Map
     if lines:
         count = f"Connector configuration is invalid and contains the following {len(lines)} error(s):"
         raise BadRequestError("\n".join([count, *lines, _WHERE_ELSE]))
+
+
+def _tell_unresolved(validation: dict[str, Any], config: Resolved) -> None:
+    """Of a key without a value say why, and nothing else: it was checked as if it were not there."""
+    for entry in validation["entries"]:
+        if (key := entry["value"]["name"]) in config.unusable:
+            entry["value"] |= {"value": config.values[key], "errors": []}
+    _add(validation, [(missing.key, missing.message) for missing in config.unresolved])
 
 
 def _group_of_workers(group: str, config: Mapping[str, str]) -> list[tuple[str, str]]:

@@ -123,11 +123,19 @@ class Worker:
         self.hosts.tell(message)
 
     def resolved(self, config: Mapping[str, str]) -> Resolved:
-        """A connector's configuration with providers' values filled in; what is secret is hidden from now on."""
+        """A connector's configuration with providers' values filled in; what is secret is hidden from now on.
+
+        Raises:
+            ConfigError: a variable has no value.
+        """
+        found = self.looked_up(config)
+        found.check()
+        return found
+
+    def looked_up(self, config: Mapping[str, str]) -> Resolved:
+        """The same, where it is only looked at: `Resolved.unresolved` says what has no value."""
         found = self.resolver.resolve(config)
         redactor.remember(secrets_of(found))
-        for missing in found.unresolved:
-            log.warning("%s", missing.message, extra={"about": config.get("name", "worker")})
         return found
 
     def spec(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Final
 
@@ -10,12 +9,12 @@ from connect.errors import ConfigError
 from connect.pipeline.findings import Findings
 from connect.pipeline.parked import RetrySettings
 from connect.settings.connector_keys import DEAD_LETTER_TOPIC
+from connect.settings.definition import LEGAL_TOPIC
 from connect.settings.error_keys import RETRY_TOPICS_KEY
 
 _PREFIX: Final = "errors.retry.topics.prefix"
 _ORDER: Final = "errors.retry.topics.keep.order"
 _STRATEGIES: Final = ("consumer.override.partition.assignment.strategy", "consumer.override.group.protocol")
-_TOPIC: Final = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 
 
 def writes_aside(config: Mapping[str, str]) -> bool:
@@ -58,7 +57,7 @@ def check_errors(found: Findings, config: Mapping[str, str]) -> None:
             "ends with a task that fails for a record that has been through all of them, because errors.tolerance is"
             " none. Set errors.tolerance=all to go on.",
         )
-    wrong = [name for name in retry.topics if not _TOPIC.fullmatch(name)]
+    wrong = [name for name in retry.topics if not LEGAL_TOPIC.fullmatch(name)]
     if wrong and not config.get(_PREFIX):
         found.error(_PREFIX, f'is missing: "{wrong[0]}" cannot be the name of a topic. Say what names begin with.')
     topics = {name.strip() for name in config.get("topics", "").split(",")} | ({dead} if dead else set())

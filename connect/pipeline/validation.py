@@ -13,7 +13,8 @@ from connect import settings
 from connect.api import Connector
 from connect.api.engine import WORKER
 from connect.errors import ConfigError, ConnectError
-from connect.kafka.client_settings import ClientSettingError, task_client_settings
+from connect.kafka.client_checks import check_client
+from connect.kafka.client_settings import ClientSettingError, task_client_settings, task_java_settings
 from connect.kafka.client_settings import Kind as ClientKind
 from connect.pipeline.build import SIMPLE_HEADERS, converter_config, names
 from connect.pipeline.error_checks import check_dead_letters, check_errors, writes_aside
@@ -288,18 +289,32 @@ def _one_line(error: BaseException) -> str:
 def _check_client(found: Findings, client: ClientKind, worker: Mapping[str, str], config: Mapping[str, str]) -> None:
     """What is wrong with a client's settings. They are translated again without each wrong one, to find them all."""
     worker_left, left = dict(worker), dict(config)
+    told: set[str] = set()
     while True:
         try:
-            warnings = task_client_settings(client, worker_left, left).warnings
+            translated = task_client_settings(client, worker_left, left)
+            _check_made(client, worker_left, left, translated.keys)
             break
         except ClientSettingError as problem:
+            if problem.key in told:  # its default is wrong as well
+                return
+            told.add(problem.key)
             mine = problem.key in left
             (found.error if mine else found.worker_error)(problem.key, problem.message)
             if (left if mine else worker_left).pop(problem.key, None) is None:
                 return
-    for warning in warnings:
+    for warning in translated.warnings:
         key, _, message = warning.partition(": ")
         (found.warn if key in config else found.worker_warning)(key, message)
+
+
+def _check_made(
+    client: ClientKind, worker: Mapping[str, str], config: Mapping[str, str], written: Mapping[str, str]
+) -> None:
+    try:
+        check_client(task_java_settings(client, worker, config))
+    except ClientSettingError as problem:
+        raise ClientSettingError(written.get(problem.key, problem.key), problem.message) from problem
 
 
 # Keys that nobody knows.

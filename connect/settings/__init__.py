@@ -24,6 +24,8 @@ from connect.settings.definition import (
     define,
     non_empty,
     one_of,
+    topic_name,
+    topic_names,
 )
 
 __all__ = [
@@ -50,4 +52,6 @@ __all__ = [
     "define",
     "non_empty",
     "one_of",
+    "topic_name",
+    "topic_names",
 ]

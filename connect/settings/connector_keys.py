@@ -24,6 +24,8 @@ from connect.settings.definition import (
     define,
     non_empty,
     one_of,
+    topic_name,
+    topic_names,
 )
 from connect.settings.error_keys import PUT_TOLERANCE, RETRY_TOPICS
 from connect.settings.java_regex import java_regex
@@ -194,7 +196,8 @@ COMMON: Final = (
             width="MEDIUM",
             display_name="Reload Action",
             validator=one_of("none", "restart"),
-            doc="Understood, without effect: values of config providers are read anew at every restart.",
+            doc="What happens when a value of a config provider expires. Without effect here, as with Kafka Connect's own "
+            "providers: those of files, directories and environment variables never do. They are read at every start.",
         ),
         String(
             "engine",
@@ -234,6 +237,7 @@ DEAD_LETTER: Final = define(
         order=6,
         width="MEDIUM",
         display_name="Dead Letter Queue Topic Name",
+        validator=lambda name, value: topic_name(name, value) if value else None,
         doc="The topic that bad records are written to. Empty for none.",
     ),
     Short(
@@ -344,6 +348,7 @@ SINK: Final = (
             order=4,
             width="LONG",
             display_name="Topics",
+            validator=topic_names,
             doc="Topics to consume, separated by commas.",
         ),
         String(

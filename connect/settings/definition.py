@@ -14,6 +14,7 @@ documentation pages and forms come from the declaration:
 from __future__ import annotations
 
 import enum
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
@@ -422,6 +423,23 @@ def text(value: Any) -> str | None:
 
 
 # Validators.
+
+
+#: https://kafka.apache.org/43/documentation.html: Topic.validate
+LEGAL_TOPIC: Final = re.compile(r"(?!\.{1,2}\Z)[a-zA-Z0-9._-]{1,249}")
+
+
+def topic_name(name: str, value: str) -> None:
+    """What can be the name of a topic."""
+    non_empty(name, value)
+    if not LEGAL_TOPIC.fullmatch(value):
+        raise ValueError(f'"{value}" cannot be the name of a topic: those have up to 249 letters, digits, ., _ and -.')
+
+
+def topic_names(name: str, value: list[str]) -> None:
+    """What can be the names of topics."""
+    for each in filter(None, value):
+        topic_name(name, each)
 
 
 def non_empty(name: str, value: Any) -> None:

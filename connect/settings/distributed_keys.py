@@ -21,6 +21,7 @@ from connect.settings.definition import (
     define,
     non_empty,
     one_of,
+    topic_name,
 )
 
 
@@ -68,7 +69,7 @@ CLIENT: Final = define(
 def _topic(what: str, count: int | None, doc: str) -> Definition:
     """A topic of the worker's own; `config` has always one partition."""
     name = f"{what}.storage"
-    topic = String(f"{name}.topic", importance="HIGH", validator=non_empty, doc=doc)
+    topic = String(f"{name}.topic", importance="HIGH", validator=topic_name, doc=doc)
     factor = Short(
         f"{name}.replication.factor",
         default=3,
@@ -132,7 +133,8 @@ DISTRIBUTED_ONLY: Final = (
         Int(
             "worker.unsync.backoff.ms",
             default=300_000,
-            doc="Understood, without effect: a worker that cannot catch up tries again.",
+            doc="Of connect.protocol=eager alone, which is refused with it: a worker that cannot catch up with the "
+            "configurations stays in the group, and tries again after worker.sync.timeout.ms.",
         ),
         String(
             "inter.worker.key.generation.algorithm",

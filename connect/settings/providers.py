@@ -30,11 +30,10 @@ class ProviderError(ConnectError):
 class ProviderData:
     """What a provider found.
 
-    `ttl_ms` is how long the values hold, None for ever. `note` says why a key may be missing, e.g. a forbidden path.
+    `note` says why a key may be missing, e.g. a forbidden path.
     """
 
     values: Mapping[str, str] = field(repr=False)
-    ttl_ms: int | None = None
     note: str = ""
 
 

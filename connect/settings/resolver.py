@@ -5,15 +5,17 @@
     config.providers.file.param.allowed.paths=/etc/connect
     config.providers.env.class=EnvVarConfigProvider
 
-As in Kafka, what no provider finds stays as written. Here it is also reported.
+In Kafka what no provider finds stays as written, and is used as it is. Here it is an error: a password that reads
+`${file:...}` helps nobody, and neither does a topic.
 
 https://kafka.apache.org/documentation/#config_providers (KIP-297)
 """
 
 from __future__ import annotations
 
+import difflib
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Self
 
@@ -32,36 +34,73 @@ from connect.settings.providers import (
 # The aliases that everybody gives to Kafka's own providers: written without being declared, they were forgotten.
 _USUAL_ALIASES = {"file": FileConfigProvider, "directory": DirectoryConfigProvider, "env": EnvVarConfigProvider}
 # The alias ends at the first colon, the path at the second; neither may hold a closing brace.
-_VARIABLE = re.compile(r"\$\{([^}]*?):(?:([^}]*?):)?([^}]*?)\}")
+_VARIABLE = re.compile(r"\$\{([^}:]+):(?:([^}]*?):)?([^}]*?)\}")
 
 
 @dataclass(frozen=True)
 class Unresolved:
-    """A variable of a key's value that stayed as written, and what to do about it. Worth a warning."""
+    """What is wrong with a variable, or with the declaration of a provider, and what to do about it.
+
+    Attributes:
+        key: that has it.
+        message: why there is no value.
+        failed: the provider could not look it up at all. In Kafka that is an error too.
+    """
 
     key: str
     message: str
+    failed: bool = False
 
 
 @dataclass(frozen=True)
 class Resolved:
-    """A configuration with its variables replaced.
+    """A configuration with its variables replaced, as far as they could be.
 
-    `secret_keys` are the keys whose value came from a provider, wholly or in part: never to be shown. `ttl_ms` is the
-    shortest time for which the values hold, None for ever.
+    Attributes:
+        values: of all keys. One that is unresolved is as it was written.
+        secret_keys: the keys whose value came from a provider, wholly or in part: never to be shown.
+        unresolved: what has no value.
     """
 
     values: dict[str, str] = field(repr=False)
     secret_keys: frozenset[str]
-    ttl_ms: int | None
     unresolved: tuple[Unresolved, ...] = ()
+
+    @property
+    def unusable(self) -> frozenset[str]:
+        """The keys whose values are not to be used."""
+        return frozenset(missing.key for missing in self.unresolved)
+
+    def usable(self) -> Resolved:
+        """Only what has a value."""
+        values = {key: value for key, value in self.values.items() if key not in self.unusable}
+        return Resolved(values, self.secret_keys - self.unusable)
+
+    def check(self, matters: Callable[[str], bool] = lambda _: True) -> None:
+        """Raise ConfigError where one of the keys that matter has no value; for the first, all that is missing told."""
+        missing = [each for each in self.unresolved if matters(each.key)]
+        if missing:
+            first, *others = missing
+            told = [first.message, *(f"{each.key}: {each.message}" for each in others)]
+            raise ConfigError(first.key, "; ".join(told))
 
 
 class Resolver:
-    """Replaces the variables of configurations, with the providers of one worker."""
+    """Replaces the variables of configurations, with the providers of one worker.
 
-    def __init__(self, providers: Mapping[str, ConfigProvider]) -> None:
+    Args:
+        providers: by their aliases.
+        wrong: what is wrong with the declarations of others, by their aliases.
+    """
+
+    def __init__(self, providers: Mapping[str, ConfigProvider], wrong: Mapping[str, Unresolved] | None = None) -> None:
         self._providers = dict(providers)
+        self._wrong = dict(wrong or {})
+
+    @property
+    def problems(self) -> list[Unresolved]:
+        """What is wrong with the worker's declarations. Nothing is to be started with them."""
+        return list(self._wrong.values())
 
     @classmethod
     def from_worker_config(
@@ -69,33 +108,20 @@ class Resolver:
     ) -> Self:
         """Make the providers that `config.providers` of the worker names; `known` are the classes it may name.
 
-        Raises:
-            ConfigError: a provider has no class, an unknown one, or wrong parameters.
+        One that has no class, an unknown one, or wrong parameters is among the `problems`.
         """
         providers: dict[str, ConfigProvider] = {}
+        wrong: dict[str, Unresolved] = {}
         for alias in filter(None, (part.strip() for part in worker.get("config.providers", "").split(","))):
-            key = f"config.providers.{alias}.class"
-            if not (name := worker.get(key, "").strip()):
-                raise ConfigError(key, f'it is missing, but config.providers names "{alias}"; add {key}=<class name>')
-            if name not in known:
-                choice = ", ".join(sorted(provider.__name__ for provider in set(known.values())))
-                raise ConfigError(key, f'there is no config provider "{name}"; there are {choice}')
-            prefix = f"config.providers.{alias}.param."
-            params = {key.removeprefix(prefix): value for key, value in worker.items() if key.startswith(prefix)}
-            providers[alias] = known[name]()
             try:
-                providers[alias].configure(params)
-            except ProviderError as error:
-                raise ConfigError(prefix + error.param, str(error)) from error
-        return cls(providers)
+                providers[alias] = _provider(alias, worker, known)
+            except ConfigError as error:
+                wrong[alias] = Unresolved(error.key, error.message)
+        return cls(providers, wrong)
 
     def resolve(self, config: Mapping[str, str]) -> Resolved:
-        """Replace every variable. What a provider finds is not searched for variables again.
-
-        Raises:
-            ConfigError: a provider cannot look up what a key asks for.
-        """
-        found = self._look_up(config)
+        """Replace every variable. What a provider finds is not searched for variables again."""
+        found, failed = self._look_up(config)
         values, secret, unresolved = {}, set(), []
         for key, value in config.items():
 
@@ -105,31 +131,45 @@ class Resolver:
                 if data and name in data.values:
                     secret.add(key)
                     return data.values[name]
-                if advice := _advice(alias, path, name, data):
-                    unresolved.append(Unresolved(key, f"{match[0]} stays as written: {advice}"))
+                why = failed.get((alias, path))
+                advice = why or self._advice(alias, path, name, data)
+                unresolved.append(Unresolved(key, f"{match[0]} has no value: {advice}", failed=why is not None))
                 return match[0]
 
             values[key] = _VARIABLE.sub(replacement, value)
-        ttl_ms = min((data.ttl_ms for data in found.values() if data.ttl_ms is not None), default=None)
-        return Resolved(values, frozenset(secret), ttl_ms, tuple(unresolved))
+        return Resolved(values, frozenset(secret), tuple(unresolved))
 
-    def _look_up(self, config: Mapping[str, str]) -> dict[tuple[str, str], ProviderData]:
-        """Ask each provider once for each path."""
+    def _look_up(
+        self, config: Mapping[str, str]
+    ) -> tuple[dict[tuple[str, str], ProviderData], dict[tuple[str, str], str]]:
+        """Ask each provider once for each path: what they found, and why some could not look."""
         wanted: dict[tuple[str, str], set[str]] = {}
-        asked_by: dict[tuple[str, str], str] = {}
-        for key, value in config.items():
+        for value in config.values():
             for match in _VARIABLE.finditer(value):
                 if match[1] in self._providers:
-                    place = match[1], match[2] or ""
-                    wanted.setdefault(place, set()).add(match[3])
-                    asked_by.setdefault(place, key)
-        found = {}
+                    wanted.setdefault((match[1], match[2] or ""), set()).add(match[3])
+        found, failed = {}, {}
         for (alias, path), names in wanted.items():
             try:
                 found[alias, path] = self._providers[alias].get(path, frozenset(names))
             except ProviderError as error:
-                raise ConfigError(asked_by[alias, path], f'config provider "{alias}": {error}') from error
-        return found
+                failed[alias, path] = f'config provider "{alias}": {error}'
+        return found, failed
+
+    def _advice(self, alias: str, path: str, name: str, data: ProviderData | None) -> str:
+        """Why a variable was not replaced, and what to do."""
+        if data:
+            return data.note or f'config provider "{alias}" finds no "{name}"' + (f" in {path}" if path else "")
+        if alias in self._wrong:
+            return f'config provider "{alias}" is not declared as it should be; see {self._wrong[alias].key}'
+        near = difflib.get_close_matches(alias.strip().lower(), self._providers, 1)
+        if near:
+            return f'no config provider "{alias}" is declared; did you mean {near[0]}?'
+        named = _USUAL_ALIASES.get(alias)
+        return (
+            f'no config provider "{alias}" is declared; add to the worker\'s properties config.providers={alias} and '
+            f"config.providers.{alias}.class={f'{JAVA_PACKAGE}{named.__name__}' if named else '<its class>'}"
+        )
 
     def close(self) -> None:
         """Close all providers."""
@@ -137,13 +177,18 @@ class Resolver:
             provider.close()
 
 
-def _advice(alias: str, path: str, name: str, data: ProviderData | None) -> str:
-    """Why a variable was not replaced; "" where the text may be meant as it is."""
-    if data:
-        return data.note or f'config provider "{alias}" finds no "{name}"' + (f" in {path}" if path else "")
-    if provider := _USUAL_ALIASES.get(alias):
-        return (
-            f'no config provider "{alias}" is declared; add to the worker\'s properties '
-            f"config.providers={alias} and config.providers.{alias}.class={JAVA_PACKAGE}{provider.__name__}"
-        )
-    return ""
+def _provider(alias: str, worker: Mapping[str, str], known: Mapping[str, type[ConfigProvider]]) -> ConfigProvider:
+    key = f"config.providers.{alias}.class"
+    if not (name := worker.get(key, "").strip()):
+        raise ConfigError(key, f'it is missing, but config.providers names "{alias}"; add {key}=<class name>')
+    if name not in known:
+        choice = ", ".join(sorted(provider.__name__ for provider in set(known.values())))
+        raise ConfigError(key, f'there is no config provider "{name}"; there are {choice}')
+    prefix = f"config.providers.{alias}.param."
+    params = {key.removeprefix(prefix): value for key, value in worker.items() if key.startswith(prefix)}
+    provider = known[name]()
+    try:
+        provider.configure(params)
+    except ProviderError as error:
+        raise ConfigError(prefix + error.param, str(error)) from error
+    return provider

@@ -55,6 +55,7 @@ class MemoryConsumer:
 
     group = "connect-test"
     member_id: str | None = None
+    instance_id = ""
     can_be_woken = False
 
     def __init__(

@@ -76,6 +76,10 @@ def _own_kind(error: BaseException) -> ErrorKind:
             return ErrorKind.RECORD
         case DeliveryError() if error.code in _BAD_RECORD:
             return ErrorKind.RECORD
+        case DeliveryError() if error.code == "TOPIC_EXCEPTION":  # its name is none
+            return ErrorKind.CONFIGURATION
+        case IsADirectoryError() | NotADirectoryError():
+            return ErrorKind.CONFIGURATION
         case PermissionError() | NotLetInError():
             return ErrorKind.ACCESS
         case ConnectError() if _REFUSED.search(str(error)):

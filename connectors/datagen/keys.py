@@ -73,7 +73,7 @@ SETTINGS = settings.define(
         "kafka.topic",
         importance="HIGH",
         group=_RECORDS,
-        validator=settings.non_empty,
+        validator=settings.topic_name,
         doc="The topic that the records go to.",
     ),
     settings.String(

@@ -55,7 +55,7 @@ SETTINGS = settings.define(
         importance="HIGH",
         group="Source",
         width="MEDIUM",
-        validator=settings.non_empty,
+        validator=settings.topic_name,
         doc="The topic that the lines go to.",
     ),
     settings.Int(

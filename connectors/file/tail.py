@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from connect import ConnectError
+from connect import ConfigError, ConnectError
 from connectors.file.lines import Encoding, Lines, Splitter
 
 log = logging.getLogger(__name__)
@@ -44,7 +44,7 @@ def open_for_reading(path: str) -> int | None:
         raise unreadable(path, error) from error
     if stat.S_ISDIR(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise ConnectError(f'"{path}" is a directory. For the files in it write {path.rstrip("/")}/* as file.')
+        raise ConfigError("file", f'"{path}" is a directory. For the files in it write {path.rstrip("/")}/* as file.')
     return descriptor
 
 

@@ -12,7 +12,7 @@ import struct
 from pathlib import Path
 from typing import Final
 
-from connect import ConnectError, FencedError, RetriableError
+from connect import ConfigError, ConnectError, FencedError, RetriableError
 
 log = logging.getLogger(__name__)
 
@@ -225,6 +225,9 @@ def sync_folder(path: str) -> None:
         os.close(folder)
 
 
+_WRONG_PATH = (errno.ENOENT, errno.ENOTDIR, errno.EISDIR)
+
+
 def unwritable(path: str, error: OSError) -> ConnectError:
     """What a person can do about a file that cannot be written."""
     if error.errno in NO_ROOM:
@@ -238,4 +241,5 @@ def unwritable(path: str, error: OSError) -> ConnectError:
         errno.EROFS: "Choose a file on another file system.",
         errno.EFBIG: "The file may not grow any more (ulimit -f, or the file system's limit): choose another.",
     }.get(error.errno or 0, "Look at the path and the disk.")
-    return ConnectError(f'Cannot write "{path}": {error.strerror}. {advice}')
+    text = f'Cannot write "{path}": {error.strerror}. {advice}'
+    return ConfigError("file", text) if error.errno in _WRONG_PATH else ConnectError(text)

@@ -145,7 +145,7 @@ SETTINGS: Final[Definition] = settings.define(
         "topic",
         importance="HIGH",
         group=_WHAT,
-        validator=settings.non_empty,
+        validator=settings.topic_name,
         doc="The topic that posts go to. kafka.status.topic is understood.",
     ),
     settings.String(

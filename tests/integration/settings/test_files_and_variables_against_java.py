@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from connect.errors import ConfigError
 from connect.settings.connector_files import load_connector
 from connect.settings.properties import ConfigFileError
 from connect.settings.resolver import Resolver
@@ -158,10 +157,8 @@ def test_a_variable_becomes_what_it_becomes_in_kafka_connect(java, tmp_path: Pat
     resolver = Resolver.from_worker_config(worker)
 
     def ours(value: str) -> object:
-        try:
-            return [resolver.resolve({"key": value}).values["key"]]
-        except ConfigError:
-            return "error"
+        found = resolver.resolve({"key": value})
+        return "error" if any(each.failed for each in found.unresolved) else [found.values["key"]]
 
     values = [value.replace("F/", f"{tmp_path}{os.sep}") for value in VALUES]
     theirs = java(TRANSFORM, [str(tmp_path / "ok"), "T.*", *values])

@@ -52,6 +52,87 @@ def test_a_converter_of_the_worker_that_is_not_there_is_the_worker_s_error_once(
     assert ended.stderr.startswith('worker.properties:3: key "value.converter": There is no converter')
 
 
+PROVIDER = "org.apache.kafka.common.config.provider."
+
+
+def test_each_variable_without_a_value_and_each_wrong_provider_is_told_at_once_with_its_line(standalone, topic):
+    """None is used as it is written, and nothing else is said of its key."""
+    standalone.worker(
+        {
+            "bootstrap.servers": "${env:NEVER_SET}",
+            "config.providers": "env,file,odd",
+            "config.providers.env.class": f"{PROVIDER}EnvVarConfigProvider",
+            "config.providers.file.class": f"{PROVIDER}FileConfigProvider",
+            "config.providers.file.param.allowed.paths": "not/absolute",
+            "config.providers.odd.class": "no.such.Provider",
+        }
+    )
+    source = standalone.source(topic, tasks_max="${env:NOT_SET_EITHER}", batch_size="${file:/etc/passwd:root}")
+    sink = standalone.sink("${nope:abc}", "archive", consumer_override_group_id="${ENV:HOME}")
+
+    ended = standalone.run(source, sink)
+
+    assert ended.returncode == 2
+    told = ended.stderr.splitlines()
+    expected = [
+        ('worker.properties:1: key "bootstrap.servers"', "${env:NEVER_SET} has no value: it is not set"),
+        ('worker.properties:11: key "config.providers.file.param.allowed.paths"', "not/absolute is not absolute"),
+        ('worker.properties:12: key "config.providers.odd.class"', 'there is no config provider "no.such.Provider"'),
+        ('source.properties:5: connector "source", key "tasks.max"', "${env:NOT_SET_EITHER} has no value"),
+        ('source.properties:6: connector "source", key "batch.size"', "see config.providers.file.param.allowed.paths"),
+        ('archive.properties:4: connector "archive", key "topics"', "add to the worker's properties config.providers"),
+        ('archive.properties:5: connector "archive", key "consumer.override.group.id"', "did you mean env?"),
+    ]
+    for line, (place, why) in zip(told, expected, strict=False):
+        assert line.startswith(f"{place}: ")
+        assert why in line
+    assert told[len(expected) :] == [f"connect: {len(expected)} errors; nothing was started."]
+
+
+@pytest.mark.promise("P8")
+@pytest.mark.parametrize(
+    ("settings", "key", "says"),
+    [
+        (
+            {"security.protocol": "SSL", "ssl.truststore.type": "PEM", "ssl.truststore.location": "absent.pem"},
+            "ssl.truststore.location",
+            "no certificates can be read from it: No such file or directory",
+        ),
+        (
+            {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "GSSAPI"},
+            "sasl.mechanism",
+            "GSSAPI (Kerberos) is not in the client library that pip installs. Use SCRAM",
+        ),
+        (
+            {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.jaas.config": "x required a=b"},
+            "sasl.jaas.config",
+            "it does not read: <login module> required <option>=<value>",  # the advice is no secret
+        ),
+    ],
+)
+def test_a_login_or_a_store_that_cannot_be_is_told_before_anything_starts(standalone, topic, settings, key, says):
+    standalone.worker(settings)
+    ended = standalone.run(standalone.source(topic), standalone.sink(topic, "archive"))
+    assert ended.returncode == 2
+    told, last = ended.stderr.splitlines()
+    line = 7 + len(settings)
+    assert told.startswith(f'worker.properties:{line}: key "{key}": {says}')
+    assert last == "connect: 1 error; nothing was started."
+
+
+def test_names_that_no_topic_can_have_are_told_before_anything_starts(standalone):
+    source = standalone.source("orders and more")
+    sink = standalone.sink("good,..", "archive", **{"errors_deadletterqueue_topic_name": "dead/letters"})
+    ended = standalone.run(source, sink)
+    assert ended.returncode == 2
+    for place, name in (
+        ('source.properties:4: connector "source", key "topic"', "orders and more"),
+        ('archive.properties:4: connector "archive", key "topics"', ".."),
+        ('archive.properties:5: connector "archive", key "errors.deadletterqueue.topic.name"', "dead/letters"),
+    ):
+        assert f'{place}: "{name}" cannot be the name of a topic' in ended.stderr
+
+
 def test_two_connectors_of_one_name(standalone, topic):
     first = standalone.source(topic)
     again = standalone.properties("again.properties", {"name": "source", "connector.class": "FileStreamSource"})

@@ -1,4 +1,5 @@
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -83,10 +84,10 @@ def test_a_variable_becomes_what_its_provider_finds(folder: Path, value: str, ex
         ("${dir:F/ok:}", True),
         ("${dir:F/absent:one}", True),
         ("${dir:F/ok/one:one}", True),
-        ("${nope:a:b}", False),
-        ("${nope:b}", False),
-        ("${ENV:TV}", False),
-        ("${ env:TV}", False),
+        ("${nope:a:b}", True),
+        ("${nope:b}", True),
+        ("${ENV:TV}", True),
+        ("${ env:TV}", True),
         ("${topic}-${timestamp}", False),
         ("${}", False),
         ("${:}", False),
@@ -94,12 +95,18 @@ def test_a_variable_becomes_what_its_provider_finds(folder: Path, value: str, ex
         ("${env:TV", False),
     ],
 )
-def test_what_is_not_found_stays_as_written_and_is_reported(folder: Path, value: str, reported: bool) -> None:
+def test_what_is_not_found_is_reported_and_not_to_be_used(folder: Path, value: str, reported: bool) -> None:
     value = value.replace("F/", f"{folder}/")
     found = Resolver.from_worker_config(PROVIDERS).resolve({"key": value})
     assert found.values["key"] == value
     assert found.secret_keys == frozenset()
     assert [item.key for item in found.unresolved] == (["key"] if reported else [])
+    assert found.usable().values == ({} if reported else {"key": value})
+    if reported:
+        with pytest.raises(ConfigError, match="has no value"):
+            found.check()
+    else:
+        found.check()
 
 
 @pytest.mark.parametrize(
@@ -114,10 +121,28 @@ def test_what_is_not_found_stays_as_written_and_is_reported(folder: Path, value:
     ],
 )
 def test_what_cannot_be_looked_up_is_an_error_that_names_the_key(folder: Path, value: str, message: str) -> None:
+    found = Resolver.from_worker_config(PROVIDERS).resolve({"key": value.replace("F/", f"{folder}/")})
     with pytest.raises(ConfigError, match=message) as caught:
-        resolve(value.replace("F/", f"{folder}/"))
+        found.check()
     assert caught.value.key == "key"
     assert "hunter2" not in str(caught.value)
+    assert [each.failed for each in found.unresolved] == [True]
+
+
+def test_all_that_has_no_value_is_told_at_once_as_far_as_it_matters(folder: Path) -> None:
+    config = {"a": "${env:NOT_SET}", "b": f"${{file:{folder}/absent:k}}${{nope:x}}", "c": "${env:TV}"}
+    found = Resolver.from_worker_config(PROVIDERS).resolve(config)
+    assert [each.key for each in found.unresolved] == ["a", "b", "b"]
+    assert found.unusable == {"a", "b"}
+    assert found.usable().values == {"c": "tval"}
+    found.check(lambda key: key == "c")
+    with pytest.raises(ConfigError, match=r"NOT_SET.*; b: .*no such file.*; b: .*add to the worker's properties"):
+        found.check()
+
+
+def test_an_alias_that_is_nearly_one_is_named(folder: Path) -> None:
+    (report,) = Resolver.from_worker_config(PROVIDERS).resolve({"key": "${ENV:TV}"}).unresolved
+    assert "did you mean env?" in report.message
 
 
 @pytest.mark.parametrize(
@@ -186,13 +211,22 @@ def test_a_provider_that_was_not_declared_is_reported_with_the_lines_to_add(alia
     ],
 )
 def test_a_wrong_declaration_is_an_error_that_names_its_key(key: str, value: str, message: str) -> None:
-    with pytest.raises(ConfigError, match=message) as caught:
-        Resolver.from_worker_config(PROVIDERS | {f"config.providers.{key}": value})
-    assert caught.value.key == f"config.providers.{key}"
+    resolver = Resolver.from_worker_config(PROVIDERS | {f"config.providers.{key}": value})
+    (problem,) = resolver.problems
+    assert problem.key == f"config.providers.{key}"
+    assert re.search(message, problem.message)
+    # Whoever uses it is told where to look; others work.
+    found = resolver.resolve({"uses": f"${{{key.partition('.')[0]}:/x:TV}}", "plain": "p"})
+    assert [(each.key, problem.key in each.message) for each in found.unresolved] == [("uses", True)]
+
+
+def test_all_wrong_declarations_are_told() -> None:
+    wrong = {"config.providers.env.class": "Vault", "config.providers.dir.param.allowed.paths": "etc"}
+    assert [each.key for each in Resolver.from_worker_config(PROVIDERS | wrong).problems] == sorted(wrong)
 
 
 class Vault(ConfigProvider):
-    """Answers with a time to live that is its path, and counts."""
+    """Answers with the key itself, and counts."""
 
     asked: list[tuple[str, frozenset[str]]]
     closed = False
@@ -203,7 +237,7 @@ class Vault(ConfigProvider):
 
     def get(self, path: str, keys: frozenset[str]) -> ProviderData:
         self.asked.append((path, keys))
-        return ProviderData({key: key + self.suffix for key in keys}, ttl_ms=int(path) if path else None)
+        return ProviderData({key: key + self.suffix for key in keys})
 
     def close(self) -> None:
         self.closed = True
@@ -224,7 +258,6 @@ def test_a_provider_is_configured_asked_once_for_each_path_and_closed() -> None:
     resolver = Resolver.from_worker_config(worker, {"Vault": Kept})
     found = resolver.resolve({"a": "${v:300:x}${v:300:y}", "b": "${v:300:x}", "c": "${v:20:z}", "d": "${v:q}"})
     assert found.values == {"a": "x!y!", "b": "x!", "c": "z!", "d": "q!"}
-    assert found.ttl_ms == 20
     assert sorted((path, sorted(keys)) for path, keys in made[0].asked) == [
         ("", ["q"]),
         ("20", ["z"]),
@@ -235,10 +268,6 @@ def test_a_provider_is_configured_asked_once_for_each_path_and_closed() -> None:
     assert made[0].closed
 
 
-def test_values_without_a_time_to_live_hold_for_ever() -> None:
-    assert Resolver.from_worker_config(PROVIDERS).resolve({"a": "${env:TV}"}).ttl_ms is None
-
-
 def test_a_worker_without_providers_changes_nothing() -> None:
-    config = {"a": "${x:y}", "b": os.sep}
+    config = {"a": "${topic}", "b": os.sep}
     assert Resolver.from_worker_config({}).resolve(config).values == config

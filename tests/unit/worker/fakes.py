@@ -92,6 +92,7 @@ class FakeConsumer:
 
     group = "connect-test"
     member_id: str | None = "member-1"
+    instance_id: str = ""
     can_be_woken = False
 
     def __init__(self, control: FakeControl, clock: Clock, calls: list[Any]) -> None:

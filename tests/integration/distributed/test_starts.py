@@ -1,0 +1,72 @@
+"""`connect distributed` before it is in its group: what is wrong with its file, and brokers that are not there yet."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.servers.broker import a_broker
+from tests.servers.own_process import free_port
+
+from .pool import PATIENCE, Pool, PoolWorker
+
+
+def started(pool: Pool, folder: Path, **changes: str) -> PoolWorker:
+    """A worker that nobody waits for."""
+    worker = PoolWorker(folder, pool.settings | {key.replace("_", "."): value for key, value in changes.items()})
+    pool.workers.append(worker)
+    worker.start()
+    return worker
+
+
+def test_what_is_wrong_is_told_at_once_with_its_line_before_any_broker_is_asked(
+    pool_at: Callable[[str], Pool], tmp_path: Path
+) -> None:
+    worker = started(
+        pool_at("127.0.0.1:1"),
+        tmp_path,
+        value_converter="NoSuchConverter",
+        offset_storage_topic="shared",
+        status_storage_topic="shared",
+        config_storage_topic="not legal",
+        connect_protocol="eager",
+        worker_unsync_backoff_ms="1000",
+        security_protocol="SSL",
+        ssl_truststore_type="PEM",
+        ssl_truststore_location=str(tmp_path / "absent.pem"),
+    )
+    assert worker.process.wait(PATIENCE) == 2
+    *told, last = worker.log.splitlines()
+    assert last == "connect: 5 errors; nothing was started."
+    for key, why in (
+        ("value.converter", 'There is no converter "NoSuchConverter"'),
+        ("status.storage.topic", '"shared" is the topic of offset.storage.topic already'),
+        ("config.storage.topic", '"not legal" cannot be the name of a topic'),
+        ("worker.unsync.backoff.ms", "is not to be had with connect.protocol=eager"),
+        ("ssl.truststore.location", "No such file or directory"),
+    ):
+        (line,) = (line for line in told if f'key "{key}": ' in line)
+        assert line.startswith(f"{worker.port}.properties:") or f"/{worker.port}.properties:" in line
+        assert why in line
+
+
+@pytest.mark.promise("P9")
+def test_brokers_that_start_later_are_waited_for_and_said_once(pool_at: Callable[[str], Pool], tmp_path: Path) -> None:
+    port = free_port()
+    pool = pool_at(f"127.0.0.1:{port}")
+    worker = started(pool, tmp_path)
+    worker.until(lambda: "Waiting until one does" in worker.log)
+    with a_broker(tmp_path / "broker", port=port):
+        pool.until(worker.ready, "it is in its group")
+        assert worker.stop() == 0
+    assert worker.log.count("No broker answers") == 1
+
+
+def test_one_that_waits_ends_when_it_is_told_to(pool_at: Callable[[str], Pool], tmp_path: Path) -> None:
+    worker = started(pool_at("127.0.0.1:1"), tmp_path)
+    worker.until(lambda: "Waiting until one does" in worker.log)
+    worker.signal(signal.SIGTERM)
+    assert worker.process.wait(PATIENCE) == 0
