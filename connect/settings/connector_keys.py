@@ -196,8 +196,8 @@ COMMON: Final = (
             width="MEDIUM",
             display_name="Reload Action",
             validator=one_of("none", "restart"),
-            doc="What happens when a value of a config provider expires. Without effect here, as with Kafka Connect's own "
-            "providers: those of files, directories and environment variables never do. They are read at every start.",
+            doc="What happens when a value of a config provider expires. It is without effect, as with Kafka Connect's "
+            "own providers: those of files, directories and environment variables never do.",
         ),
         String(
             "engine",

@@ -122,7 +122,7 @@ def test_a_login_or_a_store_that_cannot_be_is_told_before_anything_starts(standa
 
 def test_names_that_no_topic_can_have_are_told_before_anything_starts(standalone):
     source = standalone.source("orders and more")
-    sink = standalone.sink("good,..", "archive", **{"errors_deadletterqueue_topic_name": "dead/letters"})
+    sink = standalone.sink("good,..", "archive", errors_deadletterqueue_topic_name="dead/letters")
     ended = standalone.run(source, sink)
     assert ended.returncode == 2
     for place, name in (
