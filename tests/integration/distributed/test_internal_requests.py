@@ -16,23 +16,25 @@ from .pool import Pool, steady
 RIGHT = "HmacSHA256"
 
 
-def key_of(pool: Pool, read: Any) -> bytes:
-    """The group's session key, from its config topic."""
-    record = next(each for each in read(pool.bootstrap, f"{pool.name}-config", 1) if each.key() == b"session-key")
-    return base64.b64decode(json.loads(record.value())["key"])
+@pytest.fixture
+def key(two: Pool, read: Any, end_of: Any) -> bytes:
+    """The session key of the pool: the newest, for there is a new one every hour."""
+    topic = f"{two.name}-config"
+    records = read(two.bootstrap, topic, end_of(two.bootstrap, topic))
+    *_, newest = (each for each in records if each.key() == b"session-key")
+    return base64.b64decode(json.loads(newest.value())["key"])
 
 
 @pytest.mark.parametrize("at", ["leader", "follower"])
 @pytest.mark.parametrize(("method", "what"), [("POST", "tasks"), ("PUT", "fence")])
 def test_a_request_that_is_not_signed_with_the_key_is_refused(
-    two: Pool, read: Any, method: str, what: str, at: str, name: str, tmp_path: Path
+    two: Pool, key: bytes, method: str, what: str, at: str, name: str, tmp_path: Path
 ) -> None:
     worker = two.leader() if at == "leader" else two.followers()[0]
     worker.create(name, steady(tmp_path))
     two.until(lambda: all(each.runs(name, 1) for each in two.workers), "it runs")
     path = f"/connectors/{name}/{what}"
     body = json.dumps([{"number": "7", "folder": "/", "task.class": "x"}]).encode()
-    key = key_of(two, read)
     assert worker.ask(method, path, body).status == 400
 
     def signed(signature: str, algorithm: str) -> int:
@@ -49,13 +51,13 @@ def test_a_request_that_is_not_signed_with_the_key_is_refused(
     worker.do("DELETE", f"/connectors/{name}")
 
 
-def test_a_follower_that_has_the_key_is_heard(two: Pool, read: Any, name: str, tmp_path: Path) -> None:
+def test_a_follower_that_has_the_key_is_heard(two: Pool, key: bytes, name: str, tmp_path: Path) -> None:
     worker = two.leader()
     worker.create(name, steady(tmp_path))
     two.until(lambda: all(each.runs(name, 1) for each in two.workers), "it runs")
     (task,) = [entry["config"] for entry in worker.get(f"/connectors/{name}/tasks")]
     body = json.dumps([task, {**task, "number": "1"}]).encode()
-    headers = {peers.SIGNATURE_HEADER: peers.sign(key_of(two, read), body, RIGHT), peers.ALGORITHM_HEADER: RIGHT}
+    headers = {peers.SIGNATURE_HEADER: peers.sign(key, body, RIGHT), peers.ALGORITHM_HEADER: RIGHT}
     assert worker.ask("POST", f"/connectors/{name}/tasks", body, headers).status == 204
     two.until(lambda: all(each.runs(name, 2) for each in two.workers), "it has the tasks that were written")
     worker.do("DELETE", f"/connectors/{name}")

@@ -196,7 +196,7 @@ def test_a_task_that_dies_in_a_big_transaction_goes_on_where_it_was(line: Captur
     seen: list[SourceRecord] = list(run.records)
     while len(seen) < 11000:
         count = len(run.records)
-        run.poll_until(count + 250)
+        run.poll_until(min(count + 250, 11000))
         run.crash()
         run.restart()
         seen = list(run.records)
