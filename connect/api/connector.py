@@ -126,6 +126,13 @@ class SinkConnector(Connector):
     task: ClassVar[type[SinkTask] | None] = None
     engines: ClassVar[tuple[str, ...]] = (WORKER, "spark")
 
+    def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
+        """By default as many tasks as `tasks.max` allows, each with the connector's configuration.
+
+        They share the partitions of the topics among them.
+        """
+        return [dict(self.config) for _ in range(max_tasks)]
+
     def alter_offsets(self, config: Mapping[str, str], offsets: Mapping[TopicPartition, int | None]) -> bool:
         """A user changes consumed offsets while the connector is stopped (KIP-875).
 

@@ -95,7 +95,9 @@ def run(args: argparse.Namespace) -> int:
     if args.shell:
         print(_SCRIPTS[args.shell].lstrip())
     else:
-        print(*candidates(args.words), sep="\n")
+        # No line where there is none: an empty one would be a candidate, and replace what was typed.
+        for candidate in candidates(args.words):
+            print(candidate)
     return OK
 
 

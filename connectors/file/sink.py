@@ -145,9 +145,6 @@ class FileStreamSinkConnector(SinkConnector):
     version = __version__
     task = FileStreamSinkTask
 
-    def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
-        return [dict(self.config)] * max_tasks
-
     def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
         values = super().validate(config)
         found = {value.name: value for value in values}

@@ -37,9 +37,6 @@ class SparkSinkConnector(SinkConnector):
     def start(self, config: Mapping[str, str]) -> None:
         super().start(canonical(config))
 
-    def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
-        return [dict(self.config) for _ in range(max_tasks)]
-
     def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
         known = canonical(config)
         values = self.settings.validate(known)

@@ -18,9 +18,6 @@ class JdbcSinkConnector(SinkConnector):
     version = __version__
     task = JdbcSinkTask
 
-    def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
-        return [dict(self.config)] * max_tasks
-
     def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
         named = named_ours(config)
         values = super().validate(named)

@@ -19,9 +19,6 @@ class S3SinkConnector(SinkConnector):
     version = __version__
     task = S3SinkTask
 
-    def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
-        return [dict(self.config)] * max_tasks
-
     def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
         from connectors.s3.sink.options import Options
 

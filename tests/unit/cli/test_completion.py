@@ -89,6 +89,8 @@ def program(tmp_path):
         ("connect get --url {url} cu", ["customers"]),
         ("connect get order", [r"order\ lines", "orders"]),
         ("connect get a:", ["b"]),
+        ("connect status zzz", []),  # what was typed stays
+        ("connect bogus", []),
         ("connect apply -f ", []),
     ],
 )

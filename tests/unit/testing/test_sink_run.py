@@ -62,6 +62,18 @@ class CollectTask(SinkTask):
         self.calls.append(("close", sorted(partitions)))
 
 
+class Shared(SinkConnector):
+    """Says nothing of its tasks."""
+
+
+def test_a_sink_that_says_nothing_of_its_tasks_has_as_many_as_it_may():
+    connector = Shared()
+    connector.start({"a": "b"})
+    first, second = connector.task_configs(2)
+    assert first == second == {"a": "b"}
+    assert first is not second
+
+
 class Collect(SinkConnector):
     """Give it a target: `Collect(target)`."""
 
