@@ -391,13 +391,21 @@ class ConfigInfo(msgspec.Struct):
     value: ConfigValue
 
 
-class ConfigInfos(msgspec.Struct):
-    """All about one configuration."""
+class ConfigWarning(msgspec.Struct):
+    """A key that has no effect, or another one than its author may think."""
+
+    name: str
+    message: str
+
+
+class ConfigInfos(msgspec.Struct, omit_defaults=True):
+    """All about one configuration. Kafka Connect knows no warnings; the field is there where there are any."""
 
     name: str
     error_count: int
     groups: list[str]
     configs: list[ConfigInfo]
+    warnings: list[ConfigWarning] = []
 
     @classmethod
     def of(cls, found: Mapping[str, Any]) -> ConfigInfos:
@@ -414,7 +422,8 @@ class ConfigInfos(msgspec.Struct):
             info.value.errors.append(f"In the worker's configuration: {message}")
         groups = (info.definition.group for info in configs.values() if info.definition and info.definition.group)
         errors = sum(len(info.value.errors) for info in configs.values())
-        return cls(found["connector_class"], errors, list(dict.fromkeys(groups)), list(configs.values()))
+        warnings = [ConfigWarning(key, message) for key, message in found["warnings"]]
+        return cls(found["connector_class"], errors, list(dict.fromkeys(groups)), list(configs.values()), warnings)
 
 
 class Logger(msgspec.Struct):

@@ -100,6 +100,8 @@ def check(client: RestClient, file: ConnectorFile, config: Mapping[str, str], pr
         key = entry["value"]["name"]
         for message in entry["value"]["errors"]:
             problems.error(file.where(key), " ".join(message.split()), key=key, connector=file.name)
+    for warning in answer.get("warnings", ()):  # a worker of Java has none
+        problems.warn(file.where(warning["name"]), warning["message"], key=warning["name"], connector=file.name)
     return secret
 
 
