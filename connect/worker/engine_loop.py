@@ -14,6 +14,7 @@ from connect.api.engine import EngineProgress, EngineTask
 from connect.api.metrics import PluginMetrics
 from connect.data.column import Plain
 from connect.worker.control import Control, Stopping
+from connect.worker.ending import take_all
 from connect.worker.messages import Paused, TaskSpec
 from connect.worker.progress import ProgressReport
 
@@ -154,8 +155,4 @@ class EngineLoop:
         return self._failing
 
     def _finish(self) -> None:
-        try:
-            self._task.stop()
-        except Exception as error:  # engines raise anything
-            log.error("While stopping: %s: %s", type(error).__name__, error, exc_info=error)
-        self._report.tell()
+        take_all([self._task.stop], log, self._report.tell)

@@ -22,6 +22,7 @@ from connect.pipeline.failure import qualified_name
 from connect.pipeline.put_halving import put_in_parts
 from connect.pipeline.side_topics import SideTopics
 from connect.worker.control import Control, Stopping
+from connect.worker.ending import take_all
 from connect.worker.messages import LeftGroup, Membership, Paused
 from connect.worker.meter import SinkMeter
 from connect.worker.progress import ProgressReport
@@ -433,15 +434,7 @@ class SinkLoop:
 
     def _finish(self) -> None:
         """Commit what is durable, give the partitions back, and stop the task, each whatever became of the others."""
-        errors: list[Exception] = []
-        for step in (self._leave, self._task.stop, self._chain.close, self._close_aside):
-            try:
-                step()
-            except Exception as error:  # plug-ins raise anything
-                errors.append(error)
-        self._report.tell()
-        for failed in errors:
-            log.error("While stopping: %s: %s", type(failed).__name__, failed, exc_info=failed)
+        take_all((self._leave, self._task.stop, self._chain.close, self._close_aside), log, self._report.tell)
 
     def _close_aside(self) -> None:
         if self._aside is not None:

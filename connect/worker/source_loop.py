@@ -19,6 +19,7 @@ from connect.pipeline import Chain, RecordError
 from connect.pipeline.side_topics import UnwrittenError
 from connect.pipeline.source_dead_letters import SourceDeadLetters
 from connect.worker.control import Control, Stopping
+from connect.worker.ending import take_all
 from connect.worker.messages import Paused
 from connect.worker.meter import SourceMeter
 from connect.worker.positions import Positions, positions
@@ -340,15 +341,7 @@ class SourceLoop:
 
     def _finish(self) -> None:
         """Store what is acknowledged, and stop the task, each whatever became of the others."""
-        errors: list[Exception] = []
-        for step in (self._last_store, self._task.stop, self._chain.close, self._close_producer):
-            try:
-                step()
-            except Exception as error:  # plug-ins raise anything
-                errors.append(error)
-        self._report.tell()
-        for failed in errors:
-            log.error("While stopping: %s: %s", type(failed).__name__, failed, exc_info=failed)
+        take_all((self._last_store, self._task.stop, self._chain.close, self._close_producer), log, self._report.tell)
 
     def _last_store(self) -> None:
         if self._producer is None:

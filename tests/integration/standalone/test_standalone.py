@@ -149,6 +149,44 @@ def test_a_signal_to_all_processes_at_once_stops_as_one_to_the_worker_does(stand
     assert " ERROR " not in running.log
 
 
+REFUSED = """
+from connect import ConnectError, SinkConnector, SinkTask
+
+class RefusedTask(SinkTask):
+    def connect(self):
+        try:
+            raise OSError("connection refused")
+        except OSError as error:
+            raise ConnectError("There is no database shop. Make it.") from error
+    def put(self, records):
+        self.connect()
+    def pre_commit(self, offsets):
+        self.connect()
+    def stop(self):
+        self.connect()
+
+class RefusedSink(SinkConnector):
+    task = RefusedTask
+"""
+
+
+def test_a_target_that_refuses_at_every_step_is_one_line_of_the_log(standalone, topic):
+    plugins = standalone.folder / "plugins"
+    plugins.mkdir()
+    (plugins / "refused.py").write_text(REFUSED)
+    standalone.worker({"plugin.path": "plugins"})
+    (standalone.folder / "in.txt").write_bytes(numbered(1, 3))
+    sink = standalone.sink(topic, "refused", connector_class="RefusedSink")
+    running = standalone.start(standalone.source(topic), sink)
+    running.until_logged("There is no database shop")
+    assert running.stop() == 0
+    said = [line for line in running.log.splitlines() if " refused-0 " in line or " INFO " not in line]
+    running_, failed, *more = said
+    assert running_.endswith("refused-0  running")
+    assert failed.endswith("ERROR refused-0  There is no database shop. Make it.")
+    assert all(" INFO " in line for line in more), "no trace, and nothing twice"
+
+
 LONG_SESSION_MS = str(int(2000 * PATIENCE_S))  # longer than tests wait
 
 
