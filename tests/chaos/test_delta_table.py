@@ -89,6 +89,7 @@ def attack(
         lambda: topics.committed(bootstrap, "connect-rows", topic, PARTITIONS) == [each] * PARTITIONS,
         120 + 20 * rounds,
         lambda: f"all is committed: {attacks.done}\n{worker.last_words()}",
+        progress=written.count,
     )
     return each
 

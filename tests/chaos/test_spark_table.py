@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from connect.kafka.broker import Broker
 
 PARTITIONS = 2
-AT_A_TIME = 5000
+AT_A_TIME = 3000  # of a partition: more batches than an attack waits for
 #: Spark needs seconds to start, many times as long where the machine is busy.
 WITHIN_S = 240
 
@@ -148,7 +148,8 @@ def attack(
     def all_is_written() -> bool:
         return mended() and topics.committed(bootstrap, "connect-rows", topic, PARTITIONS) == [each] * PARTITIONS
 
-    until(all_is_written, WITHIN_S, lambda: f"all is committed: {attacks.done}\n{worker.last_words()}")
+    words = "all is committed"
+    until(all_is_written, WITHIN_S, lambda: f"{words}: {attacks.done}\n{worker.last_words()}", progress=versions)
 
 
 @pytest.mark.slow

@@ -16,6 +16,7 @@ def until(
     what: str | Callable[[], object] = "it does not come to hold",
     *,
     every: float = 0.01,
+    progress: Callable[[], Any] = lambda: None,
 ) -> Any:
     """What `holds` returns as soon as that is true.
 
@@ -24,12 +25,15 @@ def until(
         within: seconds.
         what: for the error: what was waited for, or a function that tells how things stand.
         every: seconds between two questions.
+        progress: how far it has come, for what takes long on a busy machine: the time begins anew when that changes.
 
     Raises:
         AssertionError: it did not come to hold in time.
     """
-    deadline = time.monotonic() + within
+    deadline, seen = time.monotonic() + within, progress()
     while not (found := holds()):
+        if (now := progress()) != seen:
+            deadline, seen = time.monotonic() + within, now
         if time.monotonic() > deadline:
             raise AssertionError(f"not within {within:g} s: {what() if callable(what) else what}")
         time.sleep(every)
