@@ -5,6 +5,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from confluent_kafka import ConsumerGroupTopicPartitions, KafkaError, KafkaException, Producer
+from confluent_kafka.admin import AdminClient, NewTopic
+
 from connect import ConnectError
 from connect.testing import Message, SinkRun
 from connectors.jdbc.sink import JdbcSinkConnector
@@ -66,6 +69,7 @@ def by_debezium(
         for name, (sink, database) in sinks.items()
     }
     port = free_port()
+    admin = AdminClient({"bootstrap.servers": bootstrap})
     ends = {name: _ends(sink.messages) for name, (sink, _) in sinks.items()}
     waiting, failed = set(sinks), {}
     deadline = time.monotonic() + patience
@@ -75,7 +79,7 @@ def by_debezium(
                 if (trace := _trace(port, name)) is not None:
                     failed[name] = trace
                     waiting.remove(name)
-                elif _committed(bootstrap, f"connect-{name}") == ends[name]:
+                elif _committed(admin, f"connect-{name}") == ends[name]:
                     waiting.remove(name)
             if time.monotonic() > deadline:
                 raise AssertionError(f"{sorted(waiting)} do not end: {log.read_text(errors='replace')[-3000:]}")
@@ -95,9 +99,6 @@ def by_us(name: str, sink: Sink, database: Database) -> str | None:
 
 
 def _produce(bootstrap: str, sinks: Iterable[Sink]) -> None:
-    from confluent_kafka import KafkaError, KafkaException, Producer
-    from confluent_kafka.admin import AdminClient, NewTopic
-
     admin = AdminClient({"bootstrap.servers": bootstrap})
     by_topic = {topic: sink for sink in sinks for topic in sink.topics}
     for topic, made in admin.create_topics([NewTopic(topic, 1, 1) for topic in by_topic]).items():
@@ -122,11 +123,7 @@ def _ends(messages: list[Message]) -> dict[str, int]:
     return found
 
 
-def _committed(bootstrap: str, group: str) -> dict[str, int]:
-    from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException
-    from confluent_kafka.admin import AdminClient
-
-    admin = AdminClient({"bootstrap.servers": bootstrap})
+def _committed(admin: AdminClient, group: str) -> dict[str, int]:
     try:
         found = admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)])[group].result(10)
     except KafkaException:
