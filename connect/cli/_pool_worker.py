@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 log = logging.getLogger("connect.cli")
 
 _LOOK_EVERY_S = 1.0
-_ANSWER_S = 5.0
 _SAY_AGAIN_S = 60.0
 
 
@@ -96,7 +95,7 @@ def _brokers_answer(raw: Mapping[str, str], stop: StopSignals, *, wait: bool) ->
         AdminError: none answers, and is not to be waited for.
     """
     said = -math.inf
-    with closing(Admin(task_java_settings("admin", raw, {}), "connect-start", _ANSWER_S)) as admin:
+    with closing(Admin(task_java_settings("admin", raw, {}), "connect-start")) as admin:
         while True:
             try:
                 admin.cluster_id()

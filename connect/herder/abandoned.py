@@ -61,6 +61,8 @@ class AbandonedMembers:
                 try:
                     self._remove_member(member, spec.connector_config)
                 except ConnectError:
+                    if not member.member_id:
+                        return  # it has probably never joined: no broker answered it either
                     if time.monotonic() + pause >= until or self._closing.wait(pause):
                         raise
                     pause = min(2 * pause, longest)

@@ -68,9 +68,9 @@ class Coordinator(BaseCoordinator):
     """One member's view of its coordinator.
 
     What differs from kafka-python: heartbeats go on while the others join, on another connection, because the broker
-    reads nothing more from the one with the pending join; an answer is credited to the moment of its request; a
-    coordinator that cannot be reached for a heartbeat's interval costs the membership, as in Java; a wish to join again
-    that comes during a join is kept.
+    reads nothing more from the one with the pending join; an answer is credited to the moment of its request; a wish to
+    join again that comes during a join is kept. A coordinator that cannot be reached costs the membership when the
+    session is over, and not after a heartbeat's interval as in Java: leases end with the session.
     """
 
     def __init__(
@@ -80,8 +80,6 @@ class Coordinator(BaseCoordinator):
         self._session = session
         self._protocols = protocols
         self._member = member
-        self._patience = self.config["heartbeat_interval_ms"] / 1000
-        self._unreachable_since: float | None = None
         self._asked = False  # to join again, since the metadata was last told
         self._losses = 0  # the session's count, when the metadata was last told
         self._sync_sent = 0.0
@@ -253,16 +251,8 @@ class Coordinator(BaseCoordinator):
                 await self._beat_aside()
 
     def _look_at_connection(self) -> None:
-        if self.connected:
-            self._unreachable_since = None
-            return
-        now = self._session.clock()
-        if self._unreachable_since is None:
-            self._unreachable_since = now
-        if self._session.held():
-            self._heartbeat_wakeup.notify()
-            if now - self._unreachable_since > self._patience:
-                self._lose(f"no connection to the coordinator for {now - self._unreachable_since:.1f} s")
+        if self._session.held() and not self.connected:
+            self._heartbeat_wakeup.notify()  # which looks for it; there may be little time left
 
     async def _beat_aside(self) -> None:
         """A heartbeat on the connection that has no pending join."""

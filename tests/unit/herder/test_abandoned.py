@@ -66,6 +66,15 @@ def test_when_the_session_is_over_it_is_given_up_and_said(caplog):
     assert "nobody answers" in caplog.text
 
 
+def test_of_one_that_was_told_no_id_nothing_is_said_where_brokers_do_not_answer(caplog):
+    broker = Broker(10**6, ConnectError("not let in"))
+    members = AbandonedMembers(broker.remove, (0.01, 0.02))
+    members.remove(task(Membership("connect-orders", "", "orders-0-x")))
+    members.close(30)
+    assert len(broker.asked) == 1
+    assert caplog.text == ""
+
+
 def test_a_worker_that_stops_waits_for_no_other_try(caplog):
     asked = threading.Event()
 
