@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
+from typing import Final
 
+from connectors.twitter import ids
 from connectors.twitter.failures import ApiError
 from connectors.twitter.offsets import Position
 from connectors.twitter.pages import Backlog, Given, cut
 from connectors.twitter.recent import Posts
 from connectors.twitter.rules import queries
+
+#: Up to how long after the connection was made posts belong to the gap: they may have been made before our rules count.
+_AFTER_MS: Final = 10_000
 
 
 class Window:
@@ -35,18 +40,19 @@ class Gap:
 
     Args:
         since: the id behind which it begins. It moves on while a single query is read from the oldest post on.
-        until: the id before which it ends.
+        opened_at: when the connection was made that ends it, in milliseconds since 1970.
         due: on the monotonic clock, when it is filled, or known to be filled.
         searched: whether it is for us to fill.
     """
 
-    def __init__(self, since: int, until: int, due: float, *, searched: bool) -> None:
+    def __init__(self, since: int, opened_at: int, due: float, *, searched: bool) -> None:
         self.since = since
+        self.opened_at = opened_at
         self.due = due
         self.searched = searched
         #: The highest id that was given.
         self.highest = 0
-        self._until = until
+        self._until = ids.first_at(opened_at + _AFTER_MS)
         self._queries: list[str] | None = None
         self._alone = False
         self._backlog: Backlog | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 import orjson
 
@@ -28,9 +28,6 @@ from connectors.twitter.rules import Rule
 
 log = logging.getLogger(__name__)
 
-#: Up to how long after the connection was made posts belong to the gap: they may have been made before our rules count.
-_AFTER_MS: Final = 10_000
-
 
 class Stream:
     """Reads the filtered stream.
@@ -39,6 +36,8 @@ class Stream:
     before the last post to the new connection. It is filled by recent search as soon as that can find everything, or by
     X itself (`backfill_minutes`), while the stream goes on. Until then offsets name the gap's beginning, so that a
     restart fills it again: nothing is lost, and what is remembered of ids keeps it from coming twice meanwhile.
+    A gap that search fills stays as it is however often the connection breaks; what opens meanwhile is one more gap,
+    filled next. So each is filled in the end, even if filling takes longer than a connection lasts.
 
     Args:
         parsed: the task's keys.
@@ -77,6 +76,7 @@ class Stream:
         self._put_off = ""
         self._fill_first = False
         self._gap: Gap | None = None
+        self._later: Gap | None = None
         stored = context.offset(offsets.STREAM)
         self._newest = offsets.number(stored, SINCE)
         if self._newest is not None:
@@ -194,25 +194,33 @@ class Stream:
     def _opened(self, opened: Opened) -> None:
         log.info("Connected to the filtered stream.")
         self._put_off = ""
-        since = self._gap.since if self._gap is not None else self._open_since
-        if since is None:
-            if self._newest is None:
-                return  # nothing ever came: there is nothing that could be missed
-            since = self._newest
-            if overlap := self._parsed["twitter.backfill.overlap.ms"]:
-                since = ids.first_at(ids.made_at(self._newest) - overlap) - 1
-        # What X sends again reaches back to the last disconnection; an older gap is still for us.
-        older = self._open_since is not None or (self._gap is not None and self._gap.searched)
+        due = time.monotonic() + self._parsed["twitter.backfill.settle.ms"] / 1000
+        if self._gap is not None and self._gap.searched:
+            since = self._later.since if self._later else self._overlapped(ids.first_at(self._gap.opened_at))
+            searched = not opened.backfill or (self._later is not None and self._later.searched)
+            self._later = Gap(since, opened.at, due, searched=searched)
+            return
+        # What X sends again reaches back to the last disconnection; what was open before is still for us.
+        before = self._gap.since if self._gap is not None else self._open_since
         self._open_since = None
-        searched = bool(self._parsed["twitter.backfill.search"]) and (older or not opened.backfill)
+        if before is None and self._newest is None:
+            return  # nothing ever came: there is nothing that could be missed
+        since = self._overlapped() if before is None else before
+        searched = bool(self._parsed["twitter.backfill.search"]) and (before is not None or not opened.backfill)
         if not searched and not opened.backfill:
             self._metrics.count("twitter_gaps_unfilled_total")
             log.warning(
                 "Posts since %s may be missing: nothing fills the gap, by twitter.backfill.search=false.",
                 _moment(since),
             )
-        due = time.monotonic() + self._parsed["twitter.backfill.settle.ms"] / 1000
-        self._gap = Gap(since, ids.first_at(opened.at + _AFTER_MS), due, searched=searched)
+        self._gap = Gap(since, opened.at, due, searched=searched)
+
+    def _overlapped(self, filled: int = 0) -> int:
+        """Behind which id a new gap begins, where all is there up to an id, or to the last post that came."""
+        newest = max(self._newest or 0, filled)
+        if overlap := self._parsed["twitter.backfill.overlap.ms"]:
+            return ids.first_at(ids.made_at(newest) - overlap) - 1
+        return newest
 
     def _closed(self, closed: Closed, posts: Sequence[Post]) -> None:
         if closed.fatal:
@@ -243,7 +251,7 @@ class Stream:
         if gap is None or now < max(gap.due, self._not_before):
             return None
         if not gap.searched:
-            self._gap = None
+            self._gap, self._later = self._later, None
             return None
         if not gap.begun:
             gap.begin(self._rules.values, self._parsed["twitter.rule.max.length"])
@@ -267,7 +275,7 @@ class Stream:
         if gap.over:
             log.info("The gap since %s is through.", _moment(gap.since))
             self._newest = max(self._newest or 0, gap.highest)
-            self._gap = None
+            self._gap, self._later = self._later, None
             if positions:
                 positions[-1] = self._offset()
         return self._records.batch(posts, offsets.STREAM, positions, "backfill") if posts else None

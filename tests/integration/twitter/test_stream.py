@@ -364,6 +364,30 @@ def test_a_stream_that_never_rests_keeps_no_gap_open(
     assert texts(running).index("two #kafka") < 290
 
 
+@pytest.mark.promise("P1")
+def test_a_gap_is_filled_though_no_connection_lasts_so_long(
+    x: TwitterServer, run: Run, poll_until: Until, texts: Texts
+) -> None:
+    with run(twitter_sort_max_bytes="0") as running:
+        _connected(x, running, poll_until)
+        x.post("first #kafka")
+        running.poll_until(1)
+        x.disconnect()
+        for number in range(1000):  # ten pages
+            x.post(f"{number} #kafka", unseen=True)
+        while len(asked := x.asked("search")) < 10:
+            connections = x.connected
+            x.disconnect()
+            poll_until(running, lambda: x.connected > connections and len(x.asked("search")) > len(asked))  # noqa: B023
+            x.post(f"missed after {len(asked)} #kafka", unseen=True)
+        running.poll_until(len(x.posts))
+        assert len({asked.get("next_token") for asked in x.asked("search")[:10]}) == 10
+        while "gap_since_id" in running.offsets[0][1]:
+            x.post("on the stream #kafka")
+            running.poll_until(len(x.posts))
+    assert sorted(texts(running)) == sorted(post["text"] for post in x.posts)
+
+
 def test_an_older_gap_is_searched_for_also_where_x_sends_the_last_minutes_again(
     x: TwitterServer, run: Run, poll_until: Until, texts: Texts
 ) -> None:
