@@ -11,14 +11,9 @@ from connect.errors import ConfigError, ConnectError
 from connect.kafka.client_checks import check_client
 from connect.kafka.client_settings import task_java_settings
 from connect.kafka.kafka_python_settings import kafka_python_settings
-from connect.plugins import PluginKind, Plugins
+from connect.plugins import CONVERTERS, Plugins
 
 _TOPICS = ("config.storage.topic", "offset.storage.topic", "status.storage.topic")
-_CONVERTERS = {
-    "key.converter": PluginKind.CONVERTER,
-    "value.converter": PluginKind.CONVERTER,
-    "header.converter": PluginKind.HEADER_CONVERTER,
-}
 _UNSYNC = "worker.unsync.backoff.ms"
 
 
@@ -40,7 +35,7 @@ def _client(worker: WorkerFile) -> Iterator[tuple[str, str]]:
 
 def _converters(worker: WorkerFile) -> Iterator[tuple[str, str]]:
     plugins = Plugins.discover(worker.config["plugin.path"] or [])
-    for key, kind in _CONVERTERS.items():
+    for key, kind in CONVERTERS.items():
         name = (worker.config[key] or "").strip()
         try:
             if name:

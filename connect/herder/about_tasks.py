@@ -7,14 +7,8 @@ from collections.abc import Mapping
 from connect.errors import ConnectError
 from connect.herder.views import connector_plugin
 from connect.pipeline.build import SIMPLE_HEADERS, converter_config, names
-from connect.plugins import PluginKind, Plugins
+from connect.plugins import CONVERTERS, PluginKind, Plugins
 from connect.worker.messages import TaskSpec
-
-_CONVERTERS = {
-    "key.converter": PluginKind.CONVERTER,
-    "value.converter": PluginKind.CONVERTER,
-    "header.converter": PluginKind.HEADER_CONVERTER,
-}
 
 
 def about_task(plugins: Plugins, spec: TaskSpec, version: str | None) -> dict[str, str]:
@@ -22,7 +16,7 @@ def about_task(plugins: Plugins, spec: TaskSpec, version: str | None) -> dict[st
     found = {**about_connector(plugins, spec.connector_config, spec.kind, version)}
     found["task-class"] = spec.config.get("task.class", "")
     found["task-version"] = version or ""
-    for key, kind in _CONVERTERS.items():
+    for key, kind in CONVERTERS.items():
         default = SIMPLE_HEADERS if kind is PluginKind.HEADER_CONVERTER else None
         try:
             name, config = converter_config(spec.worker_config, spec.connector_config, key, default)

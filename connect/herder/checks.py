@@ -5,7 +5,7 @@ A validation is the builtins of `connect.pipeline.findings.Validation`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from connect.api.policy import ClientConfigOverridePolicy
@@ -15,8 +15,8 @@ from connect.herder.overrides import refused
 from connect.herder.views import connector_plugin
 from connect.herder.worker import Worker
 from connect.pipeline.build import SIMPLE_HEADERS
-from connect.plugins import PluginKind, PluginRef
-from connect.settings.resolver import Resolved
+from connect.plugins import CONVERTERS, PluginKind, PluginRef
+from connect.settings.resolver import Unresolved
 from connect.telemetry.redaction import redactor
 from connect.worker.hosts import ConnectorCallError
 
@@ -46,7 +46,7 @@ def validate(worker: Worker, policy: ClientConfigOverridePolicy, config: Mapping
     if found["kind"] == "sink" and "group.id" in worker.config:
         problems += _group_of_workers(worker.config["group.id"], resolved.values)
     _add(found, problems)
-    _tell_unresolved(found, looked_up)
+    _tell_unresolved(found, config, looked_up.unresolved)
     _offer(found, worker, resolved.values)
     return found
 
@@ -70,12 +70,17 @@ def refuse_if_wrong(name: str, config: Mapping[str, str | None], validation: Map
         raise BadRequestError("\n".join([count, *lines, _WHERE_ELSE]))
 
 
-def _tell_unresolved(validation: dict[str, Any], config: Resolved) -> None:
-    """Of a key without a value say why, and nothing else: it was checked as if it were not there."""
+def _tell_unresolved(validation: dict[str, Any], config: Mapping[str, str], unresolved: Sequence[Unresolved]) -> None:
+    """Of a key without a value say why, and nothing else: it was checked as if it were not there.
+
+    Args:
+        config: as written. A key may have other variables, with values that are secret.
+    """
+    missing = {each.key for each in unresolved}
     for entry in validation["entries"]:
-        if (key := entry["value"]["name"]) in config.unusable:
-            entry["value"] |= {"value": config.values[key], "errors": []}
-    _add(validation, [(missing.key, missing.message) for missing in config.unresolved])
+        if (key := entry["value"]["name"]) in missing:
+            entry["value"] |= {"value": config[key], "errors": []}
+    _add(validation, [(each.key, each.message) for each in unresolved])
 
 
 def _group_of_workers(group: str, config: Mapping[str, str]) -> list[tuple[str, str]]:
@@ -94,10 +99,10 @@ def _offer(validation: Mapping[str, Any], worker: Worker, config: Mapping[str, s
         key, definition, value = entry["value"]["name"], entry["definition"], entry["value"]
         if definition is None:
             continue
-        if key in _CONVERTERS:
+        if key in CONVERTERS:
             definition["default_value"] = worker.raw.get(key) or definition["default_value"] or _DEFAULTS.get(key)
             value["value"] = value["value"] or definition["default_value"]
-            value["recommended_values"] = [ref.name for ref in worker.plugins.all(_CONVERTERS[key])]
+            value["recommended_values"] = [ref.name for ref in worker.plugins.all(CONVERTERS[key])]
         elif key.endswith(_VERSION) and (named := key.removesuffix(_VERSION)) in _CLASSES:
             name = config.get(_CLASSES[named]) or worker.raw.get(named) or _DEFAULTS.get(named, "")
             try:
@@ -110,14 +115,9 @@ def _offer(validation: Mapping[str, Any], worker: Worker, config: Mapping[str, s
 
 
 _VERSION = ".plugin.version"
-_CONVERTERS = {
-    "key.converter": PluginKind.CONVERTER,
-    "value.converter": PluginKind.CONVERTER,
-    "header.converter": PluginKind.HEADER_CONVERTER,
-}
 _DEFAULTS = {"header.converter": SIMPLE_HEADERS}
-_CLASSES = {"connector": "connector.class", **{key: key for key in _CONVERTERS}}
-_KINDS = {"connector": (PluginKind.SOURCE, PluginKind.SINK), **{key: (kind,) for key, kind in _CONVERTERS.items()}}
+_CLASSES = {"connector": "connector.class", **{key: key for key in CONVERTERS}}
+_KINDS = {"connector": (PluginKind.SOURCE, PluginKind.SINK), **{key: (kind,) for key, kind in CONVERTERS.items()}}
 
 
 def _nothing_found(config: Mapping[str, str]) -> dict[str, Any]:

@@ -183,7 +183,8 @@ def launch(java: Path, classpath: str, data: Path, alive: IO[str]) -> None:
     log = log_of(data)
     if log.exists():
         log.replace(log.with_suffix(".log.1"))
-    options = [*JVM_OPTIONS, *class_archive.writing(_archive(java, classpath), data), *LOG_OPTIONS]
+    crash = f"-XX:ErrorFile={data / 'hs_err_pid%p.log'}"  # not where its starter happens to be
+    options = [*JVM_OPTIONS, crash, *class_archive.writing(_archive(java, classpath), data), *LOG_OPTIONS]
     server = [str(java), *options, "-cp", classpath, "kafka.Kafka", str(_properties_file(data))]
     # The shell ends at once: the broker is nobody's child, and no zombie stays behind in a worker that runs for months.
     # It writes the process id even when its starter is killed at this moment.
@@ -222,6 +223,11 @@ def _known(text: str, data: Path) -> str | None:
         return f"The broker ended because its port {port_of(data)} is taken by another program. Choose one with --port"
     if "Failed to acquire lock on file .lock" in text:
         return f"Another Kafka uses {_logs(data)}. Stop it, or choose another folder with --data"
+    if "detected by the Java Runtime Environment" in text:
+        return (
+            f"Java itself crashed, and left a report in {data}. If it does so again, remove {class_archive.folder()}, "
+            "from which it maps its classes, and start the broker once more"
+        )
     if "UnsupportedClassVersionError" in text:
         return "This Java is too old for Kafka. Install Java 17 or newer and set JAVA_HOME"
     return None

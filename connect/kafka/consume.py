@@ -248,15 +248,11 @@ class BatchConsumer:
         self._closing = True
         if self._arrivals is not None:
             self._arrivals.close()
-        if self._assignment and not self._incremental and not self._instance:
-            self._consumer.close()
-            left = True
-        else:
-            if self._assignment:
-                from confluent_kafka import TopicPartition as Place
+        if self._assignment:
+            from confluent_kafka import TopicPartition as Place
 
-                self._revoke(self._consumer, [Place(*partition) for partition in self._assignment])
-            left = self._leave()
+            self._revoke(self._consumer, [Place(*partition) for partition in self._assignment])
+        left = self._leave()
         if self._raised:
             raise self._raised.pop(0)
         return left
@@ -274,7 +270,7 @@ class BatchConsumer:
         def close() -> None:
             try:
                 if self._instance:
-                    self._leave_for_good()
+                    self._say_goodbye()
                 self._consumer.close()
             except Exception as error:
                 self._raised.append(error)
@@ -284,8 +280,8 @@ class BatchConsumer:
         thread.join(_LEAVE_S)
         return not unanswered and not thread.is_alive()
 
-    def _leave_for_good(self) -> None:
-        """Leave as one without a name does: others wait for one that only closes until its session ends."""
+    def _say_goodbye(self) -> None:
+        """Tell the group: a member with a name that only closes is expected back until its session ends."""
         from confluent_kafka import KafkaError, KafkaException
 
         try:

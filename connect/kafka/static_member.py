@@ -1,4 +1,4 @@
-"""As whom a sink task consumes: the same member of its group whenever it runs. It waits for itself no more (KIP-345).
+"""The name of a sink task in its consumer group (KIP-345): the same one whichever process runs it.
 
 A process that was killed stays in its group until its session ends. Under the same name its successor takes its place
 at once, nobody else's partitions move, and the brokers turn away the process that ran before, should it still live.

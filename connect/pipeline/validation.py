@@ -20,7 +20,7 @@ from connect.pipeline.build import SIMPLE_HEADERS, converter_config, names
 from connect.pipeline.error_checks import check_dead_letters, check_errors, writes_aside
 from connect.pipeline.exactly_once import check_exactly_once
 from connect.pipeline.findings import Findings, Validation
-from connect.plugins import PluginKind, Plugins, load
+from connect.plugins import CONVERTERS, PluginKind, Plugins, load
 from connect.plugins.engines import chosen_engine, load_engine
 from connect.settings import ConfigValue, Definition
 from connect.settings._checks import did_you_mean
@@ -38,11 +38,6 @@ T = TypeVar("T")
 
 _CLIENTS: tuple[ClientKind, ...] = ("producer", "consumer", "admin")
 _OVERRIDES = tuple(f"{client}.override." for client in _CLIENTS)
-_CONVERTERS = {
-    "key.converter": PluginKind.CONVERTER,
-    "value.converter": PluginKind.CONVERTER,
-    "header.converter": PluginKind.HEADER_CONVERTER,
-}
 
 
 def validate(
@@ -70,7 +65,7 @@ def validate(
         check_dead_letters(found, config)
     if kind == "sink":
         _check_sink(found, worker, config)
-    for key in _CONVERTERS:
+    for key in CONVERTERS:
         _check_converter(found, plugins, worker, config, key)
     for alias in dict.fromkeys(names(config.get("transforms"))):
         _check_transformation(found, plugins, config, alias)
@@ -199,7 +194,7 @@ def _check_converter(
         found.error(key, missing.message)
         return
     version = sub_config.get("plugin.version")
-    loaded = _class(plugins, [_CONVERTERS[key]], name, version, lambda message: error(key, message))
+    loaded = _class(plugins, [CONVERTERS[key]], name, version, lambda message: error(key, message))
     if loaded is None:
         found.known |= {k for k in config if k.startswith(prefix)}
         return

@@ -2,6 +2,6 @@
 
 from connect.plugins.discovery import Plugins
 from connect.plugins.loading import PluginLoadError, load, name_of
-from connect.plugins.ref import PluginKind, PluginRef
+from connect.plugins.ref import CONVERTERS, PluginKind, PluginRef
 
-__all__ = ["PluginKind", "PluginLoadError", "PluginRef", "Plugins", "load", "name_of"]
+__all__ = ["CONVERTERS", "PluginKind", "PluginLoadError", "PluginRef", "Plugins", "load", "name_of"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from typing import Final
 
 import msgspec
 
@@ -18,6 +19,14 @@ class PluginKind(enum.Enum):
     PREDICATE = "predicate"
     CONFIG_PROVIDER = "config_provider"
     OVERRIDE_POLICY = "override_policy"
+
+
+#: The keys that name a converter, of a worker and of a connector.
+CONVERTERS: Final = {
+    "key.converter": PluginKind.CONVERTER,
+    "value.converter": PluginKind.CONVERTER,
+    "header.converter": PluginKind.HEADER_CONVERTER,
+}
 
 
 class PluginRef(msgspec.Struct, frozen=True, kw_only=True):

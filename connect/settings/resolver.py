@@ -57,7 +57,7 @@ class Resolved:
     """A configuration with its variables replaced, as far as they could be.
 
     Attributes:
-        values: of all keys. One that is unresolved is as it was written.
+        values: of all keys. One that is unresolved is replaced in part only, and neither to be used nor shown.
         secret_keys: the keys whose value came from a provider, wholly or in part: never to be shown.
         unresolved: what has no value.
     """

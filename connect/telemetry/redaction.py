@@ -42,7 +42,6 @@ _NAMES_A_SECRET = re.compile(
     r"|(?:token|(?:api|access|private|account|encryption|sas)[._-]?key|user\.info|jaas\.config|keystore\.key)$",
     re.IGNORECASE,
 )
-_SAID_OF_A_KEY = re.compile(r'\bkey "[^"\s]*": \Z')
 _VARIABLES = re.compile(r"\s*(?:\$\{[^}]*\}\s*)+")
 
 
@@ -118,11 +117,8 @@ _FORMATTER = logging.Formatter()
 
 def _mask(match: re.Match[str]) -> str:
     before: str = next(text for text in match.groups() if text is not None)
-    value = match[0][len(before) :]
-    # key "sasl.jaas.config": it does not read: ...   What is said of a key is no value of it.
-    if value[:1] not in {'"', "'"} and _SAID_OF_A_KEY.search(match.string[: match.start() + len(before)]):
-        return match[0]
-    return before + MASK
+    # key "sasl.jaas.config": it does not read: ...   Our advice about the key; its value begins with a class.
+    return match[0] if match[0].startswith('sasl.jaas.config": it ') else before + MASK
 
 
 def _spellings(secret: str) -> Iterator[str]:

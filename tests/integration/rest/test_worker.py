@@ -178,6 +178,29 @@ def test_a_value_of_a_provider_stays_a_variable(workers, topic: str) -> None:
     assert worker.get("/connectors/in/tasks")[0]["config"]["file"] == variable
 
 
+@pytest.mark.promise("P8")
+def test_a_variable_without_a_value_is_refused_with_its_key_and_shows_nothing_of_others(workers, topic: str) -> None:
+    secrets = workers.folder / "secrets.properties"
+    secrets.write_text("name=s3cr3t-name\n")
+    provider = "org.apache.kafka.common.config.provider.FileConfigProvider"
+    worker = workers.start(config__providers="file", config__providers__file__class=provider)
+    written = f"/${{file:{secrets}:name}}/${{file:{secrets}:absent}}"
+    config = {**source(worker.folder, topic), "file": written, "batch.size": "${nope:1}"}
+    status, refused = worker.ask("PUT", "/connectors/in/config", config)
+    assert status == 400
+    assert 'config provider "file" finds no "absent"' in refused["message"]
+    assert 'no config provider "nope" is declared' in refused["message"]
+    assert "whole number" not in refused["message"], "it is not taken for a value"
+    assert worker.get("/connectors") == []
+    path = "/connector-plugins/FileStreamSource/config/validate"
+    status, found = worker.ask("PUT", path, {"name": "in", **config})
+    values = {each["value"]["name"]: each["value"] for each in found["configs"]}
+    assert (status, found["error_count"]) == (200, 2)
+    assert values["file"]["value"] == written
+    assert len(values["file"]["errors"]) == len(values["batch.size"]["errors"]) == 1
+    assert "s3cr3t" not in str((refused, found, worker.log))
+
+
 def test_the_policy_of_the_worker_refuses_an_override(workers, topic: str) -> None:
     worker = workers.start(connector__client__config__override__policy="None")
     config = {**source(worker.folder, topic), "producer.override.linger.ms": "7"}

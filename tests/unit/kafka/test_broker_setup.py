@@ -18,6 +18,10 @@ from connect.kafka import broker_setup as setup
         ),
         ("Failed to acquire lock on file .lock in /x", "Another Kafka uses .* Stop it"),
         ("java.lang.UnsupportedClassVersionError: kafka/Kafka", "Install Java 17 or newer"),
+        (
+            "#\n# A fatal error has been detected by the Java Runtime Environment:\n#\n#  SIGBUS",
+            "Java itself crashed, .* remove .*class-archives",
+        ),
         ("12:00 ERROR Kafka - Something new\nmore", "The broker ended: 12:00 ERROR Kafka - Something new .log: "),
         (
             "12:00 ERROR Exiting\nx.y.ConfigException: No number\n\tat z",

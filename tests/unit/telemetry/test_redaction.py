@@ -93,6 +93,7 @@ def test_what_looks_like_a_secret_is_hidden_though_nobody_said_it_is_one(
         "invalid token: expected '}'",
         "the password is wrong",
         "http://localhost:8083/connectors",
+        'worker.properties:8: key "sasl.jaas.config": it does not read: <login module> <option>=<value> ... ;',
         "key.converter=org.apache.kafka.connect.storage.StringConverter",
     ],
 )
