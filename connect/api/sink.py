@@ -52,6 +52,10 @@ class SinkTaskContext(Protocol):
     def errant_records(self) -> ErrantRecordReporter | None:
         """None when the connector's error policy takes no records: then raise from `put`."""
 
+    @property
+    def one_batch(self) -> bool:
+        """Whether the task lives for one batch, as with `engine=spark`, so that `pre_commit` must keep nothing back."""
+
     def committed(self, *partitions: TopicPartition) -> Offsets:
         """What the consumer group has committed of these partitions, as far as it has.
 
@@ -131,6 +135,11 @@ class SinkTask(Plugin):
 
         Called every `offset.flush.interval.ms`, before partitions are revoked and at the end. Raising `RetriableError`
         tries again at the next occasion; another error fails the task. What is returned is committed to Kafka.
+
+        A task may keep records back, until a file is large enough or a time is over, and answer where they begin. Not
+        so with `context.one_batch`: then everything has to be durable, and what takes its time raises `RetriableError`.
+        A task that still answers less is asked for a while, between empty puts, and then failed as one that cannot run
+        there.
 
         Args:
             offsets: for each partition the offset after the last record that was handed to `put`.

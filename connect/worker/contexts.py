@@ -49,6 +49,7 @@ class SinkContext:
     """See `connect.api.sink.SinkTaskContext`. `loop` is set before the task starts."""
 
     loop: SinkLoop
+    one_batch = False
 
     def __init__(
         self,

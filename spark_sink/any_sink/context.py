@@ -21,6 +21,8 @@ class SinkContext:
         begins: for each of its partitions the offset of the first record of this micro-batch.
     """
 
+    one_batch = True
+
     def __init__(
         self,
         connector: str,

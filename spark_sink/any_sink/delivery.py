@@ -41,6 +41,7 @@ class Delivery:
 
     Attributes:
         written: records that puts took.
+        refusals: how often the task said that it cannot do something now.
 
     Raises:
         ConfigError: puts are to be halved, and the task does not say that it can bear it.
@@ -48,6 +49,7 @@ class Delivery:
 
     def __init__(self, plan: WritePlan, task: SinkTask, context: SinkContext, mine: Parts) -> None:
         self.written = 0
+        self.refusals = 0
         self._plan = plan
         self._task = task
         self._context = context
@@ -104,6 +106,7 @@ class Delivery:
 
     def wait(self, error: RetriableError, what: str) -> None:
         """Wait before the task is asked again, as long as it wants. Spark ends the process when nobody waits for it."""
+        self.refusals += 1
         seconds = _RETRY_S if self._context.wait is None else self._context.wait
         log.warning("%s: %s Trying again in %.3g s; nothing is lost.", self._plan.connector, error, seconds)
         name = type(self._task).__qualname__

@@ -7,8 +7,8 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 
-#: How long `pre_commit` may keep records back at the end of a micro-batch, unless the connector says otherwise.
-FLUSH_WITHIN_S = 60.0
+#: How long `pre_commit` may say the same at the end of a micro-batch, unless the connector says otherwise.
+FLUSH_WITHIN_S = 10.0
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class WritePlan:
         gate: the file by which the task's process says up to when it holds its lease, see `spark_sink.query.gate`; ""
             where there is none. Looked at where it can be seen: on that process's machine.
         notes: a folder on the driver's machine in which is noted how far the writing is, see `notes`; "" for none.
-        flush_within: seconds for which `pre_commit` may keep records back before the write fails.
+        flush_within: seconds for which `pre_commit` may keep the same records back before the write fails.
     """
 
     connector: str

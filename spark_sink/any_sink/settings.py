@@ -17,7 +17,7 @@ SETTINGS = settings.define(
         importance="LOW",
         group="Spark",
         width="SHORT",
-        doc="How long a sink may keep records back at the end of a micro-batch, in milliseconds, before the task "
-        "fails. A sink that writes when its buffer is full, or when time is over, needs as long as that takes.",
+        doc="How long a sink may stay behind at the end of a micro-batch, in milliseconds, without one record more "
+        "becoming durable, before the task fails. A sink that writes when time is over needs as long as that takes.",
     ),
 )

@@ -13,7 +13,7 @@ from pyspark import TaskContext
 from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMessage
 
 from connect.data.record import TopicPartition
-from connect.errors import ConnectError
+from connect.errors import ConfigError, ConnectError
 from connect.telemetry.redaction import RedactingFilter, Redactor, names_a_secret
 from spark_sink.any_sink import notes
 from spark_sink.any_sink.context import said
@@ -59,9 +59,8 @@ class SinkWriter(DataSourceStreamArrowWriter):
             return Written(write(self._plan, number, iterator))
         except Exception as error:  # plug-ins raise anything
             trace = redactor.redact("".join(traceback.format_exception(error)))
-            kind = "" if isinstance(error, ConnectError) else f"{type(error).__name__}: "
-            message = redactor.redact(" ".join(f"{kind}{error}".split()))
-        raise WriteFailed(message) from _Trace(trace)
+            failed = _failed(error, redactor)
+        raise failed from _Trace(trace)
 
     def commit(self, messages: list[Any], batchId: int) -> None:  # noqa: N803 - PySpark's
         """Check that the micro-batch is whole, and note what it wrote."""
@@ -85,6 +84,14 @@ def check_whole(connector: str, messages: Sequence[Any], batch: int) -> None:
             f'Connector "{connector}": several Spark tasks of micro-batch {batch} wrote {said(twice)}, so its order is'
             " not kept. The query must not split a partition, nor repartition."
         )
+
+
+def _failed(error: Exception, redactor: Redactor) -> ConnectError:
+    """What is raised in place of an error, in one line; of the same kind where a restart would change nothing."""
+    if isinstance(error, ConfigError):
+        return ConfigError(error.key, redactor.redact(" ".join(error.message.split())))
+    kind = "" if isinstance(error, ConnectError) else f"{type(error).__name__}: "
+    return WriteFailed(redactor.redact(" ".join(f"{kind}{error}".split())))
 
 
 class _Trace(Exception):

@@ -13,7 +13,7 @@ from typing import Any, Final, Self
 from connect.api.sink import SinkTask
 from connect.data.batch import SinkBatch
 from connect.data.record import TopicPartition
-from connect.errors import ConnectError, RetriableError
+from connect.errors import ConfigError, ConnectError, RetriableError
 from connect.pipeline.errant import PolicyReporter
 from connect.pipeline.error_checks import takes_reports
 from connect.plugins.loading import load_class
@@ -135,21 +135,23 @@ class Write:
         """Wait until everything that was taken is durable, and say what there was.
 
         Raises:
-            ConnectError: the task keeps records back.
+            ConfigError: the task keeps records back: it would do so again, so it is not to be restarted.
         """
         pause, longest = _ASK_S
-        until = time.monotonic() + self._plan.flush_within
+        seen, until = None, 0.0
         while True:
             durable = self._delivery.ask(self._next)
             if isinstance(durable, RetriableError):
                 self._delivery.wait(durable, "make its records durable")
-                until = time.monotonic() + self._plan.flush_within
                 continue
             behind = self._behind(durable)
             if not behind:
                 return self._done()
-            if time.monotonic() > until:
-                raise ConnectError(self._kept_back(behind))
+            now, state = time.monotonic(), (behind, self._delivery.refusals)
+            if state != seen:
+                seen, until = state, now + self._plan.flush_within
+            elif now > until:
+                raise ConfigError("engine", self._kept_back(behind))
             self._parts.alive.pause(pause)
             pause = min(pause * 2, longest)
             self._delivery.put_nothing()
@@ -206,9 +208,10 @@ class Write:
     def _kept_back(self, behind: Mapping[TopicPartition, int]) -> str:
         places = ", ".join(f"{said([place])} from offset {behind[place]}" for place in sorted(behind))
         return (
-            f'Connector "{self._plan.connector}" keeps records back: {type(self._task).__qualname__}.pre_commit did not'
-            f" say within {self._plan.flush_within:g} s that {places} is durable, and on Spark each micro-batch has to"
-            " be. Have it write more often, raise sink.flush.timeout.ms, or run it with engine=worker."
+            f"{type(self._task).__qualname__} cannot run on Spark as it is: it keeps records back, and there each"
+            " micro-batch has to be durable. Write engine=worker; or have the task write everything where"
+            " context.one_batch says so; or, if it only needs longer, raise sink.flush.timeout.ms. Its pre_commit has"
+            f" said for {self._plan.flush_within:g} s that this is not durable: {places}."
         )
 
     def _done(self) -> Done:

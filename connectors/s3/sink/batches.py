@@ -34,7 +34,8 @@ class Batches:
             self._formats.append((".keys", options.keys_format))
         if options.headers_format is not None:
             self._formats.append((".headers", options.headers_format))
-        self._compatibility = Compatibility.of(options.compatibility) if options.format.by_schema else None
+        policy = options.evolution if options.format.by_schema else None
+        self._compatibility = None if policy is None else Compatibility(policy)
         self._tuples: dict[tuple[int, ...], tuple[Any, ...]] = {}
 
     @property

@@ -16,6 +16,7 @@ from connect import ConnectError, DataError, Offsets, RetriableError, SinkBatch,
 from connectors.s3.bucket.failures import OTHER, failure, raised
 from connectors.s3.formats.parquet import Parquet
 from connectors.s3.sink.bad_rows import BadRows
+from connectors.s3.sink.compatibility import Unfit
 from connectors.s3.sink.keys import SETTINGS
 from connectors.s3.sink.rotation import Append, Close, End, Part, Rotation, Step
 from connectors.s3.sink.upload import last_offset
@@ -95,7 +96,8 @@ class S3SinkTask(SinkTask):
     """Writes records to objects.
 
     `put` encodes a batch and decides which file each record goes to; threads compress and upload behind it. A batch is
-    taken as a whole or not at all. `pre_commit` gives the beginning of what is not durable yet.
+    taken as a whole or not at all. `pre_commit` gives the beginning of what is not durable yet. Where a task lives for
+    one batch, as on Spark, or where no key says when files end, it ends them all and waits for them.
     """
 
     settings = SETTINGS
@@ -107,7 +109,11 @@ class S3SinkTask(SinkTask):
         from connectors.s3.sink.files import Files
         from connectors.s3.sink.options import Options
 
-        self._options = options = Options.of(config)
+        options = Options.of(config)
+        if self.context.one_batch:
+            # Where a batch ends is no rule by which the same files come again: each has to say where it ends.
+            options = replace(options, at_commit=True, repeats=False)
+        self._options = options
         if isinstance(options.format, Parquet) and importlib.util.find_spec("pyarrow") is None:
             raise ConnectError("Parquet needs the package pyarrow. Install connect-runtime[s3].")
         self._bucket: Bucket = Bucket(options.bucket, config)
@@ -151,6 +157,10 @@ class S3SinkTask(SinkTask):
             self._await()
         if self._files.error is not None:
             raise self._files.error
+        if self.context.one_batch and self._files.failure is None:  # what failed the next put tells
+            if self._owners:
+                raise RetriableError(f"The uploads to {self._options.bucket.place} are not through yet.")
+            return offsets  # nobody waits here for the rest of an object that is there and goes beyond the batch
         return {place: self._durable(place, offset) for place, offset in offsets.items()}
 
     def close(self, partitions: Sequence[TopicPartition]) -> None:
@@ -233,7 +243,7 @@ class S3SinkTask(SinkTask):
         records = batch.records()
         for row, error in sorted(bad.rows.items()):
             record = records[row]
-            if reporter is None:
+            if reporter is None or isinstance(error, Unfit):
                 where = f"topic {record.topic}, partition {record.partition}, offset {record.offset}"
                 raise type(error)(f"The record of {where} cannot be written: {error}") from error
             reporter.report(record, error)
@@ -343,8 +353,10 @@ class S3SinkTask(SinkTask):
             self._tries = 0
             while known.stretches and known.stretches[0].ended and not known.stretches[0].pending:
                 known.stretches.popleft()
-                known.fresh, known.seen = False, set()
-                self.context.request_commit()
+                if not self.context.one_batch:  # of which an earlier attempt may have written all
+                    known.fresh, known.seen = False, set()
+                if not self._options.at_commit:  # where it would end the files that are open
+                    self.context.request_commit()
 
     def _go_behind(self, place: TopicPartition, file: File, last: int) -> None:
         """Another object is in the place of a file: begin again behind the records that it holds."""
@@ -417,7 +429,7 @@ class S3SinkTask(SinkTask):
 
     def _wait_for_retry(self, sentence: str) -> None:
         self.context.timeout(max(1, int((self._retry_at - time.monotonic()) * 1000) + 1))
-        raise RetriableError(sentence)
+        raise RetriableError(sentence, waits_for=self._options.bucket.place)
 
     def _make_room(self) -> None:
         """Wait until there is memory for a batch."""

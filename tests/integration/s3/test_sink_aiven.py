@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import itertools
 import json
 
 import pyarrow.parquet as pq
@@ -9,7 +10,7 @@ import pytest
 
 from connect import SinkRecord, schema
 from connect.data.headers import Header
-from tests.integration.s3.sink_runs import await_committed, sink_run
+from tests.integration.s3.sink_runs import await_committed, await_objects, sink_run
 from tests.servers.s3 import ACCESS_KEY, SECRET_KEY, S3Bucket
 
 
@@ -33,8 +34,8 @@ class _Only:
     config: dict[str, str] = {}  # noqa: RUF012
 
 
-def run(config: dict[str, str]):
-    return sink_run(_Only(), config)  # type: ignore[arg-type]
+def run(config: dict[str, str], **more: int):
+    return sink_run(_Only(), config, **more)  # type: ignore[arg-type]
 
 
 def rec(n: int, **more: object) -> SinkRecord:
@@ -66,6 +67,34 @@ def test_fields_in_csv(s3_bucket: S3Bucket) -> None:
     assert (
         s3_bucket.get("in/test-0-0") == b"k0,v0,0,1970-01-01T00:00:00Z,aA==:eA==\nk1,v1,1,1970-01-01T00:00:01.001Z,\n"
     )
+
+
+#: What Aiven's sink 3.4 makes of 170 records: files end when they have file.max.records, and at the worker's commits.
+RECORDED = [
+    ("0", [], [170]),
+    ("0", [10], [10, 160]),
+    ("0", [60, 110], [60, 50, 60]),
+    ("30", [], [30, 30, 30, 30, 30, 20]),
+    ("32", [10], [10, 32, 32, 32, 32, 32]),
+    ("30", [70, 120], [30, 30, 10, 30, 20, 30, 20]),
+]
+
+
+@pytest.mark.parametrize(("most", "commits", "objects"), RECORDED)
+def test_files_end_by_their_records_and_at_the_worker_s_commits_and_at_nothing_else(
+    s3_bucket: S3Bucket, most: str, commits: list[int], objects: list[int]
+) -> None:
+    config = aivens(s3_bucket, file_max_records=most, file_compression_type="none")
+    ends = list(itertools.accumulate(objects))
+    with run(config, batch_rows=10) as running:
+        # The worker's time is over while a batch is under way: it commits behind that one, and others follow at once.
+        for first, end in itertools.pairwise([0, *(commit - 10 for commit in commits), 170]):
+            running.put(*[rec(n) for n in range(first, end)])
+            await_objects(running, s3_bucket, sum(at <= end for at in ends[:-1]))
+            running.put_nothing()  # that they are durable is noted, and ends nothing
+            running.task.context.request_commit()
+    found = {int(key.rpartition("-")[2]): len(s3_bucket.get(key).splitlines()) for key in s3_bucket.keys()}  # noqa: SIM118
+    assert [found[first] for first in sorted(found)] == objects
 
 
 @pytest.mark.parametrize("envelope", ["true", "false"])

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from connect.errors import ConnectError, RetriableError
+from connect.errors import RetriableError
 from connect.kafka.broker import Broker
+from connect.worker.error_kinds import ErrorKind, kind_of
 from spark_sink.any_sink import notes
 from spark_sink.any_sink.done import Tally
 from spark_sink.causes import cause_of
@@ -127,11 +128,12 @@ def test_a_sink_that_keeps_records_back_fails_with_what_to_do(sinks: AnySinks, n
     sinks.produce(topic, numbers(10))
     plan = sinks.plan("LinesTask", {"folder": str(sinks.folder), "keep": "4"}, flush_within=0.5)
     error = cause_of(failed(sinks.start([topic], plan)))
-    assert type(error) is ConnectError
+    assert kind_of(error) is ErrorKind.CONFIGURATION  # it is not restarted
     assert str(error) == (
-        f'Connector "{plan.connector}" keeps records back: LinesTask.pre_commit did not say within 0.5 s that {topic}-0'
-        " from offset 6 is durable, and on Spark each micro-batch has to be. Have it write more often, raise"
-        " sink.flush.timeout.ms, or run it with engine=worker."
+        'key "engine": LinesTask cannot run on Spark as it is: it keeps records back, and there each micro-batch has to'
+        " be durable. Write engine=worker; or have the task write everything where context.one_batch says so; or, if it"
+        " only needs longer, raise sink.flush.timeout.ms. Its pre_commit has said for 0.5 s that this is not durable:"
+        f" {topic}-0 from offset 6."
     )
 
 

@@ -119,6 +119,22 @@ def test_the_file_sink_writes_each_line_once_also_when_its_task_is_killed(
         assert mine == [f"{partition} {number}" for number in range(700)]
 
 
+@pytest.mark.promise("P9")
+def test_a_sink_that_keeps_records_back_says_what_to_do_and_is_not_restarted(
+    sinks: AnySinks, on_spark: Any, herd: Any, new_topic: Any
+) -> None:
+    topic = new_topic()
+    sinks.produce(topic, ["a", "b", "c"])
+    run = herd(plugin__path=PLUGINS, restart__policy="on")
+    config = {"connector__class": "spark_lines.LinesSinkConnector", "folder": str(sinks.folder), "keep": "1"}
+    on_spark(topic, run, sink__flush__timeout__ms="200", **config)
+    trace = run.await_state("sink", "FAILED")
+    assert "LinesTask cannot run on Spark as it is: it keeps records back" in trace
+    assert "Write engine=worker; or have the task write everything where context.one_batch says so" in trace
+    note = run.until(lambda: run.task("sink").restart)
+    assert (note.kind, note.at_ms) == ("configuration", None)
+
+
 def batch_ends(checkpoints: Path) -> list[int]:
     """Where the batches of a query of one partition end, as Spark's own log of them says."""
     logs = sorted(checkpoints.rglob("offsets/[0-9]*"), key=lambda file: int(file.name))

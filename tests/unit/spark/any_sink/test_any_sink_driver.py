@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from connect.errors import ConnectError
+from connect.errors import ConfigError, ConnectError
 from spark_sink.any_sink import notes
 from spark_sink.any_sink.done import Done, Span, Tally
 
@@ -61,3 +61,12 @@ def test_an_error_is_one_line_with_its_trace_and_without_secrets(
     assert caught.value.__context__ is None
     logging.getLogger("connectors.some").warning("no room for %s", "more")
     assert "WARNING connectors.some: [hidden] for more" in capsys.readouterr().err
+
+
+@pytest.mark.promise("P8", "P9")
+def test_what_no_restart_would_change_stays_an_error_of_the_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])
+    keeping = plan("Keeping", connector={"db.password": "t-0 from"}, flush_within=0.0)
+    with pytest.raises(ConfigError, match=r"Keeping cannot run on Spark .* not durable: \[hidden\] offset 5") as caught:
+        SinkWriter(keeping, COLUMNS).write(iter([rows(b"a", first=5)]))
+    assert caught.value.key == "engine"

@@ -113,13 +113,25 @@ def test_a_task_is_asked_until_all_is_durable() -> None:
 
 
 def test_a_task_that_keeps_records_back_is_an_error_that_says_what_to_do() -> None:
-    with pytest.raises(ConnectError) as caught:
+    with pytest.raises(ConfigError) as caught:
         write(plan("Keeping", flush_within=0.0), 0, [rows(b"a", b"b", first=8)])
     assert str(caught.value) == (
-        'Connector "c" keeps records back: Keeping.pre_commit did not say within 0 s that t-0 from offset 8 is durable,'
-        " and on Spark each micro-batch has to be. Have it write more often, raise sink.flush.timeout.ms, or run it"
-        " with engine=worker."
+        'key "engine": Keeping cannot run on Spark as it is: it keeps records back, and there each micro-batch has to'
+        " be durable. Write engine=worker; or have the task write everything where context.one_batch says so; or, if it"
+        " only needs longer, raise sink.flush.timeout.ms. Its pre_commit has said for 0 s that this is not durable: t-0"
+        " from offset 8."
     )
+
+
+def test_a_task_that_gets_on_with_its_records_is_asked_as_long_as_that_takes() -> None:
+    write(plan("Creeping", flush_within=0.0), 0, [rows(b"a", b"b", b"c", b"d")])
+    asked = [call for call in calls() if call[0] == "pre_commit"]
+    assert len(asked) == 4
+
+
+def test_a_task_learns_that_it_lives_for_one_batch() -> None:
+    write(plan("Accumulating", flush_within=0.0), 0, [rows(b"a", b"b", b"c")])
+    assert ("written", [b"a", b"b", b"c"]) in calls()
 
 
 @pytest.mark.promise("P5")

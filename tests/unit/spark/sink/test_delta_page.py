@@ -11,12 +11,12 @@ from connect.plugins.builtin import BUILT_IN
 from connect.settings import properties
 from connect.settings.definition import REQUIRED, text
 from spark_sink.sink.connector import SparkSinkConnector
-from spark_sink.sink.settings import ALIASES, SETTINGS
+from spark_sink.sink.settings import SETTINGS
 
 ROOT = Path(__file__).parents[4]
 PAGE = (ROOT / "docs" / "connectors" / "delta.md").read_text(encoding="utf-8")
 ROW = re.compile(r"^\| `([^`]+)` \| (\w+) \| ([^|]+) \|", re.MULTILINE)
-OTHERS = re.compile(r"^\| `([^`]+)` \| [^|]+ \| `([^`]+)`", re.MULTILINE)
+OTHERS = re.compile(r"^\| ((?:`[^`]+`(?:, )?)+) \| [^|]+ \| `([^`]+)`", re.MULTILINE)
 
 
 def _default(value: Any) -> str:
@@ -28,7 +28,8 @@ def test_the_page_lists_the_keys_as_they_are() -> None:
     listed = {key: (kind, default.strip()) for key, kind, default in ROW.findall(own)}
     declared = {s.name: (s.kind.value.lower(), _default(s.default)) for s in SETTINGS if not s.internal}
     assert listed == declared
-    assert dict(OTHERS.findall(others)) == {alias: key for alias, (key, _) in ALIASES.items()}
+    told = {name: ours for names, ours in OTHERS.findall(others) for name in re.findall("`([^`]+)`", names)}
+    assert told == {name: alias.key for name, alias in SETTINGS.others.aliases.items()}
 
 
 def test_the_page_names_the_connector_as_it_is_found() -> None:

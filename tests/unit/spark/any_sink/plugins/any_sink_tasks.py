@@ -94,6 +94,29 @@ class Keeping(Noting):
         return {}
 
 
+class Creeping(Noting):
+    """One more record is durable each time that it is asked."""
+
+    def start(self, config):
+        super().start(config)
+        self.durable = 0
+
+    def pre_commit(self, offsets):
+        super().pre_commit(offsets)
+        self.durable += 1
+        return {place: min(offset, self.durable) for place, offset in offsets.items()}
+
+
+class Accumulating(Noting):
+    """Writes when it has a hundred records, unless no more will come."""
+
+    def pre_commit(self, offsets):
+        if len(self.taken) < 100 and not self.context.one_batch:
+            return {}
+        calls.append(("written", self.taken))
+        return offsets
+
+
 class Picky(Noting):
     """Does not take "bad"."""
 

@@ -1,0 +1,157 @@
+"""P1, P10: every sink runs on Spark while its task is killed; what it writes to has each record once."""
+
+import json
+import random
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import psycopg
+import pytest
+
+from connect.plugins.builtin import BUILT_IN
+from connect.plugins.ref import PluginKind
+from tests.integration.s3.sink_runs import Numbers
+from tests.support.waiting import until
+
+from . import topic as topics
+from .attacks import Attacks
+from .conftest import StartWorker
+
+if TYPE_CHECKING:
+    from connect.kafka.broker import Broker
+    from tests.servers.postgresql import PostgresDatabase
+    from tests.servers.s3 import S3Bucket
+    from tests.servers.search_server import SearchServer
+
+PARTITIONS = 2
+AT_A_TIME = 1000
+A_BATCH = 125  # there are more than an attack waits for
+KILLS = 2
+#: Spark needs seconds to start, many times as long where the machine is busy.
+WITHIN_S = 240
+
+JSON = {
+    "value.converter": "org.apache.kafka.connect.json.JsonConverter",
+    "value.converter.schemas.enable": "false",
+}
+
+
+class Target(NamedTuple):
+    """Where a sink writes to.
+
+    Attributes:
+        config: of the sink.
+        numbers: of the records that are there, each as often as it is there.
+    """
+
+    config: dict[str, str]
+    numbers: Callable[[], list[int]]
+
+
+def lines(file: Path) -> Target:
+    def numbers() -> list[int]:
+        whole = file.read_text().rpartition("\n")[0].splitlines() if file.exists() else []
+        return [json.loads(line)["n"] for line in whole]
+
+    return Target({"connector.class": "FileStreamSink", "file": str(file), "exactly.once": "true"}, numbers)
+
+
+def table(database: "PostgresDatabase") -> Target:
+    def numbers() -> list[int]:
+        try:
+            return [n for (n,) in database.execute("SELECT n FROM numbers")]
+        except psycopg.errors.UndefinedTable:
+            return []
+
+    config = {
+        "connector.class": "JdbcSink",
+        "connection.url": database.jdbc_url,
+        "connection.user": database.user,
+        "connection.password": database.password,
+        "table.name.format": "numbers",
+        "auto.create": "true",
+        "schemaless.inference": "true",
+        "exactly.once": "true",
+    }
+    return Target({**config, **JSON}, numbers)
+
+
+def index(server: "SearchServer", connector: str, topic: str) -> Target:
+    config = {"connector.class": connector, "connection.url": server.url, "key.ignore": "true"}
+    return Target({**config, **JSON}, lambda: [each["n"] for each in server.documents(topic).values()])
+
+
+def objects(bucket: "S3Bucket") -> Target:
+    """With files that are larger than a batch, for which the sink keeps records back in a worker."""
+    return Target({"connector.class": "S3Sink", "flush.size": "1000000", **bucket.config, **JSON}, Numbers(bucket))
+
+
+TARGETS = {
+    "FileStreamSinkConnector": lambda request, _: lines(request.getfixturevalue("tmp_path") / "out.txt"),
+    "JdbcSinkConnector": lambda request, _: table(request.getfixturevalue("postgres_database")),
+    "ElasticsearchSinkConnector": lambda request, topic: index(
+        request.getfixturevalue("elasticsearch"), "ElasticsearchSink", topic
+    ),
+    "OpenSearchSinkConnector": lambda request, topic: index(
+        request.getfixturevalue("opensearch"), "OpenSearchSink", topic
+    ),
+    "S3SinkConnector": lambda request, _: objects(request.getfixturevalue("s3_bucket")),
+}
+
+
+def test_no_sink_is_left_out() -> None:
+    classes = {ref.target.rpartition(":")[2] for ref in BUILT_IN if ref.kind is PluginKind.SINK}
+    assert classes.symmetric_difference(TARGETS) == {"SparkSinkConnector"}  # writes tables: test_spark_table.py
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.promise("P1", "P10")
+@pytest.mark.parametrize("sink", TARGETS)
+def test_what_a_sink_writes_to_has_each_record_once_however_often_its_task_is_killed(
+    start_worker: StartWorker,
+    broker: "Broker",
+    chance: random.Random,
+    tmp_path: Path,
+    request: pytest.FixtureRequest,
+    sink: str,
+) -> None:
+    bootstrap, topic = broker.bootstrap_servers, f"numbers-{uuid.uuid4().hex[:10]}"
+    target = TARGETS[sink](request, topic)
+    topics.create(bootstrap, topic, PARTITIONS)
+    worker = start_worker(task_shutdown_graceful_timeout_ms="5000")
+    worker.put(
+        "sink",
+        {
+            **target.config,
+            "engine": "spark",
+            "spark.master": "local[2]",
+            "topics": topic,
+            "checkpoint.location": (tmp_path / "checkpoints").as_uri(),
+            "trigger.interval.ms": "0",
+            "max.records.per.batch": str(A_BATCH),
+        },
+    )
+    attacks = Attacks(worker, "sink", chance, lambda: None)
+
+    def there() -> int:
+        return len(target.numbers())
+
+    for turn in range(KILLS):
+        awaited = there() + chance.randrange(1, AT_A_TIME // 2)
+        values = [json.dumps({"n": n}).encode() for n in range(turn * AT_A_TIME, (turn + 1) * AT_A_TIME)]
+        topics.fill(bootstrap, topic, [values[p::PARTITIONS] for p in range(PARTITIONS)])
+
+        def moment(awaited: int = awaited) -> None:
+            until(lambda: there() >= awaited, WITHIN_S, lambda: f"{awaited} are there\n{worker.last_words()}")
+
+        attacks.strike(attacks.kill_task, moment)
+    count = KILLS * AT_A_TIME
+
+    def all_is_committed() -> bool:
+        return topics.committed(bootstrap, "connect-sink", topic, PARTITIONS) == [count // PARTITIONS] * PARTITIONS
+
+    until(all_is_committed, WITHIN_S, lambda: f"all is committed\n{worker.last_words()}", every=0.1, progress=there)
+    assert sorted(target.numbers()) == list(range(count))
