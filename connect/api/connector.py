@@ -85,7 +85,8 @@ class Connector(Plugin):
     def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
         """Check a configuration beyond what `settings` can say, such as keys that exclude each other.
 
-        Returns one entry for each setting; add to `errors` of the ones at fault. Should not raise, nor need all
+        Returns one entry for each setting; add to `errors` of the ones at fault, and to `warnings` of those that will
+        not do what a user may think. Should not raise, nor need all
         required keys at once: forms call it while the user types. Only the plug-in's own keys: the runtime checks the
         others.
         """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TextIO
 
 from connect.settings.properties import Position
@@ -18,11 +18,13 @@ class Problem:
         file: as the user named it.
         line: from 1; 0 where it is about the file as a whole.
         text: all of it, with its place.
+        again: whether the connector says it in the log, as it starts.
     """
 
     file: str
     line: int
     text: str
+    again: bool = False
 
 
 @dataclass
@@ -41,9 +43,11 @@ class Problems:
         """A key is missing or wrong."""
         self._errors.append(_problem(where, message, key, connector))
 
-    def warn(self, where: Position | str, message: str, *, key: str, connector: str | None = None) -> None:
-        """A key has no effect, or another one than its author may think."""
-        self._warnings.append(_problem(where, message, key, connector))
+    def warn(
+        self, where: Position | str, message: str, *, key: str, connector: str | None = None, again: bool = False
+    ) -> None:
+        """A key has no effect, or another one than its author may think. `again`: see `Problem`."""
+        self._warnings.append(replace(_problem(where, message, key, connector), again=again))
 
     def unusable(self, file: str, error: Exception) -> None:
         """A file cannot be read; the error says where and why."""
@@ -56,6 +60,10 @@ class Problems:
     def warnings(self) -> list[str]:
         """Likewise."""
         return self._told(self._warnings)
+
+    def warnings_of_files(self) -> list[str]:
+        """Likewise, without those that connectors say in the log as they start."""
+        return self._told(problem for problem in self._warnings if not problem.again)
 
     def report(self, stream: TextIO) -> None:
         """Say everything, and that nothing was started."""

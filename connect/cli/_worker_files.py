@@ -103,7 +103,8 @@ def take_validation(file: ConnectorFile, worker: WorkerFile, validation: Mapping
         for message in entry["value"]["errors"]:
             problems.error(file.where(key), message, key=key, connector=file.name)
     for key, message in validation["warnings"]:
-        problems.warn(file.where(key), message, key=key, connector=file.name)
+        again = key in validation.get("said_at_start", ())
+        problems.warn(file.where(key), message, key=key, connector=file.name, again=again)
     for key, message in validation["worker_errors"]:
         problems.error(worker.where(key), message, key=key)
     for key, message in validation["worker_warnings"]:

@@ -77,6 +77,7 @@ __all__ = [
     "SETTINGS",
     "AddField",
     "Change",
+    "Comparison",
     "Evolution",
     "EvolutionPolicy",
     "MakeNullable",
@@ -124,6 +125,21 @@ class Verdict:
             reporter.report(records[mismatch.row], error)
         unfit = {mismatch.row for mismatch in self.mismatches}
         return batch.take([row for row in range(len(batch)) if row not in unfit])
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What records of a schema ask of a target, whatever values they have.
+
+    Attributes:
+        target: what the target looks like after the changes that are allowed.
+        problems: why no record of this schema fits even then, a sentence each.
+        certain: whether all of them fit; else their values have to be looked at.
+    """
+
+    target: Schema
+    problems: tuple[str, ...]
+    certain: bool
 
 
 @dataclass(slots=True)
@@ -203,6 +219,12 @@ class Evolution:
         mismatches.sort(key=lambda mismatch: mismatch.row)
         changes = tuple(_differences(self._target, target, ()))
         return Verdict(changes, target, tuple(mismatches), frozenset(ignored), self.policy)
+
+    def compare(self, schema: Schema | None) -> Comparison:
+        """What records of a schema ask of the target: for a target that is not changed but replaced, such as a file."""
+        finding = self._find(self._target, schema)
+        certain = not finding.problems and not finding.checks
+        return Comparison(finding.target, tuple(finding.problems), certain)
 
     def _find(self, target: Schema, schema: Schema | None) -> _Finding:
         if schema is None or schema.type is not Type.STRUCT:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from connect import settings
 from connect.errors import ConfigError
@@ -12,23 +12,38 @@ from connect.errors import ConfigError
 ADD: Final = "add"
 WIDEN: Final = "widen"
 NULLABLE: Final = "nullable"
-_ALL: Final = frozenset({ADD, WIDEN, NULLABLE})
+FAIL: Final = "fail"
+QUARANTINE: Final = "quarantine"
+PASS: Final = "pass"  # noqa: S105 - no password
+FULL: Final = "full"
+#: Debezium's word: what is missing is created, and columns are added.
+BASIC: Final = "basic"
+ALL: Final = frozenset({ADD, WIDEN, NULLABLE})
+_ALONE: Final = frozenset({"none", FULL})
 
 #: What other projects call it, with what it allows when it is true.
 ALIASES: Final[Mapping[str, frozenset[str]]] = {
     "auto.evolve": frozenset({ADD}),
-    "iceberg.tables.evolve-schema-enabled": _ALL,
+    "iceberg.tables.evolve-schema-enabled": ALL,
     "allowNewBigQueryFields": frozenset({ADD}),
     "allowBigQueryRequiredFieldRelaxation": frozenset({NULLABLE}),
 }
 
 
 def _changes(name: str, value: list[str]) -> None:
-    known = {*_ALL, "none", "full"}
-    if wrong := [word for word in value if word not in known]:
+    words = [word.lower() for word in value]
+    if wrong := [word for word in words if word not in {*ALL, *_ALONE, BASIC}]:
         raise ValueError(f'"{wrong[0]}" is no change of a schema. Write none, full, or some of add, widen, nullable.')
-    if len(value) > 1 and {"none", "full"} & set(value):
+    if len(words) > 1 and _ALONE & set(words):
         raise ValueError("none and full stand alone. Write none, full, or some of add, widen, nullable.")
+
+
+def _told_otherwise(written: str, config: Mapping[str, Any]) -> str | None:
+    """The changes that others' keys allow, all of them together. What is no boolean is left for the check to refuse."""
+    told = {name: str(value).strip().lower() for name in ALIASES if (value := config.get(name))}
+    if written.strip().lower() not in ("true", "false"):
+        return written
+    return ",".join(sorted(frozenset().union(*(ALIASES[name] for name, on in told.items() if on == "true")))) or None
 
 
 #: For sinks: `settings = settings.define(...) | evolution.SETTINGS`.
@@ -46,20 +61,21 @@ SETTINGS: Final = settings.define(
     settings.String(
         "schema.evolution.unknown.fields",
         default="reject",
-        validator=settings.one_of("reject", "ignore"),
+        validator=settings.one_of("reject", "ignore", ignore_case=True),
         group="Schema",
         doc="What a field means that the target does not have and that may not be added: reject (the record does not "
         "fit) or ignore (the field is not written).",
     ),
     settings.String(
         "schema.evolution.on.mismatch",
-        default="fail",
-        validator=settings.one_of("fail", "quarantine", "pass"),
+        default=FAIL,
+        validator=settings.one_of(FAIL, QUARANTINE, PASS, ignore_case=True),
         group="Schema",
         doc="What happens to a record that does not fit the target: fail (the task fails), quarantine (the record goes "
         "to the error policy and its dead letter topic, the others are written; without errors.tolerance=all the task "
         "fails), pass (the target decides).",
     ),
+    aliases={name: settings.Alias("schema.evolution", value=_told_otherwise) for name in ALIASES},
 )
 
 
@@ -75,22 +91,27 @@ class EvolutionPolicy:
 
     allowed: frozenset[str] = frozenset()
     ignore_unknown: bool = False
-    mismatch: str = "fail"
+    mismatch: str = FAIL
 
     @classmethod
     def of(cls, config: settings.Config) -> EvolutionPolicy:
-        """Read a sink's settings, which contain `SETTINGS`. Of what other projects write, see `ALIASES`.
+        """Read a sink's settings, which contain `SETTINGS`.
 
         Raises:
-            ConfigError: an alias holds no boolean, or contradicts `schema.evolution`.
+            ConfigError: what another project calls it, see `ALIASES`, contradicts `schema.evolution`.
         """
-        words = frozenset(config["schema.evolution"])
-        allowed = _ALL if "full" in words else words - {"none"}
-        told = {name: settings.Boolean(name).parse(config.raw[name]) for name in ALIASES if config.raw.get(name)}
-        for name in (name for name, on in told.items() if on):
-            if config.raw.get("schema.evolution") and not ALIASES[name] <= allowed:
+        allowed = allowed_by(config["schema.evolution"])
+        for name, means in ALIASES.items():
+            if str(config.raw.get(name)).strip().lower() == "true" and not means <= allowed:
                 raise ConfigError(name, "contradicts schema.evolution. Write schema.evolution alone.")
-            allowed |= ALIASES[name]
         return cls(
-            allowed, config["schema.evolution.unknown.fields"] == "ignore", config["schema.evolution.on.mismatch"]
+            allowed,
+            config["schema.evolution.unknown.fields"].lower() == "ignore",
+            config["schema.evolution.on.mismatch"].lower(),
         )
+
+
+def allowed_by(words: list[str]) -> frozenset[str]:
+    """Of "add", "widen" and "nullable" what the value of `schema.evolution` allows."""
+    found = {word.lower() for word in words}
+    return ALL if FULL in found else ALL & (found | ({ADD} if BASIC in found else set()))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from connect.api.converter import Converter, HeaderConverter
+from connect.api.plugin import Plugin
 from connect.api.transformation import Predicate, Transformation
 from connect.data.batch import SourceBatch
 from connect.data.record import SinkRecord, SourceRecord
@@ -15,6 +17,8 @@ from connect.pipeline.dead_letters import Letter
 from connect.pipeline.policy import ErrorPolicy
 from connect.pipeline.steps import Decode, DecodeHeaders, Encode, EncodeHeaders, Transform
 from connect.plugins import PluginKind, Plugins, load
+
+log = logging.getLogger(__name__)
 
 SIMPLE_HEADERS = "org.apache.kafka.connect.storage.SimpleHeaderConverter"
 
@@ -110,6 +114,7 @@ def converter(plugins: Plugins, worker: Mapping[str, str], connector: Mapping[st
     name, config = converter_config(worker, connector, key)
     made: Converter = load(plugins.find(PluginKind.CONVERTER, name, config.get("plugin.version")))()
     is_key = key.startswith("key")
+    _name_without_effect(made, config, f"{key}.")
     made.configure({**config, "converter.type": "key" if is_key else "value"}, is_key=is_key)
     return made
 
@@ -118,6 +123,7 @@ def header_converter(plugins: Plugins, worker: Mapping[str, str], connector: Map
     """The configured header converter; SimpleHeaderConverter when none is named."""
     name, config = converter_config(worker, connector, "header.converter", SIMPLE_HEADERS)
     made: HeaderConverter = load(plugins.find(PluginKind.HEADER_CONVERTER, name, config.get("plugin.version")))()
+    _name_without_effect(made, config, "header.converter.")
     made.configure({**config, "converter.type": "header"})
     return made
 
@@ -133,6 +139,7 @@ def transformations(plugins: Plugins, connector: Mapping[str, str]) -> list[Step
         made: Transformation = load(
             plugins.find(PluginKind.TRANSFORMATION, config["type"], config.get("plugin.version"))
         )()
+        _name_without_effect(made, config, prefix)
         made.configure(made.settings.parse(config))
         predicate = _predicate(plugins, connector, config["predicate"], prefix) if config.get("predicate") else None
         negate = config.get("negate", "false").strip().lower() == "true"
@@ -148,8 +155,15 @@ def _predicate(plugins: Plugins, connector: Mapping[str, str], alias: str, used_
     if not config.get("type"):
         raise ConfigError(f"{prefix}type", "is missing. Name the predicate's class.")
     made: Predicate = load(plugins.find(PluginKind.PREDICATE, config["type"], config.get("plugin.version")))()
+    _name_without_effect(made, config, prefix)
     made.configure(made.settings.parse(config))
     return made
+
+
+def _name_without_effect(plugin: Plugin, config: Mapping[str, str], prefix: str) -> None:
+    """Name keys of others that do nothing in the log."""
+    for key, message in plugin.settings.remarks(config):
+        log.warning("%s%s %s", prefix, key, message)
 
 
 def names(value: str | None) -> list[str]:

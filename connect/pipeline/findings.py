@@ -10,7 +10,7 @@ from typing import Literal
 
 import msgspec
 
-from connect.settings import ConfigValue, Definition, Kind, Secret, Setting
+from connect.settings import ConfigValue, Definition, Importance, Kind, Secret, Setting
 from connect.settings.definition import text
 from connect.telemetry.redaction import Redactor
 
@@ -60,6 +60,7 @@ class Validation(msgspec.Struct):
         entries: the keys that the runtime, the connector, its converters, transformations and predicates know, and
             those at fault.
         warnings: keys of the connector that are probably a mistake, or have no effect.
+        said_at_start: which keys among them the connector's start says in the log, too: others' that do nothing here.
         worker_errors: keys of the worker without which this connector cannot run: its converters, its clients. Every
             connector that takes them finds the same.
         worker_warnings: as warnings.
@@ -71,6 +72,7 @@ class Validation(msgspec.Struct):
     warnings: list[Remark]
     worker_errors: list[Remark]
     worker_warnings: list[Remark]
+    said_at_start: list[str] = []
 
     @property
     def ok(self) -> bool:
@@ -109,6 +111,7 @@ class Findings:
         self._warnings: dict[Remark, None] = {}
         self._worker_errors: dict[Remark, None] = {}
         self._worker_warnings: dict[Remark, None] = {}
+        self._said_at_start: dict[str, None] = {}
         self.known: set[str] = set()
 
     def declare(
@@ -127,8 +130,16 @@ class Findings:
                 self._secret_keys.add(key)
             if not setting.internal and key not in self._entries:
                 self._entries[key] = Entry(self._shown(setting, prefix, group or setting.group), _nothing(key))
+        own = {key.removeprefix(prefix): value for key, value in self._config.items() if key.startswith(prefix)}
+        self.known.update(prefix + name for name in definition.others.aliases)
+        self.known.update(prefix + key for key in own if definition.knows(key))
+        self._secret_keys.update(prefix + setting.name for setting in _other_passwords(definition))
+        for key, message in definition.remarks(own):
+            self.warn(prefix + key, message)
+            self._said_at_start[prefix + key] = None
         for value in values:
-            self._merge(prefix + str(value.name), value)
+            name = str(value.name)
+            self._merge(prefix + name, value, prefix + definition.written_as(name, own))
 
     def error(self, key: str, message: str) -> None:
         """Something is wrong with a key."""
@@ -159,7 +170,7 @@ class Findings:
                 entry.value.recommended_values = []
             elif entry.value.value is not None:
                 # A password inside a URL. Secrets of other keys are no reason to tear holes into a value.
-                entry.value.value = patterns.redact(entry.value.value)
+                entry.value.value = patterns.redact(entry.value.value, whole=True)
 
         def redacted(remarks: Iterable[Remark]) -> list[Remark]:
             return [(key, redactor.redact(message)) for key, message in remarks]
@@ -171,13 +182,20 @@ class Findings:
             redacted(self._warnings),
             redacted(self._worker_errors),
             redacted(self._worker_warnings),
+            list(self._said_at_start),
         )
 
     def _entry(self, key: str) -> Entry:
         return self._entries.setdefault(key, Entry(None, _nothing(key)))
 
-    def _merge(self, key: str, found: ConfigValue) -> None:
+    def _merge(self, key: str, found: ConfigValue, written_as: str) -> None:
         errors = [str(error) for error in found.errors]
+        for warning in found.warnings:
+            self.warn(written_as, str(warning))
+        if written_as != key:
+            for error in errors:
+                self.error(written_as, error)
+            errors = []
         if key not in self._entries and key in self.known and not errors:
             return  # an internal setting
         value = self._entry(key).value
@@ -211,7 +229,19 @@ def definitions(*declared: Definition) -> list[KeyDefinition]:
     found = Findings({}, ())
     for definition in declared:
         found.declare(definition, ())
+        # Whoever shows a configuration has to know those, too.
+        found.declare(Definition(_other_passwords(definition)), ())
     return [entry.definition for entry in found.result("", None).entries if entry.definition is not None]
+
+
+def _other_passwords(definition: Definition) -> list[Setting]:
+    """What others call the definition's passwords."""
+    named = ((name, definition[alias.key]) for name, alias in definition.others.aliases.items())
+    return [
+        Setting(name, Kind.PASSWORD, None, f"Another name of {setting.name}.", Importance.LOW)
+        for name, setting in named
+        if setting.kind is Kind.PASSWORD
+    ]
 
 
 def _nothing(key: str) -> KeyValue:

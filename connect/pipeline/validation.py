@@ -146,7 +146,8 @@ def _checked(values: Any) -> list[ConfigValue]:
         if not isinstance(value, ConfigValue):
             raise TypeError(f"validate returned a {type(value).__name__} where a ConfigValue belongs")
         errors = [str(error) for error in value.errors]
-        checked.append(ConfigValue(value.name, text(value.value), errors, list(value.recommended), bool(value.visible)))
+        recommended, warnings = list(value.recommended), list(value.warnings)
+        checked.append(ConfigValue(value.name, text(value.value), errors, recommended, bool(value.visible), warnings))
     return checked
 
 

@@ -27,9 +27,11 @@ from connect.settings.definition import (
     topic_name,
     topic_names,
 )
+from connect.settings.other_keys import Alias, WithoutEffect
 
 __all__ = [
     "REQUIRED",
+    "Alias",
     "Boolean",
     "Class",
     "Config",
@@ -47,6 +49,7 @@ __all__ = [
     "Setting",
     "Short",
     "String",
+    "WithoutEffect",
     "at_least",
     "between",
     "define",

@@ -9,6 +9,8 @@ documentation pages and forms come from the declaration:
     )
     config = SETTINGS.parse({"topic": "lines"})
     config["batch.size"]  # 2000
+
+What others call these keys, and which of theirs do nothing, is declared as well: see `connect.settings.other_keys`.
 """
 
 from __future__ import annotations
@@ -20,6 +22,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from connect.errors import ConfigError
+from connect.settings import _parsing
+from connect.settings.other_keys import Alias, OtherKeys, WithoutEffect
 
 
 class Kind(enum.Enum):
@@ -185,6 +189,7 @@ class ConfigValue:
         errors: one sentence each; empty when all is well.
         recommended: values to offer.
         visible: whether the setting matters, given the others.
+        warnings: one sentence each, about what will not be as the user may think.
     """
 
     name: str
@@ -192,10 +197,11 @@ class ConfigValue:
     errors: list[str] = field(default_factory=list)
     recommended: list[Any] = field(default_factory=list)
     visible: bool = True
+    warnings: list[str] = field(default_factory=list)
 
 
 class Config(Mapping[str, Any]):
-    """Parsed values by key. `raw` is what the user wrote."""
+    """Parsed values by key. `raw` is what the user wrote, under our names too where it was another project's."""
 
     __slots__ = ("_values", "raw")
 
@@ -221,14 +227,21 @@ class Definition:
     """A set of settings.
 
     Keys it does not know are let through untouched, as in Kafka: converters and plug-ins share maps.
+
+    Attributes:
+        others: keys of other projects that mean one of the settings, or nothing here.
     """
 
-    def __init__(self, declared: Iterable[Setting] = ()) -> None:
+    def __init__(self, declared: Iterable[Setting] = (), others: OtherKeys | None = None) -> None:
         self._settings: dict[str, Setting] = {}
         for setting in declared:
             if setting.name in self._settings:
                 raise ValueError(f"Setting {setting.name} is declared twice.")
             self._settings[setting.name] = setting
+        self.others = others or OtherKeys()
+        for name, alias in self.others.aliases.items():
+            if name in self._settings or alias.key not in self._settings:
+                raise ValueError(f"{name} cannot be another name of {alias.key}: one is a setting, the other is not.")
 
     def __iter__(self) -> Iterator[Setting]:
         return iter(self._settings.values())
@@ -243,13 +256,48 @@ class Definition:
         return self._settings[name]
 
     def __or__(self, other: Definition) -> Definition:
-        """These settings and the other's; the other's win where both have a key."""
-        return Definition((self._settings | other._settings).values())
+        """These settings and the other's, with others' keys for them; the other's win where both have a key.
+
+        What is a setting of one is no alias of the other.
+        """
+        both = self._settings | other._settings
+        return Definition(both.values(), (self.others | other.others).without(both))
 
     def replaced(self, name: str, **changes: Any) -> Definition:
         """The same settings with one of them changed, such as another default. KeyError if there is no such setting."""
         self[name]
-        return Definition(replace(s, **changes) if s.name == name else s for s in self)
+        return Definition((replace(s, **changes) if s.name == name else s for s in self), self.others)
+
+    def with_others(
+        self,
+        aliases: Mapping[str, str | Alias] | None = None,
+        without_effect: Mapping[str, str | WithoutEffect] | None = None,
+    ) -> Definition:
+        """The same settings with more that is known of others' keys. Arguments and errors as for `define`."""
+        return Definition(self, self.others | OtherKeys(aliases, without_effect))
+
+    def knows(self, key: str) -> bool:
+        """Whether a key is one of the settings, or one of others' that is understood or explained."""
+        return key in self._settings or key in self.others
+
+    def named(self, raw: Mapping[str, Any]) -> Mapping[str, Any]:
+        """A configuration with the settings' own names beside what others call them.
+
+        `parse` and `validate` do that themselves; this is for who reads a configuration without them.
+        """
+        return self.others.named(raw)
+
+    def remarks(self, raw: Mapping[str, Any]) -> list[tuple[str, str]]:
+        """Keys of a configuration that do nothing here, and a sentence about each that goes on after its name."""
+        whys = ((key, self.others.without_effect_of(key, self._settings)) for key in raw)
+        return [(key, f"has no effect: {why.why}.") for key, why in whys if why and why.is_meant_by(raw[key])]
+
+    def written_as(self, name: str, raw: Mapping[str, Any]) -> str:
+        """The key that a setting's value stands under in a configuration: its name, unless it is only another's."""
+        if raw.get(name):
+            return name
+        aliases = (other for other, alias in self.others.aliases.items() if alias.key == name and raw.get(other))
+        return next(aliases, name)
 
     def parse(self, raw: Mapping[str, Any]) -> Config:
         """Typed values for every declared key.
@@ -257,10 +305,12 @@ class Definition:
         Raises:
             ConfigError: for the first key that is missing or wrong.
         """
-        return Config({setting.name: setting.value(raw) for setting in self}, raw)
+        named = self.named(raw)
+        return Config({setting.name: setting.value(named) for setting in self}, named)
 
     def validate(self, raw: Mapping[str, Any]) -> list[ConfigValue]:
         """Find out about every declared key at once. Never raises, whatever a user wrote or a validator does."""
+        raw = self.named(raw)
         values: dict[str, Any] = {}
         found: dict[str, ConfigValue] = {}
         for setting in self:
@@ -287,9 +337,22 @@ class Definition:
         return list(found.values())
 
 
-def define(*declared: Setting) -> Definition:
-    """Declare settings, in the order in which forms and pages show them."""
-    return Definition(declared)
+def define(
+    *declared: Setting,
+    aliases: Mapping[str, str | Alias] | None = None,
+    without_effect: Mapping[str, str | WithoutEffect] | None = None,
+) -> Definition:
+    """Declare settings, in the order in which forms and pages show them, and what is known of others' keys.
+
+    Args:
+        aliases: what others call a setting: the setting's name, or an `Alias` where values are called differently too.
+        without_effect: why a key of others does nothing here, or a `WithoutEffect`. A key that ends with `*` stands for
+            all that begin as it does. It may be one of the settings: then forms show it, too.
+
+    Raises:
+        ValueError: a setting is declared twice, or an alias is a setting itself or of none.
+    """
+    return Definition(declared).with_others(aliases, without_effect)
 
 
 def _declare(kind: Kind) -> Callable[..., Setting]:
@@ -319,94 +382,19 @@ Class = _declare(Kind.CLASS)
 Password = _declare(Kind.PASSWORD)
 
 
-# Parsing what users write.
-
-#: What Java trims: a no-break space, for example, is part of the value.
-_BLANKS: Final = "".join(map(chr, range(33)))
-
-
-def _boolean(name: str, raw: Any) -> bool | None:
-    if raw is None or isinstance(raw, bool):
-        return raw
-    word = str(raw).strip(_BLANKS).lower()
-    if word not in ("true", "false"):
-        raise ConfigError(name, f'"{raw}" is not a boolean. Write true or false.')
-    return word == "true"
-
-
-def _whole(bits: int) -> Callable[[str, Any], int | None]:
-    low, high = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
-
-    def parse(name: str, raw: Any) -> int | None:
-        if raw is None:
-            return None
-        written = str(raw).strip(_BLANKS)
-        digits = written[1:] if written[:1] in ("-", "+") else written
-        if isinstance(raw, bool) or not (digits.isascii() and digits.isdigit()):
-            meant = _meant(written)
-            proposal = f" Write {meant}." if meant is not None and low <= meant <= high else ""
-            raise ConfigError(name, f'"{raw}" is not a whole number.{proposal}')
-        digits = digits.lstrip("0")[:40] or "0"  # Python refuses to read thousands of them
-        value = -int(digits) if written[0] == "-" else int(digits)
-        if not low <= value <= high:
-            raise ConfigError(name, f"{_short(written)} is out of range, which is {low} to {high}.")
-        return value
-
-    return parse
-
-
-def _meant(written: str) -> int | None:
-    """The whole number that people mean by 3k, 1_000 or 5.0."""
-    plain = written.replace("_", "").replace(",", "").lower()
-    factor = {"k": 1000, "m": 1_000_000}.get(plain[-1:], 1)
-    try:
-        number = float(plain[:-1] if factor > 1 else plain) * factor
-        return int(number) if number == int(number) else None
-    except (ValueError, OverflowError):
-        return None
-
-
-def _short(written: str) -> str:
-    return written if len(written) <= 40 else f"{written[:40]}..."
-
-
-def _double(name: str, raw: Any) -> float | None:
-    if raw is None:
-        return None
-    try:
-        if isinstance(raw, bool) or "_" in str(raw):  # Python would take them
-            raise ValueError
-        return float(raw)
-    except (TypeError, ValueError):
-        raise ConfigError(name, f'"{raw}" is not a number.') from None
-
-
-def _string(name: str, raw: Any) -> str | None:
-    return None if raw is None else str(raw).strip(_BLANKS)
-
-
-def _list(name: str, raw: Any) -> list[str] | None:
-    if raw is None:
-        return None
-    if isinstance(raw, list | tuple):
-        return [str(item) for item in raw]
-    written = str(raw).strip(_BLANKS)
-    return [item.strip(" \t\n\v\f\r") for item in written.split(",")] if written else []
-
-
 def _password(name: str, raw: Any) -> Secret | None:
-    return raw if raw is None or isinstance(raw, Secret) else Secret(str(raw).strip(_BLANKS))
+    return raw if raw is None or isinstance(raw, Secret) else Secret(str(raw).strip(_parsing.BLANKS))
 
 
 _PARSERS: Final[Mapping[Kind, Callable[[str, Any], Any]]] = {
-    Kind.BOOLEAN: _boolean,
-    Kind.STRING: _string,
-    Kind.INT: _whole(32),
-    Kind.SHORT: _whole(16),
-    Kind.LONG: _whole(64),
-    Kind.DOUBLE: _double,
-    Kind.LIST: _list,
-    Kind.CLASS: _string,
+    Kind.BOOLEAN: _parsing.boolean,
+    Kind.STRING: _parsing.string,
+    Kind.INT: _parsing.whole(32),
+    Kind.SHORT: _parsing.whole(16),
+    Kind.LONG: _parsing.whole(64),
+    Kind.DOUBLE: _parsing.double,
+    Kind.LIST: _parsing.texts,
+    Kind.CLASS: _parsing.string,
     Kind.PASSWORD: _password,
 }
 

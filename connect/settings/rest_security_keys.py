@@ -5,6 +5,7 @@ docs/security.md says how they work together.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from connect.settings.definition import Definition, List, String, Validator, define, one_of
@@ -20,6 +21,7 @@ AUDIT_LOG: Final = "rest.security.audit.log"
 
 METHODS: Final = ("basic", "bearer", "certificate")
 _OPENABLE: Final = ("/", "/health", "/metrics")
+_HEALTH: Final = ("/health", "/health/live", "/health/ready")
 
 
 def _some_of(*known: str) -> Validator:
@@ -64,7 +66,8 @@ REST_SECURITY: Final[Definition] = define(
         default=["/health"],
         importance="LOW",
         validator=_some_of(*_OPENABLE),
-        doc="What anybody may read, for load balancers and the like: some of /, /health and /metrics.",
+        doc="What anybody may read, for load balancers and the like: some of /, /health (with /health/live and "
+        "/health/ready) and /metrics.",
     ),
     String(
         AUDIT_LOG,
@@ -73,3 +76,8 @@ REST_SECURITY: Final[Definition] = define(
         "not set and somebody has to log in, they go to the logger connect.audit.",
     ),
 )
+
+
+def open_paths(written: Sequence[str]) -> frozenset[str]:
+    """The paths that `rest.security.open.paths` opens."""
+    return frozenset(path for each in written for path in (_HEALTH if each == "/health" else (each,)))

@@ -104,6 +104,8 @@ class Host:
 
         self._redactor.remember(secrets)
         made: Connector = load_class(target, folder)()
+        for key, message in made.settings.remarks(config):
+            log.warning('Connector "%s": %s %s', connector, key, message)
         made.context = HostedContext(self, connector, Registry().labelled(connector=connector))
         made.start(config)
         self._connectors[connector] = made

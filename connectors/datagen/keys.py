@@ -207,6 +207,7 @@ SETTINGS = settings.define(
     settings.Int("task.count", default=1, internal=True, doc="Among how many tasks records are shared out."),
     settings.Long("task.first", default=0, internal=True, doc="The record from which on they are so shared out."),
     settings.Long("task.seed", default=0, internal=True, doc="The seed, where none is set."),
+    without_effect={"generate.timeout": "making a record takes no time to speak of"},
 )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from connect import ConfigError, settings
-from connect.settings import Definition
+from connect.settings import Definition, WithoutEffect
 from connect.settings.java_regex import java_regex
 from connectors.mirror.policy import POLICIES
 
@@ -176,6 +176,7 @@ _LOCATION: Final[Definition] = settings.define(
         group=_OTHER,
         doc="Understood, without effect: metrics have the names that this page tells.",
     ),
+    without_effect={"metric.names.formats": "metrics have the names that docs/connectors/mirror.md tells"},
 )
 
 SOURCE_SETTINGS: Final[Definition] = (
@@ -306,6 +307,10 @@ SOURCE_SETTINGS: Final[Definition] = (
             doc="Understood, without effect: only what differs is altered, each setting by itself.",
         ),
         settings.List(PARTITIONS, default=[], internal=True, doc="The share of a task: topic-partition."),
+        without_effect={
+            "add.source.alias.to.metrics": WithoutEffect("metrics always have the source's alias", unless=("true",)),
+            "use.incremental.alter.configs": "only what differs is altered, each setting by itself",
+        },
     )
 )
 

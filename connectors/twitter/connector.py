@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,8 +11,6 @@ from connect.settings import ConfigValue
 from connectors.twitter import keys, offsets
 from connectors.twitter.rules import configured
 from connectors.twitter.task import TwitterSourceTask
-
-log = logging.getLogger(__name__)
 
 
 class TwitterSourceConnector(SourceConnector):
@@ -24,13 +21,10 @@ class TwitterSourceConnector(SourceConnector):
     task = TwitterSourceTask
 
     def start(self, config: Mapping[str, str]) -> None:
-        super().start(keys.with_aliases(config))
+        super().start(config)
         self._parsed = self.settings.parse(self.config)
         keys.check(self._parsed, self.config)
         self._rules = configured(self._parsed, self.config)
-        for key, why in keys.WITHOUT_EFFECT.items():
-            if (config.get(key) or "false").strip().lower() != "false":
-                log.warning("%s has no effect: %s.", key, why)
 
     def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
         if self._parsed["twitter.mode"] == keys.STREAM:
@@ -38,18 +32,17 @@ class TwitterSourceConnector(SourceConnector):
         return [{**self.config, keys.WORK: work} for work in shared_out(self._work(), max_tasks)]
 
     def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
-        named = keys.with_aliases(config)
-        values = self.settings.validate(named)
+        values = self.settings.validate(config)
         if any(value.errors for value in values):
             return values
         found = {value.name: value for value in values}
         try:
-            parsed = self.settings.parse(named)
-            keys.check(parsed, named)
-            configured(parsed, named)
+            parsed = self.settings.parse(config)
+            keys.check(parsed, config)
+            configured(parsed, config)
         except ConfigError as error:
             if error.key not in found:  # one of twitter.rule.<name>, of which there are as many as the user likes
-                found[error.key] = ConfigValue(error.key, str(named.get(error.key) or ""))
+                found[error.key] = ConfigValue(error.key, str(config.get(error.key) or ""))
             found[error.key].errors.append(error.message)
         return list(found.values())
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from connect import ConfigError, settings
-from connect.settings import Definition
+from connect.settings import Definition, WithoutEffect
 from connectors.twitter import fields, ids
 
 STREAM: Final = "stream"
@@ -30,15 +30,6 @@ RULE_PREFIX: Final = "twitter.rule."
 _NO_RULES: Final = frozenset({"twitter.rule.max.length"})
 #: What a connector hands to its tasks: a JSON list of rules or users.
 WORK: Final = "task.work"
-
-#: What others call our keys. Ours win where both are given.
-ALIASES: Final = {"kafka.status.topic": "topic"}
-#: Keys of kafka-connect-twitter that nothing here follows, and why. They are warned of unless they say false.
-WITHOUT_EFFECT: Final = {
-    "process.deletes": "API v2 tells of no deletions here",
-    "kafka.delete.topic": "API v2 tells of no deletions here",
-    "twitter.debug": "set the level of the logger connectors.twitter instead",
-}
 
 OAUTH: Final = (
     "twitter.oauth.consumerKey",
@@ -366,16 +357,13 @@ SETTINGS: Final[Definition] = settings.define(
         "After status 429 without a time of reset: the pause, which doubles with each try, up to 15 minutes.",
     ),
     settings.String(WORK, default=None, internal=True, doc="A JSON list of the queries or users of a task."),
+    aliases={"kafka.status.topic": "topic"},
+    without_effect={
+        "process.deletes": WithoutEffect("API v2 tells of no deletions here", unless=("false",)),
+        "kafka.delete.topic": "API v2 tells of no deletions here",
+        "twitter.debug": WithoutEffect("set the level of the logger connectors.twitter instead", unless=("false",)),
+    },
 )
-
-
-def with_aliases(config: Mapping[str, str]) -> dict[str, str]:
-    """The configuration with our names for what the Java connector calls differently."""
-    named = dict(config)
-    for theirs, ours in ALIASES.items():
-        if theirs in config and not config.get(ours):
-            named[ours] = config[theirs]
-    return named
 
 
 def labelled_rules(config: Mapping[str, Any]) -> dict[str, str]:

@@ -27,10 +27,9 @@ class TwitterSourceTask(SourceTask):
         from connectors.twitter.polled import Polled
         from connectors.twitter.stream import Stream
 
-        named = keys.with_aliases(config)
-        parsed = self.settings.parse(named)
-        keys.check(parsed, named)
-        rules = configured(parsed, named)
+        parsed = self.settings.parse(config)
+        keys.check(parsed, config)
+        rules = configured(parsed, config)
         asked = fields.parameters(parsed)
         context = self.context
 

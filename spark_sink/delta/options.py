@@ -48,8 +48,7 @@ class Options:
         Raises:
             ConfigError: a value is wrong by itself.
         """
-        known = keys.canonical(config)
-        parsed = keys.SETTINGS.parse(known)
+        parsed = keys.SETTINGS.parse(config)
         return cls(
             table=parsed["table"].rstrip("/"),
             table_field=parsed["table.field"] or None,
@@ -68,8 +67,8 @@ class Options:
             compaction_s=parsed["compaction.interval.ms"] / 1000,
             vacuum_s=parsed["vacuum.interval.ms"] / 1000,
             retention_hours=parsed["vacuum.retention.hours"],
-            properties={k.removeprefix(keys.TABLE_PROPERTY): v for k, v in _prefixed(known, keys.TABLE_PROPERTY)},
-            storage=keys.storage_options(known),
+            properties={k.removeprefix(keys.TABLE_PROPERTY): v for k, v in _prefixed(parsed.raw, keys.TABLE_PROPERTY)},
+            storage=keys.storage_options(parsed.raw),
         )
 
     @property

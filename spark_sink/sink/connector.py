@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from connect import SinkConnector, TopicPartition, __version__
 from connect.settings import ConfigValue
 from spark_sink.sink.checks import problems
-from spark_sink.sink.settings import ALIASES, SETTINGS, canonical
+from spark_sink.sink.settings import SETTINGS
 
 
 class SparkSinkConnector(SinkConnector):
@@ -35,16 +35,14 @@ class SparkSinkConnector(SinkConnector):
         return DeltaSinkTask
 
     def start(self, config: Mapping[str, str]) -> None:
-        super().start(canonical(config))
+        super().start(self.settings.named(config))
 
     def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
-        known = canonical(config)
-        values = self.settings.validate(known)
-        _name_aliases(values, config)
+        values = self.settings.validate(config)
         if any(value.errors for value in values):
             return values
         found = {value.name: value for value in values}
-        for key, message in problems(self.settings.parse(known), engine_of(config)):
+        for key, message in problems(self.settings.parse(config), engine_of(config)):
             found[key].errors.append(message)
         return values
 
@@ -53,17 +51,9 @@ class SparkSinkConnector(SinkConnector):
             return True  # the engine keeps them in its checkpoints, and begins a new one
         from spark_sink.delta import alter_offsets
 
-        return alter_offsets(canonical(config), offsets)
+        return alter_offsets(self.settings.named(config), offsets)
 
 
 def engine_of(config: Mapping[str, str]) -> str:
     """The engine that a configuration chooses: "spark" where it says nothing."""
     return str(config.get("engine") or SparkSinkConnector.engines[0]).strip()
-
-
-def _name_aliases(values: list[ConfigValue], config: Mapping[str, str]) -> None:
-    """Say in an error which key the user wrote, where it was another project's."""
-    written = {key: alias for alias, (key, _) in ALIASES.items() if alias in config and key not in config}
-    for value in values:
-        if value.name in written:
-            value.errors = [f"({written[value.name]}) {message}" for message in value.errors]

@@ -1,6 +1,6 @@
 """The keys of the Spark sink connector: which table, how it is written, looked after and changed.
 
-What other projects' connectors call the same is understood as well, see `canonical`. Nothing here imports Spark.
+What other projects' connectors call the same is understood as well. Nothing here imports Spark.
 """
 
 from __future__ import annotations
@@ -69,38 +69,11 @@ def _distinct(name: str, value: list[str]) -> None:
         raise ValueError("names a column twice.")
 
 
+# Why keys of others do nothing.
+_ROUTES: Final = "table says where records go: ${topic}, or ${field} with table.field"
+_COMMITS: Final = "a task commits what it wrote by itself, with its offsets, and needs no topic for that"
+
 _TRUE_ADDS: Final = {"true": "add", "false": "none"}
-
-#: What others call a key, with the words of its values where they differ. Ours wins where both are written.
-ALIASES: Final[Mapping[str, tuple[str, Mapping[str, str] | None]]] = {
-    # The JDBC sinks.
-    "insert.mode": ("mode", {"insert": APPEND, "upsert": UPSERT}),
-    "table.name.format": ("table", None),
-    "auto.evolve": ("schema.evolution", _TRUE_ADDS),
-    # kafka-delta-ingest.
-    "table_location": ("table", None),
-    "dlq_table_location": ("errors.deadletter.table", None),
-    # Databricks' Delta Lake sink of Confluent.
-    "delta.lake.table.auto.create": ("auto.create", None),
-    "flush.interval.ms": ("trigger.interval.ms", None),
-    # Iceberg's sink.
-    "iceberg.tables": ("table", None),
-    "iceberg.tables.auto-create-enabled": ("auto.create", None),
-    "iceberg.tables.default-id-columns": ("pk.fields", None),
-    "iceberg.tables.default-partition-by": ("partition.by", None),
-    "iceberg.tables.evolve-schema-enabled": ("schema.evolution", {"true": "full", "false": "none"}),
-    "iceberg.control.commit.interval-ms": ("trigger.interval.ms", None),
-    # Options of Spark's own writers.
-    "path": ("table", None),
-    "outputMode": ("mode", {"append": APPEND, "update": UPSERT}),
-    "partitionBy": ("partition.by", None),
-    "clusterBy": ("cluster.by", None),
-    "merge.schema": ("schema.evolution", _TRUE_ADDS),
-    "mergeSchema": ("schema.evolution", _TRUE_ADDS),
-    "replaceWhere": ("replace.where", None),
-    "checkpointLocation": ("checkpoint.location", None),
-}
-
 
 SETTINGS: Final = (
     settings.define(
@@ -312,34 +285,62 @@ SETTINGS: Final = (
             validator=settings.at_least(1),
             doc="For format=console: how many rows of a batch are printed at most.",
         ),
-        *(
-            settings.String(alias, default=None, internal=True, doc=f"What others call {key}.")
-            for alias, (key, _) in ALIASES.items()
-        ),
     )
+).with_others(
+    aliases={
+        # The JDBC sinks.
+        "insert.mode": settings.Alias("mode", words={"insert": APPEND, "upsert": UPSERT}),
+        "table.name.format": "table",
+        "auto.evolve": settings.Alias("schema.evolution", words=_TRUE_ADDS),
+        # kafka-delta-ingest.
+        "table_location": "table",
+        "dlq_table_location": "errors.deadletter.table",
+        # Databricks' Delta Lake sink of Confluent.
+        "delta.lake.table.auto.create": "auto.create",
+        "flush.interval.ms": "trigger.interval.ms",
+        # Iceberg's sink.
+        "iceberg.tables": "table",
+        "iceberg.tables.auto-create-enabled": "auto.create",
+        "iceberg.tables.default-id-columns": "pk.fields",
+        "iceberg.tables.default-partition-by": "partition.by",
+        "iceberg.tables.evolve-schema-enabled": settings.Alias(
+            "schema.evolution", words={"true": "full", "false": "none"}
+        ),
+        "iceberg.control.commit.interval-ms": "trigger.interval.ms",
+        # Options of Spark's own writers.
+        "path": "table",
+        "outputMode": settings.Alias("mode", words={"append": APPEND, "update": UPSERT}),
+        "partitionBy": "partition.by",
+        "clusterBy": "cluster.by",
+        "merge.schema": settings.Alias("schema.evolution", words=_TRUE_ADDS),
+        "mergeSchema": settings.Alias("schema.evolution", words=_TRUE_ADDS),
+        "replaceWhere": "replace.where",
+        "checkpointLocation": "checkpoint.location",
+    },
+    without_effect={
+        # Iceberg's sink.
+        "iceberg.tables.dynamic-enabled": settings.WithoutEffect(_ROUTES, unless=("false",)),
+        "iceberg.tables.route-field": _ROUTES,
+        "iceberg.table.*": "all tables are written in one way. A connector for each has its own keys",
+        "iceberg.tables.default-commit-branch": "tables of Delta have no branches",
+        "iceberg.tables.schema-force-optional": settings.WithoutEffect(
+            "columns are as fields are. schema.evolution=nullable lets them be null", unless=("false",)
+        ),
+        "iceberg.tables.schema-case-insensitive": settings.WithoutEffect(
+            "names of columns never differ in case alone", unless=("true",)
+        ),
+        "iceberg.tables.auto-create-props.*": "table.property.* has the properties of a table",
+        "iceberg.tables.write-props.*": "table.property.* has the properties of a table",
+        "iceberg.catalog*": "table names a table of Delta, by its path or in Spark's catalog",
+        "iceberg.control.*": _COMMITS,
+        "iceberg.connect.group-id": _COMMITS,
+        "iceberg.coordinator*": _COMMITS,
+        "iceberg.kafka.*": _COMMITS,
+        "iceberg.hadoop*": "spark.hadoop.* has Hadoop's settings",
+        # kafka-delta-ingest.
+        "dlq_transform": "a row of errors.deadletter.table is the record as it came",
+    },
 )
-
-
-def canonical(config: Mapping[str, str]) -> dict[str, str]:
-    """The configuration with what other projects call our keys under our names as well.
-
-    A value that has no meaning here is passed on as it is: our key's check says what may be written.
-    """
-    known = dict(config)
-    for alias, (key, words) in ALIASES.items():
-        if (written := config.get(alias)) is None or config.get(key) is not None or key in known.keys() - config.keys():
-            continue
-        known[key] = written if words is None else words.get(str(written).strip().lower(), written)
-    return known
-
-
-def parse(config: Mapping[str, str]) -> settings.Config:
-    """The typed configuration, other projects' names included.
-
-    Raises:
-        ConfigError: a value is wrong by itself.
-    """
-    return SETTINGS.parse(canonical(config))
 
 
 def metadata_columns(parsed: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
@@ -359,7 +360,7 @@ def checkpoint_location(config: Mapping[str, str]) -> str | None:
     None where it cannot be told and has to be written: the table is a name, or a bucket as a whole. None for the
     console too, which has no place to keep anything.
     """
-    known = canonical(config)
+    known = SETTINGS.named(config)
     if written := (known.get("checkpoint.location") or "").strip():
         return written
     table = (known.get("table") or "").strip().rstrip("/")

@@ -15,12 +15,12 @@ from spark_sink.sink.settings import (
     APPEND,
     DELTA,
     FIELD,
+    SETTINGS,
     TABLE_PROPERTY,
     TOPIC,
     UPSERT,
     is_path,
     metadata_columns,
-    parse,
 )
 
 _SCHEME: Final = re.compile(r"[a-zA-Z][\w+.-]*:")
@@ -76,7 +76,7 @@ class TableSettings:
         Raises:
             ConfigError: a value is wrong, or two contradict each other.
         """
-        parsed = parse(config)
+        parsed = SETTINGS.parse(config)
         for key, message in problems(parsed, "spark"):
             raise ConfigError(key, message)
         properties = dict(parsed.prefixed(TABLE_PROPERTY))

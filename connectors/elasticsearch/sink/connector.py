@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from connect import ConfigError, SinkConnector, __version__
+from connect.data.evolution_policy import PASS, WIDEN, EvolutionPolicy
 from connect.settings import ConfigValue, Definition
 from connectors.elasticsearch.sink.keys import ELASTICSEARCH_SINK, OPENSEARCH_SINK
 from connectors.elasticsearch.sink.naming import Naming
@@ -28,7 +29,9 @@ class ElasticsearchSinkConnector(SinkConnector):
             found[key].errors.append(why)
         if not any(value.errors for value in values):
             try:
-                Naming(Options.of(self.settings, config))
+                options = Options.of(self.settings, config)
+                Naming(options)
+                _warn_of_evolution(options, found)
             except ConfigError as error:
                 if error.key in found:
                     found[error.key].errors.append(error.message)
@@ -40,3 +43,13 @@ class OpenSearchSinkConnector(ElasticsearchSinkConnector):
 
     settings: ClassVar[Definition] = OPENSEARCH_SINK
     task = OpenSearchSinkTask
+
+
+def _warn_of_evolution(options: Options, found: Mapping[str, ConfigValue]) -> None:
+    """Warn of changes that no index can have, and of a policy for mappings that are left to the cluster."""
+    if WIDEN in options.policy.allowed:
+        found["schema.evolution"].warnings.append(
+            "widen cannot be carried out: no field of an index changes its type, and such a record does not fit."
+        )
+    if options.schema_ignored and options.policy != EvolutionPolicy(mismatch=PASS):
+        found["schema.ignore"].warnings.append("leaves mappings to the cluster, so schema.evolution has no effect.")

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from connect import ConnectError, SinkRecord
+from connect import ConnectError, SinkRecord, Waiter
 from connectors.elasticsearch.cluster import Cluster, Failure, failure, item_failure
 from connectors.elasticsearch.cluster.client import backoff
 from connectors.elasticsearch.sink.lines import is_deletion
@@ -74,6 +74,7 @@ class Delivery:
         self._params = {"pipeline": options.pipeline} if options.pipeline else {}
         self._lock = threading.Lock()
         self._told = Told()
+        self._waiter = Waiter()
 
     def told(self) -> Told:
         """What has happened since the last call."""
@@ -98,6 +99,11 @@ class Delivery:
         """One request. Raises what the cluster's client raises."""
         return self._cluster.bulk(body, params=self._params)
 
+    def goes_on(self) -> None:
+        """The cluster takes requests."""
+        self.trouble = ""
+        self._waiter.goes_on()
+
     def again(self, tries: int, found: Failure, error: BaseException | None) -> int:
         """Wait before another try; how many there were then.
 
@@ -109,6 +115,7 @@ class Delivery:
             given_up = f"Given up after {settings.retries} retries (max.retries)."
             raise ConnectError(f"{self.where}: {found.sentence} {given_up}") from error
         self.trouble = f"{found.sentence} (Retry {tries + 1} of {settings.retries}.)"
+        self._waiter.waits(f"{self.where}: {self.trouble}", what=self.where)
         if not self._wait(backoff(settings, tries + 1)):
             raise ConnectError(f"{self.where}: the task ends. {found.sentence}") from error
         return tries + 1
@@ -150,7 +157,7 @@ class _Sending:
             # Where some were written the cluster works, and only has too much to do.
             tries = delivery.again(0 if len(left) < len(places) else tries, why, None)
             places = left
-        delivery.trouble = ""
+        delivery.goes_on()
 
     def _in_halves(self, places: list[int], found: Failure) -> None:
         """It is too large, or one record spoils it for all: an id that is too long, for example."""

@@ -7,7 +7,8 @@ from typing import Any, Final
 import orjson
 
 from connect import settings
-from connect.settings import Definition
+from connect.data import evolution_policy
+from connect.settings import Definition, WithoutEffect
 from connectors.elasticsearch.cluster.keys import ELASTICSEARCH, OPENSEARCH
 
 INSERT: Final = "insert"
@@ -20,14 +21,6 @@ FAIL: Final = "fail"
 DELETE: Final = "delete"
 #: What is done with a document where nobody says it: the connector's error policy has it, or the task fails.
 POLICY: Final = "policy"
-
-#: Keys of older versions that there is nothing to do for.
-WITHOUT_EFFECT: Final = (
-    "auto.create.indices.at.start",
-    "flush.synchronously",
-    "log.sensitive.data",
-    "type.name",
-)
 
 _WRITING: Final = "Writing"
 _DOCUMENTS: Final = "Documents"
@@ -232,6 +225,38 @@ _COMMON: Final = settings.define(
         group=_BAD,
         doc="Whether a record that cannot be made a document is left out, with a line in the log.",
     ),
+    without_effect={
+        "auto.create.indices.at.start": WithoutEffect("an index is made before its first record", unless=("false",)),
+        "flush.synchronously": "offsets are those that records were consumed at, whatever transformations do",
+        "log.sensitive.data": WithoutEffect("no log has what documents hold", unless=("false",)),
+        "type.name": WithoutEffect("documents have no types any more", unless=("_doc",)),
+    },
+)
+
+
+#: The policy of all sinks. By default the mapping is the cluster's matter, as with Java's connectors.
+_EVOLUTION: Final[Definition] = (
+    evolution_policy.SETTINGS.replaced(
+        "schema.evolution",
+        group=_DOCUMENTS,
+        doc="How the mapping of an index may be changed so that records with a schema fit: add (fields, with the types "
+        "of the schema, before the cluster guesses them). Several with commas; full for all, none for none. No field "
+        "of an index can change its type, and every field may be null. Added.",
+    )
+    .replaced(
+        "schema.evolution.unknown.fields",
+        group=_DOCUMENTS,
+        doc="What a field means that the mapping does not have and that may not be added: reject (the record does not "
+        "fit) or ignore (the field is not written). Added.",
+    )
+    .replaced(
+        "schema.evolution.on.mismatch",
+        default=evolution_policy.PASS,
+        group=_BAD,
+        doc="What happens to a record that does not fit the mapping: fail (the task fails), quarantine (the record "
+        "goes to the error policy, the others are written), pass (the cluster decides; see "
+        "behavior.on.malformed.documents). Added.",
+    )
 )
 
 
@@ -251,6 +276,7 @@ def _flush_timeout(default: int) -> Definition:
 ELASTICSEARCH_SINK: Final[Definition] = (
     ELASTICSEARCH
     | _COMMON
+    | _EVOLUTION
     | _flush_timeout(180_000)
     | settings.define(
         settings.String(
@@ -321,6 +347,7 @@ ELASTICSEARCH_SINK: Final[Definition] = (
 OPENSEARCH_SINK: Final[Definition] = (
     OPENSEARCH
     | _COMMON.replaced("behavior.on.null.values", default=IGNORE)
+    | _EVOLUTION
     | _flush_timeout(10_000)
     | settings.define(
         settings.String(

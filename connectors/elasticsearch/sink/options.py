@@ -9,6 +9,7 @@ from typing import Any, Final
 import orjson
 
 from connect import ConfigError
+from connect.data.evolution_policy import EvolutionPolicy
 from connect.settings import Definition
 from connectors.elasticsearch.cluster.keys import ClusterSettings, cluster_problems
 from connectors.elasticsearch.sink.keys import DELETE, FAIL, IGNORE, INSERT, POLICY, SCRIPT, UPSERT
@@ -35,6 +36,7 @@ class Options:
         time_field: where the time is put: @timestamp.
         nulls, malformed, conflicts: a word each, see behavior.on.*.
         linger, flush_timeout: seconds.
+        policy: how indices may be changed, and what happens to records that do not fit.
     """
 
     cluster: ClusterSettings
@@ -71,6 +73,7 @@ class Options:
     malformed: str
     conflicts: str
     drop_invalid: bool
+    policy: EvolutionPolicy
 
     @classmethod
     def of(cls, definition: Definition, config: Mapping[str, str]) -> Options:
@@ -123,6 +126,7 @@ class Options:
             malformed=_word(parsed["behavior.on.malformed.documents"], POLICY),
             conflicts=_word(parsed["behavior.on.version.conflict"], IGNORE),
             drop_invalid=parsed["drop.invalid.message"],
+            policy=EvolutionPolicy.of(parsed),
         )
 
     def ids_of(self, topic: str) -> str:

@@ -13,6 +13,7 @@ from connect.settings import Definition
 from connectors.elasticsearch.cluster import Cluster, Failure, failure
 from connectors.elasticsearch.cluster.client import backoff
 from connectors.elasticsearch.sink.delivery import Delivery, Refused
+from connectors.elasticsearch.sink.fitting import Fitting
 from connectors.elasticsearch.sink.keys import (
     ELASTICSEARCH_SINK,
     FAIL,
@@ -54,6 +55,7 @@ class ElasticsearchSinkTask(SinkTask):
         self._cluster = Cluster(options.cluster)
         self._metrics = f"{options.cluster.product.lower()}_"
         self._resources = Resources(options, self._cluster)
+        self._fitting = Fitting(options, self._cluster)
         self._outbox = Outbox(
             self._send,
             threads=options.in_flight,
@@ -76,15 +78,19 @@ class ElasticsearchSinkTask(SinkTask):
             return
         self._wait_for_room()
         parts, wrong = self._writer.parts(batch)
-        for topic, target, schema, _ in parts:
+        fitted: list[Part] = []
+        for topic, target, schema, part in parts:
             try:
                 self._resources.ensure(target, topic, schema)
+                fitted.append(
+                    (topic, target, schema, self._fitting.fitted(topic, target, part, self.context.errant_records))
+                )
             except ConnectError:
                 raise
             except Exception as error:
                 raise self._refused(failure(error), error, target) from error
         self._tries = 0
-        self._write(batch, parts, wrong)
+        self._write(batch, fitted, wrong)
 
     def _write(self, batch: SinkBatch, parts: list[Part], wrong: dict[int, DataError]) -> None:
         for row, why in sorted(wrong.items()):
@@ -153,7 +159,8 @@ class ElasticsearchSinkTask(SinkTask):
         self.context.timeout(round(backoff(options.cluster, 1) * 1000))
         raise RetriableError(
             f"{self._cluster.where} is slower than records come: {self._outbox.records} wait. "
-            f"{self._delivery.trouble}".strip()
+            f"{self._delivery.trouble}".strip(),
+            waits_for=self._cluster.where,
         )
 
     def _settle(self) -> None:
@@ -205,7 +212,8 @@ class ElasticsearchSinkTask(SinkTask):
         if self._tries > self._options.cluster.retries:
             return ConnectError(f"{said} Given up after {self._options.cluster.retries} retries (max.retries).")
         self.context.timeout(round(backoff(self._options.cluster, self._tries) * 1000))
-        return RetriableError(f"{said} (Retry {self._tries} of {self._options.cluster.retries}.)")
+        retry = f"(Retry {self._tries} of {self._options.cluster.retries}.)"
+        return RetriableError(f"{said} {retry}", waits_for=self._cluster.where)
 
     def _cannot_write(self, record: SinkRecord, why: DataError) -> None:
         """A record that cannot be made a document."""

@@ -32,9 +32,7 @@ class ElasticsearchSourceConnector(SourceConnector):
     task = ElasticsearchSourceTask
 
     def start(self, config: Mapping[str, str]) -> None:
-        super().start(keys.with_aliases(config))
-        for key in filter(config.get, keys.WITHOUT_EFFECT):
-            log.warning("The key %s has no effect here, see docs/connectors/elasticsearch-source.md.", key)
+        super().start(config)
         parsed = self.settings.parse(self.config)
         keys.check(parsed)
         self._monitor = IndexMonitor(parsed, self.context)
@@ -51,8 +49,8 @@ class ElasticsearchSourceConnector(SourceConnector):
             self._monitor.stop()
 
     def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
-        named = keys.with_aliases(config)
-        values = self.settings.validate(named)
+        named = self.settings.named(config)
+        values = self.settings.validate(config)
         found = {value.name: value for value in values}
         parsed = {}
         for setting in self.settings:

@@ -9,7 +9,7 @@ from typing import Any, Final
 import orjson
 
 from connect import ConfigError, settings
-from connect.settings import Definition
+from connect.settings import Alias, Definition, WithoutEffect
 from connectors.elasticsearch.cluster import ELASTICSEARCH, OPENSEARCH
 
 SCHEMALESS: Final = "schemaless"
@@ -203,49 +203,52 @@ OWN: Final = settings.define(
 )
 
 
+def _nodes(_: str, config: Mapping[str, Any]) -> str | None:
+    """The nodes as their host, port and scheme say them; None without a host."""
+    scheme, port = config.get("es.scheme") or "http", config.get("es.port") or "9200"
+    hosts = [host.strip() for host in (config.get("es.host") or "").split(";") if host.strip()]
+    return ",".join(f"{scheme}://{host}:{port}" for host in hosts) or None
+
+
+def _with_commas(written: str, _: Mapping[str, Any]) -> str:
+    return written.replace(";", ",")
+
+
 def _for_a_source(definition: Definition) -> Definition:
-    """The cluster's keys with what suits a source: pages take longer than bulk requests, and it can wait longer."""
+    """The cluster's keys with what suits a source: pages take longer than bulk requests, and it can wait longer.
+
+    Besides, those of D. Balinzo's connector.
+    """
     longer = definition.replaced("read.timeout.ms", default=30_000).replaced("max.retries", default=10)
-    return longer | OWN
+    return (longer | OWN).with_others(
+        aliases={
+            "es.host": Alias("connection.url", value=_nodes),
+            "es.port": Alias("connection.url", value=_nodes),
+            "es.scheme": Alias("connection.url", value=_nodes),
+            "es.user": "connection.username",
+            "es.password": "connection.password",
+            "connection.attempts": "max.retries",
+            "connection.backoff.ms": "retry.backoff.ms",
+            "filters.whitelist": Alias("fields", value=_with_commas),
+            "filters.blacklist": Alias("fields.exclude", value=_with_commas),
+        },
+        without_effect={
+            "incrementing.secondary.field.name": "documents of one value are told apart by where they lie",
+            "fieldname_converter": WithoutEffect("fields keep their names", unless=("nop",)),
+            "es.compatibility": WithoutEffect("the server says what it is", unless=("false",)),
+            "filters.json_cast": "a field is what the mapping says, or JSON with value.format=json",
+        },
+    )
 
 
-ELASTICSEARCH_SETTINGS: Final = _for_a_source(ELASTICSEARCH)
-OPENSEARCH_SETTINGS: Final = _for_a_source(OPENSEARCH)
-
-#: What the connector of D. Balinzo calls our keys, and how its values are written.
-_OTHERS: Final = {
-    "es.user": "connection.username",
-    "es.password": "connection.password",
-    "connection.attempts": "max.retries",
-    "connection.backoff.ms": "retry.backoff.ms",
-    "es.tls.truststore.location": "elastic.https.ssl.truststore.location",
-    "es.tls.truststore.password": "elastic.https.ssl.truststore.password",
-    "es.tls.keystore.location": "elastic.https.ssl.keystore.location",
-    "es.tls.keystore.password": "elastic.https.ssl.keystore.password",
-    "filters.whitelist": "fields",
-    "filters.blacklist": "fields.exclude",
-}
-#: Its keys that change nothing here.
-WITHOUT_EFFECT: Final = (
-    "incrementing.secondary.field.name",
-    "fieldname_converter",
-    "es.compatibility",
-    "filters.json_cast",
+ELASTICSEARCH_SETTINGS: Final = _for_a_source(ELASTICSEARCH).with_others(
+    aliases={
+        f"es.tls.{store}.{what}": f"elastic.https.ssl.{store}.{what}"
+        for store in ("truststore", "keystore")
+        for what in ("location", "password")
+    }
 )
-
-
-def with_aliases(config: Mapping[str, str]) -> dict[str, str]:
-    """A configuration with its keys called as ours; ours win."""
-    named = dict(config)
-    if config.get("es.host") and not config.get("connection.url"):
-        scheme, port = config.get("es.scheme") or "http", config.get("es.port") or "9200"
-        hosts = [host.strip() for host in config["es.host"].split(";") if host.strip()]
-        named["connection.url"] = ",".join(f"{scheme}://{host}:{port}" for host in hosts)
-    for theirs, ours in _OTHERS.items():
-        value = config.get(theirs)
-        if value is not None and config.get(ours) is None:
-            named[ours] = value.replace(";", ",") if theirs.startswith("filters.") else value
-    return named
+OPENSEARCH_SETTINGS: Final = _for_a_source(OPENSEARCH)
 
 
 def names(parsed: Mapping[str, Any]) -> list[str]:

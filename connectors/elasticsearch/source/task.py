@@ -35,7 +35,7 @@ class ElasticsearchSourceTask(SourceTask):
     settings = keys.ELASTICSEARCH_SETTINGS
 
     def start(self, config: Mapping[str, str]) -> None:
-        parsed = self.settings.parse(keys.with_aliases(config))
+        parsed = self.settings.parse(config)
         keys.check(parsed)
         self._chosen = ClusterSettings.of(parsed, connections=2)
         self._cluster = Cluster(self._chosen)
@@ -77,7 +77,7 @@ class ElasticsearchSourceTask(SourceTask):
         until = time.monotonic() + _WAIT_S
         if not self._wait(self._not_before, until):
             if self._put_off:
-                raise RetriableError(self._put_off)
+                raise RetriableError(self._put_off, waits_for=self._cluster.where)
             return None
         try:
             # A page is held until records are made of it, for which the mapping may have to be asked for.
@@ -252,7 +252,7 @@ class ElasticsearchSourceTask(SourceTask):
             ) from error
         self._not_before = time.monotonic() + backoff(self._chosen, self._failures)
         self._put_off = f"{where} (try {self._failures}): {sentence}"
-        raise RetriableError(self._put_off) from error
+        raise RetriableError(self._put_off, waits_for=self._cluster.where) from error
 
     def _advice(self, sentence: str) -> str:
         if "indices:admin/refresh" in sentence:

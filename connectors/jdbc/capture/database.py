@@ -44,7 +44,7 @@ class CapturedDatabase:
         except psycopg.Error as error:
             said = " ".join(str(error).split())
             if passes(error):
-                raise RetriableError(f"{self._where} cannot be reached: {said}") from error
+                raise RetriableError(f"{self._where} cannot be reached: {said}", waits_for=self._where) from error
             raise ConnectError(f"{self._where} refuses the connection: {said}") from error
         except UnicodeError as error:
             raise ConnectError(f"{self._where[:100]} is no place where a database can be: {error}") from error
@@ -62,7 +62,7 @@ class CapturedDatabase:
         except psycopg.Error as error:
             said = " ".join(str(error).split())
             if passes(error) or self.connection.closed:
-                raise RetriableError(f"{self._where} does not answer: {said}") from error
+                raise RetriableError(f"{self._where} does not answer: {said}", waits_for=self._where) from error
             raise ConnectError(f"{self._where}: {said}") from error
 
     def close(self) -> None:

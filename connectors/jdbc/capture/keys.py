@@ -6,6 +6,7 @@ import re
 from typing import Final
 
 from connect import settings
+from connect.settings import WithoutEffect
 from connectors.jdbc.capture.filters import filters
 
 _DATABASE: Final = "Database"
@@ -46,6 +47,90 @@ def _operations(name: str, value: list[str]) -> None:
 def _no_transactions(name: str, value: bool) -> None:
     if value:
         raise ValueError("transaction topics are not written here. source.txId and source.sequence say the order.")
+
+
+_NO_SIGNALS: Final = "this connector takes no signals"
+_NO_NOTICES: Final = "this connector sends no notifications"
+_NO_MASKS: Final = "columns are captured as they are. The transformation MaskField hides a field"
+_NO_SOURCE_TYPES: Final = "types are not told beside schemas"
+_NO_PARTS: Final = "a snapshot reads tables one after another, in one transaction"
+_OWN_SNAPSHOTS: Final = "snapshot.mode has the ways there are"
+_WAITS: Final = "the worker restarts what failed, and the connector waits for a server that is away"
+_QUEUE: Final = "there is no queue: max.batch.size bounds what is in memory"
+
+#: Debezium's keys that nothing here follows, and why.
+WITHOUT_EFFECT: Final[dict[str, str | WithoutEffect]] = {
+    "signal.*": _NO_SIGNALS,
+    "incremental.snapshot.*": _NO_SIGNALS,
+    "read.only": WithoutEffect(_NO_SIGNALS, unless=("false",)),
+    "xmin.fetch.interval.ms": WithoutEffect(_NO_SIGNALS, unless=("0",)),
+    "notification.*": _NO_NOTICES,
+    "converters": "columns are converted by their types alone. Transformations convert fields",
+    "converter.*": "columns are converted by their types alone. Transformations convert fields",
+    "post.processors": "events are not processed further. Transformations do that",
+    "post.processor.*": "events are not processed further. Transformations do that",
+    "snapshot.select.statement.overrides*": "a snapshot reads whole tables",
+    "snapshot.locking.mode*": WithoutEffect("a snapshot locks nothing", unless=("none",)),
+    "snapshot.isolation.mode": WithoutEffect(_NO_PARTS, unless=("repeatable_read", "serializable")),
+    "snapshot.lock.timeout.ms": "a snapshot locks nothing",
+    "snapshot.max.threads*": WithoutEffect(_NO_PARTS, unless=("1",)),
+    "legacy.snapshot.max.threads": _NO_PARTS,
+    "snapshot.tables.order.by.row.count": WithoutEffect(_NO_PARTS, unless=("disabled",)),
+    "snapshot.delay.ms": WithoutEffect("a snapshot begins at once", unless=("0",)),
+    "streaming.delay.ms": WithoutEffect("the stream begins behind the snapshot at once", unless=("0",)),
+    "snapshot.mode.custom.name": _OWN_SNAPSHOTS,
+    "snapshot.mode.configuration.based.*": _OWN_SNAPSHOTS,
+    "snapshot.query.mode*": WithoutEffect(_OWN_SNAPSHOTS, unless=("select_all",)),
+    "message.prefix.*": "messages of pg_logical_emit_message are not captured",
+    "logical_decoding_message.*": "messages of pg_logical_emit_message are not captured",
+    "replica.identity.autoset.values": "tables are left as they are. ALTER TABLE ... REPLICA IDENTITY does that",
+    "column.mask.*": _NO_MASKS,
+    "column.truncate.*": _NO_MASKS,
+    "column.propagate.source.type": _NO_SOURCE_TYPES,
+    "datatype.propagate.source.type": _NO_SOURCE_TYPES,
+    "include.schema.comments": WithoutEffect(_NO_SOURCE_TYPES, unless=("false",)),
+    "skip.messages.without.change": WithoutEffect("every change is an event", unless=("false",)),
+    "topic.naming.strategy": WithoutEffect(
+        "topic.prefix and topic.delimiter name topics. The transformation RegexRouter names them otherwise",
+        unless=("io.debezium.schema.SchemaTopicNamingStrategy", "io.debezium.schema.DefaultTopicNamingStrategy"),
+    ),
+    "topic.cache.size": "there are as many names as tables",
+    "topic.transaction": "transaction topics are not written here",
+    "transaction.metadata.factory": "transaction topics are not written here",
+    "sourceinfo.struct.maker": "the source block is as Debezium's is by itself",
+    "slot.stream.params": "the stream is read as Debezium reads it by itself",
+    "slot.seek.to.known.offset.on.start": "the stream always begins where the stored offset says",
+    "slot.max.retries": _WAITS,
+    "slot.retry.delay.ms": _WAITS,
+    "errors.max.retries": _WAITS,
+    "retriable.restart.connector.wait.ms": _WAITS,
+    "custom.retriable.exception": _WAITS,
+    "create.slot.command.timeout": "a slot is waited for as long as it takes to make it",
+    "lsn.flush.*": "the server is told what is stored, in the connector's own time",
+    "flush.lsn.source": WithoutEffect("the server is told what is stored", unless=("true",)),
+    "offset.mismatch.strategy": "the stream always begins where the stored offset says",
+    "schema.refresh.mode": "columns are known from the stream",
+    "event.processing.failure.handling.mode": WithoutEffect("the task fails", unless=("fail",)),
+    "event.converting.failure.handling.mode": WithoutEffect("the task fails", unless=("fail",)),
+    "max.queue.size": _QUEUE,
+    "max.queue.size.in.bytes": _QUEUE,
+    "query.fetch.size": "snapshot.fetch.size says how many rows are read at a time",
+    "database.initial.statements": "sessions are set up by the connector alone",
+    "database.tcpKeepAlive": WithoutEffect("connections are always kept alive", unless=("true",)),
+    "database.sslfactory": "libpq speaks TLS. database.sslmode and the keys beside it say how",
+    "table.ignore.builtin": WithoutEffect("tables of the server itself are never captured", unless=("true",)),
+    "connection.validation.timeout.ms": "a validation waits 5 s for the database",
+    "executor.shutdown.timeout.ms": "task.shutdown.graceful.timeout.ms of the worker says how long a stop may take",
+    "extended.headers.enabled": WithoutEffect("events have no headers about the connector", unless=("false",)),
+    "include.schema.changes": WithoutEffect("a change of a table's columns is no event", unless=("false",)),
+    "snapshot.scan.all.columns.force": WithoutEffect("columns are those of the tables that are captured", ("false",)),
+    "log.position.check.enable": WithoutEffect("a position that the server has no more is always found", ("true",)),
+    "guardrail.collections.*": "there is no limit on tables. table.include.list chooses them",
+    "custom.metric.tags": "metrics have the labels that docs/metrics.md tells",
+    "advanced.metrics.enable": "metrics are those that docs/connectors/postgres-cdc.md tells",
+    "openlineage.*": "nothing is told to OpenLineage",
+    "custom.sanitize.pattern": "topic names keep what Kafka takes",
+}
 
 
 SETTINGS: Final = settings.define(
@@ -303,29 +388,5 @@ SETTINGS: Final = settings.define(
         validator=_no_transactions,
         doc="Not supported: true is refused. source.txId and source.sequence tell transactions apart.",
     ),
-)
-
-
-#: Keys of Debezium's that change what is captured, and that nothing here follows. They are warned of.
-WITHOUT_EFFECT: Final = (
-    "signal.",
-    "notification.",
-    "converters",
-    "predicates.",
-    "incremental.snapshot.",
-    "read.only",
-    "snapshot.select.statement.overrides",
-    "snapshot.locking.mode",
-    "snapshot.max.threads",
-    "message.prefix.",
-    "replica.identity.autoset.values",
-    "column.mask.",
-    "column.truncate.",
-    "column.propagate.source.type",
-    "datatype.propagate.source.type",
-    "skip.messages.without.change",
-    "topic.naming.strategy",
-    "slot.stream.params",
-    "database.initial.statements",
-    "transaction.",
+    without_effect=WITHOUT_EFFECT,
 )

@@ -14,7 +14,7 @@ from connect import ConnectError, RetriableError, SourceBatch, SourceTask
 from connectors.jdbc.capture import position
 from connectors.jdbc.capture.database import CapturedDatabase
 from connectors.jdbc.capture.events import Events, Origin
-from connectors.jdbc.capture.keys import SETTINGS, WITHOUT_EFFECT
+from connectors.jdbc.capture.keys import SETTINGS
 from connectors.jdbc.capture.options import CaptureSettings
 from connectors.jdbc.capture.position import Resume, Visible
 from connectors.jdbc.capture.reach import parameters
@@ -46,9 +46,6 @@ class PostgresCdcSourceTask(SourceTask):
     def start(self, config: Mapping[str, str]) -> None:
         self._chosen = CaptureSettings.of(self.settings.parse(config))
         parsed = self._chosen.parsed
-        for key in config:
-            if key.startswith(WITHOUT_EFFECT):
-                log.warning("%s has no effect: this connector does not know it.", key)
         prefix = self._chosen.prefix
         self._partition = {"server": prefix}
         self._kind, self._resume = position.stored(self.context.offset(self._partition))

@@ -14,7 +14,7 @@ from sqlalchemy import URL, Connection, Dialect, Engine
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
-from connect import ConnectError, RetriableError
+from connect import ConnectError, RetriableError, Waiter
 from connectors.jdbc.database import credentials
 from connectors.jdbc.database.failures import passes
 from connectors.jdbc.database.keys import DatabaseSettings
@@ -68,6 +68,7 @@ class Database:
         self._engine: Engine | None = None
         self._connection: Connection | None = None
         self._waiting = threading.Event()
+        self._waiter = Waiter()
 
     @cached_property
     def url(self) -> URL:
@@ -105,6 +106,7 @@ class Database:
         for attempt in range(1, self.settings.attempts + 1):
             try:
                 self._connection = self._made().connect()
+                self._waiter.goes_on()
                 return self._connection
             except (SQLAlchemyError, OSError) as error:
                 why = reason(error)
@@ -112,8 +114,9 @@ class Database:
                     raise ConnectError(f"{self} refuses the connection: {why}") from error
                 last = attempt == self.settings.attempts
                 if last or self._stopping():
-                    raise RetriableError(f"{self} cannot be reached (try {attempt}): {why}") from error
-                log.warning("%s cannot be reached, try %d in %gs: %s", self, attempt + 1, self.settings.backoff, why)
+                    self._waiter.leaves()
+                    raise RetriableError(f"{self} cannot be reached: {why}", waits_for=str(self)) from error
+                self._waiter.waits(f"{self} cannot be reached: {why}", what=str(self))
                 self._waiting.wait(self.settings.backoff)
         raise AssertionError("connection.attempts is at least 1")
 

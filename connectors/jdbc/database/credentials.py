@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple, Protocol
 
 from connect import ConfigError
+from connectors.jdbc.database.keys import DATABASE
 
 KEY = "jdbc.credentials.provider.class"
 _PREFIX = "jdbc.credentials.provider."
@@ -57,9 +58,8 @@ def provider(config: Mapping[str, str]) -> Callable[[], Credentials]:
 
 
 def _of_configuration(config: Mapping[str, str]) -> Credentials:
-    # Debezium's sink says connection.username.
-    user = config.get("connection.user") or config.get("connection.username")
-    return Credentials(user or None, config.get("connection.password") or None)
+    named = DATABASE.named(config)
+    return Credentials(named.get("connection.user") or None, named.get("connection.password") or None)
 
 
 def _load(name: str) -> Callable[[], CredentialsProvider]:

@@ -12,13 +12,6 @@ from connect.settings import Definition
 
 _GROUP: Final = "Database"
 
-#: What others call our keys. Ours win where both are given.
-ALIASES: Final = {
-    "connection.username": "connection.user",
-    "sql.quote.identifiers": "quote.sql.identifiers",
-    "quote.identifiers": "quote.sql.identifiers",
-}
-
 
 def _zone(name: str, value: str) -> None:
     try:
@@ -97,6 +90,11 @@ DATABASE: Final[Definition] = settings.define(
         validator=_always_or_never,
         doc="always: names of tables and columns are taken as they are. never: the database folds them its own way.",
     ),
+    aliases={
+        "connection.username": "connection.user",
+        "sql.quote.identifiers": "quote.sql.identifiers",
+        "quote.identifiers": "quote.sql.identifiers",
+    },
 )
 
 
@@ -129,12 +127,3 @@ class DatabaseSettings:
             zone=ZoneInfo(parsed["db.timezone"]),
             quotes=parsed["quote.sql.identifiers"].lower() in ("always", "true"),
         )
-
-
-def with_aliases(config: Mapping[str, str], more: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The configuration with our names for what others' connectors call differently."""
-    named = dict(config)
-    for theirs, ours in {**ALIASES, **(more or {})}.items():
-        if theirs in config and not config.get(ours):
-            named[ours] = config[theirs]
-    return named

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from connect import ConfigError, SinkConnector, TopicPartition, __version__
+from connect.data.evolution_policy import ADD
 from connect.settings import ConfigValue
-from connectors.jdbc.sink.keys import SETTINGS, named_ours, problems
+from connectors.jdbc.sink.keys import SETTINGS, problems
 from connectors.jdbc.sink.options import Options
 from connectors.jdbc.sink.task import JdbcSinkTask
 
@@ -19,8 +20,8 @@ class JdbcSinkConnector(SinkConnector):
     task = JdbcSinkTask
 
     def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
-        named = named_ours(config)
-        values = super().validate(named)
+        named = self.settings.named(config)
+        values = super().validate(config)
         found = {value.name: value for value in values}
         parsed = {}
         for setting in self.settings:
@@ -29,6 +30,7 @@ class JdbcSinkConnector(SinkConnector):
         for key, why in problems(parsed):
             found[key].errors.append(why)
         self._check_url(named, found)
+        self._say_what_cannot_be_changed(config, found)
         return values
 
     def alter_offsets(self, config: Mapping[str, str], offsets: Mapping[TopicPartition, int | None]) -> bool:
@@ -69,3 +71,17 @@ class JdbcSinkConnector(SinkConnector):
         except ConfigError as error:
             if error.key in found:
                 found[error.key].errors.append(error.message)
+
+    def _say_what_cannot_be_changed(self, config: Mapping[str, str], found: Mapping[str, ConfigValue]) -> None:
+        """Warn of changes that are allowed and that this database's columns cannot have."""
+        if any(value.errors for value in found.values()) or not self.settings.named(config).get("schema.evolution"):
+            return
+        from connectors.jdbc.database import Database
+        from connectors.jdbc.sink.target import CHANGEABLE
+
+        options = Options.of(config)
+        kind = Database(options.database, config).kind
+        if kind not in CHANGEABLE and (cannot := options.policy.allowed - {ADD}):
+            found["schema.evolution"].warnings.append(
+                f"{' and '.join(sorted(cannot))} cannot be carried out in {kind}: such a record does not fit."
+            )

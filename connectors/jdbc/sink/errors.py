@@ -29,6 +29,10 @@ class RowError(SchemaError):
         self.all_alike = all_alike
 
 
+class Misfit(RowError):
+    """Some record would need a change of its table that is not allowed, or cannot be made."""
+
+
 def is_about_rows(error: BaseException) -> bool:
     """Whether other rows may well be written: a value or a key is at fault, not a statement."""
     if isinstance(error, RowError):

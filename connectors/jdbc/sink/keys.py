@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from connect import settings
-from connect.settings import Definition
-from connectors.jdbc.database.keys import DATABASE, with_aliases
+from connect.data import evolution_policy
+from connect.settings import Definition, WithoutEffect
+from connectors.jdbc.database.keys import DATABASE
 
 INSERT: Final = "insert"
 UPSERT: Final = "upsert"
@@ -19,34 +20,7 @@ RECORD_VALUE: Final = "record_value"
 RECORD_HEADER: Final = "record_header"
 #: The columns of pk.mode=kafka, unless pk.fields names others.
 COORDINATES: Final = ("__connect_topic", "__connect_partition", "__connect_offset")
-ADD: Final = "add"
-WIDEN: Final = "widen"
-NULLABLE: Final = "nullable"
 
-#: What Debezium's and other connectors call our keys. Ours win where both are given.
-ALIASES: Final = {
-    "primary.key.mode": "pk.mode",
-    "primary.key.fields": "pk.fields",
-    "collection.name.format": "table.name.format",
-    "field.include.list": "fields.whitelist",
-    "fields.include": "fields.whitelist",
-    "field.exclude.list": "fields.blacklist",
-    "flush.max.retries": "max.retries",
-    "flush.retry.delay.ms": "retry.backoff.ms",
-}
-#: Keys of theirs that there is nothing to do for: what they switch on is always so here, or only tunes Java.
-WITHOUT_EFFECT: Final = (
-    "use.reduction.buffer",
-    "use.time.zone",  # their dates and times are UTC's, whatever it says
-    "keyed.message.batch.mode",
-    "connection.restart.on.errors",
-    "connection.provider",
-    "connection.pool.min_size",
-    "connection.pool.max_size",
-    "connection.pool.acquire_increment",
-    "connection.pool.timeout",
-    "dialect.postgres.unnest.insert.enabled",
-)
 _DEBEZIUM: Final = "io.debezium."
 
 _WRITING: Final = "Writing"
@@ -56,11 +30,19 @@ _DDL: Final = "Changing tables"
 _RETRIES: Final = "Retries"
 _DELIVERY: Final = "Delivery"
 
-
-def _evolution(_: str, value: list[str]) -> None:
-    known = {ADD, WIDEN, NULLABLE, "none", "full", "basic"}
-    if wrong := [word for word in value if word.lower() not in known]:
-        raise ValueError(f'"{wrong[0]}" is no change. Write none, basic, full, or some of add, widen, nullable.')
+# Why keys of others do nothing.
+_TABLES: Final = "table.name.format names tables"
+_ZONES: Final = "what has no zone is UTC's. db.timezone changes that"
+_ONE_CONNECTION: Final = "a task has one connection"
+#: Debezium's classes, of now and before, for names as they are here.
+_TABLES_AS_HERE: Final = (
+    "io.debezium.sink.naming.DefaultCollectionNamingStrategy",
+    "io.debezium.connector.jdbc.naming.DefaultTableNamingStrategy",
+)
+_COLUMNS_AS_HERE: Final = (
+    "io.debezium.sink.naming.DefaultColumnNamingStrategy",
+    "io.debezium.connector.jdbc.naming.DefaultColumnNamingStrategy",
+)
 
 
 def _lower_one_of(*words: str) -> Any:
@@ -71,7 +53,26 @@ def _lower_one_of(*words: str) -> Any:
     return check
 
 
-SETTINGS: Final[Definition] = DATABASE | settings.define(
+_EVOLUTION: Final = (
+    evolution_policy.SETTINGS.replaced(
+        "schema.evolution",
+        group=_DDL,
+        doc="How a table may be changed so that records fit: add (columns), widen (types, where a value needs it), "
+        "nullable (NOT NULL is taken away, where a value needs it), several with commas; full for all, none for none; "
+        "basic (Debezium's) for auto.create and add.",
+    )
+    .replaced("schema.evolution.unknown.fields", group=_DDL)
+    .replaced(
+        "schema.evolution.on.mismatch",
+        default=evolution_policy.PASS,
+        group=_DDL,
+        doc="What happens to a record that does not fit the table: fail (the task fails), quarantine (the record goes "
+        "to the error policy, the others are written), pass (the database decides; what it refuses goes to the error "
+        "policy).",
+    )
+)
+
+_OWN: Final[Definition] = settings.define(
     settings.String(
         "insert.mode",
         default=INSERT,
@@ -226,22 +227,6 @@ SETTINGS: Final[Definition] = DATABASE | settings.define(
         doc="Whether a table may be changed so that records fit: columns are added, and where values need it, types "
         "are widened and columns lose NOT NULL. Nothing is ever dropped.",
     ),
-    settings.List(
-        "schema.evolution",
-        default=["none"],
-        validator=_evolution,
-        group=_DDL,
-        doc="The same with a choice: add, widen, nullable, several with commas; full for all; basic (Debezium's) for "
-        "auto.create and add.",
-    ),
-    settings.String(
-        "schema.evolution.unknown.fields",
-        default="reject",
-        validator=_lower_one_of("reject", "ignore"),
-        group=_DDL,
-        doc="What a field means that the table has no column for, and that may not be added: reject (the record does "
-        "not fit) or ignore (the field is not written).",
-    ),
     settings.Boolean(
         "mssql.use.merge.holdlock",
         default=True,
@@ -292,12 +277,50 @@ SETTINGS: Final[Definition] = DATABASE | settings.define(
         doc="Whether, while many records come, the next ones are consumed and decoded as the database still writes. "
         "Offsets are committed only behind what it has committed, either way.",
     ),
+    aliases={
+        "primary.key.mode": "pk.mode",
+        "primary.key.fields": "pk.fields",
+        "collection.name.format": "table.name.format",
+        "field.include.list": "fields.whitelist",
+        "fields.include": "fields.whitelist",
+        "field.exclude.list": "fields.blacklist",
+        "flush.max.retries": "max.retries",
+        "flush.retry.delay.ms": "retry.backoff.ms",
+    },
+    without_effect={
+        "date.calendar.system": WithoutEffect("dates are the Gregorian calendar's", unless=("PROLEPTIC_GREGORIAN",)),
+        "mssql.use.merge.holdlock": WithoutEffect("rows are not merged by MERGE", unless=("false",)),
+        "collection.naming.strategy": WithoutEffect(_TABLES, unless=_TABLES_AS_HERE),
+        "table.naming.strategy": WithoutEffect(_TABLES, unless=_TABLES_AS_HERE),
+        "collection.table.format": WithoutEffect(_TABLES, unless=("${table}",)),
+        "column.naming.strategy": WithoutEffect(
+            "columns are called as fields are. The transformation ReplaceField calls them otherwise",
+            unless=_COLUMNS_AS_HERE,
+        ),
+        "cloud.events.schema.name.pattern": "an event of CloudEvents is written as it is. The transformation "
+        "ExtractField takes its data out",
+        "use.reduction.buffer": WithoutEffect("of a key's records in a batch the last one is written", ("true",)),
+        "keyed.message.batch.mode": WithoutEffect(
+            "of a key's records in a batch the last one is written", ("deduplication",)
+        ),
+        "connection.restart.on.errors": WithoutEffect("a connection that was lost is always made again", ("true",)),
+        "connection.provider": _ONE_CONNECTION,
+        "connection.pool.*": _ONE_CONNECTION,
+        "hibernate.*": "rows are written without Hibernate",
+        "use.time.zone": WithoutEffect(_ZONES, ("UTC",)),
+        "database.time_zone": WithoutEffect(_ZONES, ("UTC",)),
+        "dialect.postgres.postgis.schema": "geometry is written as JSON, not in a type of PostGIS",
+        "dialect.postgres.unnest.insert.enabled": WithoutEffect("rows are copied into PostgreSQL", ("false",)),
+        "dialect.sqlserver.identity.insert": WithoutEffect(
+            "values are not forced into identity columns. fields.blacklist leaves the field out", ("false",)
+        ),
+        "dialect.starrocks.catalog.name": "StarRocks is written as the database of its driver. table.name.format names "
+        "a catalog",
+        "dialect.*": "this sink does not know it",
+    },
 )
 
-
-def named_ours(config: Mapping[str, str]) -> dict[str, str]:
-    """The configuration with our names for what others call differently."""
-    return with_aliases(config, ALIASES)
+SETTINGS: Final[Definition] = DATABASE | _OWN | _EVOLUTION
 
 
 def is_debezium(config: Mapping[str, str]) -> bool:

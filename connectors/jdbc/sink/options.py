@@ -6,17 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from connect import ConfigError
+from connect.data.evolution_policy import BASIC, FULL, EvolutionPolicy
+from connect.settings import Config
 from connectors.jdbc.database.keys import DatabaseSettings
 from connectors.jdbc.database.names import TableName
 from connectors.jdbc.sink.keys import (
-    ADD,
     COORDINATES,
     KAFKA,
-    NULLABLE,
     SETTINGS,
-    WIDEN,
     is_debezium,
-    named_ours,
     problems,
 )
 
@@ -27,7 +25,7 @@ class Options:
 
     Attributes:
         included, excluded: fields, each with the topic that it is for, or None.
-        evolution: of add, widen and nullable.
+        policy: how tables may be changed, and what happens to records that do not fit.
         dates_in_zone: whether a Date is the day in `db.timezone`.
         folds: whether names are lower case where the database would make them so, as with Debezium's class that quotes
             no names.
@@ -58,8 +56,7 @@ class Options:
     debezium: bool
     folds: bool
     create: bool
-    evolution: frozenset[str]
-    ignore_unknown: bool
+    policy: EvolutionPolicy
     max_retries: int
     backoff_ms: int
     trimmed: bool
@@ -74,18 +71,10 @@ class Options:
         Raises:
             ConfigError: it contradicts itself.
         """
-        named = named_ours(config)
-        parsed = SETTINGS.parse(named)
+        parsed = SETTINGS.parse(config)
+        named = parsed.raw
         for key, why in problems(parsed):
             raise ConfigError(key, why)
-        words = {word.lower() for word in parsed["schema.evolution"]}
-        evolution = words & {ADD, WIDEN, NULLABLE}
-        if "basic" in words:
-            evolution |= {ADD}
-        if "full" in words or (parsed["auto.evolve"] and words <= {"none"}):
-            evolution = {ADD, WIDEN, NULLABLE}
-        elif parsed["auto.evolve"]:
-            evolution |= {ADD}
         pk_mode = parsed["pk.mode"].lower()
         fields = tuple(parsed["pk.fields"])
         return cls(
@@ -112,9 +101,8 @@ class Options:
             inference=parsed["schemaless.inference"],
             debezium=is_debezium(named) if parsed["debezium.records"] is None else parsed["debezium.records"],
             folds=is_debezium(named) and "quote.sql.identifiers" not in named,
-            create=parsed["auto.create"] or "basic" in words,
-            evolution=frozenset(evolution),
-            ignore_unknown=parsed["schema.evolution.unknown.fields"].lower() == "ignore",
+            create=parsed["auto.create"] or BASIC in map(str.lower, parsed["schema.evolution"]),
+            policy=policy_of(parsed),
             max_retries=parsed["max.retries"],
             backoff_ms=parsed["retry.backoff.ms"],
             trimmed=parsed["trim.sensitive.log"],
@@ -123,6 +111,17 @@ class Options:
             # Who halves puts from outside has to see what becomes of each.
             behind=parsed["write.behind"] and config.get("errors.put.tolerance", "none") != "all",
         )
+
+
+def policy_of(parsed: Config) -> EvolutionPolicy:
+    """How tables may be changed. `auto.evolve` alone allows everything, and not only what it does elsewhere.
+
+    Raises:
+        ConfigError: the keys contradict each other.
+    """
+    if parsed["auto.evolve"] and not parsed.raw.get("schema.evolution"):
+        parsed = Config({**parsed, "schema.evolution": [FULL]}, parsed.raw)
+    return EvolutionPolicy.of(parsed)
 
 
 def _pair(written: str) -> tuple[str, str]:

@@ -9,25 +9,26 @@ from dataclasses import astuple, dataclass
 from typing import Any, Final
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import sqlalchemy
 from sqlalchemy.exc import NoSuchTableError, SAWarning, SQLAlchemyError
 from sqlalchemy.types import TypeEngine
 
 from connect import ConnectError, Schema
+from connect.data.evolution_policy import ADD, NULLABLE, PASS, WIDEN
 from connectors.jdbc.database import Database, TableName, passes
 from connectors.jdbc.database.connection import reason
 from connectors.jdbc.database.names import quoted
 from connectors.jdbc.database.types_to_sql import Meaning, column_type, is_too_narrow, whole_bits
 from connectors.jdbc.sink.cells import literal
-from connectors.jdbc.sink.errors import RowError
-from connectors.jdbc.sink.keys import ADD, NULLABLE, UPDATE, WIDEN
+from connectors.jdbc.sink.errors import Misfit, RowError
+from connectors.jdbc.sink.fitting import exceeds, misfit
+from connectors.jdbc.sink.keys import UPDATE
 from connectors.jdbc.sink.options import Options
 
 log = logging.getLogger(__name__)
 
 #: Databases whose columns can be changed by statements that are known here.
-_CHANGEABLE: Final = ("postgresql", "mysql")
+CHANGEABLE: Final = ("postgresql", "mysql")
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +119,8 @@ class Target:
             # Another task may have been faster.
             self._look()
             missing = [field for field in missing if self.column(field.name) is None]
-        if (missing and not self._options.ignore_unknown) or (missing and ADD in self._options.evolution):
+        policy = self._options.policy
+        if missing and (ADD in policy.allowed or not policy.ignore_unknown):
             self._add(missing)
 
     # What is there.
@@ -184,8 +186,8 @@ class Target:
 
     def _add(self, fields: Sequence[Wanted]) -> None:
         names = ", ".join(f'"{field.name}"' for field in fields)
-        if ADD not in self._options.evolution:
-            raise RowError(
+        if ADD not in self._options.policy.allowed:
+            raise Misfit(
                 f'Table "{self.name}" has no column {names}, and auto.evolve=false. Add it, set auto.evolve=true, or '
                 "schema.evolution.unknown.fields=ignore.",
             )
@@ -216,7 +218,7 @@ class Target:
 
     def _new(self, field: Wanted) -> str:
         """What a column is called that is created for a field."""
-        return field.name.lower() if self._options.folds and self._database.kind in _CHANGEABLE else field.name
+        return field.name.lower() if self._options.folds and self._database.kind in CHANGEABLE else field.name
 
     def _change(self, statement: str, done: str, is_done: Callable[[], bool]) -> None:
         """Run DDL; when it fails, somebody else may have done it meanwhile."""
@@ -237,30 +239,50 @@ class Target:
 
     # What values need beyond it.
 
-    def check(self, columns: Sequence[TargetColumn], fields: Sequence[Wanted], arrays: Sequence[pa.Array]) -> bool:
+    def adapt(self, columns: Sequence[TargetColumn], fields: Sequence[Wanted], arrays: Sequence[pa.Array]) -> bool:
         """Widen columns, and let them be null, where these values need it and it is allowed.
 
         Returns:
             whether something changed, so that plans are void.
         """
-        allowed = self._options.evolution
-        if not {WIDEN, NULLABLE} & allowed or self._database.kind not in _CHANGEABLE:
+        allowed = self._options.policy.allowed
+        if not {WIDEN, NULLABLE} & allowed or self._database.kind not in CHANGEABLE:
             return False
         changed = False
         for column, field, array in zip(columns, fields, arrays, strict=True):
             if NULLABLE in allowed and array.null_count and not column.nullable and not field.key:
                 self._let_be_null(column)
                 changed = True
-            if WIDEN in allowed and is_too_narrow(field.meaning, column.type, self._database.kind):
-                wider = self._wider(column, field, array)
-                if wider is not None:
-                    self._widen(column, wider, field.meaning)
-                    changed = True
+            if WIDEN in allowed and (wider := self._wider(column, field, array)) is not None:
+                self._widen(column, wider, field.meaning)
+                changed = True
         if NULLABLE in allowed and self._options.mode != UPDATE:
             for column in self._left_out({column.name for column in columns}):
                 self._let_be_null(column)
                 changed = True
         return changed
+
+    def judge(self, columns: Sequence[TargetColumn], fields: Sequence[Wanted], arrays: Sequence[pa.Array]) -> None:
+        """See whether these values fit, after what `adapt` may do for them, unless that is for the database to say.
+
+        Raises:
+            Misfit: some do not.
+        """
+        policy, kind = self._options.policy, self._database.kind
+        if policy.mismatch == PASS:
+            return
+        may = policy.allowed if kind in CHANGEABLE else frozenset()
+        for column, field, array in zip(columns, fields, arrays, strict=True):
+            # MySQL makes the value of a column that fills itself of a null.
+            takes_null = column.nullable or field.key or NULLABLE in may or (column.filled and kind == "mysql")
+            if array.null_count and not takes_null:
+                raise Misfit(f'its field "{field.name}" is null, and its column is NOT NULL.')
+            why = misfit(field.meaning, column.type, array, kind)
+            if why and not (WIDEN in may and self._wider(column, field, array) is not None):
+                raise Misfit(f'its field "{field.name}" {why}.')
+        if self._options.mode != UPDATE and NULLABLE not in may:
+            for column in self._left_out({column.name for column in columns}):
+                raise Misfit(f'it has no field for the column "{column.name}", which is NOT NULL and has no default.')
 
     def _left_out(self, written: set[str]) -> Iterator[TargetColumn]:
         """Columns that need a value and get none."""
@@ -269,7 +291,9 @@ class Target:
                 yield column
 
     def _wider(self, column: TargetColumn, field: Wanted, array: pa.Array) -> TypeEngine[Any] | None:
-        if len(array) == array.null_count or not _exceeds(column.type, field.meaning, array):
+        if not is_too_narrow(field.meaning, column.type, self._database.kind):
+            return None
+        if len(array) == array.null_count or not exceeds(column.type, field.meaning, array):
             return None
         meaning, bits, kind = field.meaning, whole_bits(column.type), self._database.kind
         if field.key and kind == "mysql" and meaning.kind == "string":
@@ -307,38 +331,3 @@ class Target:
             f'changed: its column "{column.name}" may be null',
             lambda: self._look() and self.columns[column.name].nullable,
         )
-
-
-def _exceeds(column: TypeEngine[Any], meaning: Meaning, array: pa.Array) -> bool:
-    """Whether some value is more than a column holds."""
-    bits = whole_bits(column)
-    if bits is not None:
-        if not pa.types.is_integer(array.type):
-            return True if not pa.types.is_floating(array.type) else not _is_whole(array, bits)
-        ends = pc.min_max(array).as_py()
-        low, high = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
-        return bool(ends["min"] < low or ends["max"] > high)
-    if isinstance(column, sqlalchemy.String):
-        length = column.length
-        return length is not None and pc.max(pc.utf8_length(array)).as_py() > length
-    if meaning.kind == "float64":
-        there = array.drop_null()
-        same = pc.or_(pc.equal(there.cast(pa.float32(), safe=False).cast(pa.float64()), there), pc.is_nan(there))
-        return not pc.all(same).as_py()
-    precision, scale = getattr(column, "precision", None), getattr(column, "scale", None) or 0
-    if precision is None:
-        return False
-    if precision > 38 or not pa.types.is_decimal(array.type):
-        return not pa.types.is_decimal(array.type)
-    try:
-        array.cast(pa.decimal128(precision, scale))
-    except pa.ArrowInvalid:
-        return True
-    return False
-
-
-def _is_whole(array: pa.Array, bits: int) -> bool:
-    there = array.drop_null()
-    ends = pc.min_max(there).as_py()
-    most = 1 << (bits - 1)
-    return bool(-most <= ends["min"] and ends["max"] < most and pc.all(pc.equal(pc.floor(there), there)).as_py())

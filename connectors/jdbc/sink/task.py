@@ -134,7 +134,8 @@ class JdbcSinkTask(SinkTask):
         if self._tries > self._options.max_retries:
             return ConnectError(f"{said} Given up after {self._options.max_retries} retries (max.retries).")
         self.context.timeout(self._options.backoff_ms)
-        return RetriableError(f"{said} (Retry {self._tries} of {self._options.max_retries}.)")
+        retry = f"(Retry {self._tries} of {self._options.max_retries}.)"
+        return RetriableError(f"{said} {retry}", waits_for=str(self._database))
 
     def _tell(self) -> None:
         for written in self._behind.written():

@@ -13,11 +13,12 @@ import pyarrow as pa
 from sqlalchemy import Connection
 
 from connect import ConnectError, RetriableError, SinkBatch, SinkRecord, TopicPartition
+from connect.data.evolution_policy import FAIL, PASS
 from connectors.jdbc.database import Database, TableName, passes
 from connectors.jdbc.database.connection import reason
 from connectors.jdbc.database.types_to_sql import Meaning, meaning_of
 from connectors.jdbc.sink.cells import Zones, cells
-from connectors.jdbc.sink.errors import RowError, is_about_rows
+from connectors.jdbc.sink.errors import Misfit, RowError, is_about_rows
 from connectors.jdbc.sink.keys import INSERT, UPDATE, UPSERT
 from connectors.jdbc.sink.ledger import Ledger, begin
 from connectors.jdbc.sink.options import Options
@@ -223,6 +224,8 @@ class Writer:
                 wanted.setdefault(field_.name, field_)
         if all(unit.values is None for unit in units) and self._options.create and not target.exists():
             return [None] * len(units)
+        for unit in units:
+            self._judge(target, unit)
         target.provide(list(wanted.values()))
         for signature, unit in zip(signatures, units, strict=True):
             target.plans[signature] = self._plan(target, unit)
@@ -254,21 +257,31 @@ class Writer:
 
     def _laid(self, target: Target, unit: Unit, plan: _Plan) -> Laid:
         fields = {**(unit.values or {}), **unit.keys}
-        arrays = self._arrays(plan, fields)
-        if unit.values is not None and target.check(plan.columns, plan.fields, arrays):
-            target.plans.clear()
-            plan = self._plan(target, unit)
-            target.plans[_signature(unit)] = plan
-            arrays = self._arrays(plan, fields)
+        arrays = self._arrays(plan.fields, plan.columns, fields)
+        if unit.values is not None:
+            target.judge(plan.columns, plan.fields, arrays)
+            if target.adapt(plan.columns, plan.fields, arrays):
+                target.plans.clear()
+                plan = self._plan(target, unit)
+                target.plans[_signature(unit)] = plan
+                arrays = self._arrays(plan.fields, plan.columns, fields)
         for wanted, array in zip(plan.fields[: plan.layout.keys], arrays, strict=False):
             if array.null_count:
                 raise RowError(f'its "{wanted.name}" is null, and that is part of its key.')
         names = [column.name for column in plan.columns]
         return Laid(plan.layout, pa.RecordBatch.from_arrays(arrays, names), unit.rows, unit.values is None)
 
-    def _arrays(self, plan: _Plan, fields: Fields) -> list[pa.Array]:
+    def _judge(self, target: Target, unit: Unit) -> None:
+        """See whether records fit a table before it is given columns for what else is in them. Raises `Misfit`."""
+        if unit.values is None or self._options.policy.mismatch == PASS or not target.exists():
+            return
+        found = [(wanted, column) for wanted in self._wanted(unit) if (column := target.column(wanted.name))]
+        wanted, columns = [each for each, _ in found], [column for _, column in found]
+        target.judge(columns, wanted, self._arrays(wanted, columns, {**unit.values, **unit.keys}))
+
+    def _arrays(self, all_wanted: Sequence[Wanted], columns: Sequence[TargetColumn], fields: Fields) -> list[pa.Array]:
         arrays = []
-        for wanted, column in zip(plan.fields, plan.columns, strict=True):
+        for wanted, column in zip(all_wanted, columns, strict=True):
             try:
                 array = cells(
                     wanted.meaning, fields[wanted.name], column.type, self._zones, filled=self._options.defaults
@@ -290,6 +303,8 @@ class Writer:
         except Exception as error:  # sorted out below
             if is_passing(error) or not is_about_rows(error):
                 raise
+            if len(batch) == 1 and isinstance(error, Misfit) and self._options.policy.mismatch == FAIL:
+                raise self._located(batch.records()[0], name, error) from error
             if len(batch) == 1 or (isinstance(error, RowError) and error.all_alike):
                 bad.extend((record, self._located(record, name, error)) for record in batch.records())
                 return

@@ -21,7 +21,6 @@ from connect.api.connector import ConnectorContext
 from connect.settings import ConfigValue
 from connectors.jdbc.database import Database, DatabaseSettings, TableName
 from connectors.jdbc.database.connection import reason
-from connectors.jdbc.database.keys import with_aliases
 from connectors.jdbc.database.url import translate
 from connectors.jdbc.source import keys, offsets
 from connectors.jdbc.source.keys import BULK, SNAPSHOT, query_of
@@ -46,7 +45,7 @@ class JdbcSourceConnector(SourceConnector):
     task = JdbcSourceTask
 
     def start(self, config: Mapping[str, str]) -> None:
-        super().start(with_aliases(config, keys.ALIASES))
+        super().start(config)
         self._parsed = self.settings.parse(self.config)
         keys.check(self._parsed)
         self._monitor: TableMonitor | None = None
@@ -70,13 +69,12 @@ class JdbcSourceConnector(SourceConnector):
             self._monitor.stop()
 
     def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
-        named = with_aliases(config, keys.ALIASES)
-        values = self.settings.validate(named)
+        values = self.settings.validate(config)
         if any(value.errors for value in values):
             return values
         found = {value.name: value for value in values}
         try:
-            parsed = self.settings.parse(named)
+            parsed = self.settings.parse(config)
             translate(DatabaseSettings.of(parsed).url)
             keys.check(parsed)
         except ConfigError as error:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from connect import ConfigError, settings
-from connect.settings import Definition
+from connect.settings import Definition, WithoutEffect
 from connect.settings.java_regex import java_regex
 from connectors.jdbc.database.columns import GRANULARITIES, LOGICAL, NUMERIC_MAPPINGS
 from connectors.jdbc.database.keys import DATABASE
@@ -321,10 +321,14 @@ SETTINGS: Final[Definition] = DATABASE | settings.define(
         internal=True,
         doc="Understood, without effect.",
     ),
+    aliases={"timestamp.initial.ms": "timestamp.initial"},
+    without_effect={
+        "max.buffer.size": "rows are not read before they are wanted. batch.max.rows says how many are held",
+        "poll.linger.ms": "a poll never waits for a buffer to fill",
+        "date.calendar.system": WithoutEffect("dates are the Gregorian calendar's", unless=("PROLEPTIC_GREGORIAN",)),
+        "engine.shutdown.timeout": "task.shutdown.graceful.timeout.ms of the worker says how long a stop may take",
+    },
 )
-
-#: What Aiven's connector calls our keys.
-ALIASES: Final = {"timestamp.initial.ms": "timestamp.initial"}
 
 
 def query_of(parsed: Mapping[str, Any]) -> str:

@@ -11,7 +11,6 @@ from typing import Any, Final
 from connect import ConnectError, DataError, RetriableError, SourceBatch, SourceTask
 from connectors.jdbc.database import Database, DatabaseSettings, passes
 from connectors.jdbc.database.connection import reason
-from connectors.jdbc.database.keys import with_aliases
 from connectors.jdbc.source import keys, offsets
 from connectors.jdbc.source.parts import Part, read
 from connectors.jdbc.source.reader import Reader
@@ -30,14 +29,13 @@ class JdbcSourceTask(SourceTask):
     settings = keys.SETTINGS
 
     def start(self, config: Mapping[str, str]) -> None:
-        named = with_aliases(config, keys.ALIASES)
-        parsed = self.settings.parse(named)
+        parsed = self.settings.parse(config)
         keys.check(parsed)
         self._backoff = parsed["connection.backoff.ms"] / 1000
         self._most_failures: int = parsed["query.retry.attempts"]
         # One try at a time: between them the task is to answer.
         chosen = replace(DatabaseSettings.of(parsed), attempts=1)
-        self._database = Database(chosen, named, self.context.stopping)
+        self._database = Database(chosen, config, self.context.stopping)
         server = server_of(self._database, quotes=chosen.quotes, timeout_ms=parsed["query.timeout.ms"])
         parts = read(parsed)
         stored = self._stored(parts)
@@ -51,7 +49,7 @@ class JdbcSourceTask(SourceTask):
     def poll(self) -> SourceBatch | None:
         deadline = time.monotonic() + _WAIT_S
         if self._put_off and not self._wait(deadline):
-            raise RetriableError(self._put_off)
+            raise RetriableError(self._put_off, waits_for=str(self._database))
         asked: set[Reader] = set()
         while not self.context.stopping():
             reader = self._next()
@@ -150,7 +148,7 @@ class JdbcSourceTask(SourceTask):
             ) from error
         self._not_before = time.monotonic() + self._backoff
         self._put_off = f"Reading {reader.part} failed (try {reader.failures}): {said}"
-        raise RetriableError(self._put_off) from error
+        raise RetriableError(self._put_off, waits_for=str(self._database)) from error
 
     def _count(self, reader: Reader, rows: int) -> None:
         metrics, table = self.context.metrics, str(reader.part.table or "query")

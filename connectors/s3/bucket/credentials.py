@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 
 from connect import ConfigError
-from connectors.s3.bucket.keys import BucketSettings, with_aliases
+from connectors.s3.bucket.keys import BUCKET, BucketSettings
 
 KEY = "s3.credentials.provider.class"
 _PREFIX = "s3.credentials.provider."
@@ -46,7 +46,7 @@ def credentials(settings: BucketSettings, config: Mapping[str, str]) -> Callable
         ConfigError: the class of `s3.credentials.provider.class` cannot be loaded.
     """
     if not settings.provider:
-        return lambda: _of_configuration(with_aliases(config))
+        return lambda: _of_configuration(BUCKET.named(config))
     chosen = _load(settings.provider)()
     chosen.configure({key[len(_PREFIX) :]: value for key, value in config.items() if key.startswith(_PREFIX)})
     return lambda: Credentials(*chosen.credentials())

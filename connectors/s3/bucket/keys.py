@@ -16,29 +16,6 @@ _ACCESS: Final = "Access"
 _WAYS: Final = "Connection"
 _OBJECTS: Final = "Objects"
 
-#: What others call our keys. Ours win where both are given.
-ALIASES: Final = {
-    "aws.s3.bucket.name": "s3.bucket.name",
-    "aws_s3_bucket": "s3.bucket.name",
-    "aws_s3_bucket_name": "s3.bucket.name",
-    "aws.s3.endpoint": "store.url",
-    "aws_s3_endpoint": "store.url",
-    "aws.s3.region": "s3.region",
-    "aws_s3_region": "s3.region",
-    "aws_access_key_id": "aws.access.key.id",
-    "aws_secret_access_key": "aws.secret.access.key",
-    "aws.credentials.provider": "s3.credentials.provider.class",
-    "s3.credentials.provider.sts.role.arn": "aws.sts.role.arn",
-    "s3.credentials.provider.sts.role.session.name": "aws.sts.role.session.name",
-    "s3.credentials.provider.sts.role.external.id": "aws.sts.role.external.id",
-    "aws.s3.sse.algorithm": "s3.ssea.name",
-    "aws.s3.backoff.max.retries": "s3.part.retries",
-    "aws.s3.backoff.delay.ms": "s3.retry.backoff.ms",
-    "aws.s3.backoff.max.delay.ms": "s3.retry.backoff.max.ms",
-}
-#: Keys of theirs that there is nothing to do for: they tune Java's client.
-WITHOUT_EFFECT: Final = ("s3.http.send.expect.continue",)
-
 #: Java's classes of credentials for which boto3's own chain looks in the same places, and those without credentials.
 _CHAINS: Final = re.compile(
     r"^(com\.amazonaws\.auth|software\.amazon\.awssdk\.auth\.credentials|io\.confluent\.connect\.s3\.auth"
@@ -296,6 +273,26 @@ BUCKET: Final[Definition] = settings.define(
         group=_OBJECTS,
         doc="The storage class of objects that are written, such as STANDARD_IA. Nothing: STANDARD.",
     ),
+    aliases={
+        "aws.s3.bucket.name": "s3.bucket.name",
+        "aws_s3_bucket": "s3.bucket.name",
+        "aws_s3_bucket_name": "s3.bucket.name",
+        "aws.s3.endpoint": "store.url",
+        "aws_s3_endpoint": "store.url",
+        "aws.s3.region": "s3.region",
+        "aws_s3_region": "s3.region",
+        "aws_access_key_id": "aws.access.key.id",
+        "aws_secret_access_key": "aws.secret.access.key",
+        "aws.credentials.provider": "s3.credentials.provider.class",
+        "s3.credentials.provider.sts.role.arn": "aws.sts.role.arn",
+        "s3.credentials.provider.sts.role.session.name": "aws.sts.role.session.name",
+        "s3.credentials.provider.sts.role.external.id": "aws.sts.role.external.id",
+        "aws.s3.sse.algorithm": "s3.ssea.name",
+        "aws.s3.backoff.max.retries": "s3.part.retries",
+        "aws.s3.backoff.delay.ms": "s3.retry.backoff.ms",
+        "aws.s3.backoff.max.delay.ms": "s3.retry.backoff.max.ms",
+    },
+    without_effect={"s3.http.send.expect.continue": "botocore decides where a store is asked before it is sent bytes"},
 )
 
 
@@ -425,15 +422,6 @@ def problems(parsed: Mapping[str, Any]) -> list[tuple[str, str]]:
         why = f'"{provider}" cannot be loaded here. Write module:Class of a Python class with credentials().'
         found.append(("s3.credentials.provider.class", why))
     return found
-
-
-def with_aliases(config: Mapping[str, str], more: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The configuration with our names for what others' connectors call differently."""
-    named = dict(config)
-    for theirs, ours in {**ALIASES, **(more or {})}.items():
-        if config.get(theirs) and not named.get(ours):
-            named[ours] = config[theirs]
-    return named
 
 
 def _region(name: str) -> str:

@@ -1,44 +1,48 @@
-"""schema.compatibility: what a record with another schema than its file's does.
+"""What a record with another schema than its file's does.
 
 The policy of all sinks (`connect.data.evolution`) says whether a record fits a file, and what the next file has to look
-like where it does not.
+like where it does not: a file is never changed, but ended, and the next one has the schema that is needed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from decimal import Decimal
-from typing import Any, Final, Self
+from typing import Any, Final
 
 from connect import DataError, Schema, Type, Values, logical
 from connect.data.evolution import Evolution, EvolutionPolicy
-from connect.data.evolution_policy import ADD, NULLABLE, WIDEN
+from connect.data.evolution_policy import ALL, FAIL, PASS, QUARANTINE
 
 _MOST_REMEMBERED: Final = 1000
 
+#: What the words of schema.compatibility say; NONE is no policy: every other schema begins another file.
+OF_WORDS: Final = {
+    "none": None,
+    "forward": EvolutionPolicy(ignore_unknown=True, mismatch=QUARANTINE),
+    "backward": EvolutionPolicy(ALL, mismatch=QUARANTINE),
+    "full": EvolutionPolicy(ALL, mismatch=QUARANTINE),
+}
+
+
+class Unfit(DataError):
+    """A record for which the task fails, whatever the error policy says: schema.evolution.on.mismatch=fail."""
+
 
 class Compatibility:
-    """One way of it.
+    """Finds the schemas of files, and fits records into them.
 
     Args:
-        policy: what the next file's schema may have that this one's has not.
+        policy: what the next file's schema may have that this one's has not, and what becomes of what fits neither.
     """
 
     def __init__(self, policy: EvolutionPolicy) -> None:
         self._policy = policy
         self._known: dict[tuple[int, int], tuple[Schema, Schema, Schema]] = {}
 
-    @classmethod
-    def of(cls, word: str) -> Self | None:
-        """Of a value of the key; None where every other schema begins another file."""
-        if word == "none":
-            return None
-        if word == "forward":
-            return cls(EvolutionPolicy(ignore_unknown=True))
-        return cls(EvolutionPolicy(frozenset({ADD, WIDEN, NULLABLE})))
-
     def adopt(self, file: Schema | None, record: Schema | None) -> Schema | None:
         """The schema that a file must have for a record: the file's own, or one that takes both.
+
+        With on.mismatch=pass a record that may not fit begins a file of its own schema.
 
         Raises:
             DataError: no schema does.
@@ -48,12 +52,14 @@ class Compatibility:
         known = self._known.get((id(file), id(record)))
         if known is not None:
             return known[2]
-        verdict = Evolution(self._policy, file).judge(Values([_ANY], record))
-        if verdict.mismatches:
-            raise DataError(f"the record does not fit its file: {verdict.mismatches[0].reason}")
+        found = Evolution(self._policy, file).compare(record)
+        target = file if found.target == file else found.target
+        if self._policy.mismatch == PASS and not found.certain:
+            target = record
+        elif found.problems:
+            raise self._unfit(" ".join(found.problems))
         if len(self._known) >= _MOST_REMEMBERED:
             self._known.clear()
-        target = file if verdict.target == file else verdict.target
         self._known[id(file), id(record)] = (file, record, target)  # kept, so that ids stay theirs
         return target
 
@@ -63,23 +69,17 @@ class Compatibility:
         Raises:
             DataError: one does not fit.
         """
+        verdict = Evolution(_AS_IT_IS, target).judge(values)
+        if verdict.mismatches:
+            raise self._unfit(verdict.mismatches[0].reason)
         return Values([_projected(target, value) for value in values], target)
 
-
-class _Anything(int):
-    """A value of which only the schema is looked at: nothing in it is missing or too large."""
-
-    def get(self, _: str, default: Any = None) -> Any:
-        return self
-
-    def values(self) -> tuple[Any, ...]:
-        return ()
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(())
+    def _unfit(self, reason: str) -> DataError:
+        kind = Unfit if self._policy.mismatch == FAIL else DataError
+        return kind(f"the record does not fit its file: {reason}")
 
 
-_ANY: Final = _Anything()
+_AS_IT_IS: Final = EvolutionPolicy(ignore_unknown=True)
 
 
 def _projected(target: Schema, value: Any) -> Any:

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 
 from connect import ConfigError, SinkConnector, __version__
 from connect.settings import ConfigValue
-from connectors.s3.bucket import with_aliases
 from connectors.s3.bucket.keys import problems
-from connectors.s3.sink.keys import ALIASES, SETTINGS
+from connectors.s3.sink.keys import EVOLUTION, SETTINGS
 from connectors.s3.sink.task import S3SinkTask
 
 
@@ -22,15 +21,20 @@ class S3SinkConnector(SinkConnector):
     def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
         from connectors.s3.sink.options import Options
 
-        named = with_aliases(config, ALIASES)
-        values = super().validate(named)
+        named = self.settings.named(config)
+        values = super().validate(config)
         found = {value.name: value for value in values}
         parsed = {setting.name: setting.value(named) for setting in self.settings if not found[setting.name].errors}
         for key, why in problems(parsed):
             found[key].errors.append(why)
         if not any(value.errors for value in values):
             try:
-                Options.of(config)
+                options = Options.of(config)
             except ConfigError as error:
                 found[error.key].errors.append(error.message)
+            else:
+                if options.evolution is not None and not options.format.by_schema:
+                    of_policy = ("schema.compatibility", *(setting.name for setting in EVOLUTION))
+                    for key in filter(named.get, of_policy):
+                        found[key].warnings.append("has no effect: files of this format have no schema.")
         return values

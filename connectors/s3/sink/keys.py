@@ -8,7 +8,8 @@ from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 from connect import settings
-from connect.settings import Definition
+from connect.data import evolution_policy
+from connect.settings import Definition, WithoutEffect
 from connectors.s3.bucket.keys import BUCKET
 
 _FILES: Final = "Files"
@@ -18,29 +19,10 @@ _FORMAT: Final = "Format"
 _RECORDS: Final = "Records"
 _UPLOADS: Final = "Uploads"
 
-#: What others call our keys, beside those of the bucket. Ours win where both are given.
-ALIASES: Final = {
-    "aws.s3.prefix": "file.name.prefix",
-    "aws_s3_prefix": "file.name.prefix",
-    "file.prefix.template": "file.name.prefix",
-    "output_fields": "format.output.fields",
-    "output_compression": "file.compression.type",
-    "kafka.retry.backoff.ms": "retry.backoff.ms",
-}
-#: Keys of theirs that there is nothing to do for: they tune Java's memory, or are so here anyway.
-WITHOUT_EFFECT: Final = (
-    "storage.class",
-    "s3.elastic.buffer.enable",
-    "s3.elastic.buffer.init.capacity",
-    "schemas.cache.config",
-    "schema.cache.size",
-    "shutdown.timeout.ms",
-    "max.files.scan.limit",
-    "max.write.duration.ms",
-    "schema.generator.class",
-    "aws.s3.fetch.page.size",
-    "aws.s3.fetch.buffer.size",
-)
+# Why keys of others do nothing.
+_MEMORY: Final = "memory is taken as records come. s3.memory.bytes says how much of it"
+_SCHEMAS: Final = "a schema is known for as long as files of it are open"
+
 MIB: Final = 1 << 20
 #: S3 takes no smaller part of an upload, but for the last one.
 SMALLEST_PART: Final = 5 * MIB
@@ -69,7 +51,7 @@ def _tags(_: str, value: list[str]) -> None:
         raise ValueError(f'"{wrong[0]}" is no tag. Write key:value, with commas between tags.')
 
 
-SETTINGS: Final[Definition] = BUCKET | settings.define(
+_OWN: Final[Definition] = settings.define(
     # Format.
     settings.Class(
         "format.class",
@@ -523,7 +505,51 @@ SETTINGS: Final[Definition] = BUCKET | settings.define(
         validator=lower_one_of("none"),
         doc="Only NONE: names of schemas are no folders here.",
     ),
+    aliases={
+        "aws.s3.prefix": "file.name.prefix",
+        "aws_s3_prefix": "file.name.prefix",
+        "file.prefix.template": "file.name.prefix",
+        "output_fields": "format.output.fields",
+        "output_compression": "file.compression.type",
+        "kafka.retry.backoff.ms": "retry.backoff.ms",
+    },
+    without_effect={
+        "storage.class": WithoutEffect(
+            "this is the sink for S3", unless=("io.confluent.connect.s3.storage.S3Storage",)
+        ),
+        "s3.elastic.buffer.enable": WithoutEffect(_MEMORY, unless=("true",)),
+        "s3.elastic.buffer.init.capacity": _MEMORY,
+        "schemas.cache.config": _SCHEMAS,
+        "schema.cache.size": _SCHEMAS,
+        "shutdown.timeout.ms": "task.shutdown.graceful.timeout.ms of the worker says how long a stop may take",
+        "max.files.scan.limit": "the bucket is not searched for files",
+        "max.write.duration.ms": "files are written in threads while records are consumed",
+        "schema.generator.class": "there are no tables of Hive",
+        "aws.s3.fetch.page.size": "it is for the source",
+        "aws.s3.fetch.buffer.size": "it is for the source",
+    },
 )
+
+#: The policy of all sinks, for files of formats with schemas.
+EVOLUTION: Final[Definition] = (
+    evolution_policy.SETTINGS.replaced(
+        "schema.evolution",
+        group=_ENDS,
+        doc="In formats with schemas, instead of schema.compatibility: what the next file may have that this one has "
+        "not, so that a record fits: add (fields), widen (types that hold more), nullable (fields that may be null); "
+        "several with commas, full for all, none for none. The file ends then.",
+    )
+    .replaced("schema.evolution.unknown.fields", group=_ENDS)
+    .replaced(
+        "schema.evolution.on.mismatch",
+        default=evolution_policy.PASS,
+        group=_ENDS,
+        doc="What happens to a record that does not fit its file: fail (the task fails), quarantine (the record goes "
+        "to the error policy, the others are written), pass (it begins a file of its own schema).",
+    )
+)
+
+SETTINGS: Final[Definition] = BUCKET | _OWN | EVOLUTION
 
 
 def is_aivens(config: Mapping[str, Any]) -> bool:

@@ -9,12 +9,14 @@ from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 from connect import ConfigError
+from connect.data.evolution_policy import EvolutionPolicy
 from connect.settings import Config
-from connectors.s3.bucket import BucketSettings, with_aliases
+from connectors.s3.bucket import BucketSettings
 from connectors.s3.formats import compression
 from connectors.s3.formats.escapes import unescaped
 from connectors.s3.formats.format import Format
 from connectors.s3.sink import keys, times
+from connectors.s3.sink.compatibility import OF_WORDS
 from connectors.s3.sink.partitioners import DAILY, DAY_MS, HOUR_MS, HOURLY, ByField, ByPartition, ByTime, Partitioner
 from connectors.s3.sink.places import Folders, Places, Templates
 from connectors.s3.sink.rotation import Rules
@@ -66,6 +68,8 @@ class Options:
         extract: when records are, None where nothing asks.
         live: whether that is the clock of now.
         rules: when files end.
+        evolution: whether records with another schema than their file's are fitted into it, and how; None: they begin
+            another file.
         schedule_ms: the wall clock ends files whenever so much is over; 0: never.
         at_commit: whether files end at each commit.
         fields: Aiven's output fields, or None.
@@ -84,7 +88,7 @@ class Options:
     extract: times.Extractor | None
     live: bool
     rules: Rules
-    compatibility: str
+    evolution: EvolutionPolicy | None
     schedule_ms: int
     zone: ZoneInfo
     at_commit: bool
@@ -113,8 +117,8 @@ class Options:
         Raises:
             ConfigError: a key is missing, wrong, or contradicts another.
         """
-        named = with_aliases(config, keys.ALIASES)
-        parsed = keys.SETTINGS.parse(named)
+        parsed = keys.SETTINGS.parse(config)
+        named = parsed.raw
         form, fields = _format(parsed, aivens=keys.is_aivens(named))
         zone = ZoneInfo(parsed["timezone"] or "UTC")
         places, by_time, replays = _places(parsed, named, form, zone)
@@ -143,7 +147,7 @@ class Options:
             extract=times.extractor(kind, parsed["timestamp.field"]) if by_time or interval else None,
             live=live,
             rules=rules,
-            compatibility=parsed["schema.compatibility"].lower(),
+            evolution=_evolution(parsed),
             schedule_ms=schedule,
             zone=zone,
             at_commit=at_commit,
@@ -165,6 +169,18 @@ class Options:
             max_retries=parsed["max.retries"],
             backoff=parsed["retry.backoff.ms"] / 1000,
         )
+
+
+def _evolution(parsed: Config) -> EvolutionPolicy | None:
+    word: str = parsed["schema.compatibility"].lower()
+    written = [each.name for each in keys.EVOLUTION if parsed.raw.get(each.name)]
+    if not written:
+        return OF_WORDS[word]
+    if word != "none":
+        raise ConfigError(
+            "schema.compatibility", f"contradicts {written[0]}. Write schema.evolution, and not this key."
+        )
+    return EvolutionPolicy.of(parsed)
 
 
 def _single(places: Places, parsed: Mapping[str, Any]) -> bool:

@@ -23,7 +23,7 @@ class S3SourceConnector(SourceConnector):
 
     def start(self, config: Mapping[str, str]) -> None:
         super().start(config)
-        self._parsed = self.settings.parse(keys.with_aliases(config))
+        self._parsed = self.settings.parse(config)
         keys.check(self._parsed)
 
     def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
@@ -32,12 +32,11 @@ class S3SourceConnector(SourceConnector):
         return [{**self.config, "task.number": f"{number}/{tasks}"} for number in range(tasks)]
 
     def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
-        named = keys.with_aliases(config)
-        values = self.settings.validate(named)
+        values = self.settings.validate(config)
         if any(value.errors for value in values):
             return values
         found = {value.name: value for value in values}
-        parsed = self.settings.parse(named)
+        parsed = self.settings.parse(config)
         for key, why in problems(parsed):
             found[key].errors.append(why)
         try:

@@ -8,11 +8,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from connect import ConfigError, settings
-from connect.settings import Definition
+from connect.settings import Definition, WithoutEffect
 from connect.settings.java_regex import java_regex
-from connectors.s3.bucket import ALIASES as OF_BUCKETS
 from connectors.s3.bucket import BUCKET
-from connectors.s3.bucket import with_aliases as named
 from connectors.s3.formats.escapes import unescaped
 from connectors.s3.formats.read import FORMATS
 from connectors.s3.formats.read_compressed import COMPRESSIONS
@@ -45,26 +43,10 @@ _FORMAT: Final = "Format"
 _READING: Final = "Reading"
 _AFTER: Final = "Afterwards"
 
-#: What others call our keys. Ours win where both are given.
-ALIASES: Final = {
-    "aws_s3_prefix": "aws.s3.prefix",
-    "topics": "topic",
-    "input.type": "input.format",
-    "s3.compression.type": "file.compression.type",
-    "record.batch.max.size": "max.poll.records",
-    "ring.buffer.size": "aws.s3.fetch.buffer.size",
-}
-#: Keys of theirs that there is nothing to do for.
-WITHOUT_EFFECT: Final = (
-    "storage.class",
-    "task.batch.size",
-    "schema.cache.size",
-    "schemas.cache.config",
-    "confluent.license",
-    "confluent.topic.bootstrap.servers",
-    "confluent.topic.replication.factor",
-    "s3.http.send.expect.continue",
-)
+# Why keys of others do nothing.
+_SCHEMAS: Final = "the schema of an object is known for as long as it is read"
+_LICENCE: Final = "no licence is needed"
+
 #: Confluent's classes of formats, by the last part of their names, and the short names that our sink has for them.
 _CLASSES: Final = {
     "json": "jsonl",
@@ -409,12 +391,28 @@ SETTINGS: Final[Definition] = BUCKET | settings.define(
         doc="The bucket that objects are moved to, of the same store. Nothing: the one that they are in.",
     ),
     settings.String("task.number", default="0/1", internal=True, doc="Which of how many tasks it is."),
+    aliases={
+        "aws_s3_prefix": "aws.s3.prefix",
+        "topics": "topic",
+        "input.type": "input.format",
+        "s3.compression.type": "file.compression.type",
+        "record.batch.max.size": "max.poll.records",
+        "ring.buffer.size": "aws.s3.fetch.buffer.size",
+    },
+    without_effect={
+        "storage.class": WithoutEffect(
+            "this is the source of S3", unless=("io.confluent.connect.s3.storage.S3Storage",)
+        ),
+        "task.batch.size": "max.poll.records says how many records a poll has at most",
+        "schema.cache.size": _SCHEMAS,
+        "schemas.cache.config": _SCHEMAS,
+        "schema.registry.url": "value.converter.schema.registry.url is where the converter looks",
+        "kafka.retry.backoff.ms": "s3.retry.backoff.ms says how long the store is given",
+        "task.id": "tasks are numbered by the connector",
+        "confluent.license": _LICENCE,
+        "confluent.topic.*": _LICENCE,
+    },
 )
-
-
-def with_aliases(config: Mapping[str, str]) -> dict[str, str]:
-    """The configuration with our names for what others' connectors call differently."""
-    return named(config, {**OF_BUCKETS, **ALIASES})
 
 
 def format_of(parsed: Mapping[str, Any]) -> str:

@@ -41,7 +41,7 @@ class S3SourceTask(SourceTask):
     settings = keys.SETTINGS
 
     def start(self, config: Mapping[str, str]) -> None:
-        parsed = self.settings.parse(keys.with_aliases(config))
+        parsed = self.settings.parse(config)
         keys.check(parsed)
         chosen = BucketSettings.of(parsed)
         self._bucket = Bucket(chosen, config)
@@ -104,7 +104,7 @@ class S3SourceTask(SourceTask):
         if self._held is not None:
             return self._next_held()
         if self._put_off and not self._wait(self._patience.until, began + _WAIT_S):
-            raise RetriableError(self._put_off)
+            raise RetriableError(self._put_off, waits_for=self._bucket.settings.place)
         while True:
             try:
                 self._count_done(self._actions.run(_ACTIONS_S))

@@ -150,3 +150,87 @@ def test_partitioned_tables_and_other_schemas_are_written_to(postgres_database: 
         with run(target, table_name_format="shop.${topic}", insert_mode=mode, pk_mode="record_key") as sink:
             sink.put(person(1 if mode == "insert" else 2))
     assert target.execute("SELECT id, name FROM shop.people ORDER BY id") == [(1, "Ada"), (2, "Ada")]
+
+
+NUMBERS = Schema.struct({"id": Schema(Type.INT64, optional=True), "name": Schema(Type.STRING, optional=True)})
+FITS = {"id": 1, "name": "Ada"}
+#: What does not fit a table people (id smallint NOT NULL, name varchar(3)), and what is said of it.
+UNFIT = [
+    ({"id": 2**40, "name": "Ada"}, 'field "id" holds a value'),
+    ({"id": None, "name": "Ada"}, 'field "id" is null'),
+    ({"id": 2, "name": "Adaline"}, 'field "name" holds a value'),
+]
+CHANGEABLE = pytest.mark.parametrize("target", ["postgresql", "mariadb"], indirect=True)
+
+
+def table_of(target: Target) -> list[tuple[str, ...]]:
+    """The columns of `people`, with their types and whether they may be null."""
+    schema = "current_schema()" if target.kind == "postgresql" else "database()"
+    return target.execute(
+        "SELECT column_name, data_type, is_nullable FROM information_schema.columns WHERE table_name = 'people' "
+        f"AND table_schema = {schema} ORDER BY 1"
+    )
+
+
+@CHANGEABLE
+@pytest.mark.parametrize(("value", "why"), UNFIT)
+def test_a_record_that_does_not_fit_goes_where_on_mismatch_says(target: Target, value: dict, why: str) -> None:
+    target.execute("CREATE TABLE people (id smallint NOT NULL, name varchar(3))")
+    before = table_of(target)
+    tolerant = {"errors_tolerance": "all", "errors_log_enable": "true"}
+    with run(target, schema_evolution_on_mismatch="quarantine", **tolerant) as sink:
+        sink.put(FITS, value, {**FITS, "id": 3}, schema=NUMBERS, topic="people")
+        ((record, error),) = sink.errant
+    assert (record.original_offset, why in str(error)) == (1, True), error
+    assert target.execute("SELECT id FROM people ORDER BY id") == [(1,), (3,)]
+    failing = run(target, schema_evolution_on_mismatch="fail", **tolerant)
+    with pytest.raises(ConnectError, match=f"offset 0: .*{why}"), failing as sink:
+        sink.put(value, FITS, schema=NUMBERS, topic="people")
+    assert target.execute("SELECT id FROM people ORDER BY id") == [(1,), (3,)]
+    assert table_of(target) == before
+
+
+@CHANGEABLE
+def test_text_is_no_number_unless_the_database_decides(target: Target) -> None:
+    target.execute("CREATE TABLE people (id integer)")
+    text = Schema.struct({"id": Schema(Type.STRING)})
+    with (
+        pytest.raises(ConnectError, match='"id" is string, and its column .* holds numbers'),
+        run(target, schema_evolution="full", schema_evolution_on_mismatch="fail") as sink,
+    ):
+        sink.put({"id": "7"}, schema=text, topic="people")
+    with run(target, schema_evolution_on_mismatch="pass") as sink:
+        sink.put({"id": "7"}, schema=text, topic="people")
+    assert target.execute("SELECT id FROM people") == [(7,)]
+
+
+@CHANGEABLE
+def test_what_is_allowed_is_changed_and_what_is_not_goes_aside(target: Target) -> None:
+    target.execute("CREATE TABLE people (id smallint, extra integer NOT NULL)")
+    wide = Schema.struct({"id": Schema(Type.INT64), "new": Schema(Type.STRING)})
+    fits = Schema.struct({"id": Schema(Type.INT16), "new": Schema(Type.STRING), "extra": Schema(Type.INT32)})
+    aside = {"errors_tolerance": "all", "errors_log_enable": "true", "schema_evolution_on_mismatch": "quarantine"}
+    with run(target, schema_evolution="add", **aside) as sink:
+        sink.put({"id": 2**40, "new": "x"}, schema=wide, topic="people")
+        assert len(sink.errant) == 1
+        assert [name for name, *_ in table_of(target)] == ["extra", "id"]  # what does not fit changes nothing
+        sink.put({"id": 1, "new": "x", "extra": 5}, schema=fits, topic="people")
+        assert len(sink.errant) == 1
+    assert [name for name, *_ in table_of(target)] == ["extra", "id", "new"]
+    with run(target, schema_evolution="full", **aside) as sink:
+        sink.put({"id": 2**40, "new": "y"}, schema=wide, topic="people")
+        assert sink.errant == []
+    assert target.execute("SELECT id, new, extra FROM people ORDER BY id") == [(1, "x", 5), (2**40, "y", None)]
+
+
+def test_an_unknown_field_is_a_mismatch_or_left_out(target: Target) -> None:
+    target.execute("CREATE TABLE people (id integer)")
+    with (
+        pytest.raises(ConnectError, match='has no column "name", "balance"'),
+        run(target, schema_evolution_on_mismatch="fail", errors_tolerance="all", errors_log_enable="true") as sink,
+    ):
+        sink.put(person(1))
+    ignoring = {"schema_evolution_unknown_fields": "ignore", "schema_evolution_on_mismatch": "fail"}
+    with run(target, **ignoring) as sink:
+        sink.put(person(1))
+    assert target.execute("SELECT id FROM people") == [(1,)]

@@ -11,7 +11,7 @@ import pytest
 from botocore.exceptions import BotoCoreError, ClientError
 
 from connect import ConfigError
-from connectors.s3.bucket import BUCKET, Bucket, BucketSettings, with_aliases
+from connectors.s3.bucket import BUCKET, Bucket, BucketSettings
 from connectors.s3.bucket.failures import Failure, failure
 from tests.servers.own_process import free_port
 from tests.servers.s3 import ACCESS_KEY, SECRET_KEY, S3Bucket, S3Proxy, S3Server
@@ -19,7 +19,7 @@ from tests.servers.s3 import ACCESS_KEY, SECRET_KEY, S3Bucket, S3Proxy, S3Server
 
 def bucket_of(config: Mapping[str, str]) -> Bucket:
     quick = {"s3.part.retries": "0", **config}
-    return Bucket(BucketSettings.of(BUCKET.parse(with_aliases(quick))), config)
+    return Bucket(BucketSettings.of(BUCKET.parse(quick)), config)
 
 
 def failed(bucket: Bucket, work: Callable[[], Any]) -> Failure:

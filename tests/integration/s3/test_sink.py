@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 import zstandard
 
-from connect import Schema, SinkRecord, TopicPartition, logical, schema
+from connect import ConnectError, Schema, SinkRecord, TopicPartition, logical, schema
 from connect.testing import Message
 from tests.integration.s3.sink_runs import PLACE, await_committed, json_lines, numbers, sink_run
 from tests.servers.s3 import S3Bucket
@@ -299,6 +299,85 @@ def test_schemas_that_change(s3_bucket: S3Bucket, compatibility: str, files: lis
     assert [row["n"] for table in tables for row in table] == list(range(sum(files)))
     if compatibility == "BACKWARD":
         assert tables[1][1] == {"n": 2, "name": "c", "extra": None}
+
+
+SMALL = Schema.struct({"n": schema.INT32, "name": schema.OPTIONAL_STRING})
+#: By what is wrong with a record for a file of SMALL: the record's schema, its value, and what is said.
+NAME = {"name": schema.OPTIONAL_STRING}
+OTHERS = {
+    "new": (
+        Schema.struct({"n": schema.INT32, **NAME, "new": schema.OPTIONAL_INT32}),
+        {"n": 1, "new": 5},
+        'field "new"',
+    ),
+    "wide": (Schema.struct({"n": schema.INT64, **NAME}), {"n": 2**40}, "its value does not fit"),
+    "null": (Schema.struct({"n": schema.INT32.as_optional(), **NAME}), {"n": None}, 'field "n" is null'),
+    "text": (Schema.struct({"n": schema.STRING, **NAME}), {"n": "1"}, "is of type string"),
+}
+QUARANTINE = {"errors.tolerance": "all", "errors.log.enable": "true", "schema.evolution.on.mismatch": "quarantine"}
+
+
+def tables_of(bucket: S3Bucket) -> list[list[dict[str, Any]]]:
+    """The rows of each file, in the order of their offsets."""
+    return [pq.read_table(io.BytesIO(bucket.get(key))).to_pylist() for key in sorted(bucket.keys())]
+
+
+@pytest.mark.parametrize("form", ["avro", "parquet"])
+@pytest.mark.parametrize("wrong", OTHERS)
+def test_a_record_that_does_not_fit_its_file_goes_where_on_mismatch_says(
+    s3_bucket: S3Bucket, form: str, wrong: str
+) -> None:
+    other, value, why = OTHERS[wrong]
+    records = [record({"n": 0}, 0, SMALL), record(value, 0, other), record({"n": 2}, 0, SMALL)]
+    config = {"flush.size": "2", "format.class": form}
+    with sink_run(s3_bucket, config | QUARANTINE) as run:
+        run.put(*records)
+        await_committed(run, 2)
+        ((bad, error),) = run.errant
+    assert (bad.original_offset, why in str(error)) == (1, True), error
+    assert len(s3_bucket.keys()) == 1
+    failing = config | QUARANTINE | {"schema.evolution.on.mismatch": "fail", "topics.dir": "failing"}
+    with pytest.raises(ConnectError, match=f"offset 1 cannot be written: .*{why}"):  # noqa: SIM117
+        with sink_run(s3_bucket, failing) as run:
+            run.put(*records)
+
+
+def test_a_record_that_does_not_fit_begins_a_file_of_its_own(s3_bucket: S3Bucket) -> None:
+    other, value, _ = OTHERS["wide"]
+    config = {"flush.size": "2", "format.class": "parquet", "schema.evolution": "add"}
+    with sink_run(s3_bucket, config) as run:
+        run.put(record({"n": 0}, 0, SMALL), record(value, 0, other), record({"n": 2}, 0, other))
+        await_committed(run, 3)
+    assert tables_of(s3_bucket) == [[{"n": 0, "name": None}], [{"n": 2**40, "name": None}, {"n": 2, "name": None}]]
+
+
+@pytest.mark.parametrize(
+    ("evolution", "wrong", "row"),
+    [
+        ("add", "new", {"n": 1, "name": None, "new": 5}),
+        ("widen", "wide", {"n": 2**40, "name": None}),
+        ("nullable", "null", {"n": None, "name": None}),
+        ("full", "wide", {"n": 2**40, "name": None}),
+    ],
+)
+def test_what_is_allowed_is_in_the_next_file(
+    s3_bucket: S3Bucket, evolution: str, wrong: str, row: dict[str, Any]
+) -> None:
+    other, value, _ = OTHERS[wrong]
+    config = {"flush.size": "2", "format.class": "parquet", "schema.evolution": evolution}
+    with sink_run(s3_bucket, config | {"schema.evolution.on.mismatch": "fail"}) as run:
+        run.put(record({"n": 0}, 0, SMALL), record(value, 0, other), record({"n": 2}, 0, SMALL))
+        await_committed(run, 3)
+    assert tables_of(s3_bucket) == [[{"n": 0, "name": None}], [row, {**dict.fromkeys(row), "n": 2}]]
+
+
+def test_unknown_fields_are_left_out_of_a_file_where_that_is_said(s3_bucket: S3Bucket) -> None:
+    other, value, _ = OTHERS["new"]
+    config = {"flush.size": "2", "format.class": "parquet", "schema.evolution.unknown.fields": "ignore"}
+    with sink_run(s3_bucket, config) as run:
+        run.put(record({"n": 0}, 0, SMALL), record(value, 0, other))
+        await_committed(run, 2)
+    assert tables_of(s3_bucket) == [[{"n": 0, "name": None}, {"n": 1, "name": None}]]
 
 
 def test_keys_and_headers_beside_and_tombstones_in_a_folder(s3_bucket: S3Bucket) -> None:

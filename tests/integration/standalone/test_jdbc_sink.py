@@ -1,6 +1,7 @@
 """Lines of JSON become rows of a database, and one that does not fit a dead letter, through the real command."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -59,3 +60,42 @@ def test_json_becomes_rows_and_a_poison_row_a_dead_letter(
     found = database.execute("SELECT id, name, price::text FROM orders ORDER BY id")
     assert found == [(1, "Eve", "3"), (3, None, "2.25")]
     assert database.password not in running.log
+
+
+def test_debeziums_keys_are_followed_or_named_once_with_the_reason(
+    standalone, topic: str, postgres_database: PostgresDatabase
+) -> None:
+    database = postgres_database
+    (standalone.folder / "in.txt").write_text(line(1, "Ada", "1.50"))
+    without_effect = {
+        "collection.naming.strategy": "com.example.Ours",
+        "column.naming.strategy": "com.example.Ours",
+        "cloud.events.schema.name.pattern": ".*Event",
+        "dialect.postgres.postgis.schema": "gis",
+        "dialect.starrocks.catalog.name": "c",
+        "connection.pool.max_size": "5",
+    }
+    sink = {
+        "name": f"{topic}-sink",
+        "connector.class": "io.debezium.connector.jdbc.JdbcSinkConnector",
+        "topics": topic,
+        "connection.url": database.jdbc_url,
+        "connection.username": database.user,
+        "connection.password": database.password,
+        "insert.mode": "upsert",
+        "primary.key.mode": "record_value",
+        "primary.key.fields": "id",
+        "schema.evolution": "basic",
+        "collection.name.format": "Debezium",
+        "dialect.sqlserver.identity.insert": "false",
+        "use.time.zone": "UTC",
+        "value.converter": "org.apache.kafka.connect.json.JsonConverter",
+        **without_effect,
+    }
+    running = standalone.start(standalone.source(topic), standalone.properties("jdbc.properties", sink))
+    running.until(lambda: database.execute("SELECT to_regclass('debezium')") != [(None,)])
+    running.until(lambda: database.execute("SELECT id, name FROM debezium") == [(1, "Ada")])
+    assert running.stop() == 0
+    warned = re.findall(r"([\w.]+) has no effect: ", running.log)
+    assert sorted(warned) == sorted(without_effect)
+    assert "is not known" not in running.log

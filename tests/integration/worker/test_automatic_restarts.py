@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
 from rest.models import Restarts, TaskStateInfo
 
@@ -11,6 +12,18 @@ from .conftest import Herd
 
 FRAIL = str(Path(__file__).parents[1] / "distributed" / "plugins")
 POLICY = {"restart__policy": "on", "restart__policy__initial__delay__ms": "400", "plugin__path": FRAIL}
+
+
+#: How old a record may be that a topic takes. With 0 it is as if this machine's clock were behind.
+AGE = "message.timestamp.before.max.ms"
+
+
+def set_for(broker, topic: str, key: str, value: str) -> None:
+    """Change the configuration of a topic."""
+    entry = ConfigEntry(key, value, incremental_operation=AlterConfigOpType.SET)
+    resource = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=[entry])
+    admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
+    admin.incremental_alter_configs([resource])[resource].result(30)
 
 
 def starts(folder: Path, number: int | str = 0) -> int:
@@ -30,6 +43,23 @@ def test_a_task_comes_back_and_its_connector_is_left_alone(herd: Callable[..., H
     (tmp_path / "fault-0").unlink()
     one.await_state("frail", "RUNNING")
     assert (starts(tmp_path), starts(tmp_path, "connector")) == (2, 1)
+
+
+@pytest.mark.promise("P1", "P9")
+def test_a_source_goes_on_when_the_clock_is_right_again(
+    herd: Callable[..., Herd], new_topic: Callable[..., str], read: Callable[..., list], broker, tmp_path: Path
+) -> None:
+    topic = new_topic(config={AGE: "0"})
+    lines = tmp_path / "lines"
+    lines.write_text("one\ntwo\n")
+    one = herd(restart__policy="on", restart__policy__initial__delay__ms="400")
+    source = {"connector__class": "FileStreamSource", "file": str(lines), "errors__tolerance": "all"}
+    one.run("lines", topic=topic, **source)
+    assert "clock" in one.await_state("lines", "FAILED")
+    assert Restarts.of(one.herder.status("lines")).tasks[0].error == "passing"
+    set_for(broker, topic, AGE, "3600000")
+    assert [message.value() for message in read(broker.bootstrap_servers, topic, 2)] == [b"one", b"two"]
+    one.await_state("lines", "RUNNING")
 
 
 def test_a_connector_comes_back_with_its_tasks(herd: Callable[..., Herd], tmp_path: Path) -> None:

@@ -269,9 +269,31 @@ def test_settling_fails_reports_or_passes() -> None:
 
 
 @pytest.mark.parametrize(
+    ("fields", "target", "problems", "certain"),
+    [
+        ({"id": schemas.INT32}, TARGET, 0, True),
+        ({"n": schemas.INT64}, TARGET, 0, False),
+        ({"id": schemas.STRING}, TARGET, 1, False),
+        ({"new": schemas.STRING}, None, 0, True),
+    ],
+)
+def test_a_schema_is_compared_whatever_its_records_hold(
+    fields: dict[str, Schema], target: Schema | None, problems: int, certain: bool
+) -> None:
+    wanted = {field.name: field.schema for field in TARGET.fields} | fields
+    found = Evolution(policy(schema_evolution="add"), TARGET).compare(Schema.struct(wanted))
+    assert (len(found.problems), found.certain) == (problems, certain)
+    assert found.target is target or target is None
+    if target is None:
+        assert [field.name for field in found.target.fields][-1] == "new"
+
+
+@pytest.mark.parametrize(
     ("raw", "allowed"),
     [
         ({}, set()),
+        ({"schema.evolution": "FULL"}, {"add", "widen", "nullable"}),
+        ({"schema.evolution": "basic"}, {"add"}),
         ({"schema.evolution": "none"}, set()),
         ({"schema.evolution": "full"}, {"add", "widen", "nullable"}),
         ({"schema.evolution": "add, widen"}, {"add", "widen"}),

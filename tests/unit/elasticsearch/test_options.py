@@ -105,6 +105,26 @@ def test_what_is_wrong_is_said_at_its_key(connector: type, config: dict[str, str
     assert words in found[key][0]
 
 
+@pytest.mark.parametrize("connector", [ElasticsearchSinkConnector, OpenSearchSinkConnector])
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        ({"schema_evolution": "add,nullable"}, {}),
+        ({"schema_evolution": "full"}, {"schema.evolution": "widen cannot be carried out"}),
+        ({"schema_evolution": "add", "schema_ignore": "true"}, {"schema.ignore": "so schema.evolution has no effect"}),
+        ({"schema_ignore": "true"}, {}),
+    ],
+)
+def test_what_of_schema_evolution_an_index_cannot_have_is_named(
+    connector: type, config: dict[str, str], said: dict[str, str]
+) -> None:
+    values = connector().validate(given(config))
+    assert [value for value in values if value.errors] == []
+    warned = {value.name: value.warnings[0] for value in values if value.warnings}
+    assert warned.keys() == said.keys()
+    assert all(words in warned[key] for key, words in said.items())
+
+
 def test_a_password_in_a_url_is_used_and_not_shown() -> None:
     found = options(connection_url="https://me:hu%2Fsh@host/prefix/").cluster
     assert found.urls == ("https://host:443/prefix",)

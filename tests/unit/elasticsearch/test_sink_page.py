@@ -10,7 +10,7 @@ from connect.plugins.builtin import BUILT_IN
 from connect.settings import properties
 from connect.settings.definition import REQUIRED, text
 from connectors.elasticsearch.sink import ElasticsearchSinkConnector, OpenSearchSinkConnector
-from connectors.elasticsearch.sink.keys import ELASTICSEARCH_SINK, OPENSEARCH_SINK, WITHOUT_EFFECT
+from connectors.elasticsearch.sink.keys import ELASTICSEARCH_SINK, OPENSEARCH_SINK
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "connectors" / "elasticsearch-sink.md").read_text(encoding="utf-8")
@@ -34,7 +34,7 @@ def test_the_page_says_where_the_products_differ() -> None:
         assert ELASTICSEARCH_SINK[key].default != OPENSEARCH_SINK[key].default
     assert "`flush.timeout.ms` is 10000 unless" in PAGE
     assert "`behavior.on.null.values` is ignore for OpenSearch" in PAGE
-    for key in WITHOUT_EFFECT:
+    for key in ELASTICSEARCH_SINK.others.without_effect:
         assert f"`{key}`" in PAGE
 
 

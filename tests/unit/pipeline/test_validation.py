@@ -8,7 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from connect.pipeline.findings import Entry, Validation
+from connect import settings
+from connect.pipeline.findings import Entry, Validation, definitions
 from connect.pipeline.validation import validate
 from connect.plugins import Plugins
 
@@ -59,6 +60,22 @@ SETTINGS = settings.define(
 
 class FineSink(SinkConnector):
     settings = SETTINGS
+
+
+class BroughtAlongSink(FineSink):
+    settings = SETTINGS.with_others(
+        aliases={"address": "url", "batch.length": "batch.size", "pass.phrase": "password"},
+        without_effect={"pool.*": "a task has one connection", "retries": settings.WithoutEffect("none", ("3",))},
+    )
+
+
+class WarningSink(FineSink):
+    settings = SETTINGS.with_others(aliases={"how": "mode"})
+
+    def validate(self, config):
+        found = super().validate(config)
+        next(value for value in found if value.name == "mode").warnings.append("is understood in part.")
+        return found
 
 
 class RaisingSink(FineSink):
@@ -454,6 +471,48 @@ def test_a_key_that_is_nearly_right_is_a_warning(check: Check, misspelt: str, me
     cut = {"transforms": "cut", "transforms.cut.type": "some_plugins.Cut", "transforms.cut.length": "5"}
     found = check(SOURCE | cut | {misspelt: "1"})
     assert found.warnings == [(misspelt, f"is not known. Did you mean {meant}?")]
+    assert found.ok
+
+
+def test_keys_of_another_project_are_known_and_those_without_effect_are_named(check: Check) -> None:
+    config = {**sink("BroughtAlongSink", **{"batch.length": "3", "pool.max": "9", "retries": "3"}), "address": "x"}
+    del config["url"]
+    found = check(config)
+    assert found.errors() == []
+    assert found.warnings == [("pool.max", "has no effect: a task has one connection.")]
+    assert found.said_at_start == ["pool.max"]
+    assert (entry(found, "url").value.value, entry(found, "batch.size").value.value) == ("x", "3")
+
+
+def test_an_error_is_at_the_key_that_was_written(check: Check) -> None:
+    found = check(sink("BroughtAlongSink", **{"batch.length": "many"}))
+    assert found.errors() == [("batch.length", '"many" is not a whole number.')]
+
+
+@pytest.mark.promise("P8")
+def test_a_password_under_another_name_is_no_less_secret(check: Check) -> None:
+    found = check(sink("BroughtAlongSink", **{"pass.phrase": "too-short-by-far"}))
+    assert "pass.phrase" in at_fault(found)
+    assert "too-short-by-far" not in str(found)
+
+
+@pytest.mark.promise("P8")
+def test_who_shows_a_configuration_knows_the_other_names_of_passwords() -> None:
+    declared = settings.define(
+        settings.Password("password", default=None),
+        settings.String("user", default=None),
+        aliases={"phrase": "password", "login": "user"},
+    )
+    assert [(key.name, key.type) for key in definitions(declared)] == [
+        ("password", "PASSWORD"),
+        ("user", "STRING"),
+        ("phrase", "PASSWORD"),
+    ]
+
+
+def test_a_warning_of_a_connector_is_shown_at_the_key_that_was_written(check: Check) -> None:
+    found = check({**sink("WarningSink"), "how": "time"})
+    assert found.warnings == [("how", "is understood in part.")]
     assert found.ok
 
 

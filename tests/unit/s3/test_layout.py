@@ -9,7 +9,7 @@ from connectors.s3.source.options import read_options
 
 
 def layout_of(config: dict[str, str]) -> Layout:
-    parsed = keys.SETTINGS.parse(keys.with_aliases({"s3.bucket.name": "b", **config}))
+    parsed = keys.SETTINGS.parse({"s3.bucket.name": "b", **config})
     keys.check(parsed)
     return Layout(parsed)
 
@@ -120,7 +120,7 @@ def test_others_names_of_keys_are_taken() -> None:
         "aws_s3_prefix": "in/",
         "ring.buffer.size": "7",
     }
-    parsed = keys.SETTINGS.parse(keys.with_aliases(config))
+    parsed = keys.SETTINGS.parse(config)
     assert (parsed["topic"], keys.format_of(parsed), parsed["aws.s3.prefix"], parsed["aws.s3.fetch.buffer.size"]) == (
         "t", "jsonl", "in/", 7,
     )  # fmt: skip

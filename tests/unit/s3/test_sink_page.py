@@ -9,7 +9,6 @@ import pytest
 from connect.plugins.builtin import BUILT_IN
 from connect.settings import properties
 from connect.settings.definition import REQUIRED, text
-from connectors.s3.bucket import keys as bucket_keys
 from connectors.s3.sink import S3SinkConnector, keys
 
 ROOT = Path(__file__).parents[3]
@@ -36,7 +35,7 @@ def test_the_page_names_the_connector_as_it_is_found() -> None:
 
 
 def test_the_page_names_the_keys_of_others() -> None:
-    theirs = {*keys.WITHOUT_EFFECT, *bucket_keys.WITHOUT_EFFECT, *keys.ALIASES, *bucket_keys.ALIASES}
+    theirs = {*keys.SETTINGS.others.without_effect, *keys.SETTINGS.others.aliases}
     assert [key for key in theirs if f"`{key}`" not in PAGE and "sts.role" not in key] == []
 
 
@@ -49,9 +48,18 @@ def test_examples_are_taken(written: str) -> None:
     assert [value for value in S3SinkConnector().validate(config) if value.errors] == []
 
 
+def test_a_policy_without_a_schema_to_apply_it_to_is_named() -> None:
+    config = {"s3.bucket.name": "b", "format.class": "json", "schema.evolution": "add"}
+    warned = {value.name: value.warnings for value in S3SinkConnector().validate(config) if value.warnings}
+    assert warned == {"schema.evolution": ["has no effect: files of this format have no schema."]}
+    of_avro = S3SinkConnector().validate({**config, "format.class": "avro"})
+    assert [value for value in of_avro if value.warnings or value.errors] == []
+
+
 @pytest.mark.parametrize(
     ("changes", "key"),
     [
+        ({"schema.compatibility": "FULL", "schema.evolution": "add"}, "schema.compatibility"),
         ({"format.class": "com.example.Mine"}, "format.class"),
         ({"partitioner.class": "com.example.Mine"}, "partitioner.class"),
         ({"partitioner.class": "field"}, "partition.field.name"),

@@ -10,7 +10,7 @@ from connect.plugins.builtin import BUILT_IN
 from connect.settings import properties
 from connect.settings.definition import REQUIRED, text
 from connectors.s3.source import S3SourceConnector
-from connectors.s3.source.keys import SETTINGS, WITHOUT_EFFECT
+from connectors.s3.source.keys import SETTINGS
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "connectors" / "s3-source.md").read_text(encoding="utf-8")
@@ -31,7 +31,7 @@ def test_the_page_lists_the_keys_as_they_are() -> None:
 def test_the_page_names_the_connector_as_it_is_found_and_what_has_no_effect() -> None:
     (ref,) = [ref for ref in BUILT_IN if ref.target.endswith(":S3SourceConnector")]
     assert ref.task == "io.confluent.connect.s3.source.S3SourceTask"
-    assert all(f"`{name}`" in PAGE for name in (ref.name, *ref.aliases, *WITHOUT_EFFECT))
+    assert all(f"`{name}`" in PAGE for name in (ref.name, *ref.aliases, *SETTINGS.others.without_effect))
 
 
 EXAMPLES = re.findall(r"```properties\n(.*?)```", PAGE, re.DOTALL)

@@ -176,10 +176,9 @@ def test_work_is_shared_out() -> None:
     assert len(connector.task_configs(5)) == 1
 
 
-def test_keys_without_effect_are_warned_of(caplog: pytest.LogCaptureFixture) -> None:
-    connector = TwitterSourceConnector()
-    connector.start({**JAVA, "twitter.bearer.token": "t"})
-    assert caplog.text == ""
-    connector.start({**JAVA, "twitter.bearer.token": "t", "process.deletes": "true", "twitter.debug": "true"})
-    assert "process.deletes has no effect: API v2 tells of no deletions" in caplog.text
-    assert "twitter.debug has no effect" in caplog.text
+def test_keys_without_effect_are_warned_of_unless_they_ask_for_nothing() -> None:
+    assert keys.SETTINGS.remarks(JAVA) == []
+    assert keys.SETTINGS.remarks({**JAVA, "process.deletes": "true", "twitter.debug": "true"}) == [
+        ("process.deletes", "has no effect: API v2 tells of no deletions here."),
+        ("twitter.debug", "has no effect: set the level of the logger connectors.twitter instead."),
+    ]

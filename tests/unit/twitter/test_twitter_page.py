@@ -10,7 +10,7 @@ from connect.plugins.builtin import BUILT_IN
 from connect.settings import properties
 from connect.settings.definition import REQUIRED, text
 from connectors.twitter import TwitterSourceConnector
-from connectors.twitter.keys import ALIASES, OAUTH, SETTINGS, WITHOUT_EFFECT
+from connectors.twitter.keys import OAUTH, SETTINGS
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "connectors" / "twitter.md").read_text(encoding="utf-8")
@@ -44,7 +44,7 @@ def test_the_page_names_the_connector_as_it_is_found() -> None:
 def test_the_page_tells_what_becomes_of_the_java_connectors_keys() -> None:
     told = PAGE.partition("## The Java connector's keys")[2].partition("## Every key")[0]
     others = {"filter.keywords", "filter.userIds", "queue.empty.ms", "queue.batch.size"}
-    for key in (*ALIASES, *OAUTH, *WITHOUT_EFFECT, *others):
+    for key in (*SETTINGS.others.aliases, *OAUTH, *SETTINGS.others.without_effect, *others):
         assert f"`{key}`" in told, key
 
 

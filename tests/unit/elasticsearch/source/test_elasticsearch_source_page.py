@@ -10,7 +10,7 @@ from connect.plugins.builtin import BUILT_IN
 from connect.settings import properties
 from connect.settings.definition import REQUIRED, Setting, text
 from connectors.elasticsearch.source import ElasticsearchSourceConnector
-from connectors.elasticsearch.source.keys import ELASTICSEARCH_SETTINGS, OPENSEARCH_SETTINGS, WITHOUT_EFFECT
+from connectors.elasticsearch.source.keys import ELASTICSEARCH_SETTINGS, OPENSEARCH_SETTINGS
 
 ROOT = Path(__file__).parents[4]
 PAGE = (ROOT / "docs" / "connectors" / "elasticsearch-source.md").read_text(encoding="utf-8")
@@ -34,7 +34,7 @@ def test_the_page_lists_the_keys_as_they_are() -> None:
 
 
 def test_the_page_names_what_has_no_effect() -> None:
-    assert all(f"`{key}`" in PAGE for key in WITHOUT_EFFECT)
+    assert all(f"`{key}`" in PAGE for key in ELASTICSEARCH_SETTINGS.others.without_effect)
 
 
 @pytest.mark.parametrize("connector", ["ElasticsearchSourceConnector", "OpenSearchSourceConnector"])

@@ -67,7 +67,7 @@ def test_keys_of_the_other_connector_are_understood() -> None:
         "fieldname_converter": "nop",
     }
     assert [value for value in ElasticsearchSourceConnector().validate(theirs) if value.errors] == []
-    parsed = keys.ELASTICSEARCH_SETTINGS.parse(keys.with_aliases(theirs))
+    parsed = keys.ELASTICSEARCH_SETTINGS.parse(theirs)
     assert parsed["connection.url"] == ["https://one:9201", "https://two:9201"]
     assert (parsed["connection.username"], parsed["connection.password"].reveal()) == ("me", "secret")
     assert parsed["fields"] == ["customer", "order.qty"]
@@ -77,7 +77,7 @@ def test_keys_of_the_other_connector_are_understood() -> None:
 
 def test_ours_win() -> None:
     both = {"es.host": "one", "connection.url": "http://two:9200", "es.user": "a", "connection.username": "b"}
-    named = keys.with_aliases(both)
+    named = keys.ELASTICSEARCH_SETTINGS.named(both)
     assert (named["connection.url"], named["connection.username"]) == ("http://two:9200", "b")
 
 

@@ -8,12 +8,12 @@ import sqlalchemy
 
 from connect import ConfigError, RetriableError
 from connectors.jdbc.database import Database, DatabaseSettings, credentials
-from connectors.jdbc.database.keys import DATABASE, with_aliases
+from connectors.jdbc.database.keys import DATABASE
 
 
 def settings(**config: str) -> DatabaseSettings:
     given = {key.replace("_", "."): value for key, value in config.items()}
-    return DatabaseSettings.of(DATABASE.parse(with_aliases(given)))
+    return DatabaseSettings.of(DATABASE.parse(given))
 
 
 def test_defaults_are_those_of_java_s_connector() -> None:
@@ -26,7 +26,6 @@ def test_defaults_are_those_of_java_s_connector() -> None:
 def test_others_names_are_understood_and_ours_win() -> None:
     assert not settings(connection_url="x", quote_identifiers="false").quotes
     assert settings(connection_url="x", quote_identifiers="false", quote_sql_identifiers="always").quotes
-    assert with_aliases({"a": "1"}, {"a": "b"}) == {"a": "1", "b": "1"}
 
 
 class Vault:
@@ -99,15 +98,21 @@ def test_a_connection_is_kept_until_it_is_thrown_away(tmp_path: Path) -> None:
     found.close()
 
 
-def test_a_database_that_is_away_is_tried_and_passes(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_database_that_is_away_is_tried_and_passes(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     url = "jdbc:postgresql://127.0.0.1:1/db"
     away = Database(
         settings(connection_url=url, connection_attempts="3", connection_backoff_ms="1", connection_user="me"),
         {"connection.password": "hush"},
     )
+    tries = []
+    monkeypatch.setattr(away._waiting, "wait", tries.append)
     with pytest.raises(RetriableError, match="cannot be reached") as caught:
         away.connect()
-    assert sum("cannot be reached, try" in message for message in caplog.messages) == 2
+    assert tries == [0.001] * 2
+    assert caught.value.waits_for == str(away)
+    assert sum("cannot be reached" in message for message in caplog.messages) == 1, "one outage, however many tries"
     assert "hush" not in caplog.text + str(caught.value)
 
 

@@ -66,7 +66,7 @@ def test_debezium_s_keys_mean_ours() -> None:
         field_include_list="t:a,b",
     )
     assert (found.pk_mode, found.pk_fields, found.table) == ("record_key", ("a", "b"), "x_${topic}")
-    assert (found.create, found.evolution, found.debezium) == (True, {"add"}, True)
+    assert (found.create, found.policy.allowed, found.debezium) == (True, {"add"}, True)
     assert (found.max_retries, found.backoff_ms, found.folds) == (3, 7, True)
     assert found.included == {("t", "a"), (None, "b")}
     # Ours win.
@@ -85,7 +85,28 @@ def test_debezium_s_keys_mean_ours() -> None:
     ],
 )
 def test_what_may_be_changed(config: dict[str, str], allowed: set[str]) -> None:
-    assert options(**config).evolution == allowed
+    assert options(**config).policy.allowed == allowed
+
+
+def test_the_older_key_does_not_contradict_the_policy() -> None:
+    assert "contradicts schema.evolution" in errors(auto_evolve="true", schema_evolution="none")["auto.evolve"][0]
+
+
+@pytest.mark.parametrize(
+    ("url", "evolution", "said"),
+    [
+        ("jdbc:sqlite:x", "full", ["nullable and widen cannot be carried out in sqlite: such a record does not fit."]),
+        ("jdbc:sqlite:x", "add,widen", ["widen cannot be carried out in sqlite: such a record does not fit."]),
+        ("jdbc:sqlite:x", "add", []),
+        ("jdbc:mariadb://h/d", "full", []),
+        ("jdbc:postgresql://h/d", "full", []),
+    ],
+)
+def test_changes_that_a_database_cannot_carry_out_are_named(url: str, evolution: str, said: list[str]) -> None:
+    given = {"connection.url": url, "schema.evolution": evolution}
+    found = {value.name: value for value in JdbcSinkConnector().validate(given)}
+    assert found["schema.evolution"].errors == []
+    assert found["schema.evolution"].warnings == said
 
 
 def test_the_task_refuses_what_validation_refuses() -> None:

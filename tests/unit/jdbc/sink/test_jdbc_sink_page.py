@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from connect.data import evolution_policy
 from connect.settings import properties
 from connect.settings.definition import text
-from connectors.jdbc.database.keys import ALIASES as SHARED_ALIASES
 from connectors.jdbc.sink import JdbcSinkConnector
-from connectors.jdbc.sink.keys import ALIASES, SETTINGS, WITHOUT_EFFECT
+from connectors.jdbc.sink.keys import SETTINGS
 
 ROOT = Path(__file__).parents[4]
 PAGE = (ROOT / "docs" / "connectors" / "jdbc-sink.md").read_text(encoding="utf-8")
@@ -37,12 +37,12 @@ def test_the_page_lists_the_keys_as_they_are() -> None:
 
 def test_the_page_tells_what_others_call_our_keys() -> None:
     _, _, others = PAGE.partition("## What others call it")
-    for theirs, ours in {**SHARED_ALIASES, **ALIASES}.items():
-        if theirs != "fields.include":
+    for theirs, alias in SETTINGS.others.aliases.items():
+        if theirs not in {"fields.include", *evolution_policy.ALIASES}:
             assert f"`{theirs}`" in others, theirs
-            assert f"`{ours}`" in others, ours
-    for key in WITHOUT_EFFECT:
-        assert f"`{key}`" in others or f"`{key.rpartition('.')[0]}.*`" in others or key == "connection.provider"
+            assert f"`{alias.key}`" in others, alias.key
+    for key in SETTINGS.others.without_effect:
+        assert f"`{key}`" in (PAGE if key in SETTINGS else others), key
 
 
 @pytest.mark.parametrize(
