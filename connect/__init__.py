@@ -48,6 +48,7 @@ from connect.errors import (
     RetriableError,
     SchemaError,
 )
+from connect.telemetry.outages import Waiter
 
 __version__ = "0.1.0"
 
@@ -88,6 +89,7 @@ __all__ = [
     "Transformation",
     "Type",
     "Values",
+    "Waiter",
     "logical",
     "schema",
     "settings",

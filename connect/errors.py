@@ -17,7 +17,16 @@ class RetriableError(ConnectError):
 
     From `SinkTask.put`: the same batch again. From `SourceTask.poll`: polled again. From a converter or a
     transformation: again as long as `errors.retry.timeout` allows.
+
+    Args:
+        args: the message: what failed, and why. It is shown in the task's status while that lasts.
+        waits_for: what is away: a database, a host. Tasks that wait for the same meet one outage, which is logged once
+            at its beginning and once at its end; without it, those that say the same, whatever the numbers in it.
     """
+
+    def __init__(self, *args: object, waits_for: str | None = None) -> None:
+        super().__init__(*args)
+        self.waits_for = waits_for
 
 
 class DataError(ConnectError):

@@ -80,21 +80,30 @@ class ConnectorStateInfo(msgspec.Struct, omit_defaults=True):
         return cls(status.state.value, status.worker_id, status.trace, status.version)
 
 
+class Waiting(msgspec.Struct):
+    """What a task that is RUNNING waits for, and since when, in milliseconds since the epoch."""
+
+    reason: str
+    since_ms: int
+
+
 class TaskStateInfo(msgspec.Struct, omit_defaults=True):
-    """How a task is."""
+    """How a task is. `waiting` is there while a database, brokers or a store is away."""
 
     id: int
     state: str
     worker_id: str
     trace: str | None = None
     version: str | None = None
+    waiting: Waiting | None = None
 
     @classmethod
     def of(cls, status: TaskStatus) -> TaskStateInfo:
+        waiting = None if status.waiting is None else Waiting(status.waiting.why, status.waiting.since_ms)
         if status.state is State.RUNNING and status.stalled is not None:
             # Kafka has no such state: it is not in the status topic, and task.stalled.after.ms=-1 switches it off.
-            return cls(status.task, "STALLED", status.worker_id, status.stalled, status.version)
-        return cls(status.task, status.state.value, status.worker_id, status.trace, status.version)
+            return cls(status.task, "STALLED", status.worker_id, status.stalled, status.version, waiting)
+        return cls(status.task, status.state.value, status.worker_id, status.trace, status.version, waiting)
 
 
 class ConnectorStatusInfo(msgspec.Struct):

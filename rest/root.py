@@ -1,20 +1,26 @@
-"""/ and /health: which worker this is, and whether it works."""
+"""/ and /health: which worker this is, whether it works, and whether it is ready."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 from fastapi import APIRouter, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from connect import __version__
+from connect.herder.herder import Health
 from rest.api import Answer, Api, describe
 from rest.calls import json_answer
+from rest.errors import error_answer
 from rest.models import HealthInfo, ServerInfo
 
 #: The release of Kafka Connect whose interface this is: clients look at it to know what they may ask.
 CONNECT_VERSION = "4.3.1"
-_STATUS = {"healthy": 200, "starting": 503, "unhealthy": 500}
+_STATUS = {"healthy": 200, "starting": 503, "waiting": 503, "unhealthy": 500}
 _NO_HEALTH = {503: Answer("It starts.", HealthInfo), 500: Answer("It does not work.", HealthInfo)}
+_NOT_ALIVE = {500: Answer("It does not work.", HealthInfo)}
+_NOT_READY = {503: Answer("It starts, or waits.", HealthInfo), 500: Answer("It does not work.", HealthInfo)}
 
 
 def routes(api: Api) -> APIRouter:
@@ -29,10 +35,44 @@ def routes(api: Api) -> APIRouter:
 
     @router.get("/health", **describe(HealthInfo, said="It works.", also=_NO_HEALTH))
     async def health() -> Response:
-        """Whether the worker works (KIP-1017)."""
+        """Whether the worker has started up and works (KIP-1017), whatever is away."""
         found = api.herder.health()
-        # What it is busy with may name connectors.
+        return _answer(found, _STATUS[found.status])
+
+    @router.get("/health/live", **describe(HealthInfo, said="It works, or starts.", also=_NOT_ALIVE))
+    async def live() -> Response:
+        """Whether the worker is to be left alone. Brokers and databases that are away never make this fail."""
+        found = api.herder.health()
+        return _answer(found, 500 if found.status == "unhealthy" else 200)
+
+    @router.get("/health/ready", **describe(HealthInfo, said="It can do what it is asked to.", also=_NOT_READY))
+    async def ready() -> Response:
+        """Whether the worker can do what it is asked to, and what it waits for."""
+        found = api.herder.readiness()
+        return _answer(found, _STATUS[found.status])
+
+    def _answer(found: Health, status: int) -> Response:
+        # What it waits for may name connectors and addresses.
         message = found.message if api.access.sees_all() else f"The worker is {found.status}."
-        return json_answer(HealthInfo(found.status, message), _STATUS[found.status])
+        return json_answer(HealthInfo(found.status, message), status)
 
     return router
+
+
+class StartingUp:
+    """Answers 503 to all but questions for the worker's health until it has started.
+
+    Args:
+        app: answers then.
+        started: whether it has.
+    """
+
+    def __init__(self, app: ASGIApp, started: Callable[[], bool]) -> None:
+        self._app = app
+        self._started = started
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or self._started() or scope["path"].startswith("/health"):
+            await self._app(scope, receive, send)
+        else:
+            await error_answer(503, "Worker is still starting up.")(scope, receive, send)

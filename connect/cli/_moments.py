@@ -32,3 +32,8 @@ def milliseconds(option: str, text: str | None) -> int | None:
         raise ConfigError(option, f'"{text}" is no time. Write 2h (ago), 2026-01-02T03:04, or milliseconds.') from None
     aware = moment if moment.tzinfo is not None else moment.replace(tzinfo=dt.UTC)
     return (aware - dt.datetime(1970, 1, 1, tzinfo=dt.UTC)) // dt.timedelta(milliseconds=1)
+
+
+def in_words(milliseconds: int) -> str:
+    """A moment since the epoch, to the second, in this machine's zone."""
+    return dt.datetime.fromtimestamp(milliseconds / 1000).astimezone().isoformat(timespec="seconds")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import math
 import sys
 import threading
 import time
@@ -17,7 +16,7 @@ from connect.cli._exit import FAILED, INVALID, OK, UNREACHABLE
 from connect.cli._pool_checks import check_pool_worker
 from connect.cli._problems import Problems
 from connect.cli._rest import Addresses, BackgroundRest, take_addresses
-from connect.cli._worker import StopSignals, log_state
+from connect.cli._worker import StateLog, StopSignals
 from connect.cli._worker_files import WorkerFile, read_worker
 from connect.errors import ConfigError, ConnectError
 from connect.herder.distributed import DistributedHerder
@@ -25,7 +24,7 @@ from connect.herder.listeners import advertised
 from connect.herder.offset_stores import topic_shape, transactional_leader
 from connect.kafka.admin import Admin
 from connect.kafka.admin_answers import NO_ANSWER, AdminError
-from connect.kafka.client_errors import NotLetInError
+from connect.kafka.client_errors import NotLetInError, away_from
 from connect.kafka.client_settings import task_java_settings
 from connect.settings.worker_keys import DISTRIBUTED
 from connect.storage import Status
@@ -34,6 +33,7 @@ from connect.storage.config_state import Event
 from connect.storage.topic_offsets import TopicOffsetStore
 from connect.storage.topic_status import TopicStatusStore
 from connect.telemetry import logs
+from connect.telemetry.outages import Waiter
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 log = logging.getLogger("connect.cli")
 
 _LOOK_EVERY_S = 1.0
-_SAY_AGAIN_S = 60.0
 
 
 def run_pool_worker(path: str, *, wait: bool = True) -> int:
@@ -75,9 +74,7 @@ def run_pool_worker(path: str, *, wait: bool = True) -> int:
     raw = _with_broker(worker, {**worker.raw, "listeners": addresses.urls})
     stop = StopSignals()
     try:
-        if not _brokers_answer(raw, stop, wait=wait):
-            return OK
-        return _run(worker, raw, addresses, stop)
+        return _run(worker, raw, addresses, stop, wait=wait)
     except NotLetInError as error:
         log.error("%s: %s", worker.where(error.key), error)
     except AdminError as error:
@@ -87,14 +84,17 @@ def run_pool_worker(path: str, *, wait: bool = True) -> int:
     return UNREACHABLE
 
 
-def _brokers_answer(raw: Mapping[str, str], stop: StopSignals, *, wait: bool) -> bool:
+def _brokers_answer(raw: Mapping[str, str], stop: StopSignals, waiting: Callable[[], None], *, wait: bool) -> bool:
     """Whether they do, which may start later than their clients. False when this worker is told to stop meanwhile.
+
+    Args:
+        waiting: called once when none answers, and one is waited for.
 
     Raises:
         NotLetInError: they refuse the login.
         AdminError: none answers, and is not to be waited for.
     """
-    said = -math.inf
+    waiter = Waiter("the start")
     with closing(Admin(task_java_settings("admin", raw, {}), "connect-start")) as admin:
         while True:
             try:
@@ -102,29 +102,33 @@ def _brokers_answer(raw: Mapping[str, str], stop: StopSignals, *, wait: bool) ->
             except AdminError as error:
                 if error.code != NO_ANSWER or not wait:
                     raise
-                if time.monotonic() - said >= _SAY_AGAIN_S:
-                    said = time.monotonic()
-                    log.warning("%s. Waiting until one does.", error.words)
+                waiter.waits(f"{error.words}.", what=away_from(raw["bootstrap.servers"]))
+                waiting()
             else:
+                waiter.goes_on()
                 return True
             if stop.wait(_LOOK_EVERY_S):
                 return False
 
 
-def _run(worker: WorkerFile, raw: dict[str, str], addresses: Addresses, stop: StopSignals) -> int:
+def _run(worker: WorkerFile, raw: dict[str, str], addresses: Addresses, stop: StopSignals, *, wait: bool) -> int:
     refused = threading.Event()
     herder = _herder(worker, raw, refused)
     rest = BackgroundRest(addresses, raw, partial(_app, herder, raw, addresses.guard))
+    stop_herder: Callable[[], None] = lambda: None  # noqa: E731 - as long as it was not started
     try:
+        if not _brokers_answer(raw, stop, rest.start, wait=wait):
+            return OK
+        stop_herder = herder.stop
         herder.start()
-        herder.worker.statuses.listen(partial(_log_ours, herder.worker.id))
-        rest.start_after([])
+        herder.worker.statuses.listen(partial(_log_ours, herder.worker.id, StateLog()))
+        rest.start()
         while not stop.wait(_LOOK_EVERY_S) and not refused.is_set():
             pass
         log.info("stopping; a second signal ends everything at once")
         began = time.monotonic()
     finally:
-        rest.stop(herder.stop)
+        rest.stop(stop_herder)
     log.info("stopped in %.2f s", time.monotonic() - began)
     return FAILED if refused.is_set() else OK
 
@@ -138,10 +142,10 @@ def _speak_tls(worker: WorkerFile, addresses: Addresses | None, problems: Proble
         problems.error(worker.where(error.key), error.message, key=error.key)
 
 
-def _log_ours(worker_id: str, status: Status) -> None:
+def _log_ours(worker_id: str, states: StateLog, status: Status) -> None:
     """Log a state, unless it is one that another worker tells of."""
     if status.worker_id == worker_id:
-        log_state(status)
+        states.take(status)
 
 
 def _herder(worker: WorkerFile, raw: dict[str, str], refused: threading.Event) -> DistributedHerder:
@@ -185,6 +189,8 @@ def _with_broker(worker: WorkerFile, raw: dict[str, str]) -> dict[str, str]:
 
 def _app(herder: DistributedHerder, raw: Mapping[str, str], guard: Guard | None, parts: frozenset[Part]) -> ASGIApp:
     from rest.app import create_app
+    from rest.root import StartingUp
 
     worker = herder.worker
-    return create_app(herder, worker.plugins, worker.config, raw, parts=parts, requests_of_workers=herder, guard=guard)
+    app = create_app(herder, worker.plugins, worker.config, raw, parts=parts, requests_of_workers=herder, guard=guard)
+    return StartingUp(app, lambda: herder.started)

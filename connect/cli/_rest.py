@@ -154,8 +154,13 @@ class BackgroundRest:
         self._raw = raw
         self._make_app = make_app
         self._server: Any = None
-        self._starting = Thread(name="rest start", target=lambda: None)
+        self._starting: Thread | None = None
         self._stopped = False
+
+    def start(self) -> None:
+        """Start, unless that was asked for before. Returns at once."""
+        if self._starting is None:
+            self.start_after([])
 
     def start_after(self, connectors: Sequence[Future[Any]]) -> None:
         """Start when these are done. Returns at once."""

@@ -25,7 +25,7 @@ class Summary:
         per_second: the same over the last seconds.
         lag: records that wait in the topics of a sink; None when it is not known or it is a source.
         errors: records given up since the start.
-        reason: why it FAILED, a line; else None.
+        reason: why it FAILED, or what it waits for, a line; else None.
     """
 
     name: str
@@ -99,7 +99,7 @@ def summarize(
         per_second=per_second,
         lag=sum(lags) if lags else None,
         errors=sum(task.errors for task in tasks),
-        reason=_last_line(broken.trace) if broken else None,
+        reason=_last_line(broken.trace) if broken else next((s.waiting.why for s in statuses if s.waiting), None),
     )
 
 

@@ -58,11 +58,11 @@ def run_worker(worker_path: str, connector_paths: Sequence[str]) -> int:
         if problems.errors():
             problems.report(sys.stderr)
             return INVALID
-        for warning in problems.warnings():
+        for warning in problems.warnings_of_files():
             log.warning("%s", warning)
         _find_broker(herder)
         stop = StopSignals()
-        herder.worker.statuses.listen(log_state)
+        herder.worker.statuses.listen(StateLog().take)
         started = [herder.run_checked(file.name, file.config, _TARGETS[file.initial_state]) for file in connectors]
         if rest is not None:
             rest.start_after(started)
@@ -159,8 +159,19 @@ def _log_what_moved(now: Sequence[Summary], before: dict[str, Summary]) -> dict[
     return {summary.name: summary for summary in now}
 
 
-def log_state(status: Status) -> None:
-    """A task began, paused or ended. That one failed, and why, is logged where it is noticed."""
-    if isinstance(status, TaskStatus) and status.state is not State.FAILED:
+class StateLog:
+    """Logs that a task began, paused or ended. That one failed, or waits, and why, is logged where it is noticed."""
+
+    def __init__(self) -> None:
+        self._states: dict[tuple[str, int], State] = {}
+
+    def take(self, status: Status) -> None:
+        """A connector or task has this status."""
+        if not isinstance(status, TaskStatus):
+            return
+        task = (status.connector, status.task)
+        before, self._states[task] = self._states.get(task), status.state
+        if status.state in (before, State.FAILED):
+            return
         words = "ended" if status.state is State.UNASSIGNED else status.state.value.lower()
         log.info("%s", words, extra={"about": f"{status.connector}-{status.task}"})

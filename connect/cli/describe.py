@@ -8,7 +8,7 @@ from connect.cli._connectors import declared_secrets, print_json
 from connect.cli._exit import OK
 from connect.cli._rest_client import AnswerError, RestClient, add_options, client_of
 from connect.cli._table import coloured, plain, table
-from connect.cli.status import parts, status_of
+from connect.cli.status import parts, reason, status_of
 
 NAME = "describe"
 HELP = """\
@@ -66,6 +66,8 @@ def _lines(info: dict[str, Any], config: dict[str, str], status: dict[str, Any],
         lines += ["no tasks"]
     lines += ["", table(["KEY", "VALUE"], sorted(config.items()))]
     for part in parts(status):
+        if "waiting" in part:
+            lines += ["", f"task {part['id']} waits {plain(reason(part))}"]
         if part.get("trace"):
             of = f"task {part['id']}" if "id" in part else "the connector"
             lines += ["", f"why {of} failed", *(f"  {plain(line)}" for line in part["trace"].strip().splitlines())]

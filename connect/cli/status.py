@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 from connect.cli._connectors import print_json
 from connect.cli._exit import FAILED, OK
+from connect.cli._moments import in_words
 from connect.cli._rest_client import AnswerError, RestClient, UnreachableError, add_options, client_of
 from connect.cli._table import table
 from connect.telemetry.redaction import redactor
@@ -88,16 +89,20 @@ def _redacted(status: dict[str, Any]) -> dict[str, Any]:
     for part in parts(status):
         if "trace" in part:
             part["trace"] = redactor.redact(part["trace"])
+        if "waiting" in part:
+            part["waiting"]["reason"] = redactor.redact(part["waiting"]["reason"])
     return status
 
 
 def parts(status: dict[str, Any]) -> list[dict[str, Any]]:
-    """The connector and its tasks, each with `state`, `worker_id` and, where it failed, `trace`."""
+    """The connector and its tasks, each with `state`, `worker_id` and, where there is one, `trace` or `waiting`."""
     return [status["connector"], *status["tasks"]]
 
 
 def reason(part: dict[str, Any]) -> str:
-    """Why it failed, in a line: Java's traces begin with it, Python's end with it."""
+    """Why it failed or waits, in a line: Java's traces begin with it, Python's end with it."""
+    if "waiting" in part:
+        return f"since {in_words(part['waiting']['since_ms'])}: {part['waiting']['reason']}"
     lines = str(part.get("trace") or "").strip().splitlines() or [""]
     if not lines[0].startswith("Traceback "):
         return lines[0]

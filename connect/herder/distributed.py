@@ -24,6 +24,7 @@ from connect.herder.fencing import Fencing
 from connect.herder.follow_ups import FollowUps
 from connect.herder.following import Following
 from connect.herder.group_member import GroupMember
+from connect.herder.health import health_of, readiness_of, waits_for
 from connect.herder.herder import (
     AlreadyExistsError,
     Change,
@@ -44,7 +45,7 @@ from connect.herder.offset_stores import exactly_once
 from connect.herder.pool_states import PoolStates, stopped_workers
 from connect.herder.restarts import plan_restart
 from connect.herder.stages import Stages
-from connect.herder.views import connector_info, connector_state, connector_type
+from connect.herder.views import connector_info, connector_state, connector_type, heard
 from connect.herder.worker import Worker
 from connect.herder.worker_metrics import WorkerMetrics
 from connect.settings.definition import Config
@@ -161,10 +162,19 @@ class DistributedHerder:
     def kafka_cluster_id(self) -> str | None:
         return self._answers.kafka_cluster_id()
 
+    @property
+    def started(self) -> bool:
+        """Whether `start` has returned: before that nothing is known that could be asked for."""
+        return self._started
+
     def health(self) -> Health:
-        if not self._started or self._member.role.generation < 0:
-            return Health("starting", "Worker is still starting up.")
-        return Health("healthy", "Worker has completed startup and is ready to handle requests.")
+        return health_of(self.worker, started=self._started and self._member.has_joined)
+
+    def readiness(self) -> Health:
+        health = self.health()
+        if health.status == "healthy" and self._member.role.generation < 0:
+            return Health("waiting", f"Worker is not in its group. {waits_for()}".rstrip())
+        return readiness_of(health)
 
     def busy_with(self) -> str:
         return self._stages.describe()
@@ -179,7 +189,9 @@ class DistributedHerder:
 
     def status(self, name: str) -> ConnectorState:
         config = self._configured(self._config.state, name, "No status found for connector {}")
-        return connector_state(self.worker.plugins, self._statuses, name, config)
+        return heard(
+            connector_state(self.worker.plugins, self._statuses, name, config), self._statuses.deaf, self.worker.id
+        )
 
     def task_configs(self, name: str) -> list[dict[str, str]]:
         state = self._config.state

@@ -96,6 +96,8 @@ class GroupMember:
         self._loads = loads
         self._owned = Work()
         self._role = Role()
+        #: Whether it was ever in the group.
+        self.has_joined = False
         self.rebalances = Rebalances(lambda: self._role, span)
         self._memory = Memory()
         self._led: tuple[int, Memory] | None = None
@@ -160,6 +162,7 @@ class GroupMember:
         before = self._role
         same = before.leader == leads and before.generation + 1 == generation
         self._role = Role(leads, mine.leader_url, protocol, generation, before.since if same else generation)
+        self.has_joined = True
         self._memory = self._led[1] if leads and self._led is not None else Memory()
         self._led = None
         log.info(

@@ -121,9 +121,9 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """Whether a worker works (KIP-1017)."""
+    """Whether a worker works (KIP-1017), or whether it is ready: then it may be waiting."""
 
-    status: Literal["healthy", "starting", "unhealthy"]
+    status: Literal["healthy", "starting", "waiting", "unhealthy"]
     message: str
 
 
@@ -144,7 +144,10 @@ class Herder(Protocol):
         """The Kafka cluster's id; asked of the brokers once."""
 
     def health(self) -> Health:
-        """Whether the worker works; the message says what it is busy with."""
+        """Whether the worker works: its own parts do, whatever is away. It starts once."""
+
+    def readiness(self) -> Health:
+        """Whether it can do what it is asked to, with what it waits for: in a pool it is in its group."""
 
     def busy_with(self) -> str:
         """What takes longest at this moment, or was done last: a sentence for who waited in vain. May be empty."""

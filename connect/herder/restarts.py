@@ -36,7 +36,9 @@ def plan_restart(state: ConnectorState, *, include_tasks: bool, only_failed: boo
         state.name,
         replace(state.connector, state=State.RESTARTING, restart=None) if connector else state.connector,
         [
-            replace(task, state=State.RESTARTING, restart=None, stalled=None) if task.task in tasks else task
+            replace(task, state=State.RESTARTING, restart=None, stalled=None, waiting=None)
+            if task.task in tasks
+            else task
             for task in state.tasks
         ],
         state.type,

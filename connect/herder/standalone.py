@@ -22,6 +22,7 @@ from connect.herder.automatic_restarts import AutomaticRestarts
 from connect.herder.background import Ending
 from connect.herder.dead_letters import DeadLetters
 from connect.herder.follow_ups import FollowUps
+from connect.herder.health import health_of, readiness_of
 from connect.herder.herder import (
     AlreadyExistsError,
     Change,
@@ -127,9 +128,10 @@ class StandaloneHerder:
         return self._answers.kafka_cluster_id()
 
     def health(self) -> Health:
-        if not self._started:
-            return Health("starting", "Worker is still starting up.")
-        return Health("healthy", "Worker has completed startup and is ready to handle requests.")
+        return health_of(self.worker, started=self._started)
+
+    def readiness(self) -> Health:
+        return readiness_of(self.health())
 
     def busy_with(self) -> str:
         return self._stages.describe()

@@ -6,7 +6,8 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import wait as wait_for
 from dataclasses import dataclass, field
 
 from connect.errors import ConnectError
@@ -18,7 +19,8 @@ from connect.herder.measures import Measures
 from connect.herder.offset_stores import OffsetStores
 from connect.herder.task_figures import TaskFigures
 from connect.herder.topics import ActiveTopics
-from connect.storage import MemoryStatusStore, RestartNote, State, TaskStatus
+from connect.storage import MemoryStatusStore, RestartNote, State, TaskStatus, WaitNote
+from connect.telemetry.outages import Waiter
 from connect.worker import messages
 from connect.worker.error_kinds import ErrorKind
 from connect.worker.lease import now
@@ -51,6 +53,7 @@ class RunningTask:
         given_up: whether others may have begun to run it.
         state: the one that was told last.
         stalled: why it moves nothing although there is work, else None.
+        waiter: waits while the task does.
         figures: what is measured of it.
         cpu: how much CPU it takes.
     """
@@ -66,7 +69,11 @@ class RunningTask:
     given_up: bool = False
     state: State | None = None
     stalled: str | None = None
+    waiter: Waiter = field(init=False)
     cpu: CpuShare = field(default_factory=CpuShare)
+
+    def __post_init__(self) -> None:
+        self.waiter = Waiter(self.process.id, about=self.process.id)
 
 
 class Tasks:
@@ -170,7 +177,7 @@ class Tasks:
             if not task.process.ended.wait(graceful + 30):
                 raise ConnectError(f"Task {task.process.id} (process {task.process.pid}) cannot be killed.")
             if task.aborting is not None:
-                wait([task.aborting], _ABORT_S)
+                wait_for([task.aborting], _ABORT_S)
             task.given_up = True
             with self._lock:
                 self._running.pop(key, None)
@@ -209,7 +216,7 @@ class Tasks:
         stored = self._storing.submit(lambda: None)  # all that came before it
         self._storing.shutdown(wait=False)
         self._answering.shutdown(wait=False, cancel_futures=True)
-        wait([stored], min(_LAST_STORES_S, ending.left()))
+        wait_for([stored], min(_LAST_STORES_S, ending.left()))
         self._abandoned.close(ending.left())
         self._tidying.close(ending.left())
 
@@ -238,6 +245,8 @@ class Tasks:
                         log.debug("takes %.2f cores of CPU", running.cpu.cores, extra={"about": task.id})
             case messages.Stalled(trace):
                 self._stalls(task, trace)
+            case messages.Waiting():
+                self._waits(task, message)
             case messages.UsedTopics(topics):
                 self._topics.add(task.spec.connector, task.spec.task, topics)
             case messages.AskOffsets():
@@ -251,6 +260,8 @@ class Tasks:
 
     def task_ended(self, task: TaskProcess, error: str | None, trace: str | None) -> None:
         running = self._find(task)
+        if running is not None:
+            running.waiter.leaves()
         if error is not None:
             if running is not None:
                 running.failed = True
@@ -286,6 +297,17 @@ class Tasks:
             log.info("is not stalled any more", extra={"about": task.id})
         self._put(task, State.RUNNING, stalled=trace or None)
 
+    def _waits(self, task: TaskProcess, told: messages.Waiting) -> None:
+        running = self._find(task)
+        if running is None:
+            return
+        if told.why:
+            running.waiter.waits(told.why, what=told.what, since=told.since)
+        else:
+            running.waiter.goes_on()
+        if running.state is State.RUNNING:  # else it is told when it is
+            self._put(task, State.RUNNING, stalled=running.stalled)
+
     def _find(self, task: TaskProcess) -> RunningTask | None:
         running = self._running.get((task.spec.connector, task.spec.task))
         return running if running is not None and running.process is task else None
@@ -299,8 +321,11 @@ class Tasks:
         stalled: str | None = None,
     ) -> None:
         running = self._running.get((task.spec.connector, task.spec.task))
+        waiting = None
         if running is not None and running.process is task:
             running.state, running.stalled = state, stalled
+            if state is State.RUNNING and (wait := running.waiter.wait) is not None:
+                waiting = WaitNote(int(wait.since * 1000), wait.why)
         status = TaskStatus(
             task.spec.connector,
             task.spec.task,
@@ -311,6 +336,7 @@ class Tasks:
             running.version if running is not None else None,
             restart,
             stalled,
+            waiting,
         )
         # That a task ended here must not hide that it runs elsewhere by now.
         (self._statuses.put_safe if state is State.UNASSIGNED else self._statuses.put)(status)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from connect.errors import ConfigError, ConnectError
 from connect.herder.herder import ConnectorInfo, ConnectorState, ConnectorType, NotFoundError, TargetState
 from connect.plugins import PluginKind, PluginRef, Plugins
-from connect.storage import MemoryStatusStore, State
+from connect.storage import MemoryStatusStore, State, WaitNote
+from connect.telemetry.outages import Wait
 
 #: How a connector is that does what its user wants.
 STATES: Final = {
@@ -59,6 +61,18 @@ def connector_state(
     if connector is None:
         raise NotFoundError(f"No status found for connector {name}")
     return ConnectorState(name, connector, statuses.tasks(name), connector_type(plugins, config))
+
+
+def heard(state: ConnectorState, wait: Wait | None, worker_id: str) -> ConnectorState:
+    """The state as far as it is known: while this worker hears nothing of others, their tasks are as they said last."""
+    if wait is None:
+        return state
+    note = WaitNote(int(wait.since * 1000), f"This worker does not hear of it: {wait.why}")
+    tasks = [
+        replace(task, waiting=note) if task.state is State.RUNNING and task.worker_id != worker_id else task
+        for task in state.tasks
+    ]
+    return replace(state, tasks=tasks)
 
 
 def as_written(configs: Sequence[Mapping[str, str]], connector: Mapping[str, str]) -> list[dict[str, str]]:

@@ -18,6 +18,8 @@ from kafka.protocol.consumer import HeartbeatRequest
 from kafka.structs import MemberState
 
 from connect.kafka._session import Session
+from connect.kafka.client_errors import away_from
+from connect.telemetry.outages import Waiter
 
 _log = logging.getLogger(__name__)
 
@@ -31,6 +33,11 @@ _FINAL: Final = (
     errors.InconsistentGroupProtocolError,
     errors.InvalidGroupIdError,
     errors.InvalidSessionTimeoutError,
+)
+_NO_BROKER: Final = (
+    errors.KafkaConnectionError,
+    errors.KafkaTimeoutError,
+    errors.NodeNotReadyError,
 )
 EAGER: Final = "default"  # the protocol under which all work is stopped before a join
 _DEDICATED: Final = "coordinator-"  # how kafka-python names the connection that is the coordinator's only
@@ -77,6 +84,7 @@ class Coordinator(BaseCoordinator):
         self, client: Any, session: Session, protocols: Sequence[str], member: Member, config: Mapping[str, Any]
     ) -> None:
         super().__init__(client, **config)
+        self._servers = ",".join(config["bootstrap_servers"])
         self._session = session
         self._protocols = protocols
         self._member = member
@@ -85,6 +93,7 @@ class Coordinator(BaseCoordinator):
         self._sync_sent = 0.0
         self._spoken = ""  # the protocol of the last generation
         self._leaving = threading.Event()
+        self._waiter = Waiter(f"group {self.group_id}")
         self._wakeup = WakeupNotifier(self._net)
 
     # From other threads
@@ -110,6 +119,7 @@ class Coordinator(BaseCoordinator):
             self._net.run(self._say_goodbye, reason, within * 1000)
         except (errors.KafkaError, RuntimeError) as error:
             _log.warning("group %s: could not say good-bye: %s", self.group_id, error)
+        self._waiter.leaves()
         self._client.close()
 
     @property
@@ -169,6 +179,7 @@ class Coordinator(BaseCoordinator):
     ) -> None:
         cooperative_before = self._session.held() and self._spoken != EAGER
         self._session.joined(self._sync_sent)
+        self._waiter.goes_on()
         self._spoken = protocol
         if protocol == EAGER and cooperative_before:
             # Nobody has stopped anything before this join, so nobody may begin anything after it: once more.
@@ -207,7 +218,7 @@ class Coordinator(BaseCoordinator):
 
     def _lose(self, reason: str) -> None:
         if self._session.lose():
-            _log.warning("group %s: membership lost: %s", self.group_id, reason)
+            _log.debug("group %s: membership lost: %s", self.group_id, reason)
             self._member.lost(reason)
             self.request_rejoin()
 
@@ -225,7 +236,8 @@ class Coordinator(BaseCoordinator):
                 if self._leaving.is_set():
                     return  # everything is being closed
                 if isinstance(error, errors.KafkaError) and not isinstance(error, _FINAL):
-                    _log.warning("group %s: joining again after %s: %s", self.group_id, type(error).__name__, error)
+                    _log.debug("group %s: joining again after %s: %s", self.group_id, type(error).__name__, error)
+                    self._not_in_group(error)
                     await self._net.sleep(_RETRY)
                     continue
                 self._lose(str(error) or type(error).__name__)  # also if `metadata` or `assign` raised
@@ -233,6 +245,13 @@ class Coordinator(BaseCoordinator):
                 return
             if not self.need_rejoin():
                 await self._wakeup()
+
+    def _not_in_group(self, error: errors.KafkaError) -> None:
+        said = " ".join(str(error).split())
+        if isinstance(error, _NO_BROKER):
+            self._waiter.waits(f"No broker answers at {self._servers}: {said}.", what=away_from(self._servers))
+        else:
+            self._waiter.waits(f"The worker is not in group {self.group_id}: {said or type(error).__name__}.")
 
     async def _watch(self) -> None:
         while not self._leaving.is_set():

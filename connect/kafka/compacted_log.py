@@ -15,9 +15,11 @@ from typing import Any, NamedTuple
 
 from connect.errors import ConnectError
 from connect.kafka._arrivals import Arrivals, arrivals
+from connect.kafka.client_errors import ClientErrors
 from connect.kafka.client_log import log as client_log
 from connect.kafka.client_settings import Kind, client_settings
 from connect.kafka.topics import TopicShape, end_offsets, make_or_check
+from connect.telemetry.outages import Wait
 
 log = logging.getLogger("connect.kafka")
 
@@ -86,6 +88,7 @@ class CompactedLog:
         self._closing = threading.Event()
         self._arrivals: Arrivals | None = None
         self._failure: ConnectError | None = None
+        self._brokers: ClientErrors | None = None  # what the consumer hears of them
         self._thread = threading.Thread(target=self._read, name=f"log {topic}", daemon=True)
 
     def start(self, timeout: float = 60) -> None:
@@ -109,12 +112,14 @@ class CompactedLog:
             raise
         java = {**self._java("consumer"), "group.id": f"connect-log-{self.topic}"}
         settings = client_settings("consumer", java).librdkafka
+        self._brokers = ClientErrors(settings, name=f"topic {self.topic}")
         self._consumer = Consumer(
             {
                 **settings,
                 "allow.auto.create.topics": False,  # one that was deleted must not come back as it must not be
                 "enable.partition.eof": True,  # control records at the end have no other sign
                 "isolation.level": "read_committed",
+                "error_cb": self._brokers.hear,
                 "logger": client_log,
             }
         )
@@ -127,6 +132,11 @@ class CompactedLog:
         except ConnectError:
             self.close()
             raise
+
+    @property
+    def wait(self) -> Wait | None:
+        """Since when no broker answers, if none does."""
+        return None if self._brokers is None else self._brokers.wait
 
     def position(self) -> int:
         """For a log of one partition: the offset after the last record that was handed out."""
@@ -362,6 +372,8 @@ class CompactedLog:
                     producer.poll(0)  # serves the reports of `send_later`
                 if message is not None:
                     self._take(message)
+                elif self._brokers is not None:
+                    self._brokers.look(self._consumer)
         except Exception as error:
             log.exception("Topic %s is not read any more", self.topic)
             self._fail(ConnectError(f"Topic {self.topic} is not read any more: {error}"))
@@ -369,6 +381,8 @@ class CompactedLog:
             arrived, self._arrivals = self._arrivals, None
             if arrived is not None:
                 arrived.close()
+            if self._brokers is not None:
+                self._brokers.close()
             self._consumer.close()
 
     def _take(self, message: Any) -> None:

@@ -18,6 +18,7 @@ from connect.data.record import TopicPartition
 from connect.errors import ConnectError
 from connect.kafka._arrivals import arrivals
 from connect.kafka._backlog import Backlog
+from connect.kafka._commits import Commits
 from connect.kafka._messages import batch_of, records_of
 from connect.kafka.client_errors import ClientErrors, is_away
 from connect.kafka.client_log import log as client_log
@@ -97,6 +98,7 @@ class BatchConsumer:
         )
         self._instance = "" if settings.get("group.protocol") == "consumer" else str(settings.get(STATIC, ""))
         self._consumer = Consumer({**settings, "error_cb": self._on_error, "logger": client_log})
+        self._commits = Commits(self._consumer)
         self._arrivals = arrivals(self._consumer, str(settings.get("client.id", "rdkafka")))
         from_end = str(settings.get("auto.offset.reset", "latest")) in {"latest", "end", "largest"}
         self._backlog = Backlog(self._consumer, from_end=from_end)
@@ -149,6 +151,7 @@ class BatchConsumer:
         if first is None:
             self._brokers.check(self._consumer)
             return None
+        self._brokers.answered()
         messages = self._consumer.consume(self._rows - 1, 0)
         if self._raised:
             raise self._raised.pop(0)
@@ -182,10 +185,10 @@ class BatchConsumer:
         return {TopicPartition(str(p.topic), int(p.partition)): int(p.offset) for p in found if p.offset >= 0}
 
     def commit(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """Commit, and wait for the broker's answer.
+        """Commit, and wait for the broker's answer, but for some seconds at most.
 
         Raises:
-            ConnectError: the broker did not take it.
+            ConnectError: the broker did not take it, or not yet.
         """
         from confluent_kafka import KafkaException
         from confluent_kafka import TopicPartition as Place
@@ -193,12 +196,12 @@ class BatchConsumer:
         if not offsets:
             return
         try:
-            answers = self._consumer.commit(
-                offsets=[Place(p.topic, p.partition, offset) for p, offset in offsets.items()], asynchronous=False
-            )
+            answers = self._commits.commit([Place(p.topic, p.partition, offset) for p, offset in offsets.items()])
+        except TimeoutError:
+            raise ConnectError("Offsets were not committed: the brokers do not answer") from None
         except KafkaException as error:
             raise ConnectError(f"Offsets were not committed: {error.args[0].str()}") from error
-        for answer in answers or ():
+        for answer in answers:
             if answer.error is not None:
                 where = f"{answer.topic}-{answer.partition}"
                 raise ConnectError(f"The offset of {where} was not committed: {answer.error.str()}")
@@ -253,6 +256,7 @@ class BatchConsumer:
 
             self._revoke(self._consumer, [Place(*partition) for partition in self._assignment])
         left = self._leave()
+        self._brokers.close()
         if self._raised:
             raise self._raised.pop(0)
         return left
@@ -269,6 +273,7 @@ class BatchConsumer:
 
         def close() -> None:
             try:
+                self._commits.under_way(None)  # it must not meet a client that is closed
                 if self._instance:
                     self._say_goodbye()
                 self._consumer.close()

@@ -198,7 +198,6 @@ class Membership:
     def _look_at_clock(self) -> None:
         """Independent of the network's thread: whatever holds that up, the end of the session is seen."""
         if self._coordinator and self._session.held() and not self._session.live() and self._session.lose():
-            _log.warning("group %s: membership lost: no word from the coordinator", self._group)
             self._callbacks.lost("no word from the coordinator for session.timeout.ms")
             self._coordinator.start_over()
 

@@ -72,12 +72,13 @@ class TopicMaker:
             try:
                 if not self._exists(topic):
                     self._make(self._plan(topic))
+                self._brokers.answered()
                 return
             except KafkaException as error:
                 problem = error.args[0]
                 if not is_away(problem):
                     raise self._refused(topic, problem) from error
-                self._not_yet(f"Topic {topic} cannot be made yet: {problem.str()}. Trying again; nothing is lost.")
+                self._not_yet(problem)
             self._wait(_PAUSE_S)
 
     def partitions(self) -> dict[str, int]:
@@ -87,17 +88,18 @@ class TopicMaker:
         while True:
             try:
                 found = self._client().list_topics(timeout=_ANSWER_S).topics
+                self._brokers.answered()
                 return {name: len(topic.partitions) for name, topic in found.items() if topic.error is None}
             except KafkaException as error:
-                self._not_yet(f"Topics cannot be listed yet: {error.args[0].str()}. Trying again.")
+                self._not_yet(error.args[0])
             self._wait(_PAUSE_S)
 
-    def _not_yet(self, problem: str) -> None:
-        """No broker answered: tell of it, unless the brokers refuse this client."""
+    def _not_yet(self, problem: Any) -> None:
+        """A question was not answered: tell of it, unless the brokers refuse this client."""
         self._admin.poll(0)  # what the client has to say of its connections
         self._brokers.check()
         if self._brokers.refusal is None:
-            self._brokers.say(problem)
+            self._brokers.unanswered(problem)
 
     def _client(self) -> Any:
         from confluent_kafka.admin import AdminClient

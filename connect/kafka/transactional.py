@@ -85,8 +85,9 @@ class TransactionalProducer(BatchProducer):
                 error = _kafka_error(raised)
                 if error is None or not error.retriable():
                     raise self._said(raised, "cannot be taken") from raised
-                self._brokers.say(f"{error.str()}. Trying again.")
+                self._brokers.unanswered(error)
             else:
+                self._brokers.answered()
                 return
 
     def begin(self) -> None:
@@ -193,7 +194,7 @@ class TransactionalProducer(BatchProducer):
 
     def _written(self, error: Any, message: Any) -> None:
         if error is not None:
-            self._refused(DeliveryError(message.topic(), error.name(), error.str()), message)
+            self._given_back(DeliveryError(message.topic(), error.name(), error.str()), message)
 
     def _on_error(self, error: Any) -> None:
         if error.fatal():

@@ -3,7 +3,7 @@
 from connect.storage.file_offsets import FileOffsetStore
 from connect.storage.memory_offsets import MemoryOffsetStore
 from connect.storage.offsets import OffsetStore, OffsetStoreError
-from connect.storage.status import ConnectorStatus, MemoryStatusStore, RestartNote, State, Status, TaskStatus
+from connect.storage.status import ConnectorStatus, MemoryStatusStore, RestartNote, State, Status, TaskStatus, WaitNote
 
 __all__ = [
     "ConnectorStatus",
@@ -16,4 +16,5 @@ __all__ = [
     "State",
     "Status",
     "TaskStatus",
+    "WaitNote",
 ]

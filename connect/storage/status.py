@@ -40,6 +40,19 @@ class RestartNote:
 
 
 @dataclass(frozen=True, slots=True)
+class WaitNote:
+    """What a task waits for while it is RUNNING.
+
+    Attributes:
+        since_ms: since when, in milliseconds since the epoch.
+        why: a sentence.
+    """
+
+    since_ms: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class ConnectorStatus:
     """How a connector is.
 
@@ -69,6 +82,7 @@ class TaskStatus:
     Attributes:
         task: its number.
         stalled: why it moves nothing although it is RUNNING and there is work, else None.
+        waiting: what it waits for, a database or brokers that are away, else None.
     """
 
     connector: str
@@ -80,6 +94,7 @@ class TaskStatus:
     version: str | None = None
     restart: RestartNote | None = None
     stalled: str | None = None
+    waiting: WaitNote | None = None
 
 
 Status = ConnectorStatus | TaskStatus
@@ -102,6 +117,8 @@ class MemoryStatusStore:
             status = replace(status, trace=self._secrets.redact(status.trace))
         if isinstance(status, TaskStatus) and status.stalled is not None:
             status = replace(status, stalled=self._secrets.redact(status.stalled))
+        if isinstance(status, TaskStatus) and (wait := status.waiting) is not None:
+            status = replace(status, waiting=replace(wait, why=self._secrets.redact(wait.why)))
         with self._changed:
             if isinstance(status, TaskStatus):
                 self._tasks.setdefault(status.connector, {})[status.task] = status

@@ -7,7 +7,8 @@ who wrote last.
 What this worker says is known to it at once, and comes back from the topic later. What came before it in the topic must
 not hide it meanwhile, so each key is followed to the offset of our own last word.
 
-Beside Java's fields a state may have two of ours, which Java's workers take no notice of: `stalled`, and `restart`.
+Beside Java's fields a state may have three of ours, which Java's workers take no notice of: `stalled`, `waiting` and
+`restart`.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from typing import Any
 from connect.kafka.compacted_log import CompactedLog, LogRecord
 from connect.kafka.topics import TopicShape
 from connect.storage.offsets import to_json
-from connect.storage.status import ConnectorStatus, MemoryStatusStore, RestartNote, State, Status, TaskStatus
+from connect.storage.status import ConnectorStatus, MemoryStatusStore, RestartNote, State, Status, TaskStatus, WaitNote
+from connect.telemetry.outages import Wait
 
 log = logging.getLogger("connect.storage")
 
@@ -96,6 +98,11 @@ class TopicStatusStore(MemoryStatusStore):
     def close(self, within: float = 2.0) -> None:
         """Write what is under way, for so many seconds at most."""
         self._log.close(within)
+
+    @property
+    def deaf(self) -> Wait | None:
+        """Since when other workers are not heard, because no broker answers; None while they are."""
+        return self._log.wait
 
     # Writing.
 
@@ -202,8 +209,8 @@ class TopicStatusStore(MemoryStatusStore):
             if content is None:
                 super().forget(connector, int(number))
             else:
-                task = TaskStatus(connector, int(number), *_fields(content), stalled=content.get("stalled"))
-                self._apply_status(task)
+                stalled, waiting = content.get("stalled"), _wait(content.get("waiting"))
+                self._apply_status(TaskStatus(connector, int(number), *_fields(content), stalled, waiting))
         elif name.startswith(_CONNECTOR):
             connector = name.removeprefix(_CONNECTOR)
             if content is None:
@@ -245,6 +252,10 @@ def _fields(content: Mapping[str, Any]) -> tuple[State, str, str | None, int, st
     )
 
 
+def _wait(note: Mapping[str, Any] | None) -> WaitNote | None:
+    return None if note is None else WaitNote(int(note["since"]), str(note["why"]))
+
+
 def _key(status: Status) -> bytes:
     if isinstance(status, TaskStatus):
         return _task_key(status.connector, status.task)
@@ -271,8 +282,11 @@ def _value(status: Status) -> bytes:
         "generation": status.generation,
         "version": status.version,
     }
-    if isinstance(status, TaskStatus) and status.stalled is not None:
-        fields["stalled"] = status.stalled
+    if isinstance(status, TaskStatus):
+        if status.stalled is not None:
+            fields["stalled"] = status.stalled
+        if (wait := status.waiting) is not None:
+            fields["waiting"] = {"since": wait.since_ms, "why": wait.why}
     if (note := status.restart) is not None:
         fields["restart"] = {"kind": note.kind, "restarts": note.restarts, "at": note.at_ms, "why": note.why}
     return to_json(fields).encode()

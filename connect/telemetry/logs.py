@@ -21,7 +21,9 @@ from connect.telemetry.redaction import RedactingFilter, Redactor, redactor
 LEVELS = ("DEBUG", "INFO", "WARN", "ERROR")
 
 # They tell each step of a connection at INFO, which nobody acts on.
-_TALKATIVE = ("kafka", "urllib3", "botocore", "asyncio", "py4j")
+_TALKATIVE = ("urllib3", "botocore", "asyncio", "py4j")
+# It tells of each failed step of a try at ERROR, and tries forty times a second; what comes of it are errors of ours.
+_TALKS_TO_ITSELF = "kafka"
 
 _about: ContextVar[str | None] = ContextVar("about", default=None)
 
@@ -69,8 +71,14 @@ def configure(
         root.removeHandler(old)
     root.addHandler(handler)
     root.setLevel("WARNING" if level.upper() == "WARN" else level.upper())
-    for talkative in _TALKATIVE:
-        logging.getLogger(talkative).setLevel(logging.NOTSET if level.upper() == "DEBUG" else logging.WARNING)
+    keep_quiet(all_of_it=level.upper() == "DEBUG")
+
+
+def keep_quiet(*, all_of_it: bool) -> None:
+    """Hear only what matters of libraries that say too much, unless all of it is wanted."""
+    for name in _TALKATIVE:
+        logging.getLogger(name).setLevel(logging.NOTSET if all_of_it else logging.WARNING)
+    logging.getLogger(_TALKS_TO_ITSELF).setLevel(logging.NOTSET if all_of_it else logging.CRITICAL)
 
 
 class _Handler(logging.StreamHandler[TextIO]):

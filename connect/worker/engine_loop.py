@@ -13,6 +13,7 @@ from typing import Any
 from connect.api.engine import EngineProgress, EngineTask
 from connect.api.metrics import PluginMetrics
 from connect.data.column import Plain
+from connect.telemetry.outages import Waiter
 from connect.worker.control import Control, Stopping
 from connect.worker.ending import take_all
 from connect.worker.messages import Paused, TaskSpec
@@ -81,6 +82,7 @@ class EngineLoop:
         self._paused = control.paused
         self._told_pause = control.paused  # what the worker was told last
         self._failing: tuple[float, str] | None = None
+        self._waiter = Waiter()
         control.wake_by(lambda: None)
 
     def run(self, started: Callable[[bool], None]) -> None:
@@ -114,9 +116,9 @@ class EngineLoop:
             report.used(Plain(sorted(progress.topics)))
         if not progress.failing:
             self._failing = None
+            self._waiter.goes_on()
         else:
-            if self._failing is None:
-                log.warning("%s", progress.failing)
+            self._waiter.waits(progress.failing)
             since = time.monotonic() if self._failing is None else self._failing[0]
             self._failing = (since, progress.failing)
         if self._paused and not self._told_pause and not progress.busy:

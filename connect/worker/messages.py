@@ -223,6 +223,18 @@ class Stalled(Message, frozen=True):
     trace: str
 
 
+class Waiting(Message, frozen=True):
+    """The task waits for something that is away, or, without `why`, goes on.
+
+    Attributes:
+        since, why, what: see `connect.telemetry.outages.Wait`.
+    """
+
+    since: float = 0.0
+    why: str = ""
+    what: str = ""
+
+
 class Alive(Message, frozen=True):
     """Said now and then by the thread that reads the pipe, whatever the task does.
 
@@ -307,6 +319,7 @@ AnyMessage = (
     | LeftGroup
     | Progress
     | Stalled
+    | Waiting
     | Alive
     | UsedTopics
     | Log

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Iterable
 
 from connect.telemetry.levels import levels
+from connect.telemetry.logs import keep_quiet
 from connect.telemetry.redaction import RedactingFilter, Redactor
 from connect.worker.channel import Channel
 from connect.worker.messages import Log
@@ -30,7 +31,7 @@ def send_logs(channel: Channel, redactor: Redactor, level: int, changes: Iterabl
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level)
-    logging.getLogger("kafka").setLevel(max(level, logging.WARNING))
+    keep_quiet(all_of_it=level <= logging.DEBUG)
     for name, changed in changes:
         levels.set(name, changed)
 

@@ -21,6 +21,7 @@ from connect.pipeline.errant import Handed, PolicyReporter
 from connect.pipeline.failure import qualified_name
 from connect.pipeline.put_halving import put_in_parts
 from connect.pipeline.side_topics import SideTopics
+from connect.telemetry.outages import Waiter
 from connect.worker.control import Control, Stopping
 from connect.worker.ending import take_all
 from connect.worker.messages import LeftGroup, Membership, Paused
@@ -96,6 +97,7 @@ class SinkLoop:
         self._after: dict[TopicPartition, int] = {}  # where we are once the batch in hand is taken
         self._refusal = ""
         self._failing: tuple[float, str] | None = None
+        self._waiter, self._waiter_for_offsets = Waiter(), Waiter()
         self._lag_seen = (-1, 0)  # records taken, and how many waited when that was looked at
         self._paused_by_worker = False
         self._paused_by_task: set[TopicPartition] = set()
@@ -281,6 +283,7 @@ class SinkLoop:
             if refused is not None:
                 self._hold(*refused)
                 return
+        self._waiter.goes_on()
         if len(batch):
             self._report.records += len(batch)
             self._meter.put(len(batch), time.monotonic() - began)
@@ -302,8 +305,9 @@ class SinkLoop:
 
     def _hold(self, batch: SinkBatch, error: RetriableError) -> None:
         wait = _RETRY_S if self._retry_in is None else self._retry_in
-        log.warning("%s Trying again in %.3g s; consumption is paused, nothing is lost.", error, wait)
+        log.debug("%s Trying again in %.3g s; consumption is paused.", error, wait)
         self._refusal = str(error)
+        self._waiter.waits(self._refusal, what=error.waits_for)
         self._held = batch
         self._put_due = time.monotonic() + wait
         self.consumer.pause(self.consumer.assignment)
@@ -347,8 +351,7 @@ class SinkLoop:
         try:
             durable = self._task.pre_commit(current) or {}
         except RetriableError as error:
-            self._failing = self._failing or (time.monotonic(), str(error))
-            log.warning("%s Offsets are committed next time.", error)
+            self._not_committed(str(error))
             return
         self._meter.pre_committed(time.monotonic() - began)
         if self._retries is not None:
@@ -367,12 +370,12 @@ class SinkLoop:
         try:
             self.consumer.commit(changed)
         except ConnectError as error:
-            self._failing = self._failing or (time.monotonic(), str(error))
             self._meter.committed("failure", time.monotonic() - began)
-            log.warning("%s", error)
+            self._not_committed(str(error))
             return
         self._meter.committed("success", time.monotonic() - began)
         self._failing = None
+        self._waiter_for_offsets.goes_on()
         self._committed.update(changed)
         if self._retries is not None:
             self._retries.committed(changed)
@@ -383,10 +386,13 @@ class SinkLoop:
         """Whether all that went aside is durable. If not, offsets are committed next time."""
         if self._aside is None or self._aside.settled(_SETTLE_S):
             return True
-        problem = "The broker has not yet acknowledged records that failed."
-        self._failing = self._failing or (time.monotonic(), problem)
-        log.warning("%s Offsets are committed next time.", problem)
+        self._not_committed("The broker has not yet acknowledged records that failed.")
         return False
+
+    def _not_committed(self, problem: str) -> None:
+        """Offsets are committed next time."""
+        self._failing = self._failing or (time.monotonic(), problem)
+        self._waiter_for_offsets.waits(problem)
 
     # The consumer's listener.
 

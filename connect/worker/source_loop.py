@@ -18,6 +18,7 @@ from connect.kafka.produce import BatchProducer, DeliveryError
 from connect.pipeline import Chain, RecordError
 from connect.pipeline.side_topics import UnwrittenError
 from connect.pipeline.source_dead_letters import SourceDeadLetters
+from connect.telemetry.outages import Waiter
 from connect.worker.control import Control, Stopping
 from connect.worker.ending import take_all
 from connect.worker.messages import Paused
@@ -92,6 +93,7 @@ class SourceLoop:
         self._acknowledged: Positions = {}
         self._refused_count = 0
         self._failing: tuple[float, str] | None = None
+        self._waiter, self._waiter_for_offsets = Waiter(), Waiter()
         self._put_off = ""  # why the last poll is to be tried again
         self._paused = False
         # A task that tells its upstream is told when all that it returned is through. Records may come so fast that
@@ -175,12 +177,12 @@ class SourceLoop:
         try:
             polled = self._task.poll()
         except RetriableError as error:
-            if str(error) != self._put_off:
-                log.warning("%s Polling again in %.3g s.", error, _RETRY_S)
             self._put_off = str(error)
+            self._waiter.waits(self._put_off, what=error.waits_for)
             self._control.wait(_RETRY_S)
             return True
         self._put_off = ""
+        self._waiter.goes_on()
         batch = polled if isinstance(polled, SourceBatch) else SourceBatch.of(polled or ())
         if not len(batch):
             if self._transactions is not None:
@@ -293,11 +295,12 @@ class SourceLoop:
         except ConnectError as error:
             self._failing = self._failing or (time.monotonic(), str(error))
             self.meter.committed("failure", time.monotonic() - began)
-            log.warning("Offsets were not stored, trying again in %.3g s: %s", self._commit_interval, error)
+            self._waiter_for_offsets.waits(f"Offsets were not stored: {error}")
             self._acknowledged = {**positions, **self._acknowledged}
             return
         self.meter.committed("success", time.monotonic() - began)
         self._failing = None
+        self._waiter_for_offsets.goes_on()
         if not producer.outstanding:
             self._task.commit()
 

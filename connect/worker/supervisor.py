@@ -137,6 +137,7 @@ class Supervisor:
         self._calls: deque[Callable[[], None]] = deque()
         self._thread = threading.Thread(target=self._run, name="supervisor", daemon=True)
         self._closing = False
+        self._came_by = time.monotonic()
 
     def start(self) -> None:
         """Start the fork server and the watching thread. Call it from the worker's main thread."""
@@ -176,6 +177,10 @@ class Supervisor:
         task._kill_at = time.monotonic() + graceful
         self._call(lambda: None)
 
+    def silence(self) -> float:
+        """Seconds since the thread came by, which it does every half of a lease; 0 before `start` and in the end."""
+        return 0.0 if self._thread.ident is None or self._closing else time.monotonic() - self._came_by
+
     def close(self) -> None:
         """Kill what is left and end the thread."""
         for task in list(self._tasks):
@@ -204,7 +209,7 @@ class Supervisor:
                     key.data()
             while self._calls:
                 self._calls.popleft()()
-            moment = time.monotonic()
+            self._came_by = moment = time.monotonic()
             if moment >= renew_at:
                 renew_at = moment + renew_every
                 self._renew()

@@ -36,6 +36,7 @@ from connect.plugins.engines import chosen_engine, load_engine
 from connect.plugins.loading import load_class
 from connect.settings.subscription import subscription
 from connect.telemetry.metrics import Registry
+from connect.telemetry.outages import outages
 from connect.telemetry.redaction import Redactor
 from connect.worker import guard, messages
 from connect.worker.aside import Aside, source_queue
@@ -82,6 +83,7 @@ def main(spec: bytes, end: socket.socket) -> None:
     redactor = Redactor()
     redactor.remember(task.secrets)
     send_logs(channel, redactor, task.log_level, task.log_levels)
+    outages.leave_telling()  # the worker tells them, whatever number of its tasks meets one
     control = Control(channel, Lease(task.lease_until), paused=task.paused)
     control.start()
     try:

@@ -1,4 +1,4 @@
-"""Finds that a task moves nothing although there is work (P9): in its process, from the thread that reads the pipe.
+"""Finds that a task waits, or moves nothing although there is work (P9): from the thread that reads the pipe.
 
 It looks whenever the lease is renewed, every three seconds. The task's thread need not take part: it may be what hangs.
 A process in which no thread runs at all (its interpreter is held by C, or it is stopped) is found by its worker.
@@ -15,13 +15,16 @@ from pathlib import Path
 from types import FrameType
 from typing import Protocol
 
+from connect.telemetry.outages import Outages, Wait, outages
 from connect.worker.control import Control
-from connect.worker.messages import Alive, Stalled
+from connect.worker.messages import Alive, Stalled, Waiting
 
 _LOOPS = {
     str(Path(__file__).with_name(name))
     for name in ("source_loop.py", "sink_loop.py", "transactions.py", "engine_loop.py")
 }
+#: What takes no longer is not worth a word.
+_WAIT_S = 2.0
 #: How often the worker hears that this process lives, at least.
 _ALIVE_S = 60.0
 
@@ -47,10 +50,19 @@ class Watchdog:
         control: where it shows signs of life.
         after: seconds that count as standing still.
         redact: takes secrets out of a text.
+        outages: what is waited for in this process.
     """
 
-    def __init__(self, loop: Watched, control: Control, after: float, redact: Callable[[str], str]) -> None:
+    def __init__(
+        self,
+        loop: Watched,
+        control: Control,
+        after: float,
+        redact: Callable[[str], str],
+        outages: Outages = outages,
+    ) -> None:
         self._loop = loop
+        self._outages = outages
         self._control = control
         self._after = after
         self._redact = redact
@@ -58,10 +70,12 @@ class Watchdog:
         self._moved: object = None
         self._calm_at = time.monotonic()  # when something moved, or there was nothing to do
         self._told = False
+        self._told_wait: Wait | None = None
         self._alive_due = 0.0
 
     def look(self) -> None:
         """See how the task does, and tell the worker when that has changed."""
+        self._look_at_wait()
         now = time.monotonic()
         found = self._verdict(now)
         if bool(found) != self._told:
@@ -70,6 +84,15 @@ class Watchdog:
         if now >= self._alive_due:
             self._alive_due = now + min(_ALIVE_S, self._after / 3)
             self._control.send(Alive(time.process_time()))
+
+    def _look_at_wait(self) -> None:
+        wait, told = self._outages.longest(_WAIT_S), self._told_wait
+        if wait is not None and (told is None or told.what != wait.what):
+            self._told_wait = wait
+            self._control.send(Waiting(wait.since, self._redact(wait.why), self._redact(wait.what)))
+        elif wait is None and told is not None:
+            self._told_wait = None
+            self._control.send(Waiting())
 
     def _verdict(self, now: float) -> str:
         if self._control.paused or self._control.stopping or not self._control.owned():

@@ -49,7 +49,7 @@ class Need:
 
 
 _RULES: Final[list[tuple[str, str, Role, Where]]] = [
-    ("GET", r"/|/health|/docs|/openapi\.json", Role.VIEWER, "somewhere"),
+    ("GET", r"/|/health|/health/(?:live|ready)|/docs|/openapi\.json", Role.VIEWER, "somewhere"),
     # Its labels name connectors.
     ("GET", r"/metrics", Role.VIEWER, "everywhere"),
     ("GET", r"/connectors", Role.VIEWER, "somewhere"),

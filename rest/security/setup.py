@@ -20,6 +20,7 @@ from connect.settings.rest_security_keys import (
     ROLES_FILE,
     TOKENS_FILE,
     USERS_FILE,
+    open_paths,
 )
 from rest.security.access import Access, CallersAccess
 from rest.security.audit import AuditFile, AuditLog, AuditLogger
@@ -105,7 +106,7 @@ def open_guard(config: Config, raw: Mapping[str, str], wrong: Callable[[ConfigEr
         authentication,
         _opened(roles, wrong) if methods and config[ROLES_FILE] else None,
         _opened(audit, wrong) or AuditLogger(),
-        frozenset(config[OPEN_PATHS]),
+        open_paths(config[OPEN_PATHS]),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -58,15 +59,18 @@ def test_brokers_that_start_later_are_waited_for_and_said_once(pool_at: Callable
     port = free_port()
     pool = pool_at(f"127.0.0.1:{port}")
     worker = started(pool, tmp_path)
-    worker.until(lambda: "Waiting until one does" in worker.log)
+    worker.until(lambda: "REST API at" in worker.log)
+    assert [worker.ask("GET", f"/health{path}").status for path in ("/live", "", "/ready")] == [200, 503, 503]
+    assert "No broker answers" in worker.ask("GET", "/health/ready").body["message"]
+    assert worker.ask("GET", "/connectors").body == {"error_code": 503, "message": "Worker is still starting up."}
     with a_broker(tmp_path / "broker", port=port):
         pool.until(worker.ready, "it is in its group")
         assert worker.stop() == 0
-    assert worker.log.count("No broker answers") == 1
+    assert len(re.findall(r"No broker answers at .* Trying again", worker.log)) == 1
 
 
 def test_one_that_waits_ends_when_it_is_told_to(pool_at: Callable[[str], Pool], tmp_path: Path) -> None:
     worker = started(pool_at("127.0.0.1:1"), tmp_path)
-    worker.until(lambda: "Waiting until one does" in worker.log)
+    worker.until(lambda: "No broker answers" in worker.log)
     worker.signal(signal.SIGTERM)
     assert worker.process.wait(PATIENCE) == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -23,15 +24,17 @@ class Brokers:
         self.answer = answer
         self.asked = 0
 
-    def list_topics(self, timeout: float) -> None:
+    def list_topics(self, topic: str, timeout: float) -> None:
         self.asked += 1
         if not self.answer:
             raise KafkaException(KafkaError(KafkaError._TRANSPORT))
 
 
 @pytest.fixture
-def errors(clock: Any) -> ClientErrors:
-    return ClientErrors({"bootstrap.servers": "b1:9093", "sasl.mechanism": "PLAIN"}, clock=clock)
+def errors(clock: Any) -> Iterator[ClientErrors]:
+    made = ClientErrors({"bootstrap.servers": "b1:9093", "sasl.mechanism": "PLAIN"}, clock=clock)
+    yield made
+    made.close()
 
 
 def hear(errors: ClientErrors, code: int, words: str) -> None:
@@ -78,18 +81,56 @@ def test_whoever_gets_an_answer_goes_on(errors: ClientErrors, clock: Any, answer
             errors.check()  # it was asked before
 
 
-def test_brokers_that_are_away_are_waited_for_and_told_of_once(
+def test_brokers_that_are_away_are_one_outage_until_one_answers(
     errors: ClientErrors, clock: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
+    away, back = Brokers(answer=False), Brokers(answer=True)
     with caplog.at_level(logging.WARNING):
         for number in range(100):
             clock.now += 1
             hear(errors, KafkaError._TRANSPORT, f"Connect failed: refused (after {number}ms in state CONNECT)")
             hear(errors, KafkaError._ALL_BROKERS_DOWN, "1/1 brokers are down")
+            errors.check(away)
+    assert away.asked > 90
+    assert errors.wait is not None
+    assert errors.wait.why == f"No broker answers at b1:9093: {HOST}Connect failed: refused."
+    clock.now += 1
+    errors.check(back)
+    assert errors.wait is None
+    errors.check(back)
+    assert back.asked == 1
+    (line,) = (record.getMessage() for record in caplog.records)
+    assert line.startswith("No broker answers at b1:9093: ")
+
+
+def test_one_broker_of_several_that_is_away_is_told_once_and_nobody_waits(
+    errors: ClientErrors, clock: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    others = Brokers(answer=True)
+    with caplog.at_level(logging.WARNING):
+        for number in range(100):
+            clock.now += 1
+            hear(errors, KafkaError._TRANSPORT, f"Connect failed: refused (after {number}ms in state CONNECT)")
+            errors.check(others)
+    assert errors.wait is None
+    assert others.asked < 5
+    (line,) = (record.getMessage() for record in caplog.records)
+    assert "Connect failed: refused" in line
+
+
+def test_the_last_broker_may_be_lost_without_a_word_that_all_are_down(errors: ClientErrors, clock: Any) -> None:
+    hear(errors, KafkaError._TRANSPORT, "Connect failed: refused (after 1ms in state CONNECT)")
     errors.check(Brokers(answer=False))
-    first, second = (record.getMessage() for record in caplog.records)
-    assert "Connect failed: refused" in first
-    assert "1/1 brokers are down" in second
+    assert errors.wait is None
+    clock.now += 2
+    errors.check(Brokers(answer=False))
+    assert errors.wait is not None
+
+
+def test_a_client_that_is_closed_waits_no_more(errors: ClientErrors) -> None:
+    hear(errors, KafkaError._ALL_BROKERS_DOWN, "1/1 brokers are down")
+    errors.close()
+    assert errors.wait is None
 
 
 def test_a_token_that_cannot_be_had_is_no_refusal(errors: ClientErrors, clock: Any) -> None:

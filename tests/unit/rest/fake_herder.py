@@ -67,6 +67,9 @@ class FakeHerder:
     def health(self) -> Health:
         return self.state
 
+    def readiness(self) -> Health:
+        return self.state
+
     def busy_with(self) -> str:
         return "The worker is currently counting sheep"
 

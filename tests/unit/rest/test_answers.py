@@ -13,10 +13,24 @@ def test_a_request_that_takes_too_long_says_what_the_worker_is_busy_with(serve, 
     assert answer.json()["message"] == "Request timed out. The worker is currently counting sheep"
 
 
-@pytest.mark.parametrize(("status", "code"), [("healthy", 200), ("starting", 503), ("unhealthy", 500)])
-def test_health_is_a_code_too(client, herder, status, code: int) -> None:
+@pytest.mark.parametrize(
+    ("path", "status", "code"),
+    [
+        ("/health", "healthy", 200),
+        ("/health", "starting", 503),
+        ("/health", "unhealthy", 500),
+        ("/health/live", "healthy", 200),
+        ("/health/live", "starting", 200),
+        ("/health/live", "unhealthy", 500),
+        ("/health/ready", "healthy", 200),
+        ("/health/ready", "starting", 503),
+        ("/health/ready", "waiting", 503),
+        ("/health/ready", "unhealthy", 500),
+    ],
+)
+def test_health_is_a_code_too(client, herder, path: str, status, code: int) -> None:
     herder.state = Health(status, "so it is")
-    answer = client.get("/health")
+    answer = client.get(path)
     assert (answer.status_code, answer.json()) == (code, {"status": status, "message": "so it is"})
 
 

@@ -131,7 +131,7 @@ def test_every_operation_has_been_thought_of(herder) -> None:
     plain: dict[str, list[str]] = {method: [] for method in ("GET", "PUT", "POST", "PATCH", "DELETE")}
     for method, path, _, _ in REQUESTS:
         plain.get(method, []).append(path.partition("?")[0].rstrip("/") or "/")
-    plain["GET"] += ["/health", "/docs", "/metrics", "/admin/loggers/x"]
+    plain["GET"] += ["/health", "/health/live", "/health/ready", "/docs", "/metrics", "/admin/loggers/x"]
     plain["POST"] += ["/connectors/a1/tasks"]
     plain["PUT"] += ["/connectors/a1/fence"]
     app = create_app(herder, Plugins.discover(), STANDALONE.parse(LEAST), LEAST)
@@ -220,14 +220,17 @@ def test_who_may_only_read_sees_no_secret_though_others_do(guarded: Guarded) -> 
     assert "1234567" in client.get("/connectors/a1", headers=basic("edna")).text
 
 
-def test_the_health_is_open_and_says_no_more_than_it_has_to(client: Client, guarded: Guarded, herder) -> None:
+@pytest.mark.parametrize("path", ["/health", "/health/live", "/health/ready"])
+def test_the_health_is_open_and_says_no_more_than_it_has_to(
+    client: Client, guarded: Guarded, herder, path: str
+) -> None:
     herder.state = herder.state.__class__("unhealthy", "busy with connector b1")
-    answer = client.get("/health")
+    answer = client.get(path)
     assert answer.status_code == 500
     assert answer.json() == {"status": "unhealthy", "message": "The worker is unhealthy."}
     closed = guarded.serve({"rest.security.open.paths": ""})
-    assert closed.get("/health").status_code == 401
-    assert closed.get("/health", headers=basic("ada")).json()["message"] == "busy with connector b1"
+    assert closed.get(path).status_code == 401
+    assert closed.get(path, headers=basic("ada")).json()["message"] == "busy with connector b1"
     both = guarded.serve({"rest.security.open.paths": "/,/metrics"})
     assert both.get("/").status_code == 200
     assert both.put("/connectors").status_code == 401

@@ -1,0 +1,36 @@
+"""Whether a worker works, and whether it is ready (KIP-1017): apart, for who ends what does not work."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Final
+
+from connect.herder.herder import Health
+from connect.herder.worker import Worker
+from connect.telemetry.outages import outages
+
+#: The thread that renews the leases of tasks comes by every three seconds.
+_SILENT_S: Final = 30.0
+
+
+def health_of(worker: Worker, *, started: bool) -> Health:
+    """How a worker is by its own parts. That brokers are away makes none of them fail."""
+    silent = worker.supervisor.silence()
+    if silent > _SILENT_S:
+        return Health("unhealthy", f"The thread that looks after tasks has stood still for {silent:.0f} s.")
+    if not started:
+        return Health("starting", "Worker is still starting up.")
+    return Health("healthy", "Worker has completed startup and is ready to handle requests.")
+
+
+def readiness_of(health: Health) -> Health:
+    """The same, with what is waited for."""
+    return Health(health.status, f"{health.message} {waits_for()}".rstrip())
+
+
+def waits_for() -> str:
+    """What this worker or one of its tasks waits for longest, in a sentence; empty where none waits."""
+    wait = outages.longest()
+    if wait is None:
+        return ""
+    return f"Since {datetime.fromtimestamp(wait.since).astimezone().isoformat(timespec='seconds')}: {wait.why}"

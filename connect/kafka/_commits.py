@@ -1,0 +1,54 @@
+"""Commits of a consumer, each waited for no longer than some seconds.
+
+librdkafka waits for as long as there is no coordinator, whatever becomes of the task that waits with it: a commit runs
+in a thread of its own. There is one at a time, so that an old one is never the last.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from concurrent.futures import Future
+from typing import Any, Final
+
+#: More than a broker needs that has much to do; less than a task has for its end.
+_PATIENCE_S: Final = 3.0
+
+
+class Commits:
+    """Commits of one consumer. Call it from one thread.
+
+    Args:
+        consumer: the client.
+    """
+
+    def __init__(self, consumer: Any) -> None:
+        self._consumer = consumer
+        self._thread = threading.Thread()
+
+    def commit(self, places: Sequence[Any]) -> Sequence[Any]:
+        """The broker's answer for each place.
+
+        Raises:
+            TimeoutError: there is none yet, also none to the commit before, perhaps.
+            KafkaException: the broker refuses.
+        """
+        answer: Future[Any] = Future()
+
+        def run() -> None:
+            try:
+                answer.set_result(self._consumer.commit(offsets=places, asynchronous=False))
+            except Exception as error:
+                answer.set_exception(error)
+
+        if self.under_way(_PATIENCE_S):
+            raise TimeoutError
+        self._thread = threading.Thread(target=run, name="commit", daemon=True)
+        self._thread.start()
+        return answer.result(_PATIENCE_S) or ()
+
+    def under_way(self, patience: float | None = 0) -> bool:
+        """Whether a commit is still under way after so many seconds; None waits for its end."""
+        if self._thread.is_alive():
+            self._thread.join(patience)
+        return self._thread.is_alive()
