@@ -14,12 +14,14 @@ import ssl
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import uvicorn
 from starlette.types import ASGIApp
 
 from connect.herder.listeners import Bound
 from rest.app import Part
+from rest.connections import REQUEST_S, Connections, most_connections, watched
 from rest.security.peer_certificate import with_certificates
 from rest.tls import listener_context
 
@@ -51,6 +53,7 @@ class RestServer:
         sites: see `Site`.
         raw: the worker's properties, for TLS.
         make_app: makes the application with these parts; called in the server's thread.
+        request: how many seconds a client has to send a request.
     """
 
     def __init__(
@@ -58,11 +61,13 @@ class RestServer:
         sites: Sequence[Site],
         raw: Mapping[str, str],
         make_app: Callable[[frozenset[Part]], ASGIApp],
+        request: float = REQUEST_S,
     ) -> None:
         self._sites = sites
         self._raw = raw
         self._make_app = make_app
-        self._servers: list[tuple[_Server, list[socket.socket]]] = []
+        self._request_s = request
+        self._servers: list[_Server] = []
         self._thread = threading.Thread(target=self._run, name="rest", daemon=True)
         self._started = threading.Event()
         self._stopping = False
@@ -82,7 +87,7 @@ class RestServer:
     def close(self) -> None:
         """Take no more requests. Those under way go on."""
         self._stopping = True
-        for server, _ in self._servers:
+        for server in self._servers:
             server.end()
 
     def stop(self, graceful: float) -> None:
@@ -92,13 +97,14 @@ class RestServer:
             self._close_sockets()
             return
         self._thread.join(graceful)
-        for server, _ in self._servers:
+        for server in self._servers:
             server.force_exit = True
         self._thread.join(1.0)
 
     def _run(self) -> None:
         try:
-            self._servers = [server for site in self._sites for server in self._make(site)]
+            connections = Connections(most_connections(), self._request_s)
+            self._servers = [server for site in self._sites for server in self._make(site, connections)]
             if not self._stopping:
                 asyncio.run(self._serve())
         except Exception as error:
@@ -114,18 +120,20 @@ class RestServer:
                 with contextlib.suppress(OSError):
                     bound.socket.close()
 
-    def _make(self, site: Site) -> list[tuple[_Server, list[socket.socket]]]:
+    def _make(self, site: Site, connections: Connections) -> list[_Server]:
         app = self._make_app(site.parts)
         plain = [bound.socket for bound in site.bound if bound.listener.scheme == "http"]
         secure = [bound.socket for bound in site.bound if bound.listener.scheme == "https"]
         made = []
         if plain:
-            made.append((self._server(app, None), plain))
+            made.append(self._server(app, plain, None, connections))
         if secure:
-            made.append((self._server(app, listener_context(self._raw, site.tls)), secure))
+            made.append(self._server(app, secure, listener_context(self._raw, site.tls), connections))
         return made
 
-    def _server(self, app: ASGIApp, tls: ssl.SSLContext | None) -> _Server:
+    def _server(
+        self, app: ASGIApp, sockets: list[socket.socket], tls: ssl.SSLContext | None, connections: Connections
+    ) -> _Server:
         config = uvicorn.Config(
             app,
             log_config=None,
@@ -137,25 +145,32 @@ class RestServer:
         )
         config.load()
         config.ssl = tls
-        if tls is not None and tls.verify_mode is not ssl.CERT_NONE:
-            assert isinstance(config.http_protocol_class, type)
-            config.http_protocol_class = with_certificates(config.http_protocol_class)
-        return _Server(config)
+        assert isinstance(config.http_protocol_class, type)
+        protocol: type[asyncio.Protocol] = watched(config.http_protocol_class, connections)
+        config.http_protocol_class = (
+            protocol if tls is None or tls.verify_mode is ssl.CERT_NONE else with_certificates(protocol)
+        )
+        return _Server(config, sockets, connections)
 
     async def _serve(self) -> None:
-        serving = [asyncio.create_task(server.serve(sockets)) for server, sockets in self._servers]
+        serving = [asyncio.create_task(server.serve(sockets=[])) for server in self._servers]
         # All that uvicorn tells is an attribute.
-        while not all(server.started or server.should_exit for server, _ in self._servers):  # noqa: ASYNC110
+        while not all(server.started or server.should_exit for server in self._servers):  # noqa: ASYNC110
             await asyncio.sleep(0.01)
         self._started.set()
         await asyncio.gather(*serving)
 
 
 class _Server(uvicorn.Server):
-    """Looks up once a second. uvicorn's own does ten times, which was a third of what an idle worker costs."""
+    """Takes connections in our way, and looks up once a second.
 
-    def __init__(self, config: uvicorn.Config) -> None:
+    Uvicorn's own does ten times, which was a third of what an idle worker costs.
+    """
+
+    def __init__(self, config: uvicorn.Config, sockets: Sequence[socket.socket], connections: Connections) -> None:
         super().__init__(config)
+        self._sockets = sockets
+        self._open_connections = connections
         self._loop: asyncio.AbstractEventLoop | None = None
         self._ending = asyncio.Event()
 
@@ -168,6 +183,18 @@ class _Server(uvicorn.Server):
 
     async def main_loop(self) -> None:
         self._loop = asyncio.get_running_loop()
+        take = self._open_connections.take
+        taking = [asyncio.create_task(take(each, self._protocol, self.config.ssl)) for each in self._sockets]
         while not await self.on_tick(0):
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._ending.wait(), 1.0)
+        for task in taking:
+            task.cancel()
+        await asyncio.gather(*taking, return_exceptions=True)
+        for each in self._sockets:
+            each.close()
+
+    def _protocol(self) -> asyncio.Protocol:
+        """What serves one connection, made as uvicorn makes it."""
+        make = cast("Callable[..., asyncio.Protocol]", self.config.http_protocol_class)
+        return make(config=self.config, server_state=self.server_state, app_state=self.lifespan.state)

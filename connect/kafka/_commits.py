@@ -7,8 +7,9 @@ in a thread of its own. There is one at a time, so that an old one is never the 
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
+from contextlib import contextmanager
 from typing import Any, Final
 
 #: More than a broker needs that has much to do; less than a task has for its end.
@@ -25,6 +26,16 @@ class Commits:
     def __init__(self, consumer: Any) -> None:
         self._consumer = consumer
         self._thread = threading.Thread()
+        self._called_back = False
+
+    @contextmanager
+    def in_callback(self) -> Iterator[None]:
+        """Inside, the client has called back: it takes a commit from this thread only."""
+        self._called_back = True
+        try:
+            yield
+        finally:
+            self._called_back = False
 
     def commit(self, places: Sequence[Any]) -> Sequence[Any]:
         """The broker's answer for each place.
@@ -33,6 +44,8 @@ class Commits:
             TimeoutError: there is none yet, also none to the commit before, perhaps.
             KafkaException: the broker refuses.
         """
+        if self._called_back:
+            return self._consumer.commit(offsets=places, asynchronous=False) or ()
         answer: Future[Any] = Future()
 
         def run() -> None:

@@ -312,7 +312,7 @@ class BatchConsumer:
             self._await_topics(names)
         if names and names != self._subscribed:
             self._subscribed = names
-            self._consumer.subscribe(names, on_assign=self._assign, on_revoke=self._revoke, on_lost=self._lost)
+            self._consumer.subscribe(names, on_assign=self._assign, on_revoke=self._revoked, on_lost=self._lost)
 
     def _all_topics(self) -> Iterable[str] | None:
         """The names of all topics; None where no broker answers."""
@@ -345,6 +345,10 @@ class BatchConsumer:
     def _assign(self, consumer: Any, places: list[Any]) -> None:
         if self._closing:
             return  # given to us while we leave: they go with us
+        with self._commits.in_callback():
+            self._take_over(consumer, places)
+
+    def _take_over(self, consumer: Any, places: list[Any]) -> None:
         # The client swallows what a callback raises: it is kept for `poll`.
         try:
             added = [TopicPartition(p.topic, p.partition) for p in places]
@@ -366,6 +370,10 @@ class BatchConsumer:
                 self.pause(still_paused)
         except BaseException as error:
             self._raised.append(error)
+
+    def _revoked(self, consumer: Any, places: list[Any]) -> None:
+        with self._commits.in_callback():
+            self._revoke(consumer, places)
 
     def _revoke(self, consumer: Any, places: list[Any]) -> None:
         self._give_up(consumer, places, self._listener.revoked)

@@ -8,10 +8,11 @@ under way is bounded in bytes by this class: a slow broker makes `send` wait, an
 from __future__ import annotations
 
 import logging
+import re
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from connect.data.batch import SourceBatch
 from connect.data.column import Column
@@ -25,6 +26,8 @@ _ROWS_PER_CALL = 5000
 _WAIT_S = 0.05
 #: How long a broker may take to create a topic that we asked it for: usually less than one second.
 _TOPIC_S = 10.0
+#: The settings by which any client finds brokers and is let in.
+_CONNECTION: Final = re.compile(r"bootstrap\.servers$|client\.id$|security\.|sasl\.|ssl\.|oauth|enable\.ssl\.")
 #: How long a task that is to stop may wait for an answer about a topic.
 _METADATA_S = 2.0
 
@@ -45,6 +48,23 @@ class DeliveryError(ConnectError):
         super().__init__(f'Topic "{topic}" does not take a record: {message} ({code}).{_advice(topic, code)}')
         self.topic = topic
         self.code = code
+
+
+class WrongClockError(DeliveryError):
+    """The broker refuses the timestamp of a record that has none of its own: the client took this machine's time.
+
+    That is no fault of the record, and passes when the clocks agree again. No error policy is asked.
+    """
+
+    def __init__(self, refusal: DeliveryError) -> None:
+        ConnectError.__init__(
+            self,
+            f'Topic "{refusal.topic}" does not take the time of this machine ({refusal.code}): its clock or that of the'
+            " broker is wrong, by more than message.timestamp.before.max.ms and message.timestamp.after.max.ms of the"
+            " topic let pass. Nothing is lost: it goes on when the clock is right.",
+        )
+        self.topic = refusal.topic
+        self.code = refusal.code
 
 
 class Delivery:
@@ -102,6 +122,7 @@ class BatchProducer:
         settings: librdkafka's, from `client_settings`. Its queue.buffering.max.kbytes is how much may be under way.
         keep_going: called while waiting; raises to end the wait (the task stops, the lease is gone).
         refused: called with each record that is refused for good, and the client's message; may raise to fail the task.
+            Not for the time of this machine's clock: that is raised at once, see `WrongClockError`.
         before_first: called with each topic before the first record for it; may raise to fail the task.
         settled: told of each batch that is through, when `acknowledged` gives its mark.
         keys: see `ClientErrors`.
@@ -128,6 +149,9 @@ class BatchProducer:
         self._bytes = 0
         self._rows = 0
         self._known_topics: set[str] = set()
+        self._connection = {key: value for key, value in settings.items() if _CONNECTION.match(key)}
+        self._compacted: dict[str, bool] = {}
+        self._dated_topics: set[str] = set()  # those for which records brought timestamps of their own
         self._sent = 0
         self._brokers = ClientErrors(settings, keys)
         self._closed = False
@@ -170,21 +194,24 @@ class BatchProducer:
             NotLetInError: the brokers refuse this client.
         """
         if not len(batch):
-            self._under_way.append(Delivery(mark, 0, 0, self._refused))
+            self._under_way.append(Delivery(mark, 0, 0, self._given_back))
             return
         values = batch.values.to_list()
         keys = batch.keys
         size = _bytes(values) + (0 if keys.constant else _bytes(keys.to_list()))
         while self._bytes and self._bytes + size > self._window:
             self._wait()
-        delivery = Delivery(mark, len(batch), size, self._refused)
+        delivery = Delivery(mark, len(batch), size, self._given_back)
         delivery.timestamp = batch.timestamps[0]
         self._under_way.append(delivery)
         self._bytes += size
         self._rows += len(batch)
         for topic, part in batch.by_topic().items():
             self._know(topic)
-            if _says_something(part.headers) or not part.timestamps.constant or part.timestamps[0] is not None:
+            is_dated = not part.timestamps.constant or part.timestamps[0] is not None
+            if is_dated and any(timestamp is not None for timestamp in part.timestamps):
+                self._dated_topics.add(topic)
+            if is_dated or _says_something(part.headers):
                 self._send_singly(topic, part, delivery, each)
             else:
                 self._send_columns(topic, part, delivery, each)
@@ -228,6 +255,7 @@ class BatchProducer:
         self._forget()
         self._errors.clear()
         self._producer.flush(1)
+        self._brokers.close()
 
     def _forget(self) -> None:
         """Wait no longer for what is under way."""
@@ -305,9 +333,10 @@ class BatchProducer:
                 self._producer.poll(0)  # what the client has to say of its connections
                 self._brokers.check()
                 if self._brokers.refusal is None:
-                    self._brokers.say(f"No broker answers: {error.args[0].str()}. Trying again; nothing is lost.")
+                    self._brokers.unanswered(error.args[0])
                 deadline = time.monotonic() + _TOPIC_S
                 continue
+            self._brokers.answered()
             if found.error is None and found.partitions:
                 self._known_topics.add(topic)
                 return
@@ -337,9 +366,41 @@ class BatchProducer:
             self._bytes -= delivery.size
             delivery.size = 0
 
+    def _given_back(self, error: DeliveryError, message: Any) -> bool:
+        """As `_refused`, with the true cause."""
+        if error.topic not in self._dated_topics and self._is_of_the_clock(error, message):
+            error = WrongClockError(error)
+        return self._refused(error, message)
+
+    def _is_of_the_clock(self, error: DeliveryError, message: Any) -> bool:
+        if error.code != "INVALID_RECORD":
+            return error.code == "INVALID_TIMESTAMP"
+        # What the client makes of the timestamps of several records in one request. Such an error has one other cause.
+        return message.key() is not None or not self._is_compacted(error.topic)
+
+    def _is_compacted(self, topic: str) -> bool:
+        """Whether a topic takes no record without a key. False if the brokers do not tell: nothing is skipped then."""
+        from confluent_kafka import KafkaException
+        from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType
+
+        if topic not in self._compacted:
+            asked = ConfigResource(ResourceType.TOPIC, topic)
+            connection: dict[str, Any] = {**self._connection, "logger": client_log}
+            admin = AdminClient(connection)
+            try:
+                found = admin.describe_configs([asked], request_timeout=_METADATA_S)[asked].result()
+                self._compacted[topic] = "compact" in found["cleanup.policy"].value
+            except KafkaException as error:
+                log.debug("the settings of topic %s are not to be had: %s", topic, error)
+                return False
+        return self._compacted[topic]
+
     def _refused(self, error: DeliveryError, message: Any) -> bool:
         """Whether the record is given up."""
         if self._closed:
+            return False
+        if isinstance(error, WrongClockError):
+            self._errors.append(error)
             return False
         # The client swallows what a callback raises: it is kept for `poll`.
         try:

@@ -11,31 +11,16 @@ import logging
 import re
 import threading
 from collections.abc import Iterable, Iterator
-from typing import Final
 from urllib.parse import quote, quote_plus
 
-MASK: Final = "[hidden]"
+from connect.telemetry.secret_shapes import MASK, Span, secrets_in
+
+__all__ = ["MASK", "RedactingFilter", "Redactor", "names_a_secret", "redactor", "shown"]
 
 # Shorter ones would tear holes into every text, and protect nothing.
 _SHORTEST = 4
-
-# How the names of keys end that hold secrets; nothing before it, or a long line would be searched from each dot.
-_KEY = r"(?:password|passwd|passphrase|secret|token|credentials?|(?:api|access|private|secret)[._\-]?key|user\.info)"
-_QUOTED = r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\''
-# What stands before a secret stays, so that a reader sees what was hidden.
-_LOOKS_SECRET = re.compile(
-    r"(?P<before>"
-    # sasl.jaas.config=org...LoginModule required username="u" password="p";   up to the semicolon
-    r"\bsasl\.jaas\.config[\"']?\s*[=:]\s*"
-    rf")(?:{_QUOTED}|[^;\n]+)"
-    # password=p   "password": "p"   'password': 'p'
-    rf"|(?P<assigned>{_KEY}(?:\s*=|[\"']\s*[=:])\s*)(?:{_QUOTED}|[^\s,;&)}}\]\"']+)"
-    # Authorization: Basic dXNlcjpw
-    r"|(?P<header>\bAuthorization[\"']?\s*[=:]\s*[\"']?(?:Basic|Bearer)\s+)[^\s\"',]+"
-    # postgresql://user:p@host
-    r"|(?P<url>://[^\s/:@]*:)[^\s/@]+(?=@)",
-    re.IGNORECASE,
-)
+# A mask makes neighbours of what was apart, so a text is looked at again. The second time there is seldom anything.
+_ROUNDS = 8
 
 _NAMES_A_SECRET = re.compile(
     r"password|passwd|passphrase|secret|credential"
@@ -54,7 +39,7 @@ def shown(value: str, *, secret: bool) -> str:
     """A setting's value as it may be shown: variables of config providers (`${file:/etc/db:password}`) as they are."""
     if not value or _VARIABLES.fullmatch(value):
         return value
-    return MASK if secret else redactor.redact(value)
+    return MASK if secret else redactor.redact(value, whole=True)
 
 
 class Redactor:
@@ -74,18 +59,32 @@ class Redactor:
             self._known |= spellings
             # The longest first: one secret may be part of another.
             longest_first = sorted(self._known, key=len, reverse=True)
-            self._pattern = re.compile("|".join(map(re.escape, longest_first)))
+            self._pattern = re.compile("|".join(map(re.escape, [MASK, *longest_first])))
 
     @property
     def known(self) -> int:
         """How many texts it hides. What was redacted with fewer may have to be redacted again."""
         return len(self._known)
 
-    def redact(self, text: str) -> str:
-        """The text with every secret replaced by `[hidden]`."""
-        if self._pattern is not None:
-            text = self._pattern.sub(MASK, text)
-        return _LOOKS_SECRET.sub(_mask, text)
+    def redact(self, text: str, *, whole: bool = False) -> str:
+        """The text with every secret replaced by `[hidden]`; one that is redacted stays as it is.
+
+        Args:
+            whole: it is the value of a setting; see `secrets_in`.
+        """
+        for _ in range(_ROUNDS):
+            spans = [*self._known_in(text), *secrets_in(text, whole=whole)]
+            if not spans:
+                break
+            text = _masked(text, spans)
+        return text
+
+    def _known_in(self, text: str) -> Iterator[Span]:
+        if self._pattern is None:
+            return
+        for found in self._pattern.finditer(text):
+            if found[0] != MASK:
+                yield Span(*found.span())
 
 
 class RedactingFilter(logging.Filter):
@@ -115,10 +114,15 @@ class RedactingFilter(logging.Filter):
 _FORMATTER = logging.Formatter()
 
 
-def _mask(match: re.Match[str]) -> str:
-    before: str = next(text for text in match.groups() if text is not None)
-    # key "sasl.jaas.config": it does not read: ...   Our advice about the key; its value begins with a class.
-    return match[0] if match[0].startswith('sasl.jaas.config": it ') else before + MASK
+def _masked(text: str, spans: list[Span]) -> str:
+    """The text with a mask in the place of these, which may overlap."""
+    parts = []
+    shown = 0
+    for start, end in sorted(spans):
+        if start >= shown:
+            parts += [text[shown:start], MASK]
+        shown = max(shown, end)
+    return "".join([*parts, text[shown:]])
 
 
 def _spellings(secret: str) -> Iterator[str]:

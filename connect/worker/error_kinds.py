@@ -20,7 +20,7 @@ from connect.errors import (
     RetriableError,
 )
 from connect.kafka.client_errors import NotLetInError
-from connect.kafka.produce import DeliveryError
+from connect.kafka.produce import DeliveryError, WrongClockError
 from connect.pipeline.policy import RecordError
 from connect.plugins import PluginLoadError
 from connect.settings.providers import ProviderError
@@ -66,7 +66,7 @@ def kind_of(error: BaseException) -> ErrorKind:
 
 def _own_kind(error: BaseException) -> ErrorKind:
     match error:
-        case RetriableError():
+        case RetriableError() | WrongClockError():
             return ErrorKind.PASSING
         case ConfigError() | NotInstalledError() | ImportError():
             return ErrorKind.CONFIGURATION

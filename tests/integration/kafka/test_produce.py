@@ -15,7 +15,7 @@ from connect.data.column import Constant, Plain
 from connect.data.values import Values
 from connect.kafka import produce
 from connect.kafka.client_settings import client_settings
-from connect.kafka.produce import BatchProducer, DeliveryError
+from connect.kafka.produce import BatchProducer, DeliveryError, WrongClockError
 
 PARTITIONS = """
 import org.apache.kafka.clients.producer.internals.BuiltInPartitioner;
@@ -236,6 +236,44 @@ def test_a_record_above_a_limit_is_refused_by_name_and_nothing_behind_it_counts(
     assert topic in str(refusal.value)
     assert "MSG_SIZE_TOO_LARGE" in str(refusal.value)
     assert producer.acknowledged() == ["before"]
+
+
+#: Takes no record that was made before it comes: as from a machine whose clock is behind.
+NOTHING_OLD = {"message.timestamp.before.max.ms": "0"}
+
+
+@pytest.mark.promise("P1")
+@pytest.mark.parametrize("policy", ["delete", "compact"])
+@pytest.mark.parametrize("count", [1, 3])
+@pytest.mark.parametrize("headers", [False, True], ids=["plain", "with headers"])
+def test_the_time_of_a_wrong_clock_is_no_fault_of_a_record(broker, new_topic, make_producer, headers, count, policy):
+    topic = new_topic(config={**NOTHING_OLD, "cleanup.policy": policy})
+    given_up: list[DeliveryError] = []
+    producer = make_producer(broker, lambda error, message: given_up.append(error))
+    columns: dict[str, Any] = {"headers": Plain([[("h", b"v")]] * count)} if headers else {}
+    if policy == "compact":
+        columns["keys"] = Values.raw(numbers(0, count))
+    with pytest.raises(WrongClockError, match=r"clock .*message\.timestamp\.before\.max\.ms"):
+        send_and_drain(producer, batch(topic, numbers(0, count), **columns))
+    assert (given_up, producer.acknowledged()) == ([], [])
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_a_key_that_is_missing_is_a_records_fault(broker, new_topic, make_producer, count):
+    topic = new_topic(config={"cleanup.policy": "compact"})
+    given_up: list[DeliveryError] = []
+    producer = make_producer(broker, lambda error, message: given_up.append(error))
+    send_and_drain(producer, batch(topic, numbers(0, count)))
+    assert {(type(error), error.code) for error in given_up} == {(DeliveryError, "INVALID_RECORD")}
+
+
+def test_a_timestamp_of_a_records_own_is_its_fault(broker, new_topic, make_producer):
+    topic = new_topic(config=NOTHING_OLD)
+    given_up: list[DeliveryError] = []
+    producer = make_producer(broker, lambda error, message: given_up.append(error))
+    send_and_drain(producer, batch(topic, [b"a"], timestamps=Plain([1_600_000_000_000])))
+    assert [(type(error), error.code) for error in given_up] == [(DeliveryError, "INVALID_TIMESTAMP")]
+    assert producer.acknowledged() == ["mark"]
 
 
 @pytest.mark.promise("P1", "P5")

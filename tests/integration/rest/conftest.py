@@ -25,11 +25,18 @@ WORKER = {
 
 
 class Worker(WorkerProcess):
-    """A worker that runs in a folder, and its REST API."""
+    """A worker that runs in a folder, and its REST API.
 
-    def __init__(self, folder: Path, port: int, *files: str) -> None:
+    Args:
+        descriptors: how many it may have.
+    """
+
+    def __init__(self, folder: Path, port: int, *files: str, descriptors: int | None = None) -> None:
         environment = {**os.environ, "PYTHONWARNINGS": "default"}
-        super().__init__(our_command("standalone", *files), folder / "log", cwd=folder, env=environment)
+        command = our_command("standalone", *files)
+        if descriptors is not None:
+            command = ["sh", "-c", f'ulimit -n {descriptors}; exec "$0" "$@"', *command]
+        super().__init__(command, folder / "log", cwd=folder, env=environment)
         self.folder = folder
         self.port = port
 
@@ -62,7 +69,7 @@ class Workers:
         self._servers = broker.bootstrap_servers
         self._running: list[Worker] = []
 
-    def start(self, *files: str, answering: bool = True, **settings: str) -> Worker:
+    def start(self, *files: str, answering: bool = True, descriptors: int | None = None, **settings: str) -> Worker:
         """Run `connect standalone` with changed settings (dots as double underscores), and wait for its REST API."""
         folder = self.folder / str(len(self._running))
         folder.mkdir(exist_ok=True)
@@ -70,7 +77,7 @@ class Workers:
         changes = {key.replace("__", "."): value for key, value in settings.items()}
         worker = {"bootstrap.servers": self._servers, **WORKER, "listeners": f"http://127.0.0.1:{port}", **changes}
         self.write(folder / "worker.properties", {key: value for key, value in worker.items() if value != "-"})
-        started = Worker(folder, port, "worker.properties", *files).start()
+        started = Worker(folder, port, "worker.properties", *files, descriptors=descriptors).start()
         self._running.append(started)
         if answering:
             started.until_answering(port)

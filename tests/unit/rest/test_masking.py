@@ -35,6 +35,25 @@ def test_passwords_are_hidden_wherever_a_configuration_is_read(client) -> None:
     assert client.get("/connectors?expand=info").json()["orders"]["info"]["config"] == SHOWN
 
 
+@pytest.mark.promise("P8")
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [
+        ("jdbc:postgresql://h/d?user=me&password=top)Se]cr,et}9;9'\"&ssl=true", f"user=me&password={MASK}&ssl=true"),
+        ("postgresql://me:to/pSecret99@h/db", f"://me:{MASK}@h/db"),
+        ("Driver={x};UID=me;PWD={top;Se}}cret99};Server=h", f";PWD={MASK};Server=h"),
+    ],
+)
+def test_a_password_in_an_address_is_hidden_whole_and_may_be_written_back(
+    client, herder, address: str, shown: str
+) -> None:
+    herder.configs["orders"]["my.address"] = address
+    read = client.get("/connectors/orders/config").json()
+    assert read["my.address"].endswith(shown)
+    assert client.put("/connectors/orders/config", json=read).status_code == 200
+    assert herder.configs["orders"]["my.address"] == address
+
+
 def test_a_plug_in_is_asked_once_for_what_it_declares(client, herder) -> None:
     for _ in range(3):
         client.get("/connectors/orders/config")

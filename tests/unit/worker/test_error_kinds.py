@@ -6,7 +6,7 @@ import socket
 import pytest
 
 from connect.errors import ConfigError, ConnectError, DataError, PluginNotFoundError, RetriableError, SchemaError
-from connect.kafka.produce import DeliveryError
+from connect.kafka.produce import DeliveryError, WrongClockError
 from connect.pipeline.policy import RecordError
 from connect.worker.error_kinds import ErrorKind, kind_of
 
@@ -27,6 +27,8 @@ def caused(error: BaseException, cause: BaseException) -> BaseException:
         (OSError(errno.ENOSPC, "disk full"), ErrorKind.PASSING),
         (DeliveryError("t", "_MSG_TIMED_OUT", "timed out"), ErrorKind.PASSING),
         (DeliveryError("t", "MSG_SIZE_TOO_LARGE", "too large"), ErrorKind.RECORD),
+        (DeliveryError("t", "INVALID_TIMESTAMP", "invalid timestamp"), ErrorKind.RECORD),
+        (WrongClockError(DeliveryError("t", "INVALID_TIMESTAMP", "invalid timestamp")), ErrorKind.PASSING),
         (DeliveryError("t", "TOPIC_AUTHORIZATION_FAILED", "denied"), ErrorKind.ACCESS),
         (DeliveryError("a b", "TOPIC_EXCEPTION", "invalid topic"), ErrorKind.CONFIGURATION),
         (caused(ConnectError("cannot write"), IsADirectoryError()), ErrorKind.CONFIGURATION),

@@ -101,6 +101,17 @@ def test_a_connector_is_started_cut_and_stopped(run):
     run.hosts.call(TRYING, "a", "stop", WITHIN_S)  # harmless
 
 
+def test_a_key_of_others_that_does_nothing_is_named_in_the_log_at_each_start(run, caplog):
+    run.start("a", pool__max="3", pool__min="1", unknown="x")
+    said = 'Connector "a": pool.max has no effect: this one has none.'
+    until(lambda: said in caplog.text)
+    assert "pool.min" not in caplog.text
+    assert "unknown" not in caplog.text
+    run.hosts.call(TRYING, "a", "stop", WITHIN_S)
+    run.start("a", pool__max="3")
+    until(lambda: caplog.text.count(said) == 2)
+
+
 @pytest.mark.promise("P8", "P9")
 @pytest.mark.parametrize("method", ["start", "task_configs", "stop"])
 def test_an_error_comes_back_with_its_trace_and_without_its_secrets(run, method):

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from connect import ConnectError, RetriableError, SourceConnector, SourceRecord, SourceTask
+from connect import ConnectError, RetriableError, SourceConnector, SourceRecord, SourceTask, settings
 from connect.settings import ConfigValue
 from connect.worker.lease import now
 
@@ -103,6 +103,9 @@ class TryingConnector(SourceConnector):
     """Does `<method>.do` in its methods."""
 
     task = TryingTask
+    settings = settings.define(
+        without_effect={"pool.*": "this one has none", "pool.min": settings.WithoutEffect("this one has none", ("1",))}
+    )
 
     def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
         if "hangs.once" in config:
