@@ -224,9 +224,11 @@ class Tasks:
 
     def task_said(self, task: TaskProcess, message: messages.AnyMessage) -> None:
         match message:
-            case messages.Running(paused) | messages.Paused(paused):
+            case messages.Running(paused=paused) | messages.Paused(paused):
                 running = self._find(task)
                 if running is not None:
+                    if isinstance(message, messages.Running):
+                        running.version = message.version or running.version
                     if running.figures.state == "unassigned":
                         self._measures.tasks.succeeded()
                     running.figures.entered("paused" if paused else "running")

@@ -125,9 +125,15 @@ class Stored(Message, frozen=True):
 
 
 class Running(Message, frozen=True):
-    """The task has started; `paused` says how."""
+    """The task has started.
+
+    Attributes:
+        paused: whether it is.
+        version: of its connector's class, as it was loaded: its file may have changed since the worker started.
+    """
 
     paused: bool = False
+    version: str | None = None
 
 
 class Paused(Message, frozen=True):

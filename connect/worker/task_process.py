@@ -107,7 +107,7 @@ def _run(task: messages.TaskSpec, control: Control, redact: Callable[[str], str]
 
     def started(paused: bool) -> None:
         freeze()
-        control.send(messages.Running(paused))
+        control.send(messages.Running(paused, connector.version))
 
     engine = chosen_engine(connector, task.connector_config, task.worker_config)
     if engine != WORKER:

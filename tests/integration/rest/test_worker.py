@@ -146,6 +146,42 @@ def test_a_plug_in_that_crashes_in_validate_is_an_error_of_its_class(workers) ->
     assert (status, found["error_count"]) == (200, 0)
 
 
+CHANGING = """
+from connect import SinkConnector, SinkTask, settings
+
+class ChangingTask(SinkTask):
+    def put(self, batch):
+        pass
+
+class Changing(SinkConnector):
+    version = "{version}"
+    settings = settings.define()
+
+    def task_class(self):
+        return ChangingTask
+"""
+
+
+@pytest.mark.promise("P9")
+def test_a_task_shows_the_version_that_it_runs(workers, topic: str) -> None:
+    plugins = workers.folder / "plugins"
+    plugins.mkdir()
+    (plugins / "changing.py").write_text(CHANGING.format(version="1.0.0"))
+    worker = workers.start(plugin__path=str(plugins))
+    config = {"connector.class": "changing.Changing", "topics": topic}
+    assert worker.ask("PUT", "/connectors/x/config", config)[0] == 201
+    worker.until_state("x", "RUNNING")
+
+    def versions() -> tuple[str, str]:
+        status = worker.get("/connectors/x/status")
+        return status["connector"]["version"], status["tasks"][0]["version"]
+
+    assert versions() == ("1.0.0", "1.0.0")
+    (plugins / "changing.py").write_text(CHANGING.format(version="1.20.0"))
+    assert worker.ask("POST", "/connectors/x/tasks/0/restart")[0] == 204
+    worker.until(lambda: versions() == ("1.0.0", "1.20.0"))  # the connector's process has what it loaded
+
+
 @pytest.mark.quick
 @pytest.mark.promise("P8")
 def test_a_password_is_in_no_answer_and_reaches_the_connector(workers) -> None:
