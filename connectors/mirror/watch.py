@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
-from connect import ConnectError, RetriableError
+from connect import ConnectError, RetriableError, Waiter
 from connect.api.connector import ConnectorContext
-
-log = logging.getLogger(__name__)
 
 _STOP_S: Final = 2.0
 #: The shortest and the longest time that it sleeps.
@@ -63,6 +60,8 @@ class Watch(threading.Thread):
         self._looked = threading.Event()
         self._found: Any = None
         self._error: Exception | None = None
+        self._waiter = Waiter(name)
+        self._waiters = {chore: Waiter(name) for chore in chores}
         self._wanted = False  # somebody went without an answer
 
     def found(self, seconds: float) -> Any:
@@ -89,7 +88,7 @@ class Watch(threading.Thread):
                     found = self._look()
                 except ConnectError as error:
                     self._error = error
-                    log.warning("%s", error)
+                    self._waiter.waits(str(error))
                     refusals = 0 if isinstance(error, RetriableError) else refusals + 1
                     if refusals == _REFUSALS:
                         self._connector.raise_error(error)
@@ -97,6 +96,7 @@ class Watch(threading.Thread):
                 else:
                     changed = self._wanted or (self._found is not None and found != self._found)
                     self._error, self._found, self._wanted, refusals = None, found, False, 0
+                    self._waiter.goes_on()
                     if changed:
                         self._connector.request_task_reconfiguration()
                     due = float("inf") if self._seconds is None else time.monotonic() + self._seconds
@@ -112,9 +112,10 @@ class Watch(threading.Thread):
                 continue
             try:
                 chore.run()
+                self._waiters[chore].goes_on()
                 pause = float("inf") if chore.seconds is None else chore.seconds
             except ConnectError as error:
-                log.warning("%s", error)
+                self._waiters[chore].waits(str(error))
                 pause = min(_AGAIN_S, chore.seconds or _AGAIN_S)
             self._chores[chore] = time.monotonic() + pause
 
@@ -123,3 +124,5 @@ class Watch(threading.Thread):
         self._stopped.set()
         if self.is_alive():
             self.join(_STOP_S)
+        for waiter in (self._waiter, *self._waiters.values()):
+            waiter.leaves()

@@ -5,11 +5,11 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import orjson
 
-from connect import RetriableError, SourceBatch
+from connect import RetriableError, SourceBatch, Waiter
 from connect.api.source import SourceTaskContext
 from connectors.twitter import api as endpoints
 from connectors.twitter import ids, offsets
@@ -27,6 +27,9 @@ from connectors.twitter.rule_set import RuleSet
 from connectors.twitter.rules import Rule
 
 log = logging.getLogger(__name__)
+
+#: What is waited for while there is no connection.
+_STREAM: Final = "the filtered stream"
 
 
 class Stream:
@@ -74,6 +77,7 @@ class Stream:
         self._reader: StreamReader | None = None
         self._window = Window(parsed["twitter.dedup.window"])
         self._put_off = ""
+        self._waiter = Waiter()
         self._fill_first = False
         self._gap: Gap | None = None
         self._later: Gap | None = None
@@ -95,7 +99,7 @@ class Stream:
         if self._reader is None:
             if not self._rules_known:
                 if self._put_off:
-                    raise RetriableError(self._put_off)
+                    raise RetriableError(self._put_off, waits_for=_STREAM)
                 return None
             self._connect()
         # In turns, so that a stream that never rests keeps no gap open.
@@ -110,7 +114,7 @@ class Stream:
             return batch
         filled = self._fill()
         if filled is None and not items and self._put_off:
-            raise RetriableError(self._put_off)
+            raise RetriableError(self._put_off, waits_for=_STREAM)
         return filled
 
     def stop(self) -> None:
@@ -119,6 +123,7 @@ class Stream:
             self._reader.stop()
         self._inbox.close()
         self._api.close()
+        self._waiter.leaves()
 
     # Rules and connection.
 
@@ -232,9 +237,11 @@ class Stream:
             return
         if closed.no_rules:
             self._rules_due = 0.0
-        again = f"Connecting again in {closed.pause:.3g} s." if closed.pause else "Connecting again."
-        log.warning("%s %s", closed.error or "The stream's connection ended.", again)
         self._put_off = str(closed.error) if closed.pause else ""
+        if closed.pause:
+            log.debug("%s Connecting again in %.3g s.", closed.error, closed.pause)  # `poll` tells
+        else:
+            log.warning("%s Connecting again.", closed.error or "The stream's connection ended.")
 
     def _offset(self) -> dict[str, str]:
         stored = {SINCE: str(self._newest or 0)}
@@ -265,6 +272,7 @@ class Stream:
                 self._unfilled(gap, error)
             else:
                 self._backoff.reset()
+                self._waiter.goes_on()
         posts: list[Post] = []
         positions: list[dict[str, str]] = []
         for post, position in gap.take(self._parsed["queue.batch.size"]):
@@ -282,9 +290,10 @@ class Stream:
 
     def _unfilled(self, gap: Gap, error: ApiError) -> None:
         if error.kind is not Kind.FATAL:
-            log.warning("The gap since %s cannot be filled yet: %s", _moment(gap.since), error)
+            self._waiter.waits(f"The gap since {_moment(gap.since)} cannot be filled yet: {error}")
             self._wait_after(error)
             return
+        self._waiter.goes_on()
         if error.status == 401:
             raise error
         count_error(self._metrics, error.cause_class)
