@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from typing import Any, ClassVar, Final
 
 from connect.api import SinkConnector
-from connect.api.engine import Engine, EngineTask
+from connect.api.engine import WORKER, Engine, EngineTask
 from connect.errors import ConfigError
 from spark_sink.any_sink.settings import SETTINGS as WRITING
 from spark_sink.query.settings import SETTINGS
@@ -32,7 +32,8 @@ class SparkEngine(Engine):
     def check(self, connector: type[Any], config: Mapping[str, str]) -> list[tuple[str, str]]:
         problems = []
         if find_spec("pyspark") is None:
-            problems.append(("engine", "needs Spark. Install it: pip install 'connect-runtime[spark]'"))
+            other = ", or write engine=worker." if WORKER in getattr(connector, "engines", ()) else "."
+            problems.append(("engine", f"spark needs Spark. Install it: pip install 'connect-runtime[spark]'{other}"))
         if (config.get("errors.retry.topics") or "").strip():
             problems.append(("errors.retry.topics", "is not there on Spark. Leave it out, or set engine=worker."))
         return problems

@@ -52,12 +52,12 @@ class AnswerError(ConnectError):
         self.exit_code = INVALID if status in {400, 422} else FAILED
 
 
-def add_options(parser: argparse.ArgumentParser, key: str = "--key") -> None:
-    """Declare what every command takes that asks a cluster. `key`: see `add_credentials`."""
+def add_options(
+    parser: argparse.ArgumentParser, key: str = "--key", default: str = f"CONNECT_URL, or {DEFAULT_URL}"
+) -> None:
+    """Declare what every command takes that asks a cluster. `key`: see `add_credentials`. `default`: which is asked."""
     cluster = parser.add_argument_group("cluster")
-    cluster.add_argument(
-        "--url", help=f"any worker of it, http(s)://host:port (default: CONNECT_URL, or {DEFAULT_URL})"
-    )
+    cluster.add_argument("--url", help=f"any worker of it, http(s)://host:port (default: {default})")
     cluster.add_argument("--ca", "--cacert", metavar="FILE", help="PEM file with the authorities to trust for https")
     add_credentials(cluster, key)
     cluster.add_argument(

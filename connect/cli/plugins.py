@@ -42,7 +42,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     describe.add_argument("--version", metavar="RANGE", help="as connector.plugin.version: 1.2.3 or [1.2,2.0)")
     for action in (listing, describe):
         action.add_argument("--debug", action="store_true", help=argparse.SUPPRESS)
-        add_options(action)
+    add_options(listing, default="none: what is installed here")
+    add_options(describe)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -442,7 +442,7 @@ def one_of(*allowed: str, ignore_case: bool = False) -> Validator:
     def check(name: str, value: Any) -> None:
         known = {word.lower() for word in allowed} if ignore_case else set(allowed)
         if (str(value).lower() if ignore_case else value) not in known:
-            raise ValueError(f'"{value}" is not one of {", ".join(allowed)}.')
+            raise ValueError(f'"{value}" is not one of {", ".join(word for word in allowed if word)}.')
 
     return check
 

@@ -218,3 +218,9 @@ def test_a_validator_says_no_with_a_value_error(validator: settings.definition.V
     validator("k", good)
     with pytest.raises(ValueError, match=r"\.$"):
         validator("k", bad)
+
+
+def test_choices_are_named_without_the_empty_one() -> None:
+    definition = settings.define(settings.String("mode", default="", validator=settings.one_of("", "bulk", "snapshot")))
+    (value,) = definition.validate({"mode": "timestamps"})
+    assert value.errors == ['"timestamps" is not one of bulk, snapshot.']
