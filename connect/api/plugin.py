@@ -6,6 +6,7 @@ share; each task has a process of its own, in which its converters, transformati
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 from connect.settings import Config, Definition
@@ -17,10 +18,13 @@ class Plugin:
     Attributes:
         settings: the configuration keys that the plug-in understands. Validation, documentation and forms come from it.
         version: shown by the REST API and in logs; None when there is none.
+        needs: packages that it imports when it starts, and what pip is to install for each: `{"boto3":
+            "connect-runtime[s3]"}`. Validation refuses a connector that lacks one.
     """
 
     settings: ClassVar[Definition] = Definition()
     version: ClassVar[str | None] = None
+    needs: ClassVar[Mapping[str, str]] = {}
 
 
 class Configurable(Plugin):

@@ -7,6 +7,7 @@ connector's host process, never into the worker's. It does not raise for what a 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from importlib.util import find_spec
 from typing import Any, Literal, TypeVar
 
 from connect import settings
@@ -72,6 +73,7 @@ def validate(
     for alias in dict.fromkeys(names(config.get("predicates"))):
         _check_aliased(found, plugins, config, "predicates", alias, PluginKind.PREDICATE, _PREDICATE)
     if connector is not None:
+        _check_needs(found, connector)
         _check_connector(found, connector, config)
         _check_engine(found, connector, worker, config)
     if kind == "source" and connector is not None:
@@ -98,6 +100,12 @@ def _connector_class(
 
 
 # The connector itself.
+
+
+def _check_needs(found: Findings, connector: type[Connector]) -> None:
+    missing = {install for module, install in connector.needs.items() if find_spec(module.partition(".")[0]) is None}
+    for install in sorted(missing):
+        found.error("connector.class", f"{connector.__name__} lacks packages. Install them: pip install '{install}'.")
 
 
 def _check_connector(found: Findings, connector: type[Connector], config: Mapping[str, str]) -> None:

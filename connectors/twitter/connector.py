@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from connect import ConfigError, ConnectError, ExactlyOnceSupport, SourceConnector, __version__
 from connect.settings import ConfigValue
@@ -17,6 +17,7 @@ class TwitterSourceConnector(SourceConnector):
     """Posts of X (Twitter) into a topic."""
 
     settings = keys.SETTINGS
+    needs: ClassVar[Mapping[str, str]] = {"tweepy": "connect-runtime[twitter]"}
     version = __version__
     task = TwitterSourceTask
 

@@ -18,6 +18,7 @@ class ElasticsearchSinkConnector(SinkConnector):
     """Hands its configuration to the tasks. Connects to nothing."""
 
     settings: ClassVar[Definition] = ELASTICSEARCH_SINK
+    needs: ClassVar[Mapping[str, str]] = {"elasticsearch": "connect-runtime[elasticsearch]"}
     version = __version__
     task = ElasticsearchSinkTask
 
@@ -42,6 +43,7 @@ class OpenSearchSinkConnector(ElasticsearchSinkConnector):
     """The same for OpenSearch."""
 
     settings: ClassVar[Definition] = OPENSEARCH_SINK
+    needs: ClassVar[Mapping[str, str]] = {"opensearchpy": "connect-runtime[opensearch]"}
     task = OpenSearchSinkTask
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from connect import ConfigError, ConnectError, ExactlyOnceSupport, RetriableError, SourceConnector, __version__
 from connect.api.connector import ConnectorContext
@@ -28,6 +28,7 @@ class ElasticsearchSourceConnector(SourceConnector):
     """Documents of Elasticsearch into topics."""
 
     settings = keys.ELASTICSEARCH_SETTINGS
+    needs: ClassVar[Mapping[str, str]] = {"elasticsearch": "connect-runtime[elasticsearch]"}
     version = __version__
     task = ElasticsearchSourceTask
 
@@ -86,6 +87,7 @@ class OpenSearchSourceConnector(ElasticsearchSourceConnector):
     """Documents of OpenSearch into topics."""
 
     settings = keys.OPENSEARCH_SETTINGS
+    needs: ClassVar[Mapping[str, str]] = {"opensearchpy": "connect-runtime[opensearch]"}
     task = OpenSearchSourceTask
 
 

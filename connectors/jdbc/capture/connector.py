@@ -6,7 +6,7 @@ https://www.postgresql.org/docs/current/logicaldecoding.html
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from connect import ConfigError, ConnectError, ExactlyOnceSupport, SourceConnector, __version__
 from connect.settings import ConfigValue
@@ -23,6 +23,7 @@ class PostgresCdcSourceConnector(SourceConnector):
     """One task captures one database: a slot has one reader."""
 
     settings = SETTINGS
+    needs: ClassVar[Mapping[str, str]] = {"psycopg": "connect-runtime[jdbc]"}
     version = __version__
     task = PostgresCdcSourceTask
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import ClassVar
 
 from connect import ConfigError, SinkConnector, TopicPartition, __version__
 from connect.data.evolution_policy import ADD
@@ -16,6 +17,7 @@ class JdbcSinkConnector(SinkConnector):
     """Hands its configuration to the tasks. Connects to nothing, but to alter offsets that are kept in the database."""
 
     settings = SETTINGS
+    needs: ClassVar[Mapping[str, str]] = {"sqlalchemy": "connect-runtime[jdbc]", "pyarrow": "connect-runtime[jdbc]"}
     version = __version__
     task = JdbcSinkTask
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -41,6 +41,7 @@ class JdbcSourceConnector(SourceConnector):
     """Rows of tables, or of a query, into topics."""
 
     settings = keys.SETTINGS
+    needs: ClassVar[Mapping[str, str]] = {"sqlalchemy": "connect-runtime[jdbc]"}
     version = __version__
     task = JdbcSourceTask
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import ClassVar
 
 from connect import ConfigError, SinkConnector, __version__
 from connect.settings import ConfigValue
@@ -15,6 +16,7 @@ class S3SinkConnector(SinkConnector):
     """Hands its configuration to the tasks. Connects to nothing."""
 
     settings = SETTINGS
+    needs: ClassVar[Mapping[str, str]] = {"boto3": "connect-runtime[s3]"}
     version = __version__
     task = S3SinkTask
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from connect import ConfigError, ConnectError, ExactlyOnceSupport, SourceConnector, __version__
 from connect.settings import ConfigValue
@@ -18,6 +18,7 @@ class S3SourceConnector(SourceConnector):
     """Objects of a bucket into topics."""
 
     settings = keys.SETTINGS
+    needs: ClassVar[Mapping[str, str]] = {"boto3": "connect-runtime[s3]"}
     version = __version__
     task = S3SourceTask
 

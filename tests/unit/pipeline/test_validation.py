@@ -105,6 +105,10 @@ class SpyingSink(FineSink):
         return values + [ConfigValue("password", config["password"], ["is as weak as " + config["password"]])]
 
 
+class LackingSink(FineSink):
+    needs = {"json": "python", "no_such_driver": "orders[driver]", "no_such_driver.of_it": "orders[driver]"}
+
+
 class UnmadeSink(FineSink):
     def __init__(self):
         raise RuntimeError("no memory")
@@ -269,6 +273,7 @@ def test_a_version_that_is_not_there_is_refused(check: Check) -> None:
         ("ExitingSink", "SystemExit"),
         ("OddSink", "TypeError"),
         ("UnmadeSink", "no memory"),
+        ("LackingSink", "LackingSink lacks packages. Install them: pip install 'orders[driver]'."),
         ("Undeclared", "Make it with connect.settings.define"),
     ],
 )
