@@ -210,7 +210,9 @@ def _sentence(text: str) -> str:
 def _who(waiting: list[Waiter]) -> str:
     if len(waiting) == 1:
         return ""
-    names = sorted(waiter.name for waiter in waiting)
+    names = sorted(waiter.name for waiter in waiting if waiter.name)
+    if not names:
+        return f" {len(waiting)} wait."
     more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
     return f" {len(names)} wait: {', '.join(names[:_NAMES])}{more}."
 

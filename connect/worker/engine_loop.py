@@ -157,4 +157,4 @@ class EngineLoop:
         return self._failing
 
     def _finish(self) -> None:
-        take_all([self._task.stop], log, self._report.tell)
+        take_all([self._task.stop, self._waiter.leaves], log, self._report.tell)

@@ -440,7 +440,8 @@ class SinkLoop:
 
     def _finish(self) -> None:
         """Commit what is durable, give the partitions back, and stop the task, each whatever became of the others."""
-        take_all((self._leave, self._task.stop, self._chain.close, self._close_aside), log, self._report.tell)
+        steps = (self._leave, self._task.stop, self._chain.close, self._close_aside)
+        take_all((*steps, self._waiter.leaves, self._waiter_for_offsets.leaves), log, self._report.tell)
 
     def _close_aside(self) -> None:
         if self._aside is not None:

@@ -344,7 +344,8 @@ class SourceLoop:
 
     def _finish(self) -> None:
         """Store what is acknowledged, and stop the task, each whatever became of the others."""
-        take_all((self._last_store, self._task.stop, self._chain.close, self._close_producer), log, self._report.tell)
+        steps = (self._last_store, self._task.stop, self._chain.close, self._close_producer)
+        take_all((*steps, self._waiter.leaves, self._waiter_for_offsets.leaves), log, self._report.tell)
 
     def _last_store(self) -> None:
         if self._producer is None:

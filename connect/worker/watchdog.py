@@ -86,6 +86,8 @@ class Watchdog:
             self._control.send(Alive(time.process_time()))
 
     def _look_at_wait(self) -> None:
+        if self._control.stopping:
+            return  # who waits then leaves, which is no end of what it waited for
         wait, told = self._outages.longest(_WAIT_S), self._told_wait
         if wait is not None and (told is None or told.what != wait.what):
             self._told_wait = wait

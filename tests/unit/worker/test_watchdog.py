@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from connect.worker.messages import Alive, Stalled
+from connect.telemetry.outages import Outages, Waiter
+from connect.worker.messages import Alive, Stalled, Waiting
 from connect.worker.watchdog import Watchdog
 
 AFTER = 300.0
@@ -57,6 +58,10 @@ class Task:
     def doing(self, what: str) -> None:
         self.activity = (what, self.clock.now)
 
+    def waits(self) -> list[tuple[float, str]]:
+        """What was said of waiting: since when, and why; nothing for what is over."""
+        return [(message.since, message.why) for message in self.said if isinstance(message, Waiting)]
+
     def verdicts(self) -> list[str]:
         """What was said of standing still, in first lines."""
         return [message.trace.partition("\n")[0] for message in self.said if isinstance(message, Stalled)]
@@ -75,9 +80,23 @@ def task(clock: Clock) -> Task:
 
 
 @pytest.fixture
-def go_on(clock: Clock, task: Task) -> Callable[..., list[str]]:
+def waiter(clock: Clock) -> Waiter:
+    """Waits in the task's process, which leaves the telling to its worker."""
+    outages = Outages(clock.monotonic)
+    outages.leave_telling()
+    return Waiter(among=outages)
+
+
+@pytest.fixture
+def go_on(clock: Clock, task: Task, waiter: Waiter) -> Callable[..., list[str]]:
     """Lets so many seconds pass, with a look every two; `alive` says that the task's thread takes its turns."""
-    watchdog = Watchdog(task, task, AFTER, lambda text: text.replace("hunter2", "[hidden]"))  # type: ignore[arg-type]
+    watchdog = Watchdog(
+        task,
+        task,  # type: ignore[arg-type]
+        AFTER,
+        lambda text: text.replace("hunter2", "[hidden]"),
+        waiter._outages,
+    )
 
     def pass_by(seconds: float, *, alive: bool = True) -> list[str]:
         end = clock.now + seconds
@@ -96,6 +115,42 @@ GoOn = Callable[..., list[str]]
 
 def test_who_has_nothing_to_do_may_do_nothing(task: Task, go_on: GoOn) -> None:
     assert go_on(10_000) == []
+
+
+@pytest.mark.promise("P8", "P9")
+def test_what_is_waited_for_is_told_once_and_when_it_is_over(task: Task, go_on: GoOn, waiter: Waiter) -> None:
+    go_on(10)
+    waiter.waits("The database is away (hunter2, try 1).")
+    go_on(2)
+    waiter.waits("The database is away (hunter2, try 2).")
+    go_on(100)
+    assert task.waits() == [(1010.0, "The database is away ([hidden], try 1).")]
+    waiter.waits("The database starts.")
+    go_on(2)
+    assert task.waits()[1:] == [(1010.0, "The database starts.")]
+    waiter.goes_on()
+    go_on(100)
+    assert task.waits()[2:] == [(0.0, "")]
+
+
+def test_a_wait_of_a_moment_is_not_told(task: Task, go_on: GoOn, waiter: Waiter, clock: Clock) -> None:
+    for _ in range(10):
+        clock.now += 1
+        waiter.waits("too many requests")
+        clock.now += 0.5
+        go_on(0.5)
+        waiter.goes_on()
+        clock.now += 10
+    assert task.waits() == []
+
+
+def test_a_task_that_ends_says_nothing_of_what_it_waited_for(task: Task, go_on: GoOn, waiter: Waiter) -> None:
+    waiter.waits("The database is away.")
+    go_on(4)
+    task.stopping = True
+    waiter.leaves()
+    go_on(4)
+    assert [why for _, why in task.waits()] == ["The database is away."]
 
 
 @pytest.mark.promise("P9")
