@@ -8,7 +8,6 @@ wrong. Imported where there are many records: it loads pyarrow.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -17,7 +16,7 @@ import pyarrow.compute as pc
 from pyarrow import json as arrow_json
 
 from connect.converters.json_decode import Decoder, Inexact
-from connect.converters.json_text import has_huge_exponent
+from connect.converters.json_fast import check_utf8, is_long, may_exceed
 from connect.data import logical
 from connect.data.arrow import arrow_type
 from connect.data.schema import Field, Schema, Type
@@ -44,7 +43,6 @@ _BOUNDS: Final[dict[str | None, tuple[Type, int, int]]] = {
     logical.TIMESTAMP_NAME: (Type.INT64, _DAYS[0] * _DAY_MS, (_DAYS[1] + 1) * _DAY_MS - 1),
 }
 _MINUS_ZERO: Final = -(1 << 63)
-_TINY: Final = re.compile(rb"[eE]-[0-9]{5}")
 #: After so many batches in vain in a row, only each so many-th is tried.
 _ENOUGH: Final = 8
 _SELDOM: Final = 64
@@ -92,8 +90,9 @@ class ArrowRows:
         if not all([item[0] == 0x7B and item[-1] == 0x7D for item in objects]):  # noqa: C419 - a list is faster here
             return None
         text = b"\n".join(objects)
-        if not text.isascii():
-            text.decode()  # Arrow does not look whether it is UTF-8
+        check_utf8(text)
+        if is_long(objects, text):
+            return None
         one_block = arrow_json.ReadOptions(use_threads=False, block_size=len(text) + 1)
         table = arrow_json.read_json(pa.BufferReader(text), one_block, self._options)
         if len(table) != len(objects) or table.column_names != [field.name for field in self._schema.fields]:
@@ -128,9 +127,8 @@ class ArrowRows:
 
 
 def _read_as(schema: Schema) -> pa.DataType | None:
-    if schema.name in _BOUNDS and schema.type is not _BOUNDS[schema.name][0]:
-        return None
-    return _READ.get(schema.type)
+    wanted = Type.BYTES if schema.name == logical.DECIMAL_NAME else _BOUNDS.get(schema.name, (schema.type,))[0]
+    return _READ.get(schema.type) if schema.type is wanted else None
 
 
 def _numbers(schema: Schema, array: pa.Array, objects: Sequence[bytes]) -> pa.Array | None:
@@ -141,11 +139,7 @@ def _numbers(schema: Schema, array: pa.Array, objects: Sequence[bytes]) -> pa.Ar
     if pc.any(zeros).as_py():
         if pc.any(pc.equal(array.view(pa.int64()), _MINUS_ZERO)).as_py():
             return None
-        if _may_be_refused(b"\n".join([objects[row] for row in pc.indices_nonzero(zeros).to_pylist()])):
+        with_zeros = [objects[row] for row in pc.indices_nonzero(zeros).to_pylist()]
+        if may_exceed(with_zeros, b"\n".join(with_zeros)):
             return None
     return array if schema.type is Type.FLOAT64 else array.cast(pa.float32(), safe=False)
-
-
-def _may_be_refused(text: bytes) -> bool:
-    """Whether a zero in there may have an exponent that Java refuses: it has to fit into 32 bits."""
-    return has_huge_exponent(text) or ((b"e-" in text or b"E-" in text) and _TINY.search(text) is not None)

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import chain
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Final
-
-import msgspec
 
 from connect import settings
 from connect.api.converter import Converter, HeaderConverter, SchemaAndValue, collect
 from connect.converters import json_schema
 from connect.converters.json_decode import Decoder, Inexact, schemaless
 from connect.converters.json_encode import Preparer, lines
+from connect.converters.json_fast import REFUSED, exact, has_long_integer, is_long, may_exceed, parse, shape_of
 from connect.converters.json_rows import Rows
-from connect.converters.json_text import exact_number, has_huge_exponent, read, read_at
+from connect.converters.json_text import read, read_at
 from connect.converters.json_values import objects
 from connect.converters.kind import CONVERTER_TYPE, with_type
 from connect.converters.remembered import Remembered
@@ -30,7 +30,7 @@ from connect.data.headers import Headers
 from connect.data.schema import Schema, Type
 from connect.data.struct_columns import StructColumns
 from connect.data.values import GroupedValues, JsonValues, Values
-from connect.errors import ConfigError, DataError
+from connect.errors import ConfigError, DataError, SchemaError
 from connect.settings import Config
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class JsonConverter(Converter, HeaderConverter):
         self._by_start: Remembered[bytes, Schema | None] = Remembered(size)
         self._by_node: Remembered[str, Schema | None] = Remembered(size)
         self._starts: Remembered[Schema | None, bytes] = Remembered(size)
-        self._rows: Remembered[Schema, Rows] = Remembered(size)
+        self._rows: Remembered[Schema, Rows | None] = Remembered(size)
         self._arrow_rows: Remembered[Schema, ArrowRows | None] = Remembered(size)
         self._declared: Schema | None = None
         if self._envelope and config["schema.content"]:
@@ -143,11 +143,17 @@ class JsonConverter(Converter, HeaderConverter):
     # Reading.
 
     def _to_connect(self, data: Sequence[bytes | None]) -> Values:
+        try:
+            return self._read(data)
+        except RecursionError:  # a schema within schemas, or values of a kind that only recursion can make
+            raise DataError("This JSON is nested too deeply.") from None
+
+    def _read(self, data: Sequence[bytes | None]) -> Values:
         present = [item for item in data if item is not None]
         if len(present) < len(data):
-            return self._with_tombstones(data, self._to_connect(present))
+            return self._with_tombstones(data, self._read(present))
         if not self._envelope:
-            return objects(present, _schemaless_values) or Values(_schemaless_values(present))
+            return objects(present, _OBJECTS) or Values(_schemaless_values(present))
         if self._declared is not None:
             return self._structs_of(self._declared, present) or Values(
                 self._values_of(self._declared, present, _nodes), self._declared
@@ -170,16 +176,18 @@ class JsonConverter(Converter, HeaderConverter):
         """Structs field by field, without a dict for each; None where only the way of `_values_of` will tell."""
         if schema is None or schema.type is not Type.STRUCT or not schema.fields or not payloads:
             return None
+        if schema not in self._rows:
+            self._rows[schema] = Rows(schema) if Rows.knows(schema) else None
+        rows = self._rows[schema]
+        if rows is None:
+            return None
         if len(payloads) >= _WORTH_ARROW and pyarrow_is_there():
             arrays = self._by_arrow(schema, payloads)
             if arrays is not None:
                 return arrays
-        rows = self._rows.get(schema)
-        if rows is None:
-            rows = self._rows[schema] = Rows(schema)
         try:
             values = rows.columns(payloads, self._decoder)
-        except (*_REFUSED, Inexact):
+        except (*REFUSED, Inexact):
             return None
         return StructColumns(schema, [each if type(each) is list else list(each) for each in values])
 
@@ -194,16 +202,17 @@ class JsonConverter(Converter, HeaderConverter):
         return None if arrays is None else StructColumns(schema, arrays)
 
     def _values_of(
-        self, schema: Schema | None, payloads: list[bytes], parse: Callable[[list[bytes]], list[Any]]
+        self, schema: Schema | None, payloads: list[bytes], parsed: Callable[[list[bytes]], list[Any]]
     ) -> list[Any]:
         if schema is None:
-            return [schemaless(node) for node in map(_exact, payloads)]
+            return [schemaless(node) for node in map(exact, payloads)]
         try:
-            if has_huge_exponent(b"".join(payloads)):
+            nodes = parsed(payloads)
+            if may_exceed(payloads, b"\n".join(payloads)):
                 raise Inexact
-            values = self._decoder.column(schema, parse(payloads))
+            values = self._decoder.column(schema, nodes)
         except Inexact:
-            values = self._decoder.column(schema, list(map(_exact, payloads)))
+            values = self._decoder.column(schema, list(map(exact, payloads)))
         return values if isinstance(values, list) else list(values)
 
     def _of_envelopes(self, data: list[bytes]) -> Values:
@@ -236,14 +245,16 @@ class JsonConverter(Converter, HeaderConverter):
             return None
         length = len(start)
         payloads = [item[length:-1] for item in data]
+        if is_long(payloads, b"\n".join(payloads)):
+            return None
         schema = self._by_start[start]
         try:
             if schema is None:
-                return Values(_schemaless_values(payloads, list(map(_FAST.decode, payloads))))
+                return Values(_schemaless_values(payloads, list(map(parse, payloads))))
             return self._structs_of(schema, payloads) or Values(
-                self._values_of(schema, payloads, lambda each: list(map(_FAST.decode, each))), schema
+                self._values_of(schema, payloads, lambda each: list(map(parse, each))), schema
             )
-        except _REFUSED:
+        except REFUSED:
             return None
 
     def _learn(self, start: bytes) -> bool:
@@ -253,7 +264,7 @@ class JsonConverter(Converter, HeaderConverter):
             before = _BEFORE_SCHEMA.match(text)
             if before is None:
                 return False
-            node, end = read_at(text, before.end())
+            node, end = read_at(text, before.end(), depth=1)
             if _AFTER_SCHEMA.fullmatch(text, end) is None:
                 return False
             self._by_start[start] = self._schema_of(node)
@@ -262,7 +273,7 @@ class JsonConverter(Converter, HeaderConverter):
         return True
 
     def _of_envelope(self, data: bytes) -> SchemaAndValue:
-        node = _exact(data)
+        node = exact(data)
         if not isinstance(node, dict) or len(node) != 2 or "schema" not in node or "payload" not in node:
             raise DataError(
                 'JsonConverter with schemas.enable requires "schema" and "payload" fields and may not contain '
@@ -277,8 +288,13 @@ class JsonConverter(Converter, HeaderConverter):
     def _schema_of(self, node: Any) -> Schema | None:
         key = repr(node)
         if key not in self._by_node:
-            self._by_node[key] = json_schema.from_json(node, lambda s, value: self._decoder.column(s, [value])[0])
+            self._by_node[key] = json_schema.from_json(node, self._default)
         return self._by_node[key]
+
+    def _default(self, schema: Schema, node: Any) -> Any:
+        if schema.type is Type.STRUCT and node is not None:
+            raise SchemaError("a struct has no default in Kafka Connect's JSON: it refuses what it has written itself.")
+        return self._decoder.column(schema, [node], in_struct=True)[0]
 
     # Writing.
 
@@ -307,58 +323,49 @@ class JsonConverter(Converter, HeaderConverter):
         return self._starts[schema]
 
 
-# Parsing. The fast parser is stricter than Java's and has floats; the exact ways come after it.
+# Parsing. The fast parser comes first, and what it refuses, or reads in another way, is parsed exactly.
 
-_FAST: Final = msgspec.json.Decoder()
-
-
-_DECIMALS: Final = msgspec.json.Decoder(float_hook=exact_number)
-_REFUSED: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError, DataError)
-
-_ZEROS: Final = bytes(0x30 if 0x30 <= code <= 0x39 else code for code in range(256))
 _MINUS_ZERO: Final = re.compile(rb"-0(?:\.0+(?:[eE][-+]?[0-9]+)?|[eE][-+]?[0-9]+)(?![0-9.])")
-
-
-def _exact(data: bytes) -> Any:
-    """The parsed JSON with Decimal for float, in whatever form Java takes it."""
-    try:
-        return _DECIMALS.decode(data)
-    except _REFUSED:
-        return read(data)
 
 
 def _nodes(data: list[bytes]) -> list[Any]:
     try:
-        return list(map(_FAST.decode, data))
-    except _REFUSED:
-        return list(map(_exact, data))
+        return list(map(parse, data))
+    except REFUSED:
+        return list(map(exact, data))
 
 
-def _schemaless_values(data: list[bytes], nodes: list[Any] | None = None) -> list[Any]:
-    """The values of JSON without a schema, some already parsed."""
+def _schemaless_values(data: list[bytes], nodes: list[Any] | None = None, *, within_limits: bool = False) -> list[Any]:
+    """The values of JSON without a schema, some already parsed, or known to be within Java's limits."""
     if nodes is None:
         try:
-            nodes = list(map(_FAST.decode, data))
-        except _REFUSED:
-            return [schemaless(_exact(item)) for item in data]
-    # What the fast parser reads in another way than Java: whole numbers beyond 64 bits, minus zero, and 0e9999999999.
+            nodes = list(map(parse, data))
+        except REFUSED:
+            return [schemaless(exact(item)) for item in data]
+    # What the fast parser reads in another way than Java: minus zero, whole numbers beyond 64 bits, what Java refuses.
     joined = b"\n".join(data)
+    shape = shape_of(joined)
     if (
         _MINUS_ZERO.search(joined)
-        or has_huge_exponent(joined)
-        or (b"0" * 19 in joined.translate(_ZEROS) and not _fit_into_int64(nodes))
+        or (has_long_integer(joined, shape) and not _fit_into_int64(nodes))
+        or (not within_limits and may_exceed(data, joined, shape))
     ):
-        return [schemaless(_exact(item)) for item in data]
+        return [schemaless(exact(item)) for item in data]
     return nodes
 
 
+_OBJECTS: Final = partial(_schemaless_values, within_limits=True)
+
+
 def _fit_into_int64(values: Sequence[Any]) -> bool:
-    kinds = set(map(type, values))
-    numbers = [value for value in values if type(value) is int] if int in kinds else [0]
-    if min(numbers) < -(1 << 63) or max(numbers) >= 1 << 63:
-        return False
-    inner = [value if type(value) is list else value.values() for value in values if type(value) in (list, dict)]
-    return not inner or _fit_into_int64(list(chain.from_iterable(inner)))
+    while values:
+        kinds = set(map(type, values))
+        numbers = [value for value in values if type(value) is int] if int in kinds else [0]
+        if min(numbers) < -(1 << 63) or max(numbers) >= 1 << 63:
+            return False
+        inner = [value if type(value) is list else value.values() for value in values if type(value) in (list, dict)]
+        values = list(chain.from_iterable(inner))
+    return True
 
 
 def _start_of(item: bytes) -> bytes:

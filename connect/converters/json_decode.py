@@ -32,16 +32,26 @@ _BITS: Final = {Type.INT8: 8, Type.INT16: 16, Type.INT32: 32, Type.INT64: 64}
 
 
 def schemaless(node: Any) -> Any:
-    """The value of exactly parsed JSON without a schema: whole numbers have 64 bits, all others are doubles."""
-    if isinstance(node, dict):
-        return {name: schemaless(item) for name, item in node.items()}
-    if isinstance(node, list):
-        return [schemaless(item) for item in node]
-    if isinstance(node, Decimal):
-        return _double(node)
-    if isinstance(node, int) and not isinstance(node, bool):
-        return _wrapped(node, 64)
-    return None if node is MISSING else node
+    """The value of exactly parsed JSON without a schema: whole numbers have 64 bits, all others are doubles.
+
+    Args:
+        node: what was parsed. It is taken over.
+    """
+    root = [node]
+    level: list[Any] = [root]
+    while level:  # not by recursion: a record must not get at Python's stack
+        inner = []
+        for holder in level:
+            for place, item in holder.items() if type(holder) is dict else enumerate(holder):
+                kind = type(item)
+                if kind is dict or kind is list:
+                    inner.append(item)
+                elif kind is Decimal:
+                    holder[place] = _double(item)
+                elif kind is int:
+                    holder[place] = _wrapped(item, 64)
+        level = inner
+    return None if node is MISSING else root[0]
 
 
 class Decoder:
@@ -122,6 +132,8 @@ class Decoder:
         if schema.key_schema.type is Type.STRING:
             if not set(map(type, nodes)) <= {dict}:
                 raise DataError("a map with string keys must be a JSON object.")
+            if in_struct and schema.key_schema.name in _LOGICAL and any(nodes):
+                raise DataError(f"a string is no {_short_name(schema.key_schema)}, and the map's keys should be.")
             flat = list(chain.from_iterable(map(dict.values, nodes)))
             values = self._inner("map value", schema.value_schema, flat, in_struct)
             if values is flat:
@@ -138,9 +150,12 @@ class Decoder:
         keys = self._inner("map key", schema.key_schema, [pair[0] for pair in node], in_struct)
         values = self._inner("map value", schema.value_schema, [pair[1] for pair in node], in_struct)
         try:
-            return dict(zip(keys, values, strict=True))
+            found = dict(zip(keys, values, strict=True))
         except TypeError:
             raise DataError(f"keys of type {schema.key_schema.type.name} cannot be the keys of a dict.") from None
+        if len(found) < len(keys) and len(found) < _count_in_java(schema.key_schema, keys):
+            raise DataError("two keys that only Java tells apart, as 0.0 and -0.0, cannot be the keys of a dict.")
+        return found
 
     def _structs(self, schema: Schema, nodes: Column) -> Column:
         if not set(map(type, nodes)) <= {dict}:
@@ -172,6 +187,12 @@ class Decoder:
             return self.column(schema, nodes, in_struct=in_struct)
         except DataError as error:
             raise DataError(f"{name}: {error}") from None
+
+
+def _count_in_java(schema: Schema, keys: Column) -> int:
+    """How many entries these keys have in a map of Java's: no two arrays of bytes are the same there."""
+    by_identity = schema.type is Type.BYTES and schema.name != logical.DECIMAL_NAME
+    return len(keys) if by_identity else len(set(map(repr, keys)))
 
 
 def _whole(node: Any, bits: int) -> int:

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 import msgspec
 
+from connect.converters.json_text import SURROGATE
 from connect.data import logical
 from connect.data.schema import Schema, Type
 from connect.data.text import java_decimal, java_double, java_float32
@@ -35,9 +36,8 @@ def lines(column: Column) -> bytes:
     try:
         text = _ENCODER.encode_lines(column)
     except UnicodeEncodeError:
-        # Half a surrogate pair. Python's strings may hold one, and so may Java's.
         joined = "".join(_text(value) + "\n" for value in column)
-        text = _SURROGATE.sub(lambda half: f"\\u{ord(half[0]):04X}", joined).encode()
+        text = SURROGATE.sub(lambda half: f"\\u{ord(half[0]):04X}", joined).encode()
     if b"\\" in text and b"\\u00" in text:
         text = _ESCAPED.sub(_in_capitals, text)
     if not text.isascii() and any(lead in text for lead in (b"\xf0", b"\xf1", b"\xf2", b"\xf3", b"\xf4")):
@@ -45,7 +45,6 @@ def lines(column: Column) -> bytes:
     return text
 
 
-_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 # An escaped character is read as a whole, so that the second of two backslashes begins no other.
 _ESCAPED: Final = re.compile(rb"\\(?:u00[0-9a-f]{2}|.)", re.DOTALL)
 _BEYOND_UFFFF: Final = re.compile(rb"[\xf0-\xf4][\x80-\xbf]{3}")
@@ -66,7 +65,7 @@ def _text(value: Any) -> str:
     if isinstance(value, str):
         # The parts around halves of surrogate pairs are quoted by the encoder.
         parts = (
-            part if _SURROGATE.fullmatch(part) else _ENCODER.encode(part).decode()[1:-1]
+            part if SURROGATE.fullmatch(part) else _ENCODER.encode(part).decode()[1:-1]
             for part in re.split("([\ud800-\udfff])", value)
         )
         return '"' + "".join(parts) + '"'

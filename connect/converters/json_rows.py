@@ -15,7 +15,7 @@ import msgspec
 from msgspec.structs import astuple
 
 from connect.converters.json_decode import Column, Decoder, Inexact
-from connect.converters.json_text import has_huge_exponent
+from connect.converters.json_fast import check_utf8, knows_names, may_exceed
 from connect.data.schema import Schema, Type
 
 #: What the parser makes of a field by itself. It is strict: 1.0 is no int, and a number no string.
@@ -35,7 +35,7 @@ class Rows:
     """Parses the objects of one schema.
 
     Args:
-        schema: a STRUCT with at least one field.
+        schema: a STRUCT with at least one field that `knows` says yes to.
     """
 
     def __init__(self, schema: Schema) -> None:
@@ -55,6 +55,11 @@ class Rows:
         self._parsed = [kind is not None for kind in kinds]
         self._required = [len(field) == 2 for field in fields]
 
+    @staticmethod
+    def knows(schema: Schema) -> bool:
+        """Whether the parser can look for the names of a struct's fields."""
+        return knows_names(field.name for field in schema.fields)
+
     def columns(self, objects: list[bytes], decoder: Decoder) -> list[Column]:
         """The values of each field. At least one object.
 
@@ -62,10 +67,9 @@ class Rows:
             msgspec.DecodeError, UnicodeDecodeError, RecursionError, DataError, Inexact: another way will tell.
         """
         parsed: list[Column] = list(zip(*map(astuple, map(self._parse, objects)), strict=True))
-        joined = b"".join(objects)
-        if not joined.isascii():
-            joined.decode()  # the parser looks at no text in fields that it passes over; Java refuses that as well
-        if has_huge_exponent(joined):
+        joined = b"\n".join(objects)
+        check_utf8(joined)
+        if may_exceed(objects, joined):
             raise Inexact
         return [
             column if plain and _fits(field.schema, column, required) else decoder.field(field, column)

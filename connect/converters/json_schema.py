@@ -52,10 +52,10 @@ def from_json(node: Any, value_of: Callable[[Schema, Any], Any]) -> Schema | Non
             raise DataError("A schema's parameters must be strings.")
         attributes["parameters"] = node["parameters"]
     schema = Schema(_TYPES[kind], **attributes)
-    if node.get("default") is None:
+    if "default" not in node:
         return schema
     default = value_of(schema, node["default"])
-    if default is None:
+    if default is None and not schema.optional:
         raise SchemaError(f"The default of a schema of type {kind} does not fit it.")
     return schema.replace(default=default)
 
@@ -106,7 +106,7 @@ def _fields(node: dict[str, Any], value_of: Callable[[Schema, Any], Any]) -> dic
     fields: dict[str, Schema] = {}
     for each in node["fields"]:
         name = each.get("field") if isinstance(each, dict) else None
-        if not isinstance(name, str):
+        if not isinstance(name, str) or not name:
             raise DataError('Each of a struct schema\'s fields needs its name, "field".')
         if name in fields:
             raise SchemaError(f'A struct schema has its field "{name}" twice.')

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from connect.converters.json_text import has_huge_exponent
+from connect.converters.json_fast import REFUSED, check_utf8, may_exceed
 from connect.data.column import Column, Constant
 from connect.data.schema import Schema
 from connect.data.values import DeferredValues, Values
@@ -67,15 +67,14 @@ def objects(data: list[bytes], decode: Callable[[list[bytes]], list[Any]]) -> Js
     """
     if not all([item[:1] == b"{" and item[-1] == _END for item in data]):  # noqa: C419 - a list is faster here
         return None
-    joined = b"".join(data)
-    # A name with half of a surrogate pair is refused when it is decoded, and so are some huge exponents.
-    if (b"\\u" in joined and _SURROGATE.search(joined)) or has_huge_exponent(joined):
+    joined = b"\n".join(data)
+    # What is refused only when it is decoded: a name with half of a surrogate pair, and what is beyond Java's limits.
+    if (b"\\u" in joined and _SURROGATE.search(joined)) or may_exceed(data, joined):
         return None
     try:
-        if not joined.isascii():
-            joined.decode()
+        check_utf8(joined)
         for item in data:
             _CHECK(item)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except REFUSED:
         return None
     return JsonObjects(data, decode)

@@ -160,7 +160,7 @@ class _Writer:
                 with code.block("if c < 128:"):
                     code("b |= c << s", "break")
                 code("b |= (c & 127) << s", "s += 7")
-                with code.block("if s > 63:"):
+                with code.block(f"if s > {bits // 7 * 7}:"):  # Java takes so many bytes and no more, whatever they say
                     code("too_long()")
             with code.block(f"if b >> {bits}:"):
                 code("too_long()")
@@ -200,7 +200,7 @@ class _Writer:
                 code(f"{value} = {found}", f"p = {end}")
             case "enum":
                 symbols = code.constant(tuple(avro.symbols))
-                self._number()
+                self._number(32)
                 with code.block(f"if b & 1 or b >> 1 >= {len(avro.symbols)}:"):
                     code("no_symbol()")
                 return f"{symbols}[b >> 1]"
@@ -340,6 +340,8 @@ def _time(ms: int) -> dt.time:
 
 
 def _decimal(unscaled: bytes, exponent: int) -> Decimal:
+    if not unscaled:
+        raise DataError("an Avro value has a decimal without a byte.")
     return Decimal(f"{int.from_bytes(unscaled, 'big', signed=True)}E{exponent}")
 
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from connect.converters.json_encode import lines
+from connect.converters.json_fast import exact
 from connect.converters.jsonschema import keys
 from connect.converters.jsonschema.documents import Documents
 from connect.converters.jsonschema.keys import Options
-from connect.converters.jsonschema.reading import Reader, SchemaDecoder, exact
+from connect.converters.jsonschema.reading import Reader, SchemaDecoder
 from connect.converters.jsonschema.to_json_schema import text_of
 from connect.converters.jsonschema.to_schema import schema_of
 from connect.converters.jsonschema.validation import Validator

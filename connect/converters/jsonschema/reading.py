@@ -14,16 +14,14 @@ from typing import Any, Final
 import msgspec
 
 from connect.converters.json_decode import Column, Decoder, Inexact
-from connect.converters.json_text import MISSING, exact_number, read
+from connect.converters.json_fast import REFUSED, check_utf8, exact, knows_names, may_exceed, parse
+from connect.converters.json_text import MISSING
 from connect.converters.jsonschema import names
 from connect.data.schema import Schema, Type
 from connect.data.struct_columns import StructColumns
 from connect.data.values import Values
 from connect.errors import DataError
 
-_FAST: Final = msgspec.json.Decoder()
-_DECIMALS: Final = msgspec.json.Decoder(float_hook=exact_number)
-_REFUSED: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError, DataError)
 _MISSING_KIND: Final = type(MISSING)
 
 
@@ -133,8 +131,8 @@ class Reader:
         self._schema = schema
         self._decoder = SchemaDecoder()
         self._row: Callable[[bytes], Any] | None = None
-        if schema.type is Type.STRUCT and schema.fields and not names.is_union(schema):
-            row = {f"field{field.index}": field.name for field in schema.fields}
+        row = {f"field{field.index}": field.name for field in schema.fields}
+        if schema.type is Type.STRUCT and row and knows_names(row.values()) and not names.is_union(schema):
             kind = msgspec.defstruct("Row", [(name, Any, MISSING) for name in row], rename=row, gc=False)
             self._row = msgspec.json.Decoder(kind).decode
             self._columns = [attrgetter(name) for name in row]
@@ -145,31 +143,21 @@ class Reader:
         Raises:
             DataError: one is no JSON, or its JSON cannot be a value of the schema.
         """
+        joined = b"\n".join(data)
+        if may_exceed(data, joined):
+            return self._exactly(data)
         if self._row is not None:
             try:
                 rows = list(map(self._row, data))
-                _check_utf8(data)
+                check_utf8(joined)
                 values = self._decoder.fields(self._schema, [list(map(get, rows)) for get in self._columns])
                 return StructColumns(self._schema, [each if type(each) is list else list(each) for each in values])
-            except (*_REFUSED, Inexact):
-                pass  # the exact way below takes it, or says what is wrong
+            except (*REFUSED, Inexact):
+                pass  # a way below takes it, or says what is wrong
         try:
-            column = self._decoder.column(self._schema, list(map(_FAST.decode, data)))
-        except (*_REFUSED, Inexact):
-            column = self._decoder.column(self._schema, list(map(exact, data)))
-        return Values(list(column), self._schema)
+            return Values(list(self._decoder.column(self._schema, list(map(parse, data)))), self._schema)
+        except (*REFUSED, Inexact):
+            return self._exactly(data)
 
-
-def exact(data: bytes) -> Any:
-    """The parsed JSON with Decimal for float, in whatever form Java takes it. Raises DataError if it is none."""
-    try:
-        return _DECIMALS.decode(data)
-    except _REFUSED:
-        return read(data)
-
-
-def _check_utf8(data: list[bytes]) -> None:
-    """The parser looks at no text in properties that it passes over; Java refuses malformed text there as well."""
-    joined = b"".join(data)
-    if not joined.isascii():
-        joined.decode()
+    def _exactly(self, data: list[bytes]) -> Values:
+        return Values(list(self._decoder.column(self._schema, list(map(exact, data)))), self._schema)

@@ -19,6 +19,7 @@ from connect.converters.protobuf import names
 from connect.converters.protobuf.keys import Options
 from connect.converters.protobuf.to_schema import (
     enum_of,
+    has_checked_text,
     has_optional_keyword,
     is_map,
     is_real_map,
@@ -32,6 +33,7 @@ from connect.converters.protobuf.to_schema import (
 from connect.data import logical
 from connect.data.schema import Schema, Type
 from connect.data.struct_columns import StructColumns
+from connect.data.text import utf8_text
 from connect.data.values import Values
 from connect.errors import DataError
 
@@ -61,6 +63,7 @@ class Reader:
     def __init__(self, message: type[Message], options: Options, version: int | None = None) -> None:
         self._parse = message.FromString
         descriptor = cast("Descriptor", message.DESCRIPTOR)
+        self._requires = _has_required(descriptor, set())
         self._schema = schema_of(descriptor, options, version)
         self._struct = _Structs(descriptor, self._schema, options) if self._schema.type is Type.STRUCT else None
         self._value = _wrapped(descriptor) if self._struct is None else None
@@ -75,12 +78,26 @@ class Reader:
             messages = list(map(self._parse, data))
         except DecodeError as error:
             raise DataError(f"it is no {self._parse.__self__.DESCRIPTOR.full_name}: {error}.") from None  # type: ignore[attr-defined]
+        if self._requires:
+            for each in cast("list[Any]", messages):  # the parser leaves that to its user
+                if not each.IsInitialized():
+                    missing = ", ".join(each.FindInitializationErrors())
+                    raise DataError(f"it is no {each.DESCRIPTOR.full_name}: {missing} must be there.")
         if self._struct is None:
             assert self._value is not None
             return Values(self._value(messages), self._schema)
         if not self._schema.fields:
             return Values([{} for _ in messages], self._schema)
         return StructColumns(self._schema, self._struct.columns(messages))
+
+
+def _has_required(descriptor: Descriptor, known: set[str]) -> bool:
+    """Whether there may be required fields in messages of a kind, or in messages within them."""
+    if descriptor.full_name in known:
+        return False
+    known.add(descriptor.full_name)
+    inner = [field.message_type for field in descriptor.fields if field.message_type is not None]
+    return any(field.is_required for field in descriptor.fields) or any(_has_required(each, known) for each in inner)
 
 
 class _Structs:
@@ -229,11 +246,20 @@ def _change(field: FieldDescriptor, schema: Schema, options: Options) -> Change 
         if schema.name == names.VARIANT_SCHEMA.name:
             return _each(lambda variant: {"metadata": variant.metadata, "value": variant.value})
         return _Structs(message_of(field), schema, options)
+    if field.type == _F.TYPE_STRING:
+        return None if has_checked_text(field) else _texts
     if schema.type is Type.INT8:
         return _wrapping(8)
     if schema.type is Type.INT16:
         return _wrapping(16)
     return _wrapping(64) if field.type in _UNSIGNED_64 else None
+
+
+def _texts(values: list[Any]) -> list[Any]:
+    """Texts, where the parser leaves those as bytes that are not UTF-8."""
+    return (
+        [utf8_text(each) if type(each) is bytes else each for each in values] if bytes in map(type, values) else values
+    )
 
 
 def _wrapped(descriptor: Descriptor) -> Change:

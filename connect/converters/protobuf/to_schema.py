@@ -264,6 +264,12 @@ def _is_synthetic(oneof: OneofDescriptor) -> bool:
     return len(oneof.fields) == 1 and _field_proto(oneof.fields[0]).proto3_optional
 
 
+def has_checked_text(field: FieldDescriptor) -> bool:
+    """Whether the parser refuses messages in which this field is not UTF-8: always in proto3."""
+    assert field.containing_type is not None
+    return bool(_file_proto(field.containing_type.file).syntax == "proto3")
+
+
 def has_optional_keyword(field: FieldDescriptor) -> bool:
     """Whether the field has the label optional: in proto3, or in proto2."""
     proto = _field_proto(field)

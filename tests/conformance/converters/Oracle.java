@@ -14,7 +14,10 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
+import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonGenerator;
+import com.fasterxml.jackson.core.StreamReadConstraints;
+import com.fasterxml.jackson.core.StreamWriteConstraints;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
@@ -35,9 +38,16 @@ import org.apache.kafka.connect.storage.HeaderConverter;
  * or a pair of its kind and its content: ["i64", "5"], ["f64", "4614253070214989087"] (the bits), ["str", "x"],
  * ["bytes", base64], ["list", [...]], ["map", [[key, value], ...]], ["struct", schema, [[name, value], ...]],
  * ["decimal", unscaled, scale], ["date", milliseconds]; the default of a struct's schema is ["fields", [[name, value], ...]].
+ *
+ * "to_each" asks about many records at once. Its answers are texts of JSON, which may be deep, and null for an error.
  */
 public class Oracle {
-    static final ObjectMapper JSON = new ObjectMapper();
+    /** Reads questions and writes answers: of any size and depth, unlike the converters. */
+    static final ObjectMapper JSON = new ObjectMapper(JsonFactory.builder()
+        .streamReadConstraints(StreamReadConstraints.builder()
+            .maxNestingDepth(Integer.MAX_VALUE).maxStringLength(Integer.MAX_VALUE).maxNameLength(Integer.MAX_VALUE).build())
+        .streamWriteConstraints(StreamWriteConstraints.builder().maxNestingDepth(Integer.MAX_VALUE).build())
+        .build());
     static final Map<String, Object> CONVERTERS = new HashMap<>();
     static final Map<JsonNode, Schema> SCHEMAS = new HashMap<>();
 
@@ -64,10 +74,27 @@ public class Oracle {
     }
 
     static void answer(JsonNode q, ObjectNode answer) throws Exception {
-        byte[] data = q.hasNonNull("data") ? Base64.getDecoder().decode(q.get("data").textValue()) : null;
+        byte[] data = q.path("data").isTextual() ? Base64.getDecoder().decode(q.get("data").textValue()) : null;
         switch (q.get("op").textValue()) {
             case "to": {
                 put(answer, ((Converter) converter(q, false)).toConnectData("topic", data));
+                break;
+            }
+            case "to_each": {
+                Converter converter = (Converter) converter(q, false);
+                ArrayNode answers = answer.putArray("answers");
+                for (JsonNode each : q.get("data")) {
+                    SchemaAndValue result;
+                    try {
+                        result = converter.toConnectData("topic", each.binaryValue());
+                    } catch (Exception | StackOverflowError e) {
+                        answers.addNull();
+                        continue;
+                    }
+                    ObjectNode found = JSON.createObjectNode();
+                    put(found, result);
+                    answers.add(JSON.writeValueAsString(found));
+                }
                 break;
             }
             case "to_header": {

@@ -8,6 +8,13 @@ from connect.data import schema as schemas
 
 PLAIN = {"schemas.enable": "false"}
 
+#: What may stand behind a word.
+BEHIND = [
+    *map(str.encode, "\x00\x7f\xa0\x85\u2028\ufeff\ufffeé$_1[{(-/"),
+    b"\xff",
+    b"\xc0\x80",
+]
+
 DOCUMENTS = [
     None,
     b"",
@@ -112,6 +119,58 @@ DOCUMENTS = [
     b"\t\r\n 1",
     b"2.5e-324",
     b"1e-5",
+    # Marks: Java looks for none in fewer than four bytes.
+    b"\xff\xfe",
+    b"\xfe\xff",
+    b"\xef\xbb\xbf",
+    b"\xef\xbb\xbf1",
+    b"\xff\xfe1",
+    b"\xff\xfe\x00\x00",
+    b"\x00\x00\xfe\xff",
+    b"\xff\xfe1\x00",
+    b"1\x00",
+    b"\x00 ",
+    b"1\x00 ",
+    b"\x00\x001\x00",
+    b"\xef\xbb\xbf\xef\xbb\xbf1",
+    # What ends a word.
+    *(word + behind for word in (b"null", b"true", b"false") for behind in BEHIND),
+    b'null\xef\xbb\xbf{"a":1}',
+    b"[null\xc2\xa0]",
+    "null\x7f".encode("utf-16-be"),
+    "true\u20ac".encode("utf-32-le"),
+    # The exponent and the digits behind the point make the scale of Java's BigDecimal, which has 32 bits.
+    b"1e2147483647",
+    b"1e-2147483647",
+    b"1e-2147483648",
+    b"1e-99999999999",
+    b"5e-4000000000",
+    b'{"a":5e-4000000000}',
+    b'{"a":[0e-9999999999]}',
+    b"0.5e2147483648",
+    b"0.5e-2147483647",
+    b"-0.0E+9999999999",
+    b"1e00000000000000000005",
+    b'{"a":"5e-4000000000"}',
+    # 1000 digits, those before the first other than 0 not counted; names, depth.
+    b"-" + b"1" * 1000,
+    b"1" * 1001,
+    b"[" + b"1" * 1001 + b"]",
+    b"0." + b"1" * 999,
+    b"0." + b"1" * 1000,
+    b"1." + b"1" * 997 + b"e+05",
+    b"1." + b"1" * 997 + b"e+005",
+    b"0" * 5000 + b"1",
+    b'{"' + b"n" * 50_000 + b'":1}',
+    b'{"' + b"n" * 50_001 + b'":1}',
+    b'{"a":1,"' + b'\\"' * 50_000 + b'" :1}',
+    b'{"a":1,"' + b'\\"' * 50_001 + b'" :1}',
+    b'{"' + b"\\\\" * 50_001 + b'":1}',
+    b'{"a":"' + b"n" * 50_001 + b'","b":1}',
+    b'{"' + "\u20ac".encode() * 16_667 + b'":1}',
+    b'{"' + b"\\u20ac" * 16_666 + b'":1}',
+    b'{"a":' * 1001 + b"1" + b"}" * 1001,
+    b'["]",' * 1001 + b"1" + b"]" * 1001,
 ]
 
 TIMESTAMP = '{"type":"int64","name":"org.apache.kafka.connect.data.Timestamp"%s}'
@@ -123,6 +182,9 @@ DECIMAL = '{"type":"bytes","name":"org.apache.kafka.connect.data.Decimal","param
 def struct(kind: str, extra: str = "") -> str:
     return '{"type":"struct","fields":[{"field":"a","type":"' + kind + '"' + extra + "}]}"
 
+
+#: Attributes of a map whose keys are texts, and dates by name.
+KEYED_BY_DATES = ',"keys":{"type":"string","name":"org.apache.kafka.connect.data.Date"},"values":{"type":"int8"}'
 
 SCHEMAS_AND_PAYLOADS = [
     ("null", "1.5"),
@@ -206,6 +268,11 @@ SCHEMAS_AND_PAYLOADS = [
     ('{"type":"struct","fields":[{"type":"int32"}]}', "{}"),
     ('{"type":"struct","fields":[{"field":"a","type":"int32"},{"field":"a","type":"int32"}]}', '{"a":1}'),
     ('{"type":"struct","fields":[5]}', "{}"),
+    ('{"type":"struct","fields":[{"field":"","type":"int32"}]}', '{"":1}'),
+    ('{"type":"struct","fields":[{"field":"\\ud800","type":"int32","optional":true}]}', '{"a":1}'),
+    ('{"type":"struct","fields":[{"field":"a\\"\\n","type":"int32"}]}', '{"a\\"\\n":1}'),
+    (struct("map", KEYED_BY_DATES), '{"a":{"b":1}}'),
+    (struct("map", KEYED_BY_DATES), '{"a":{}}'),
     ('{"type":"struct","fields":[]}', "{}"),
     ('{"type":"struct","fields":[]}', "[]"),
     ('{"type":"foo"}', "1"),
@@ -228,6 +295,13 @@ SCHEMAS_AND_PAYLOADS = [
     ('{"type":"array","items":{"type":"int8"},"default":[1,2]}', "null"),
     ('{"type":"string","default":5}', "null"),
     ('{"type":"int8","default":null}', "null"),
+    ('{"type":"int8","default":null,"optional":true}', "null"),
+    ('{"type":"string","default":5,"optional":true}', '"x"'),
+    ('{"type":"array","items":{"type":"string"},"default":[5]}', "[]"),
+    ('{"type":"struct","fields":[],"default":{}}', "{}"),
+    ('{"type":"struct","fields":[],"default":null,"optional":true}', "{}"),
+    (struct("struct", ',"fields":[{"field":"b","type":"int8"}],"default":{"b":1}'), "{}"),
+    ('{"type":"array","items":{"type":"struct","fields":[]},"default":[{}]}', "[]"),
     (DECIMAL % "", '"AQI="'),
     (DECIMAL % "", "1.5"),
     (DECIMAL % "", "15"),
@@ -404,10 +478,16 @@ CONFIGS = [
 
 #: Where we differ on purpose: what is read, why, and what Java and we make of it ("error", or the value).
 DIFFERENCES = [
-    (b"1" * 1001, "A number of more than 1000 digits is read; Java refuses it.", "error", None),
     (b'"a"\xff', "Malformed UTF-8 is refused wherever it stands; Java does not look behind the value.", "a", "error"),
     (b'"\xc0\x80"', "Overlong UTF-8 is refused, as the standard asks; Java takes it.", "\0", "error"),
-    (b"1e-99999999999", "So small a number is read as 0; Java refuses the exponent.", "error", 0.0),
+    (
+        b"1e2147483648",
+        "The largest exponent of Java's BigDecimal is one less where the number is long.",
+        "inf",
+        "error",
+    ),
+    ("null\u3000".encode("utf-16-le"), "A word ends before ASCII, in UTF-16 as in UTF-8.", "null", "error"),
+    ('"\\u\u0230041"'.encode("utf-16-le"), "The digits of an escape are ASCII.", "A", "error"),
 ]
 #: What mangled logical values may run into: Python's dates end in the year 9999, its times before 24:00.
 BEYOND_PYTHON = ("outside of the years 1 to 9999", "is not a time of day")

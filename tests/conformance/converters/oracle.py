@@ -2,7 +2,7 @@
 
 import base64
 import datetime as dt
-import json
+import math
 import struct
 from collections.abc import Callable, Sequence
 from decimal import Decimal
@@ -27,6 +27,14 @@ def to_connect(cls: str, data: bytes | None, **config: str) -> Answer:
     """What does the converter make of these bytes?"""
     encoded = None if data is None else base64.b64encode(data).decode()
     return {"op": "to", "class": cls, "config": config, "is_key": False, "data": encoded}
+
+
+def to_connect_each(oracle: Oracle, cls: str, data: Sequence[bytes], **config: str) -> list[str | None]:
+    """What Java's converter makes of each of many records: an answer in JSON, which may be deep; None for an error."""
+    encoded = [base64.b64encode(record).decode() for record in data]
+    (answer,) = oracle.ask([to_connect(cls, None, **config) | {"op": "to_each", "data": encoded}])
+    answers: list[str | None] = answer["answers"]
+    return answers
 
 
 def from_connect(cls: str, schema: Schema | None, value: Any, **config: str) -> Answer:
@@ -97,6 +105,8 @@ def tagged(schema: Schema | None, value: Any) -> Any:
             return tagged(schema, float(value))
         return [_INTEGERS.get(kind, "i64") if kind else "i64", str(value)]
     if isinstance(value, float):
+        if value != value:
+            value = math.nan  # Java knows but one
         if kind is Type.FLOAT32:
             return ["f32", str(struct.unpack(">i", struct.pack(">f", value))[0])]
         return ["f64", str(struct.unpack(">q", struct.pack(">d", value))[0])]
@@ -135,16 +145,22 @@ def milliseconds(value: dt.date | dt.time) -> int:
 
 def found(schema: Schema | None, value: Any) -> Any:
     """A schema and value of ours in the form in which they are compared with Java's answer."""
-    return _ordered(describe(schema)), plain(tagged(schema, value))
+    return _comparable(describe(schema)), plain(tagged(schema, value))
 
 
 def answered(answer: Answer) -> Any:
     """Java's schema and value in the same form."""
-    return _ordered(answer["schema"]), plain(answer["value"])
+    return _comparable(answer["schema"]), plain(answer["value"])
 
 
-def _ordered(schema: Answer | None) -> str:
-    return json.dumps(schema, sort_keys=True, default=str) if schema is not None else "null"
+def _comparable(schema: Answer | None) -> Answer | None:
+    """A described schema such that equal ones are equal whatever order the maps in their defaults have."""
+    if schema is None:
+        return None
+    inner: Answer = {which: _comparable(schema[which]) for which in ("keys", "values") if which in schema}
+    if "fields" in schema:
+        inner["fields"] = [(name, _comparable(field)) for name, field in schema["fields"]]
+    return {**schema, **inner, "default": plain(schema["default"])}
 
 
 def plain(node: Any) -> Any:

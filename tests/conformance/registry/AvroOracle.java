@@ -3,7 +3,6 @@ import java.io.ByteArrayOutputStream;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
-import java.util.Base64;
 import java.util.HashMap;
 import java.util.Map;
 
@@ -25,7 +24,8 @@ import org.apache.kafka.connect.data.Struct;
 
 /**
  * Answers what the Java converter between Avro and Connect makes of schemas and values, with Avro's own reader and
- * writer. Questions, answers and the form of schemas and values are those of Oracle.java.
+ * writer. Questions, answers and the form of schemas and values are those of Oracle.java. "to_each" asks about many
+ * values of one schema: its answers are values, and the text "error" for an error.
  */
 public class AvroOracle {
     static final Map<String, String> HIDDEN = Map.of(
@@ -66,16 +66,25 @@ public class AvroOracle {
             }
             case "to": {
                 Schema schema = avro(q);
-                byte[] data = Base64.getDecoder().decode(q.get("data").textValue());
-                Object read = new GenericDatumReader<Object>(schema)
-                    .read(null, DecoderFactory.get().binaryDecoder(data, null));
-                Integer version = q.hasNonNull("version") ? q.get("version").intValue() : null;
-                SchemaAndValue result = mapping.toConnectData(schema, read, version);
-                if (result == null) {
-                    result = SchemaAndValue.NULL;
-                }
+                SchemaAndValue result = read(mapping, schema, new GenericDatumReader<>(schema), q.get("data"));
                 answer.set("schema", describe(result.schema()));
                 answer.set("value", describeValue(result.value()));
+                break;
+            }
+            case "to_each": {
+                Schema schema = avro(q);
+                GenericDatumReader<Object> reader = new GenericDatumReader<>(schema);
+                ArrayNode answers = answer.putArray("answers");
+                for (JsonNode data : q.get("data")) {
+                    SchemaAndValue result;
+                    try {
+                        result = read(mapping, schema, reader, data);
+                    } catch (Exception | StackOverflowError | OutOfMemoryError e) {
+                        answers.add("error");
+                        continue;
+                    }
+                    answers.add(describeValue(result.value()));
+                }
                 break;
             }
             case "from": {
@@ -96,6 +105,13 @@ public class AvroOracle {
             default:
                 throw new IllegalArgumentException(q.toString());
         }
+    }
+
+    static SchemaAndValue read(AvroData mapping, Schema schema, GenericDatumReader<Object> reader, JsonNode data)
+            throws Exception {
+        Object read = reader.read(null, DecoderFactory.get().binaryDecoder(data.binaryValue(), null));
+        SchemaAndValue result = mapping.toConnectData(schema, read);
+        return result == null ? SchemaAndValue.NULL : result;
     }
 
     /** As in Oracle.java, but for structs, which say nothing of their schema: their defaults may be structs again. */

@@ -129,12 +129,15 @@ def test_a_flipped_bit_is_read_or_refused(seed: int) -> None:
     ("avro", "data", "message"),
     [
         ("int", b"\xff\xff\xff\xff\x1f", "more bits"),
+        ("int", b"\x82\x80\x80\x80\x80\x00", "more bits"),
         ("long", b"\xff" * 30 + b"\x01", "more bits"),
         ("string", b"\x01", "below 0"),
         ({"type": "array", "items": "int"}, b"\xfe\xff\xff\xff\xff\x01", "more entries than there are bytes"),
         ({"type": "array", "items": EMPTY}, b"\xfe\xff\xff\xff\xff\x01\x00", "more entries"),
         (["null", "int"], b"\x04", "its union has not"),
         ({"type": "enum", "name": "E", "symbols": ["X"]}, b"\x02", "its enum has not"),
+        ({"type": "enum", "name": "E", "symbols": ["X"]}, b"\x80\x80\x80\x80\x80\x00", "more bits"),
+        ({"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": 2}, b"\x00", "decimal without a byte"),
         ({"type": "int", "logicalType": "time-millis"}, b"\x01", "not a time of day"),
         (
             {"type": "long", "logicalType": "timestamp-millis"},

@@ -162,6 +162,43 @@ def test_a_schema_of_another_kind_and_one_that_is_broken_say_so(registry: Memory
         converter(registry).to_connect_data("t", framed(number, b""))
 
 
+OLD = """
+syntax = "proto2";
+message Old {
+  optional string name = 1;
+  repeated string names = 2;
+  map<string, string> more = 3;
+  oneof one { string text = 4; int32 number = 5; }
+  optional Line line = 6;
+  message Line { required int32 count = 1; }
+}
+"""
+
+
+def test_text_that_is_no_utf8_is_text_all_the_same_as_in_java(registry: MemoryRegistry) -> None:
+    number = registry.register("t-value", OLD, "PROTOBUF")
+    bad = b"\x02a\xff"
+    data = b"\x0a" + bad + b"\x12" + bad + b"\x12\x01b\x1a\x07\x0a\x01k\x12" + bad + b"\x22" + bad
+    value = converter(registry).to_connect_data("t", framed(number, data)).value
+    text = "a\N{REPLACEMENT CHARACTER}"
+    assert value == {
+        "one_0": {"text": text, "number": None},
+        "name": text,
+        "names": [text, "b"],
+        "more": {"k": text},
+        "line": None,
+    }
+
+
+@pytest.mark.parametrize("data", [b"\x32\x00", b"\x32\x02\x10\x01"])
+def test_a_message_without_what_it_requires_is_refused(registry: MemoryRegistry, data: bytes) -> None:
+    number = registry.register("t-value", OLD, "PROTOBUF")
+    good = framed(number, b"\x32\x02\x08\x05")
+    assert converter(registry).to_connect_data("t", good).value["line"] == {"count": 5}
+    with pytest.raises(DataError, match=r"it is no Old: line\.count must be there"):
+        converter(registry).to_connect_batch(Constant("t", 2), [good, framed(number, data)])
+
+
 def test_a_struct_is_registered_as_a_message(registry: MemoryRegistry) -> None:
     of = Schema.struct(
         {

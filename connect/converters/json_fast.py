@@ -1,0 +1,159 @@
+"""The fast parser of JSON, and how to know that Java reads a record in another way.
+
+The parser is stricter than Java, and what it refuses is for `json_text`. But it has none of Java's limits, and takes a
+number for 0 whose exponent Java refuses. That shows in a record's bytes, and is looked for there: it costs less than a
+look at each value.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
+from typing import Final
+
+import msgspec
+
+from connect.converters.json_text import DEEPEST, LONGEST_NAME, LONGEST_TEXT, MOST_DIGITS, exact_number, read
+from connect.errors import DataError
+
+#: Parses a record. Floats are doubles.
+parse: Final = msgspec.json.Decoder().decode
+_parse_exactly: Final = msgspec.json.Decoder(float_hook=exact_number).decode
+#: What says that a record is for another way.
+REFUSED: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError, DataError)
+
+
+def exact(record: bytes) -> object:
+    """The parsed JSON with Decimal for float, in whatever form Java takes it.
+
+    Raises:
+        DataError: Java takes it in none.
+    """
+    if not is_long([record], record):
+        try:
+            return _parse_exactly(record)
+        except REFUSED:
+            pass
+    return read(record)
+
+
+def check_utf8(joined: bytes) -> None:
+    """Raise UnicodeDecodeError for what is no UTF-8: in names and texts that nobody takes parsers do not look."""
+    if not joined.isascii():
+        joined.decode()
+
+
+def knows_names(names: Iterable[str]) -> bool:
+    """Whether the parser can look for these names, of a struct's fields, in a record."""
+    return not any(map(_NO_FIELD.search, names))
+
+
+_NO_FIELD: Final = re.compile('[\\x00-\\x1f"\\\\\ud800-\udfff]')
+
+# Numbers. An exponent that may be too large has at least ten digits, an integer beyond 64 bits nineteen.
+
+_SHAPE: Final = bytes.maketrans(b"123456789+-E", b"00000000000e")
+_DIGITS: Final = bytes.maketrans(b"123456789", b"000000000")
+_LONG_EXPONENT: Final = b"e" + 10 * b"0"
+_LONG_INTEGER: Final = 19 * b"0"
+
+
+def shape_of(joined: bytes) -> bytes:
+    """The bytes with 0 for every digit and sign, and e for E: what numbers look like."""
+    return joined.translate(_SHAPE)
+
+
+def has_long_integer(joined: bytes, shape: bytes) -> bool:
+    """Whether an integer in these bytes of this shape may need more than 64 bits."""
+    return _LONG_INTEGER in shape and _LONG_INTEGER in joined.translate(_DIGITS)
+
+
+def may_exceed(records: Sequence[bytes], joined: bytes, shape: bytes | None = None) -> bool:
+    """Whether a record may hold what Java refuses and the fast parser takes: then only `exact` reads them as Java does.
+
+    Args:
+        records: which the fast parser takes, each by itself.
+        joined: the same with a line break between them.
+        shape: what is `shape_of` that, where it is known.
+    """
+    shape = shape_of(joined) if shape is None else shape
+    at = shape.rfind(_LONG_EXPONENT)  # from behind it is found faster
+    while at >= 0:
+        # Most texts that look like this are hexadecimal: no number may begin where their last digits do.
+        before = shape[max(0, at - MOST_DIGITS) : at].rstrip(b"0.")
+        if shape[at - 1] == _ZERO and before[-1:] in b" \t\n\r[,:":
+            return True
+        at = shape.rfind(_LONG_EXPONENT, 0, at)
+    return is_long(records, joined)
+
+
+# Lengths. Each is looked for where a record is long enough for it, and first in a way that costs little: in every so
+# many-th byte, or in a place here and there.
+
+#: A record that is no longer has nothing beyond Java's limits.
+_SHORT: Final = MOST_DIGITS
+#: The digits of a number are in three runs at most.
+_LONGEST_RUN: Final = MOST_DIGITS // 3 + 1
+_RUNS: Final = {step: _LONGEST_RUN // step * b"0" for step in (16, 3, 1)}
+#: A record may be a payload, which is a level deeper than it seems.
+_DEEP: Final = DEEPEST - 1
+_BRACKETS: Final = bytes.maketrans(b"{}", b"[]")
+_OTHERS: Final = bytes(set(range(256)) - set(b'[]{}"'))
+_USUAL: Final = 8
+_WINDOW: Final = LONGEST_NAME // 2
+_BACKSLASH: Final = 0x5C
+_ZERO: Final = 0x30
+_TEXT: Final = re.compile(rb'"[^"]*"')
+_LONG_NAME: Final = re.compile(rb'"[^"]{%d,}"[ \t\n\r]*:' % (LONGEST_NAME + 1))
+_LONG_TEXT: Final = re.compile(rb'"[^"]{%d}' % (LONGEST_TEXT + 1))
+
+
+def is_long(records: Sequence[bytes], joined: bytes) -> bool:
+    """As `may_exceed`, but for exponents: whether a number, a name, a text or the depth may be beyond Java's limits."""
+    longest = max(map(len, records), default=0)
+    if longest <= _SHORT:
+        return False
+    if all(run in joined[::step].translate(_DIGITS) for step, run in _RUNS.items()):
+        return True
+    return longest > 2 * _DEEP and any(_is_deep(record) or _has_long_text(record) for record in records)
+
+
+def _is_deep(record: bytes) -> bool:
+    if len(record) <= 2 * _DEEP:
+        return False
+    brackets = record.translate(_BRACKETS, _OTHERS)
+    if brackets.count(b"[") <= _DEEP:
+        return False
+    if b"\\" in record:
+        brackets = _unescaped(record).translate(_BRACKETS, _OTHERS)
+    brackets = _TEXT.sub(b"", brackets.replace(b'""', b""))  # few texts have brackets in them
+    for _ in range(_USUAL):  # without the innermost it is one level less deep
+        brackets = brackets.replace(b"[]", b"")
+    return _USUAL + max(accumulate([1 if bracket == 0x5B else -1 for bracket in brackets]), default=0) > _DEEP
+
+
+def _has_long_text(record: bytes) -> bool:
+    """Whether there may be such a text or name."""
+    windows = range(0, len(record) - _WINDOW + 1, _WINDOW)
+    if any(_is_in_name(record, at) for at in windows) and _LONG_NAME.search(_unescaped(record)):
+        return True
+    return len(record) > LONGEST_TEXT and _LONG_TEXT.search(_unescaped(record)) is not None
+
+
+def _is_in_name(record: bytes, start: int) -> bool:
+    """Whether a name may reach over the whole window that begins here."""
+    stop = start + _WINDOW
+    quote = record.find(b'"', start, stop)
+    if quote >= 0:
+        while quote >= 0 and record[quote - 1] == _BACKSLASH:
+            quote = record.find(b'"', quote + 1, stop)
+        return quote < 0
+    quote = record.find(b'"', stop)
+    behind = record[quote + 1 : quote + _WINDOW].lstrip(b" \t\n\r")[:1]
+    return quote >= 0 and (record[quote - 1] == _BACKSLASH or behind in (b":", b""))
+
+
+def _unescaped(record: bytes) -> bytes:
+    r"""A record of the same length in which every quote begins or ends a text: without \"."""
+    return record.replace(rb"\\", b"..").replace(rb"\"", b"..") if b"\\" in record else record
