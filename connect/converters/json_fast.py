@@ -135,23 +135,28 @@ def _is_deep(record: bytes) -> bool:
 
 def _has_long_text(record: bytes) -> bool:
     """Whether there may be such a text or name."""
-    windows = range(0, len(record) - _WINDOW + 1, _WINDOW)
-    if any(_is_in_name(record, at) for at in windows) and _LONG_NAME.search(_unescaped(record)):
+    if _may_have_long_name(record) and _LONG_NAME.search(_unescaped(record)):
         return True
     return len(record) > LONGEST_TEXT and _LONG_TEXT.search(_unescaped(record)) is not None
 
 
-def _is_in_name(record: bytes, start: int) -> bool:
-    """Whether a name may reach over the whole window that begins here."""
-    stop = start + _WINDOW
-    quote = record.find(b'"', start, stop)
-    if quote >= 0:
-        while quote >= 0 and record[quote - 1] == _BACKSLASH:
-            quote = record.find(b'"', quote + 1, stop)
-        return quote < 0
-    quote = record.find(b'"', stop)
-    behind = record[quote + 1 : quote + _WINDOW].lstrip(b" \t\n\r")[:1]
-    return quote >= 0 and (record[quote - 1] == _BACKSLASH or behind in (b":", b""))
+def _may_have_long_name(record: bytes) -> bool:
+    """Whether a name may reach over a whole window: in most records each has a quote that begins or ends a text."""
+    at = 0
+    while at + _WINDOW <= len(record):
+        quote, escaped = record.find(b'"', at), False
+        while at <= quote < at + _WINDOW and record[quote - 1] == _BACKSLASH:
+            quote, escaped = record.find(b'"', quote + 1), True
+        if at <= quote < at + _WINDOW:
+            at += _WINDOW
+            continue
+        behind = record[quote + 1 : quote + _WINDOW].lstrip(b" \t\n\r")[:1]
+        if escaped or (quote >= 0 and (record[quote - 1] == _BACKSLASH or behind in (b":", b""))):
+            return True
+        if quote < 0:
+            return False
+        at = quote + 1
+    return False
 
 
 def _unescaped(record: bytes) -> bytes:
