@@ -344,7 +344,7 @@ def _schemaless_values(data: list[bytes], nodes: list[Any] | None = None, *, wit
             return [schemaless(exact(item)) for item in data]
     # What the fast parser reads in another way than Java: minus zero, whole numbers beyond 64 bits, what Java refuses.
     joined = b"\n".join(data)
-    shape = shape_of(joined)
+    shape = None if within_limits else shape_of(joined)
     if (
         _MINUS_ZERO.search(joined)
         or (has_long_integer(joined, shape) and not _fit_into_int64(nodes))

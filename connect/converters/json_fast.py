@@ -64,9 +64,9 @@ def shape_of(joined: bytes) -> bytes:
     return joined.translate(_SHAPE)
 
 
-def has_long_integer(joined: bytes, shape: bytes) -> bool:
-    """Whether an integer in these bytes of this shape may need more than 64 bits."""
-    return _LONG_INTEGER in shape and _LONG_INTEGER in joined.translate(_DIGITS)
+def has_long_integer(joined: bytes, shape: bytes | None) -> bool:
+    """Whether an integer in these bytes, of this shape if it is known, may need more than 64 bits."""
+    return (shape is None or _LONG_INTEGER in shape) and _LONG_INTEGER in joined.translate(_DIGITS)
 
 
 def may_exceed(records: Sequence[bytes], joined: bytes, shape: bytes | None = None) -> bool:

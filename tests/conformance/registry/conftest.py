@@ -15,4 +15,5 @@ def avro_oracle(oracle_in_java: Callable[..., Oracle]) -> Oracle:
     """The mapping of a Java converter that derives from Confluent's; see `AvroOracle.java`."""
     sources = [HERE / "AvroOracle.java", HERE.parent / "converters" / "Oracle.java"]
     # From 19 on, Double.toString gives the shortest digits, as Python does.
-    return oracle_in_java(*sources, jars=["kafka-connect", "avro-converter"], java=19)
+    # Damaged lengths make it ask for gigabytes: with little memory it is refused them at once.
+    return oracle_in_java(*sources, jars=["kafka-connect", "avro-converter"], java=19, options=["-Xmx256m"])
