@@ -9,6 +9,7 @@ from connect.group.wire import (
     Assignment,
     Metadata,
     WireError,
+    can_be_told,
     decode_assignment,
     encode_metadata,
 )
@@ -27,6 +28,7 @@ __all__ = [
     "WireError",
     "Work",
     "assign",
+    "can_be_told",
     "decode_assignment",
     "encode_metadata",
 ]

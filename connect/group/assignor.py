@@ -14,6 +14,7 @@ from connect.group.wire import (
     NO_ERROR,
     Assignment,
     Metadata,
+    can_be_told,
     decode_metadata,
     encode_assignment,
 )
@@ -36,6 +37,14 @@ class Configured:
     connectors: Collection[str]
     tasks: Collection[TaskId]
 
+    def that_can_be_told(self) -> Configured:
+        """Without connectors whose names no assignment can hold: they are given to nobody, and end nobody."""
+        untold = {name for name in self.connectors if not can_be_told(name)}
+        if not untold:
+            return self
+        connectors = [name for name in self.connectors if name not in untold]
+        return Configured(self.offset, connectors, [task for task in self.tasks if task.connector not in untold])
+
 
 def assign(
     protocol: str,
@@ -48,7 +57,7 @@ def assign(
     delays: Delays,
     stopped: Collection[str] = (),
 ) -> tuple[dict[str, bytes], Memory]:
-    """Assign all that is configured to the members.
+    """Assign all that is configured, and that an assignment can name, to the members.
 
     If a member has read further than the leader, all get CONFIG_MISMATCH and nothing else, with the offset that
     everyone has to reach before joining again.
@@ -71,6 +80,7 @@ def assign(
     Raises:
         WireError: a member's metadata does not read.
     """
+    configured = configured.that_can_be_told()
     metadata = {member: decode_metadata(data) for member, data in members}
     leader_url = metadata[leader].url
     furthest = max(each.offset for each in metadata.values())

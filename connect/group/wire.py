@@ -31,12 +31,23 @@ NO_ERROR: Final = 0
 #: The leader has not read the configurations as far as another member: nothing is given out, all read on and rejoin.
 CONFIG_MISMATCH: Final = 1
 
+#: The longest name of a connector that members can be told, in UTF-8: lengths have 16 bits and a sign.
+LONGEST_NAME: Final = 2**15 - 1
+
 _CONNECTOR = -1  # in the place of a task's number
 _LOADS = b"pyLOAD\0\1"  # what follows is ours: arrays of connector, arrays of task (i32) and load (f32)
 
 
 class WireError(ConnectError):
     """Bytes of another member are not what the protocol says."""
+
+
+def can_be_told(connector: str) -> bool:
+    """Whether the name of a connector fits into an assignment.
+
+    Java's leader does not ask, and ends: so does the next one, until the name is out of the config topic.
+    """
+    return len(connector) <= LONGEST_NAME and len(connector.encode(errors="replace")) <= LONGEST_NAME
 
 
 @dataclass(frozen=True)

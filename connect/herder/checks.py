@@ -16,6 +16,7 @@ from connect.herder.views import connector_plugin
 from connect.herder.worker import Worker
 from connect.pipeline.build import SIMPLE_HEADERS
 from connect.plugins import CONVERTERS, PluginKind, PluginRef
+from connect.settings.limits import excess, within_limits
 from connect.settings.resolver import Unresolved
 from connect.telemetry.redaction import redactor
 from connect.worker.hosts import ConnectorCallError
@@ -28,9 +29,11 @@ _WHERE_ELSE = (
 def validate(worker: Worker, policy: ClientConfigOverridePolicy, config: Mapping[str, str]) -> dict[str, Any]:
     """Find everything that is wrong with a configuration. Does not fail, whatever a user wrote or a plug-in does."""
     config = {key: value for key, value in config.items() if value is not None}
+    problems = excess(config)
+    if problems:  # nobody works on it
+        config = within_limits(config)
     looked_up = worker.looked_up(config)
     resolved = looked_up.usable()
-    problems: list[tuple[str, str]] = []
     ref: PluginRef | None
     try:
         ref = connector_plugin(worker.plugins, resolved.values)

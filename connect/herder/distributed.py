@@ -418,8 +418,12 @@ class DistributedHerder:
     # Small things.
 
     def _start_work(self, work: Work) -> None:
-        self._leading.begin(self._states.forget_deleted)
+        self._leading.begin(self._tidy_states)
         self._assigned.start(work)
+
+    def _tidy_states(self) -> None:
+        self._states.forget_deleted()
+        self._states.fail_what_nobody_gets()
 
     def _stop_work(self, work: Work) -> None:
         self._assigned.stop(work)

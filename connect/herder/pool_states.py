@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
+from typing import Final
 
-from connect.group import Work
+from connect.group import Work, can_be_told
+from connect.group.wire import LONGEST_NAME
 from connect.herder.group_member import GroupMember
 from connect.herder.views import plugin_version
 from connect.herder.worker import Worker
 from connect.storage import ConnectorStatus, RestartNote, State, TaskStatus
 from connect.storage.config_log import ConfigLog
 from connect.storage.topic_status import TopicStatusStore
+
+_NAMELESS: Final = (
+    "No worker can be given this connector: its name has {length:,} bytes, and an assignment has room for"
+    f" {LONGEST_NAME:,}. Delete it, and create it under a shorter name. Workers of Java end when they lead a group with"
+    " such a name in its config topic."
+)
 
 
 class PoolStates:
@@ -90,6 +98,13 @@ class PoolStates:
                 for task in self._statuses.tasks(name):
                     if task.task not in state.task_ids(name):
                         self._statuses.forget(name, task.task)
+
+    def fail_what_nobody_gets(self) -> None:
+        """Tell of connectors that the leader can give to nobody."""
+        for name in self._config.state.connectors:
+            known = self._statuses.connector(name)
+            if not can_be_told(name) and (known is None or known.state is not State.FAILED):
+                self.put(name, State.FAILED, _NAMELESS.format(length=len(name.encode(errors="replace"))))
 
     def owner_url(self, name: str, number: int | None = None) -> str | None:
         """Where the worker of a connector or task is: statuses name it, whose ids are its address."""

@@ -211,8 +211,10 @@ def _alive(data: Path) -> Path:
 def _folder(data: Path | None) -> Path:
     folder = data or default_data()
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         (folder / "start.lock").touch()
+        if data is None:
+            folder.chmod(0o700)  # its topics hold passwords and the key of the workers; older versions made it 0755
     except OSError as error:
         raise BrokerError(
             f"The broker cannot keep its data in {folder}: {error.strerror}. Choose another folder with --data"

@@ -6,6 +6,8 @@ import difflib
 import re
 from collections.abc import Iterable
 
+from connect.settings.limits import LONGEST_NAME
+
 
 def no_control_characters(name: str, value: str) -> None:
     """A name that can stand in a log, a URL and a topic's record."""
@@ -13,6 +15,17 @@ def no_control_characters(name: str, value: str) -> None:
         raise ValueError("must not be empty.")
     if found := [char for char in value if ord(char) < 32 or 127 <= ord(char) < 160]:
         raise ValueError(f"contains the control character {found[0]!r}. Take it out.")
+
+
+def connector_name(name: str, value: str) -> None:
+    """A name of a connector that a log, a URL, a record's key and an assignment can hold."""
+    no_control_characters(name, value)
+    try:
+        length = len(value.encode())
+    except UnicodeEncodeError:
+        raise ValueError("holds half of a surrogate pair, which UTF-8 has not. Take it out.") from None
+    if length > LONGEST_NAME:
+        raise ValueError(f"has {length:,} bytes in UTF-8. Up to {LONGEST_NAME} may be.")
 
 
 def unique(name: str, value: list[str]) -> None:

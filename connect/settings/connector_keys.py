@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from connect.settings._checks import no_control_characters, partitions, replication_factor, unique
+from connect.settings._checks import connector_name, partitions, replication_factor, unique
 from connect.settings.definition import (
     Boolean,
     Class,
@@ -122,7 +122,7 @@ COMMON: Final = (
             order=1,
             width="MEDIUM",
             display_name="Connector name",
-            validator=no_control_characters,
+            validator=connector_name,
             doc="The connector's name, unique in the cluster.",
         ),
         String(

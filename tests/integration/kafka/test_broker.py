@@ -254,6 +254,18 @@ def test_the_default_folder_is_in_the_users_data(tmp_path, monkeypatch):
     assert embedded.default_data() == tmp_path / "connect-runtime" / "broker"
 
 
+def test_nobody_else_on_the_machine_reads_its_folder(data, tmp_path, monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    embedded.default_data().mkdir(parents=True, mode=0o755)
+    for folder in (None, data):
+        with pytest.raises(JavaNotFound):
+            ensure_running(folder, port=0)
+        assert (folder or embedded.default_data()).stat().st_mode & 0o077 == 0
+
+
 def test_without_java_the_error_says_what_to_install_and_nothing_is_formatted(data, tmp_path, monkeypatch):
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))

@@ -101,3 +101,17 @@ def test_loads_that_members_measured_are_remembered_when_a_task_moves() -> None:
     shares, _ = lead(left, memory)
     assert shares["b"].new == Work.of((), [from_a])
     assert shares["a"].new == Work.of((), [from_b])
+
+
+@pytest.mark.parametrize("protocol", ["default", "compatible", "sessioned"])
+@pytest.mark.parametrize("name", ["n" * 32_768, "ä" * 16_384])
+def test_a_connector_whose_name_no_assignment_can_hold_is_given_to_nobody(protocol: str, name: str) -> None:
+    configured = Configured(7, ["x", name], [TaskId("x", 0), TaskId(name, 0)])
+    encoded, _ = assign(protocol, "a", [member("a", protocol)], configured, Memory(), 0.0, delays=Delays())
+    assert decode_assignment(encoded["a"]).new == Work.of(["x"], [("x", 0)])
+
+
+def test_the_longest_name_that_an_assignment_can_hold_is_given() -> None:
+    configured = Configured(7, ["n" * 32_767], [])
+    encoded, _ = assign("sessioned", "a", [member("a", "sessioned")], configured, Memory(), 0.0, delays=Delays())
+    assert decode_assignment(encoded["a"]).new == Work.of(["n" * 32_767])

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from connect.errors import ConfigError, ConnectError
+from connect.errors import ConfigError, ConnectError, DataError
+from connect.worker.error_kinds import ErrorKind, kind_of
 from spark_sink.any_sink import notes
 from spark_sink.any_sink.done import Done, Span, Tally
 
@@ -70,3 +71,14 @@ def test_what_no_restart_would_change_stays_an_error_of_the_configuration(monkey
     with pytest.raises(ConfigError, match=r"Keeping cannot run on Spark .* not durable: \[hidden\] offset 5") as caught:
         SinkWriter(keeping, COLUMNS).write(iter([rows(b"a", first=5)]))
     assert caught.value.key == "engine"
+
+
+def test_a_record_that_is_wrong_stays_an_error_of_a_record_which_no_restart_mends(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])
+    json = {"value.converter": "org.apache.kafka.connect.json.JsonConverter", "value.converter.schemas.enable": "false"}
+    with pytest.raises(DataError, match="t-0@5") as caught:
+        SinkWriter(plan("Noting", connector=json), COLUMNS).write(iter([rows(b"{", first=5)]))
+    assert "\n" not in str(caught.value)
+    assert kind_of(caught.value) is ErrorKind.RECORD
