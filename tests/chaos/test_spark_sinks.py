@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 PARTITIONS = 2
 AT_A_TIME = 1000
 A_BATCH = 125  # there are more than an attack waits for
-KILLS = 2
+#: The sink that is quickest to look at is killed twice, the others once: each start of Spark takes seconds.
+KILLS = {"FileStreamSinkConnector": 2}
 #: Spark needs seconds to start, many times as long where the machine is busy.
 WITHIN_S = 240
 
@@ -139,7 +140,8 @@ def test_what_a_sink_writes_to_has_each_record_once_however_often_its_task_is_ki
     def there() -> int:
         return len(target.numbers())
 
-    for turn in range(KILLS):
+    kills = KILLS.get(sink, 1)
+    for turn in range(kills):
         awaited = there() + chance.randrange(1, AT_A_TIME // 2)
         values = [json.dumps({"n": n}).encode() for n in range(turn * AT_A_TIME, (turn + 1) * AT_A_TIME)]
         topics.fill(bootstrap, topic, [values[p::PARTITIONS] for p in range(PARTITIONS)])
@@ -148,7 +150,7 @@ def test_what_a_sink_writes_to_has_each_record_once_however_often_its_task_is_ki
             until(lambda: there() >= awaited, WITHIN_S, lambda: f"{awaited} are there\n{worker.last_words()}")
 
         attacks.strike(attacks.kill_task, moment)
-    count = KILLS * AT_A_TIME
+    count = kills * AT_A_TIME
 
     def all_is_committed() -> bool:
         return topics.committed(bootstrap, "connect-sink", topic, PARTITIONS) == [count // PARTITIONS] * PARTITIONS

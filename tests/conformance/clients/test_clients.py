@@ -127,6 +127,8 @@ def patiently(drive: Callable[[Mapping[str, Any]], dict[str, Any]], ask: Mapping
         said = drive(ask)
         # Some clients tell the code only, and of a conflict with a connector that exists only that it is one.
         busy = said.get("status") == 409 and ask["do"] != "create" and "raised" in said
+        # Java's worker tells some questions, such as for a configuration, of a rebalance with 500.
+        busy |= said.get("status") == 500 and "rebalance is expected" in str(said.get("message"))
         if not busy or time.monotonic() > deadline:
             return said
         time.sleep(0.1)
