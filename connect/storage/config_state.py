@@ -196,7 +196,7 @@ class ConfigReader:
             content = None if value is None else _object(json.loads(value))
             return self._take(name, content)
         except (KeyError, TypeError, ValueError, RecursionError) as error:
-            log.warning("Record %d of the config topic, %s, is passed over: %s", offset, name, _reason(error))
+            log.warning("Record %d of the config topic, %.200s, is passed over: %.200s", offset, name, _reason(error))
             return None
 
     def _take(self, name: str, content: dict[str, Any] | None) -> Event | None:

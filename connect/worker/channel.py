@@ -1,23 +1,29 @@
-"""A control pipe:
+"""A control pipe: typed messages over a pair of connected sockets. Sending is safe from any thread, receiving from one.
 
-typed messages over a pair of connected sockets. Sending is safe from any thread, receiving from one.
+Plug-in code lives at one of its ends, and may write anything: what comes is a message, or `Garbled`, and never larger
+than `LARGEST`.
 """
 
 from __future__ import annotations
 
+import select
 import socket
 import struct
 import threading
+import time
 from collections.abc import Iterator
 
 import msgspec
 
+from connect.errors import ConnectError
 from connect.worker.messages import AnyMessage, Message
 
 _LENGTH = struct.Struct(">I")
-_LARGEST = 1 << 28  # far above what is sent; what claims to be larger is no message of ours
+#: In bytes: far above what is sent. It is a limit of memory: a byte can stand for an object of seventy.
+LARGEST = 1 << 25
 _decoder = msgspec.msgpack.Decoder(AnyMessage)
 _encoder = msgspec.msgpack.Encoder()
+_NOT_TAKEN = "The other end of the control pipe does not read."
 
 
 class Garbled(Exception):
@@ -28,9 +34,13 @@ class Channel:
     """One end of a control pipe.
 
     The other end's death shows as `EOFError` from `receive`, or as `BrokenPipeError` from `send`.
+
+    Attributes:
+        size: bytes of the message that was received last.
     """
 
     def __init__(self, end: socket.socket) -> None:
+        self.size = 0
         self._socket = end
         self._sending = threading.Lock()
         self._buffer = bytearray()
@@ -45,11 +55,52 @@ class Channel:
         """For `selectors`."""
         return self._socket.fileno()
 
-    def send(self, message: Message) -> None:
-        """Send one message. Blocks while the other end does not read and the pipe is full."""
+    def send(self, message: Message, timeout: float | None = None) -> None:
+        """Send one message. Blocks while the other end does not read and the pipe is full.
+
+        Args:
+            message: what to say.
+            timeout: seconds that it may block; with 0 it is sent at once or not at all.
+
+        Raises:
+            TimeoutError: the pipe did not take it in time. Where it took a part, this end sends nothing more.
+            ConnectError: it is larger than `LARGEST`; nothing was sent.
+            OSError: the other end is closed.
+        """
         data = _encoder.encode(message)
-        with self._sending:
-            self._socket.sendall(_LENGTH.pack(len(data)) + data)
+        if len(data) > LARGEST:
+            raise ConnectError(
+                f"A control pipe takes messages of up to {LARGEST >> 20} MiB; this {type(message).__name__} has"
+                f" {len(data) >> 20} MiB. Have the connector ask for, or tell, less at once."
+            )
+        framed = _LENGTH.pack(len(data)) + data
+        if timeout is None:
+            with self._sending:
+                self._socket.sendall(framed)
+            return
+        deadline = time.monotonic() + timeout
+        if not self._sending.acquire(timeout=timeout):
+            raise TimeoutError(_NOT_TAKEN)
+        try:
+            self._send_until(deadline, framed)
+        finally:
+            self._sending.release()
+
+    def _send_until(self, deadline: float, data: bytes) -> None:
+        sent = 0
+        if (end := self._socket.fileno()) < 0:  # a poll says ValueError
+            raise BrokenPipeError("This end of the control pipe is closed.")
+        poll = select.poll()  # select() itself knows no file descriptor above 1023
+        poll.register(end, select.POLLOUT)
+        while sent < len(data):
+            try:
+                sent += self._socket.send(memoryview(data)[sent:], socket.MSG_DONTWAIT)
+            except BlockingIOError:
+                if poll.poll(max(0.0, deadline - time.monotonic()) * 1000) and time.monotonic() < deadline:
+                    continue
+                if sent:  # nothing can follow half a message
+                    self._socket.shutdown(socket.SHUT_WR)
+                raise TimeoutError(_NOT_TAKEN) from None
 
     def receive(self) -> AnyMessage:
         """Wait for the next message.
@@ -88,16 +139,17 @@ class Channel:
         if len(self._buffer) < _LENGTH.size:
             return None
         (length,) = _LENGTH.unpack_from(self._buffer)
-        if length > _LARGEST:
-            raise Garbled(f"a message of {length} bytes")
+        if length > LARGEST:
+            raise Garbled(f"a message of {length} bytes, where {LARGEST} is the most")
         end = _LENGTH.size + length
         if len(self._buffer) < end:
             return None
         try:
             message: AnyMessage = _decoder.decode(bytes(self._buffer[_LENGTH.size : end]))
-        except msgspec.DecodeError as error:
-            raise Garbled(str(error)) from error
+        except Exception as error:  # also of text that is not UTF-8, and of values nested too deeply
+            raise Garbled(f"{error}") from error
         del self._buffer[:end]
+        self.size = length
         return message
 
     def close(self) -> None:

@@ -32,6 +32,7 @@ from connect.worker import guard, messages
 from connect.worker.channel import Channel
 from connect.worker.error_kinds import kind_of
 from connect.worker.remote_log import send_logs
+from connect.worker.words import cut
 
 log = logging.getLogger("connect.worker.host")
 
@@ -79,8 +80,14 @@ class Host:
                 result = getattr(self, f"_{call.method}")(call.connector, **call.arguments)
                 answer = messages.Answer(call.question, result)
             except BaseException as error:
-                answer = messages.Answer(call.question, None, *self.told(error), kind_of(error))
-            self._channel.send(answer)
+                answer = self._refusal(call, error)
+            try:
+                self._channel.send(answer)
+            except (TypeError, ValueError, ConnectError) as error:  # it cannot be said, or is too much
+                self._channel.send(self._refusal(call, error))
+
+    def _refusal(self, call: messages.Call, error: BaseException) -> messages.Answer:
+        return messages.Answer(call.question, None, *self.told(error), kind_of(error))
 
     # The calls.
 
@@ -89,6 +96,12 @@ class Host:
 
         self._redactor.remember(config[key] for key in secret_keys)
         return msgspec.to_builtins(validate(self._plugins, worker, config, secret_keys=secret_keys))
+
+    def _matching(self, connector: str, pattern: str, names: list[str]) -> list[str]:
+        from connect.settings.java_regex import java_regex
+
+        matches = java_regex(pattern).fullmatch
+        return [name for name in names if matches(name)]
 
     def _start(
         self,
@@ -186,7 +199,7 @@ class Host:
         if not isinstance(error, ConnectError):
             summary = f"{type(error).__name__}: {summary}"
         trace = "".join(traceback.format_exception(error))
-        return self._redactor.redact(summary), self._redactor.redact(trace)
+        return cut(self._redactor.redact(summary)), cut(self._redactor.redact(trace))
 
     def tell(self, message: messages.Message) -> None:
         """Tell the worker."""

@@ -21,6 +21,7 @@ from connect.worker.channel import Garbled
 from connect.worker.error_kinds import ErrorKind
 from connect.worker.processes import ChildProcess, how_it_ended
 from connect.worker.remote_log import write_log
+from connect.worker.words import cut
 
 log = logging.getLogger("connect.worker")
 
@@ -205,17 +206,18 @@ class _Host:
         self._waiting[question] = answer
         self.calls.append(connector)
         try:
-            with contextlib.suppress(OSError):
-                self._child.channel.send(messages.Call(question, method, connector, arguments))
+            with contextlib.suppress(OSError):  # it is gone, or does not read: then it does not answer either
+                self._child.channel.send(messages.Call(question, method, connector, arguments), timeout)
             if self._ended is not None:  # before the question was among those that are answered then
                 self._fail_waiting(self._ended)
             return answer.result(timeout)
         finally:
             self.calls.remove(connector)
+            self._waiting.pop(question, None)
 
     def tell(self, message: messages.Message) -> None:
-        with contextlib.suppress(OSError):  # it is gone
-            self._child.channel.send(message)
+        with contextlib.suppress(OSError):  # it is gone, or does not read
+            self._child.channel.send(message, 0)
 
     def kill(self) -> None:
         self._child.kill()
@@ -225,15 +227,24 @@ class _Host:
         self._child.kill()
 
     def _read(self) -> None:
+        garbled = ""
         while True:
             try:
                 message = self._child.channel.receive()
-            except (EOFError, OSError, Garbled):
+            except (EOFError, OSError):
                 break
-            self._take(message)
+            except Garbled as error:
+                garbled = f"wrote what is no message to its control pipe: {cut(str(error), 300)}. It was ended."
+                break
+            try:
+                self._take(message)
+            except Exception:  # its neighbours still wait for answers
+                log.exception("What a connector said was not taken", extra={"about": self.key})
         self.alive = False
         self._child.kill()
-        words = self._ended = how_it_ended(self._child.reap()).replace("The task's", "The connector's")
+        code = self._child.reap()
+        words = f"The connector's process {garbled}" if garbled else how_it_ended(code)
+        words = self._ended = words.replace("The task's", "The connector's")
         self._fail_waiting(words)
         if not self._closing:
             self._died(self, words)
@@ -245,13 +256,15 @@ class _Host:
                 if waiting is None:
                     return
                 if message.error is not None:
-                    waiting.set_exception(ConnectorCallError(message.error, message.trace, message.kind))
+                    trace = None if message.trace is None else cut(message.trace)
+                    waiting.set_exception(ConnectorCallError(cut(message.error), trace, message.kind))
                 else:
                     waiting.set_result(message.result)
             case messages.Reconfigure():
                 self._listener.reconfigure(message.connector)
             case messages.ConnectorFailed():
-                self._listener.connector_failed(message.connector, message.summary, message.trace, message.kind)
+                words = cut(message.summary), cut(message.trace)
+                self._listener.connector_failed(message.connector, *words, message.kind)
             case messages.AskOffsets():
                 self._answer_offsets(message)
             case messages.Log():

@@ -1,4 +1,7 @@
-"""Sends the log of a child process to its worker, which writes all of it in one place. Redacted before it leaves."""
+"""Sends the log of a child process to its worker, which writes all of it in one place. Redacted before it leaves.
+
+A plug-in logs what it likes, and as much: what is longer than anybody reads is cut on its way.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,13 @@ from connect.telemetry.logs import keep_quiet
 from connect.telemetry.redaction import RedactingFilter, Redactor
 from connect.worker.channel import Channel
 from connect.worker.messages import Log
+from connect.worker.words import cut
+
+#: Characters of a logger's name: each of its dots has the worker look for one logger more.
+_NAME = 200
+#: Seconds since the epoch, from which on there are no dates: the year 10000.
+_NO_TIME = 253_402_300_800.0
+_LOGGERS = 10_000
 
 
 class _LogToWorker(logging.Handler):
@@ -19,7 +29,9 @@ class _LogToWorker(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
-            self._channel.send(Log(record.levelno, record.name, record.getMessage(), record.exc_text, record.created))
+            trace = None if record.exc_text is None else cut(record.exc_text)
+            text = cut(record.getMessage())
+            self._channel.send(Log(record.levelno, cut(record.name[:_NAME]), text, trace, record.created))
         except OSError:
             pass  # the worker is gone, and this process with it in a moment
 
@@ -38,10 +50,24 @@ def send_logs(channel: Channel, redactor: Redactor, level: int, changes: Iterabl
 
 def write_log(message: Log, about: str) -> None:
     """In the worker: write what a child process logged, as being about this connector or task."""
-    record = logging.LogRecord(message.logger, message.level, "", 0, message.text, None, None)
-    record.created = message.created
+    level = max(0, min(message.level, logging.CRITICAL))  # each logger remembers every level that it was asked about
+    record = logging.LogRecord(message.logger[:_NAME], level, "", 0, cut(message.text), None, None)
+    if 0 <= message.created < _NO_TIME:
+        record.created = message.created
     record.about = about
-    record.exc_text = message.trace
-    logger = logging.getLogger(message.logger)
-    if logger.isEnabledFor(message.level):
+    record.exc_text = None if message.trace is None else cut(message.trace)
+    logger = _logger(record.name)
+    if logger.isEnabledFor(level):
         logger.handle(record)
+
+
+def _logger(name: str) -> logging.Logger:
+    """The logger of this name. Loggers stay for good: once there are many, the next one above it that there is."""
+    known = logging.root.manager.loggerDict
+    if len(known) < _LOGGERS:
+        return logging.getLogger(name)
+    while name:
+        if isinstance(found := known.get(name), logging.Logger):
+            return found
+        name = name.rpartition(".")[0]
+    return logging.root

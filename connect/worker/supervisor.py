@@ -25,8 +25,22 @@ from connect.worker.error_kinds import ErrorKind
 from connect.worker.lease import now
 from connect.worker.processes import ChildProcess, how_it_ended
 from connect.worker.remote_log import write_log
+from connect.worker.said import Asked, Said
+from connect.worker.words import cut
 
 log = logging.getLogger("connect.worker")
+
+#: How long a task may leave its control pipe unread when there is something to tell it, until it is ended.
+_TAKES_WITHIN_S = 10.0
+#: The same for being told to end: who does not take it in that time is killed later.
+_STOP_S = 1.0
+#: What a full pipe holds is a few of these; who goes on writing for a task that is dead is not waited for.
+_LAST_READS = 64
+#: Bytes of questions that one task may have open.
+_MOST_ASKED = 1 << 26
+
+_QUESTIONS = (messages.AskOffsets, messages.AskOffsetKeys, messages.AskToBegin, messages.StoreOffsets)
+_ANSWERS = (messages.Offsets, messages.OffsetKeys, messages.Stored)
 
 
 class TaskListener(Protocol):
@@ -67,6 +81,8 @@ class TaskProcess:
         self._membership: messages.Membership | None = None
         self._heard = time.monotonic()
         self._silent = False
+        self._asked = Asked(_MOST_ASKED)
+        self._said = Said()
 
     @property
     def id(self) -> str:
@@ -94,9 +110,24 @@ class TaskProcess:
         return ErrorKind.CRASH if self._failure is None else self._failure.kind
 
     def send(self, message: messages.Message) -> None:
-        """Tell the task. A task that is gone is noticed elsewhere."""
+        """Tell the task. A task that is gone is noticed elsewhere; one that does not listen is ended.
+
+        Raises:
+            ConnectError: the message is too large, see `Channel.send`.
+        """
+        if isinstance(message, _ANSWERS):
+            self._asked.answered(message.question)
+        try:
+            self._child.channel.send(message, _TAKES_WITHIN_S)
+        except TimeoutError:
+            self._ends_for(f"did not read its control pipe for {_TAKES_WITHIN_S:g} s.", ErrorKind.STALLED)
+        except OSError:
+            pass
+
+    def offer(self, message: messages.Message) -> None:
+        """Tell the task if it can be told at once."""
         with contextlib.suppress(OSError):
-            self._child.channel.send(message)
+            self._child.channel.send(message, 0)
 
     def pause(self) -> None:
         """Ask it to move nothing until `resume`."""
@@ -114,6 +145,11 @@ class TaskProcess:
     def kill(self) -> None:
         """End its process at once."""
         self._killed = True
+        self._child.kill()
+
+    def _ends_for(self, did: str, kind: ErrorKind = ErrorKind.CRASH) -> None:
+        words = f"The task's process {did} It was ended."
+        self._failure = self._failure or messages.Failed(words, words, kind)
         self._child.kill()
 
 
@@ -165,17 +201,17 @@ class Supervisor:
 
         def tell() -> None:
             for task in self._tasks:
-                if _ready(task._child.channel.fileno(), select.POLLOUT):
-                    task.send(message)
+                task.offer(message)
 
         self._call(tell)
 
     def stop_task(self, task: TaskProcess, graceful: float) -> None:
         """Ask a task to end, and kill it after so many seconds (P11). `task.ended` is set when it has."""
         task._stopping = True
-        task.send(messages.Stop())
         task._kill_at = time.monotonic() + graceful
         self._call(lambda: None)
+        with contextlib.suppress(OSError):
+            task._child.channel.send(messages.Stop(), min(graceful, _STOP_S))
 
     def silence(self) -> float:
         """Seconds since the thread came by, which it does every half of a lease; 0 before `start` and in the end."""
@@ -233,8 +269,7 @@ class Supervisor:
         for task in self._tasks:
             self._notice_silence(task)
             # A renewal that finds the pipe full is not sent: the task does not read, and no one may wait for it here.
-            if _ready(task._child.channel.fileno(), select.POLLOUT):
-                task.send(messages.Renew(until))
+            task.offer(messages.Renew(until))
 
     def _notice_silence(self, task: TaskProcess) -> None:
         """A process in which no thread runs says nothing (P9): the interpreter is held by C, or it was stopped."""
@@ -251,26 +286,30 @@ class Supervisor:
         """Take what a task says. Returns whether it can say more."""
         try:
             for message in task._child.channel.receive_ready():
-                self._take(task, message)
+                with _surviving(task):
+                    self._take(task, message)
         except EOFError:
             pass
         except Garbled as error:
-            words = f"The task's process wrote what is no message to its control pipe: {error}. It was ended."
-            task._failure = task._failure or messages.Failed(words, words, ErrorKind.CRASH)
-            task._child.kill()
+            task._ends_for(f"wrote what is no message to its control pipe: {cut(str(error), 300)}.")
         else:
             return True
         with contextlib.suppress(KeyError):
             self._selector.unregister(task._child.channel.fileno())
         return False
 
-    def _take(self, task: TaskProcess, message: messages.AnyMessage) -> None:
+    def _take(self, task: TaskProcess, came: messages.AnyMessage) -> None:
         task._heard = time.monotonic()
         if task._silent:
             task._silent = False
             with _surviving(task):
                 task._listener.task_said(task, messages.Stalled(""))
-        match message:
+        if isinstance(came, _QUESTIONS) and not task._asked.takes(came.question, task._child.channel.size):
+            task._ends_for(f"asked {_MOST_ASKED >> 20} MiB of questions through its control pipe, and waits for none.")
+            return
+        match message := task._said.fit(came):
+            case None:
+                pass
             case messages.Failed():
                 task._failure = message
             case messages.Stopped():
@@ -282,8 +321,7 @@ class Supervisor:
             case messages.Log():
                 write_log(message, task.id)
             case _:
-                with _surviving(task):
-                    task._listener.task_said(task, message)
+                task._listener.task_said(task, message)
 
     def _ends(self, task: TaskProcess) -> None:
         # Told by the fork server; or that one is gone, and the task about to be: no successor may start before (P3).
@@ -293,8 +331,9 @@ class Supervisor:
 
     def _ended(self, task: TaskProcess) -> None:
         # Its last words may still be in the pipe.
-        while _ready(task._child.channel.fileno(), select.POLLIN) and self._read(task):
-            pass
+        for _ in range(_LAST_READS):
+            if not (_ready(task._child.channel.fileno(), select.POLLIN) and self._read(task)):
+                break
         with contextlib.suppress(KeyError):
             self._selector.unregister(task._child.channel.fileno())
         self._selector.unregister(task._child.gone)

@@ -54,6 +54,7 @@ from connect.worker.sink_loop import SinkLoop
 from connect.worker.source_loop import SourceLoop
 from connect.worker.transactions import Transactions
 from connect.worker.watchdog import Watchdog, Watched
+from connect.worker.words import cut
 
 log = logging.getLogger("connect.worker")
 
@@ -93,7 +94,7 @@ def main(spec: bytes, end: socket.socket) -> None:
         if not isinstance(error, ConnectError):
             summary = f"{type(error).__name__}: {summary}"
         trace = redactor.redact("".join(traceback.format_exception(error)))
-        channel.send(messages.Failed(summary, trace, kind_of(error)))
+        channel.send(messages.Failed(cut(summary), cut(trace), kind_of(error)))
     else:
         channel.send(messages.Stopped())
 

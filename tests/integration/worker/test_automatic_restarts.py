@@ -110,10 +110,10 @@ def test_a_sink_that_hangs_is_shown_and_recovers(
     one.await_state("frail", "RUNNING")
     write(broker, topic, [b"one"])
     one.until(one.herder.worker.tasks.stalled)
-    shown = TaskStateInfo.of(one.task("frail"))
+    shown = TaskStateInfo.of(one.task("frail"), stalled=True)
     assert shown.state == "STALLED"
     assert "FrailSinkTask.put has not returned" in (shown.trace or "")
     (tmp_path / "fault-0").unlink()
     one.until(lambda: not one.herder.worker.tasks.stalled())
-    assert TaskStateInfo.of(one.task("frail")).state == "RUNNING"
+    assert TaskStateInfo.of(one.task("frail"), stalled=True).state == "RUNNING"
     one.await_lines(tmp_path / "out", ["one"])

@@ -149,3 +149,13 @@ def test_what_is_no_message_is_called_so(ends, data):
     theirs.sendall(data)
     with pytest.raises(Garbled):
         mine.receive()
+
+
+@pytest.mark.parametrize("timeout", [None, 0, 1.0])
+def test_what_is_closed_takes_nothing_and_says_so_in_the_same_way(
+    ends: tuple[Channel, socket.socket], timeout: float | None
+) -> None:
+    ours, _ = ends
+    ours.close()
+    with pytest.raises(OSError):  # noqa: PT011 - which one depends on the moment
+        ours.send(messages.Stop(), timeout)

@@ -286,7 +286,42 @@ def test_a_task_that_never_reads_its_pipe_keeps_no_other_from_being_renewed(shor
 
 
 @pytest.mark.promise("P6", "P9")
-@pytest.mark.parametrize("do", ["write garbage", "write a giant", "ask nonsense"])
+def test_a_task_that_asks_and_does_not_listen_is_ended_and_no_other_notices(short):
+    asking, idle = short.start("ask and not listen"), short.start("idle")
+    error, _ = short.await_end(asking)
+    assert error is not None
+    assert "64 MiB of questions" in error
+    short.await_polls(idle, after=now() + 1.5)
+
+
+@pytest.mark.promise("P11")
+def test_a_task_that_does_not_listen_is_stopped_in_time_whatever_it_was_told(run):
+    task = run.start("hold the interpreter")
+    run.await_polls(task)
+    teller = threading.Thread(target=task.send, args=[messages.Stored(1, "more than the pipe takes" * 100_000)])
+    teller.start()
+    until(task._child.channel._sending.locked)
+    run.supervisor.stop_task(task, graceful=0.5)
+    assert run.await_end(task) == (None, None)
+    teller.join()
+
+
+@pytest.mark.promise("P9")
+def test_what_is_too_long_to_be_told_is_cut(run, caplog):
+    with caplog.at_level(logging.INFO, logger="trying"):
+        run.start("log too much")
+        said = until(lambda: [r for r in caplog.records if r.name == "trying"])[0].getMessage()
+    assert len(said) < 200_000
+    assert "characters are left out" in said
+    error, trace = run.await_end(run.start("raise too much"))
+    for words in (error, trace):
+        assert words is not None
+        assert len(words) < 200_000
+        assert "\\udcff the end" in words
+
+
+@pytest.mark.promise("P6", "P9")
+@pytest.mark.parametrize("do", ["write garbage", "write a giant", "ask nonsense", "say deep", "say no text"])
 def test_a_task_that_talks_nonsense_is_ended_and_no_other_notices(short, do):
     talking, idle = short.start(do), short.start("idle")
     error, _ = short.await_end(talking)

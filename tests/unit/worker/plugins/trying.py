@@ -80,6 +80,31 @@ class TryingTask(SourceTask):
         self._pipe().send(b"\xff" * 64)
         threading.Event().wait()
 
+    def do_say_deep(self) -> None:
+        said = b"\x83\xa4type\xaaAskOffsets\xa8question\x01\xaapartitions\x91\x81\xa1a" + b"\x91" * 5000
+        self._pipe().sendall(len(said).to_bytes(4, "big") + said)
+        threading.Event().wait()
+
+    def do_say_no_text(self) -> None:
+        said = b"\x85\xa4type\xa3Log\xa5level\x14\xa6logger\xa1\xff\xa4text\xa1a\xa7created\x01"
+        self._pipe().sendall(len(said).to_bytes(4, "big") + said)
+        threading.Event().wait()
+
+    def do_log_too_much(self) -> None:
+        log.warning("%s", "x" * 3_000_000)
+
+    def do_raise_too_much(self) -> None:
+        raise ValueError("a" * 3_000_000 + "\udcff the end")
+
+    def do_ask_and_not_listen(self) -> None:
+        from connect.worker.messages import AskOffsets
+
+        self.context._control._channel.receive = threading.Event().wait  # type: ignore[attr-defined]
+        question = 0
+        while True:
+            question += 1
+            self.context._control.send(AskOffsets(question, [{"a": "x" * 10_000}]))  # type: ignore[attr-defined]
+
     def do_ask_nonsense(self) -> None:
         self.context.offset({1: 2})  # type: ignore[dict-item]
 

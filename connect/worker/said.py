@@ -1,0 +1,117 @@
+"""What a task's process tells its worker is bounded, and sound: plug-in code lives in it, and may say anything."""
+
+from __future__ import annotations
+
+import math
+import re
+import threading
+from collections.abc import Iterable
+from typing import Final
+
+import msgspec
+
+from connect.telemetry.metrics import Buckets, Sample
+from connect.worker import messages
+from connect.worker.words import cut
+
+#: Series of one task, and topics. A task of ours has about fifty series.
+MOST: Final = 10_000
+_BOUNDS = 200
+#: Characters of a label, its name and its value.
+_LABEL_SIZE = 1_000
+#: Characters of what stands in one line, and of a topic's name.
+_LINE = 1_000
+_TOPIC = 249
+# What Prometheus takes: one other name, and it takes nothing of the page.
+_NAME = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]{,199}")
+_LABEL = re.compile(r"(?!le$)[a-zA-Z_][a-zA-Z0-9_]*")
+#: Seconds: beyond every clock, and small enough to reckon with.
+_NO_TIME = 1e12
+
+
+class Asked:
+    """The questions of one task that are not answered yet. Safe to use from several threads.
+
+    Args:
+        most: bytes of questions that may be open.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._open: dict[int, int] = {}
+        self._total = 0
+        self._lock = threading.Lock()
+
+    def takes(self, question: int, size: int) -> bool:
+        """A question came. Returns whether it may be answered."""
+        with self._lock:
+            self._open[question] = self._open.get(question, 0) + size
+            self._total += size
+            return self._total <= self._most
+
+    def answered(self, question: int) -> None:
+        """It was."""
+        with self._lock:
+            self._total -= self._open.pop(question, 0)
+
+
+class Said:
+    """What one task tells of itself."""
+
+    def __init__(self) -> None:
+        self._series: set[tuple[str, tuple[tuple[str, str], ...]]] = set()
+        self._topics: set[str] = set()
+
+    def fit(self, message: messages.AnyMessage) -> messages.AnyMessage | None:
+        """The message as it can be kept and shown; None for one that says nothing of this world."""
+        match message:
+            case messages.Failed(summary, trace, kind):
+                return messages.Failed(cut(summary), cut(trace), kind)
+            case messages.Stalled(trace):
+                return messages.Stalled(cut(trace))
+            case messages.Running(paused, version):
+                return messages.Running(paused, None if version is None else cut(version, _LINE))
+            case messages.Waiting(since, why, what):
+                return messages.Waiting(since, cut(why), cut(what, _LINE)) if 0 <= since < _NO_TIME else None
+            case messages.Alive(cpu):
+                return message if 0 <= cpu < _NO_TIME else None
+            case messages.UsedTopics(topics):
+                return messages.UsedTopics(
+                    [topic for topic in topics if len(topic) <= _TOPIC and self._is_known(topic)]
+                )
+            case messages.Progress():
+                return msgspec.structs.replace(message, metrics=self._sound(message.metrics))
+        return message
+
+    def _is_known(self, topic: str) -> bool:
+        if len(self._topics) < MOST:
+            self._topics.add(topic)
+        return topic in self._topics
+
+    def _sound(self, told: Iterable[Sample]) -> list[Sample]:
+        # The rest no registry of ours has made, or it is of too many.
+        return [sample for sample in told if _is_sound(sample) and self._takes(sample)]
+
+    def _takes(self, sample: Sample) -> bool:
+        key = sample.name, tuple(sorted(sample.labels.items()))
+        if len(self._series) < MOST:
+            self._series.add(key)
+        return key in self._series
+
+
+def _is_sound(sample: Sample) -> bool:
+    name, kind, labels, value = sample
+    if not _NAME.fullmatch(name):
+        return False
+    if not all(_LABEL.fullmatch(label) and len(label) + len(text) <= _LABEL_SIZE for label, text in labels.items()):
+        return False
+    if not isinstance(value, Buckets):
+        return kind != "histogram"
+    return (
+        kind == "histogram"
+        and len(value.bounds) < _BOUNDS
+        and len(value.counts) == len(value.bounds) + 1
+        and all(0 <= count < _NO_TIME for count in value.counts)
+        and all(map(math.isfinite, value.bounds))
+        and list(value.bounds) == sorted(set(value.bounds))
+    )
