@@ -22,7 +22,7 @@ _DEEPEST = 20  # causes of causes; a chain may be a circle
 
 _TRACE = "JVM stacktrace:"
 # Offsets and the plan of a query, up to the stack of Java's calls.
-_PLAN = re.compile(rf"=== Streaming Query ===.*?(?=\n\s+at |\n{_TRACE}|\Z)", re.DOTALL)
+_PLAN = re.compile(rf"=== Streaming Query ===.*?(?=\n[^\S\n]++at |\n{_TRACE}|\Z)", re.DOTALL)
 
 
 class SparkTrace(Exception):
@@ -39,8 +39,8 @@ _OURS = ("connect.", "spark_sink.", "connectors.", "transforms.")
 _CAUSED = re.compile(r"^(?:Caused by: |: )(?P<name>[\w.$]+)(?:: (?P<said>[^\n]*))?$", re.MULTILINE)
 _WRAPPED = re.compile(
     r"\[(?:STREAM_FAILED|FOREACH_BATCH_USER_FUNCTION_ERROR|PYTHON_\w+|TASK_WRITE_FAILED)\]"
-    r"|Query \[id = [^\]]*\] terminated with exception:"
-    r"|\s*SQLSTATE: \w+"
+    r"|Query \[id = [^\]]{0,200}\] terminated with exception:"
+    r"|\s{0,20}SQLSTATE: \w+"
 )
 _CONDITION = re.compile(r"\[[A-Z][A-Z0-9_.]{3,}\]\s*")
 _NAMED = re.compile(r"^(?:[A-Za-z_]\w*\.)+[A-Z]\w*: ")  # how a text begins that we named

@@ -48,7 +48,7 @@ RULES: Final = (
         "evolve.",
     ),
     _rule(
-        r"DELTA_(?:VIOLATE_CONSTRAINT\w*|NOT_NULL_CONSTRAINT_VIOLATED|EXCEED_CHAR_VARCHAR_LIMIT)\W+(?P<which>[^\n]*?)"
+        r"DELTA_(?:VIOLATE_CONSTRAINT\w{0,60}|NOT_NULL_CONSTRAINT_VIOLATED|EXCEED_CHAR_VARCHAR_LIMIT)\W++(?P<which>[^\n]{0,300}?)"
         r"(?: violated by row with values:)?\n",
         "A record breaks a rule of the table: {which}. Nothing of its batch was written. Drop or mend such records "
         "with a "
@@ -62,8 +62,8 @@ RULES: Final = (
         "has the same checkpoint.location.",
     ),
     _rule(
-        r"(?:Failed to read log file (?P<file>\S+?)\.? |MALFORMED_LOG_FILE|MALFORMED_CHECKPOINT|"
-        r"(?P<other>CHECKPOINT_FILE_\w+|CANNOT_LOAD_STATE_STORE\w*|STATE_STORE_\w*CHECKPOINT\w*))",
+        r"(?:Failed to read log file (?P<file>\S{1,1000}?)\.? |MALFORMED_LOG_FILE|MALFORMED_CHECKPOINT|"
+        r"(?P<other>CHECKPOINT_FILE_\w+|CANNOT_LOAD_STATE_STORE\w*|STATE_STORE_\w{0,40}CHECKPOINT\w*))",
         "The query's checkpoint cannot be read ({file}{other}): {said} Bring the file back from a copy, or start a "
         "new checkpoint by "
         "altering the connector's offsets.",
@@ -75,7 +75,7 @@ RULES: Final = (
         ConnectError,
     ),
     _rule(
-        r"DATA_SOURCE_NOT_FOUND[^\n]*?(?:source|provider)\W+(?P<name>\w+)|"
+        r"DATA_SOURCE_NOT_FOUND[^\n]{0,400}?(?:source|provider)\W++(?P<name>\w+)|"
         r"Failed to find the data source: (?P<other>\w+)",
         "This Spark does not know the format {name}{other}: its jar is missing. Add it by spark.jars or "
         "spark.jars.packages; a Spark Connect server has to be started with it.",
@@ -143,20 +143,20 @@ RULES: Final = (
         "spark.pyspark.python.",
     ),
     _rule(
-        r"KafkaError\{code=\w*(?:AUTHORIZATION|AUTHENTICATION)\w*[^}]*str=\"(?P<text>[^\"]*)",
+        r"KafkaError\{code=\w{0,40}(?:AUTHORIZATION|AUTHENTICATION)[^}]{0,600}str=\"(?P<text>[^\"]*)",
         "Kafka refused this user (AUTHENTICATION or authorization): {text}. Check the login and the rights of the "
         "connector.",
     ),
     _rule(
-        r"KafkaError\{code=(?P<code>_TRANSPORT|_ALL_BROKERS_DOWN|_TIMED_OUT\w*|_RESOLVE|LEADER_NOT_AVAILABLE|"
-        r"NOT_LEADER_\w+|_WAIT_COORD|COORDINATOR_\w+|BROKER_NOT_AVAILABLE|"
-        r"REQUEST_TIMED_OUT)[^}]*str=\"(?P<text>[^\"]*)",
+        r"KafkaError\{code=(?P<code>_TRANSPORT|_ALL_BROKERS_DOWN|_TIMED_OUT\w*+|_RESOLVE|LEADER_NOT_AVAILABLE|"
+        r"NOT_LEADER_\w++|_WAIT_COORD|COORDINATOR_\w++|BROKER_NOT_AVAILABLE|"
+        r"REQUEST_TIMED_OUT)[^}]{0,600}str=\"(?P<text>[^\"]*)",
         "Kafka does not answer from where Spark runs ({text}). See that the brokers run and that executors reach them "
         "under "
         "the names that they advertise.",
         RetriableError,
     ),
-    _rule(r"KafkaError\{code=(?P<code>\w+)[^}]*str=\"(?P<text>[^\"]*)", "Kafka said {code}: {text}."),
+    _rule(r"KafkaError\{code=(?P<code>\w++)[^}]{0,600}str=\"(?P<text>[^\"]*)", "Kafka said {code}: {text}."),
     _rule(
         r"INVALID_HANDLE\.SESSION|SESSION_(?:NOT_FOUND|CLOSED|CHANGED)|NO_ACTIVE_SESSION",
         "The Spark Connect server does not know this session any more: it was restarted. A restart of the task opens "

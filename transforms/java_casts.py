@@ -29,8 +29,8 @@ TARGETS: Final = {kind.name: kind for kind in (*_BITS, *_FLOATS, Type.BOOLEAN, T
 
 _WHOLE: Final = re.compile(r"[-+]?\d+")
 _NUMBER: Final = re.compile(
-    r"[\0- ]*([-+]?(?:NaN|Infinity|(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?=[fFdD]?))|"
-    r"[-+]?0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][-+]?\d+)[fFdD]?[\0- ]*",
+    r"[\0- ]*([-+]?(?:NaN|Infinity|(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?(?=[fFdD]?))|"
+    r"[-+]?0[xX](?:[0-9a-fA-F]+(?:\.[0-9a-fA-F]*)?|\.[0-9a-fA-F]+)[pP][-+]?\d+)[fFdD]?[\0- ]*",
     re.ASCII,
 )
 _DOUBLE: Final = struct.Struct("<d")

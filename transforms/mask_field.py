@@ -40,7 +40,7 @@ _KINDS = {
     Type.ARRAY: list,
     Type.MAP: dict,
 }
-_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+_NUMBER = re.compile(r"[-+]?(\d+(?:\.\d*)?|\.\d+)([eE][-+]?\d+)?")
 
 
 class MaskField(FieldsTransformation):

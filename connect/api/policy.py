@@ -32,7 +32,10 @@ class ClientConfigRequest:
 
 
 class ClientConfigOverridePolicy(Configurable):
-    """Says yes or no to each override, when a connector is validated."""
+    """Says yes or no to each override, when a connector is validated.
+
+    It can only refuse more: what loads code into a process or runs a command is refused whatever it says.
+    """
 
     @abstractmethod
     def validate(self, request: ClientConfigRequest) -> list[ConfigValue]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from connect.cli._problems import Problems
 from connect.errors import ConfigError, ConnectError
+from connect.kafka.override_rules import refused_of_worker
 from connect.settings.connector_files import ConnectorFile, load_connector
 from connect.settings.definition import Config, Definition
 from connect.settings.properties import ConfigFileError, Position, Properties, load
@@ -59,7 +60,9 @@ def read_worker(path: str, problems: Problems, definition: Definition = STANDALO
     for value in definition.validate(raw):
         for message in value.errors if value.name not in resolved.unusable else ():
             problems.error(_where(written, value.name), message, key=value.name)
-    for key, message in unknown_keys(written):
+    for key, message in refused_of_worker(raw):
+        problems.error(_where(written, key), message, key=key)
+    for key, message in (*resolver.doubts, *unknown_keys(written)):
         problems.warn(_where(written, key), message, key=key)
     config = _parsed_where_possible(raw, definition)
     for folder in config["plugin.path"] or []:

@@ -227,7 +227,7 @@ def _double(node: Any) -> float:
 
 
 #: Java's decoder takes white space between groups of four, and goes on after padding.
-_GROUPS: Final = re.compile(r"[\0- ]*([A-Za-z0-9+/]{2}(?:[A-Za-z0-9+/]{2}|[A-Za-z0-9+/]=|==))")
+_GROUPS: Final = re.compile(r"[A-Za-z0-9+/]{2}(?:[A-Za-z0-9+/]{2}|[A-Za-z0-9+/]=|==)")
 
 
 def _base64(text: str) -> bytes:

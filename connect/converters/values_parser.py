@@ -22,7 +22,7 @@ _BLANKS: Final = "".join(map(chr, range(33)))
 _BLANK: Final = re.compile(r"[\0- ]*")
 _TOKEN: Final = re.compile(r'(?:\\.|[^][{}:,"\\])*', re.DOTALL)
 _QUOTED: Final = re.compile(r'"((?:\\.|[^"\\])*)"', re.DOTALL)
-_NUMBER: Final = re.compile(r"[-+](?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|\d+\.?\d*(?:[eE][-+]?\d+)?")
+_NUMBER: Final = re.compile(r"[-+](?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?|\d+(?:\.\d*)?(?:[eE][-+]?\d+)?")
 _TEMPORAL: Final = re.compile(
     r"(?P<date>([0-9]{4})-([0-9]{2})-([0-9]{2}))?(?P<t>T)?(?P<time>([0-9]{2}):([0-9]{2}):([0-9]{2})\.([0-9]{3})Z)?"
 )

@@ -13,6 +13,8 @@ from connect.errors import ConnectError
 # 1.50 stays 1.50, and whole numbers of any length stay whole.
 _DECODER: Final = msgspec.json.Decoder(float_hook=Decimal)
 _ENCODER: Final = msgspec.json.Encoder(decimal_format="number")
+#: Of the number of an element, in a path; no list is that long, and Python reads no number of thousands of digits.
+_MOST_DIGITS: Final = 9
 
 
 class EditError(ConnectError):
@@ -45,8 +47,8 @@ def edited(payload: bytes | None, put: Mapping[str, Any], drop: Iterable[str] = 
         parent = _parent(value, keys, path, make=False)
         if isinstance(parent, dict):
             parent.pop(keys[-1], None)
-        elif isinstance(parent, list) and keys[-1].isdecimal() and int(keys[-1]) < len(parent):
-            del parent[int(keys[-1])]
+        elif isinstance(parent, list) and (at := _index(parent, keys[-1])) is not None:
+            del parent[at]
     return _ENCODER.encode(value)
 
 
@@ -65,8 +67,8 @@ def _parent(value: Any, keys: list[str], path: str, *, make: bool) -> Any:
                     return None
                 value[key] = {}
             value = value[key]
-        elif isinstance(value, list) and key.isdecimal() and int(key) < len(value):
-            value = value[int(key)]
+        elif isinstance(value, list) and (at := _index(value, key)) is not None:
+            value = value[at]
         elif make:
             raise EditError(f'"{path}" leads nowhere: there is no "{key}" in a {_kind(value)}.')
         else:
@@ -77,10 +79,17 @@ def _parent(value: Any, keys: list[str], path: str, *, make: bool) -> Any:
 def _put(parent: Any, key: str, new: Any, path: str) -> None:
     if isinstance(parent, dict):
         parent[key] = new
-    elif isinstance(parent, list) and key.isdecimal() and int(key) < len(parent):
-        parent[int(key)] = new
+    elif isinstance(parent, list) and (at := _index(parent, key)) is not None:
+        parent[at] = new
     else:
         raise EditError(f'"{path}" leads nowhere: there is no "{key}" in a {_kind(parent)}.')
+
+
+def _index(items: list[Any], key: str) -> int | None:
+    """The place in a list that a part of a path names, None where there is none."""
+    if not key.isdecimal() or len(key) > _MOST_DIGITS:
+        return None
+    return int(key) if int(key) < len(items) else None
 
 
 def _kind(value: Any) -> str:

@@ -15,9 +15,11 @@ from connect.errors import ConnectError
 from connect.herder.herder import BadRequestError
 from connect.herder.lag_status import LagStatus, Look, judge
 from connect.herder.task_figures import Figures
+from connect.herder.topic_patterns import TopicPatterns
 from connect.herder.views import connector_plugin
 from connect.herder.worker import Worker
 from connect.kafka.group_lag import GroupLag, Reach
+from connect.kafka.topic_ends import Topics
 from connect.plugins import PluginKind
 from connect.settings.subscription import subscription
 from connect.storage import State
@@ -107,6 +109,7 @@ class LagWatch:
         self._samples: int = worker.config["metrics.lag.samples"]
         # Between two commits nothing moves.
         self._patience: float = 2 * worker.config["offset.flush.interval.ms"] / 1000
+        self._patterns = TopicPatterns()
         self._watched: dict[str, _Watched] = {}
         self._lock = threading.Lock()
         self._ended = threading.Event()
@@ -120,6 +123,7 @@ class LagWatch:
     def stop(self) -> None:
         """Look no more. A look that is under way is not waited for."""
         self._ended.set()
+        self._patterns.close()
 
     def of(self, name: str, config: Mapping[str, str]) -> ConnectorLag:
         """Look now. Blocks until the brokers have answered.
@@ -187,11 +191,17 @@ class LagWatch:
         with self._lock:
             found = self._watched.get(name)
         if found is None or found.config != dict(config):
-            found = _Watched(config, GroupLag(self._worker.raw, config, subscription(config)))
+            found = _Watched(config, GroupLag(self._worker.raw, config, self._topics(name, config)))
             with self._lock:
                 self._watched[name] = found
         found.used_at = time.monotonic()
         return found
+
+    def _topics(self, name: str, config: Mapping[str, str]) -> Topics:
+        pattern = config.get("topics.regex", "")
+        if pattern and not config.get("topics", "").strip():
+            return self._patterns.chooser(name, pattern)
+        return subscription(config)
 
     def _forget(self) -> None:
         """Close the clients for connectors that are not looked at any more."""

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from connect.kafka.client_settings import Kind, task_java_settings
+from connect.kafka.override_rules import of_questions
 from connect.kafka.topics import TopicShape
 from connect.settings.definition import Config
 from connect.storage import OffsetStore
@@ -110,7 +111,7 @@ class OffsetStores:
             self._own.clear()
 
     def _java(self, kind: Kind, connector: Mapping[str, str]) -> dict[str, str]:
-        java = task_java_settings(kind, self._raw, connector)
+        java = task_java_settings(kind, self._raw, of_questions(connector))
         for key in ("transactional.id", "group.id"):
             java.pop(key, None)
         return java | _AT_ALL_TIMES if kind == "producer" else java

@@ -19,6 +19,7 @@ from connect.herder.views import connector_plugin
 from connect.herder.worker import Worker
 from connect.kafka import groups
 from connect.kafka.client_settings import task_client_settings
+from connect.kafka.override_rules import of_questions
 from connect.kafka.topic_ends import TopicEnds
 from connect.plugins import PluginKind, PluginRef
 from connect.worker.hosts import ConnectorCallError
@@ -135,13 +136,15 @@ def _whole(what: str, name: str, value: Any) -> int:
     try:
         if isinstance(value, bool):
             raise ValueError
-        return int(str(value))
+        if not -(1 << 63) <= (number := int(str(value))) < 1 << 63:
+            raise ValueError
     except ValueError:
         shown = "null" if value is None else value
         raise BadRequestError(
             f"Failed to parse the following Kafka {what} value in the provided offsets: '{shown}'. {name} values for"
             " sink connectors need to be integers."
         ) from None
+    return number
 
 
 def _sink_entry(place: TopicPartition, offset: int) -> OffsetEntry:
@@ -157,7 +160,7 @@ def _beginnings(
     that nothing is there may mean only that the group's offsets were too old.
     """
     ends = TopicEnds(worker.raw, config, sorted({place.topic for place in places}))
-    settings = task_client_settings("consumer", worker.raw, config).librdkafka
+    settings = task_client_settings("consumer", worker.raw, of_questions(config)).librdkafka
     from_end = str(settings.get("auto.offset.reset", "earliest")) in {"latest", "end", "largest"}
     return dict(ends.ends(places) if from_end else ends.begins(places))
 

@@ -6,15 +6,16 @@ proxy it trusts nobody. A PKCS12 store made from the same bundle mends that.
 
 import hashlib
 import os
-import re
 import tempfile
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 
 from connect.jvm.cache import cache_path
 
 # Java wants a password on a store; it protects nothing, the certificates are public.
 PASSWORD = "changeit"  # noqa: S105
+_BEGIN, _END = b"-----BEGIN CERTIFICATE-----", b"-----END CERTIFICATE-----"
 
 
 def jvm_options() -> list[str]:
@@ -67,7 +68,7 @@ def _pkcs12(pem: bytes) -> bytes:
     with warnings.catch_warnings():
         # Old certificates break rules that came after them. They are the machine's choice, not ours to report.
         warnings.simplefilter("ignore")
-        for block in re.findall(rb"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----", pem, re.DOTALL):
+        for block in _blocks(pem):
             try:
                 certificate = x509.load_pem_x509_certificate(block)
             except ValueError:
@@ -75,3 +76,11 @@ def _pkcs12(pem: bytes) -> bytes:
             unique[certificate.fingerprint(SHA256())] = certificate
     entries = [PKCS12Certificate(each, print_.hex().encode()) for print_, each in unique.items()]
     return serialize_java_truststore(entries, BestAvailableEncryption(PASSWORD.encode()))
+
+
+def _blocks(pem: bytes) -> Iterator[bytes]:
+    """Each certificate of a bundle, with its first and last line."""
+    at = 0
+    while (begin := pem.find(_BEGIN, at)) >= 0 and (end := pem.find(_END, begin + len(_BEGIN))) >= 0:
+        at = end + len(_END)
+        yield pem[begin:at]

@@ -19,6 +19,7 @@ from connect.kafka._tls import tls_context
 
 _PREFIX = "sasl.oauthbearer"
 _TIMEOUT = 5.0  # seconds for an answer; the network thread waits for it
+_MOST_BYTES = 1 << 20  # of an answer; of a longer one the rest is missing, and it is no JSON
 _RENEW = 0.8  # of a token's life, as Java's sasl.login.refresh.window.factor
 
 
@@ -62,7 +63,7 @@ class TokenFromUrl(AbstractTokenProvider):
         context = tls_context({}) if self._url.startswith("https:") else None
         try:
             with urllib.request.urlopen(request, timeout=_TIMEOUT, context=context) as response:  # noqa: S310
-                answer = json.load(response)
+                answer = json.loads(response.read(_MOST_BYTES))
             return str(answer["access_token"]), float(answer.get("expires_in", 60))
         except urllib.error.HTTPError as error:
             error.close()

@@ -53,20 +53,22 @@ def _jaas(key: str, value: str, java: Mapping[str, str]) -> dict[str, str]:
     if module not in _MODULES:
         raise ClientSettingError(key, f"the login module {module} cannot run here; there are {', '.join(_MODULES)}")
     options = {}
-    rest = match["options"]
-    while rest.strip():
-        option = _JAAS_OPTION.match(rest)
+    written, at = match["options"].rstrip(), 0
+    while at < len(written):
+        option = _JAAS_OPTION.match(written, at)
         if not option:
             raise ClientSettingError(key, 'its options do not read as name="value" name="value"')
         name, double, single, bare = option.groups()
         options[name] = bare or re.sub(r"\\(.)", r"\1", double or single or "", flags=re.DOTALL)
-        rest = rest[option.end() :]
+        at = option.end()
     if unknown := options.keys() - _MODULES[module].keys() - _KERBEROS_OF_JAVA:
         raise ClientSettingError(key, f"{module} has no option {', '.join(sorted(unknown))} here; take it out")
     return {setting: options[name] for name, setting in _MODULES[module].items() if name in options}
 
 
 def _token_url(key: str, value: str, java: Mapping[str, str]) -> dict[str, str]:
+    if not value.strip().lower().startswith(("https://", "http://")):  # and no file, or what else curl knows
+        raise ClientSettingError(key, "write a URL that begins with https://")
     return {key: value, "sasl.oauthbearer.method": "oidc"}
 
 

@@ -15,6 +15,7 @@ from connect.errors import ConnectError
 from connect.kafka.admin_answers import EARLIEST, LATEST, AdminError
 from connect.kafka.client_log import log as client_log
 from connect.kafka.client_settings import task_client_settings, task_java_settings
+from connect.kafka.override_rules import of_questions
 
 #: How much is fetched ahead: nobody looks at much.
 _AHEAD: Final = {"queued.max.messages.kbytes": 4096, "fetch.message.max.bytes": 1_048_576}
@@ -69,6 +70,7 @@ class Browser:
     def __init__(self, worker: Mapping[str, str], connector: Mapping[str, str]) -> None:
         from connect.kafka.admin import Admin
 
+        connector = of_questions(connector)
         self._consumer_settings: dict[str, Any] = dict(task_client_settings("consumer", worker, connector).librdkafka)
         self._admin = Admin(task_java_settings("admin", worker, connector))
 

@@ -25,6 +25,7 @@ from connect.kafka._java_rules import (
 )
 from connect.kafka._librdkafka import PROPERTIES
 from connect.kafka._librdkafka_property import Value
+from connect.kafka.override_rules import never, refuse
 
 __all__ = [
     "CONSUMER_DEFAULTS",
@@ -118,7 +119,12 @@ def task_client_settings(kind: Kind, worker: Mapping[str, str], connector: Mappi
 
 
 def task_java_settings(kind: Kind, worker: Mapping[str, str], connector: Mapping[str, str]) -> dict[str, str]:
-    """What `task_client_settings` translates, under Java's keys: for what else talks to the brokers for this task."""
+    """What `task_client_settings` translates, under Java's keys: for what else talks to the brokers for this task.
+
+    Raises:
+        ClientSettingError: the connector overrides what no connector may, for whichever of its clients.
+    """
+    refuse(connector)
     own = {key.removeprefix(f"{kind}."): value for key, value in worker.items() if key.startswith(f"{kind}.")}
     prefix = f"{kind}.override."
     override = {key.removeprefix(prefix): value for key, value in connector.items() if key.startswith(prefix)}
@@ -207,6 +213,8 @@ def _translate(kind: Kind, java: Mapping[str, str], written: Mapping[str, str]) 
     native: dict[str, str] = {}
     for key, value in java.items():
         shown = written.get(key, key)
+        if why := never(key, value):
+            raise ClientSettingError(shown, why)
         match RULES[kind].get(key):
             case Mapped() | Computed() as rule:
                 try:

@@ -7,7 +7,6 @@ records that wait, and only where somebody wants to know since when, one is read
 from __future__ import annotations
 
 import logging
-import re
 import time
 import uuid
 from collections.abc import Mapping
@@ -18,7 +17,8 @@ from connect.errors import ConnectError
 from connect.kafka.admin_answers import AdminError
 from connect.kafka.client_log import log as client_log
 from connect.kafka.client_settings import task_client_settings
-from connect.kafka.topic_ends import TopicEnds
+from connect.kafka.override_rules import of_questions
+from connect.kafka.topic_ends import TopicEnds, Topics
 
 log = logging.getLogger("connect.kafka")
 
@@ -42,15 +42,14 @@ class GroupLag:
 
     Args:
         worker, connector: their configurations, with secrets filled in.
-        topics: what it consumes: names, or a pattern that whole names match.
+        topics: what it consumes: see `TopicEnds`.
 
     Raises:
         ConnectError: a client setting is wrong.
     """
 
-    def __init__(
-        self, worker: Mapping[str, str], connector: Mapping[str, str], topics: list[str] | re.Pattern[str]
-    ) -> None:
+    def __init__(self, worker: Mapping[str, str], connector: Mapping[str, str], topics: Topics) -> None:
+        connector = of_questions(connector)
         self._consumer = task_client_settings("consumer", worker, connector).librdkafka
         self._ends = TopicEnds(worker, connector, topics)
         self.group = str(self._consumer["group.id"])

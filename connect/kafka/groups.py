@@ -13,6 +13,7 @@ from connect.data.record import TopicPartition
 from connect.errors import ConnectError
 from connect.kafka.admin_answers import AdminError, Committed
 from connect.kafka.client_settings import Kind, task_client_settings, task_java_settings
+from connect.kafka.override_rules import of_questions
 
 if TYPE_CHECKING:
     from connect.kafka.admin import Admin
@@ -31,12 +32,12 @@ class GroupInUseError(ConnectError):
 
 def group_of(worker: Mapping[str, str], connector: Mapping[str, str]) -> str:
     """The group that a sink connector's tasks consume in."""
-    return str(task_client_settings("consumer", worker, connector).librdkafka["group.id"])
+    return str(task_client_settings("consumer", worker, of_questions(connector)).librdkafka["group.id"])
 
 
 def session_of(worker: Mapping[str, str], connector: Mapping[str, str]) -> float:
     """Seconds after which a member of that group that says nothing is taken for gone."""
-    settings = task_client_settings("consumer", worker, connector).librdkafka
+    settings = task_client_settings("consumer", worker, of_questions(connector)).librdkafka
     return int(settings.get("session.timeout.ms", _SESSION_MS)) / 1000
 
 

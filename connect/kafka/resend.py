@@ -8,6 +8,7 @@ from typing import Any, Final
 from connect.errors import ConnectError
 from connect.kafka.client_log import log as client_log
 from connect.kafka.client_settings import task_client_settings
+from connect.kafka.override_rules import of_questions
 
 #: Unlike a task, whoever waits here is told when a broker does not take a record.
 _PATIENCE_MS: Final = 30_000
@@ -29,7 +30,7 @@ class Resender:
     def __init__(self, worker: Mapping[str, str], connector: Mapping[str, str]) -> None:
         from confluent_kafka import Producer
 
-        given = task_client_settings("producer", worker, connector).librdkafka
+        given = task_client_settings("producer", worker, of_questions(connector)).librdkafka
         own: dict[str, Any] = {"message.timeout.ms": _PATIENCE_MS, "transactional.id": None, "logger": client_log}
         settings = {key: value for key, value in {**given, **own}.items() if value is not None}
         self._producer = Producer(settings)

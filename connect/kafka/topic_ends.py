@@ -6,13 +6,17 @@ A consumer's own question for the ends may wait for ever while another thread po
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 from connect.data.record import TopicPartition
 from connect.errors import ConnectError
 from connect.kafka.admin_answers import EARLIEST, LATEST, TIMEOUT_S, AdminError
 from connect.kafka.client_settings import task_client_settings, task_java_settings
+from connect.kafka.override_rules import of_questions
+
+#: Which topics a sink consumes: see `TopicEnds`.
+Topics = list[str] | re.Pattern[str] | Callable[[Collection[str]], Collection[str]]
 
 
 class TopicEnds:
@@ -22,17 +26,17 @@ class TopicEnds:
 
     Args:
         worker, connector: their configurations, with secrets filled in.
-        topics: names, or a pattern that whole names match.
+        topics: names, or a pattern that whole names match, or what chooses among the names of all topics: a user's
+            pattern may take any time on a name, and who runs it here can do nothing else meanwhile.
 
     Raises:
         ConnectError: a client setting is wrong.
     """
 
-    def __init__(
-        self, worker: Mapping[str, str], connector: Mapping[str, str], topics: list[str] | re.Pattern[str]
-    ) -> None:
+    def __init__(self, worker: Mapping[str, str], connector: Mapping[str, str], topics: Topics) -> None:
         from connect.kafka.admin import shared_admin
 
+        connector = of_questions(connector)
         consumer = task_client_settings("consumer", worker, connector).librdkafka
         self._committed_only = consumer.get("isolation.level", "read_committed") == "read_committed"
         self._topics = topics
@@ -49,12 +53,18 @@ class TopicEnds:
     def places(self) -> list[TopicPartition]:
         """Every partition of the topics that exist."""
         with _told():
-            if isinstance(self._topics, re.Pattern):
-                matches = self._topics.fullmatch
-                found = {name: numbers for name, numbers in self.admin.topics(TIMEOUT_S).items() if matches(name)}
-            else:
+            if isinstance(self._topics, list):
                 found = self.admin.partitions(self._topics, TIMEOUT_S)
+            else:
+                there = self.admin.topics(TIMEOUT_S)
+                found = {name: there[name] for name in self._chosen(there)}
         return [TopicPartition(name, number) for name, numbers in found.items() for number in numbers]
+
+    def _chosen(self, there: Collection[str]) -> Collection[str]:
+        if isinstance(self._topics, re.Pattern):
+            return [name for name in there if self._topics.fullmatch(name)]
+        assert not isinstance(self._topics, list)
+        return self._topics(there)
 
     def _offsets(self, places: Iterable[TopicPartition], which: int) -> dict[TopicPartition, int]:
         with _told():

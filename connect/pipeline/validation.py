@@ -17,6 +17,7 @@ from connect.errors import ConfigError, ConnectError
 from connect.kafka.client_checks import check_client
 from connect.kafka.client_settings import ClientSettingError, task_client_settings, task_java_settings
 from connect.kafka.client_settings import Kind as ClientKind
+from connect.kafka.override_rules import refused
 from connect.pipeline.build import SIMPLE_HEADERS, converter_config, names
 from connect.pipeline.error_checks import check_dead_letters, check_errors, writes_aside
 from connect.pipeline.exactly_once import check_exactly_once
@@ -58,6 +59,9 @@ def validate(
     """
     config = {key: value for key, value in config.items() if value is not None}
     found = Findings(config, secret_keys)
+    for key, message in (forbidden := dict(refused(config))).items():
+        found.error(key, message)
+    clients = {key: value for key, value in config.items() if key not in forbidden}
     kind, connector = _connector_class(found, plugins, config)
     keys = {"source": SOURCE, "sink": SINK, None: COMMON}[kind]
     found.declare(keys, keys.validate(config))
@@ -65,7 +69,7 @@ def validate(
         _check_topic_creation(found, worker, config)
         check_dead_letters(found, config)
     if kind == "sink":
-        _check_sink(found, worker, config)
+        _check_sink(found, worker, config, clients)
     for key in CONVERTERS:
         _check_converter(found, plugins, worker, config, key)
     for alias in dict.fromkeys(names(config.get("transforms"))):
@@ -77,12 +81,12 @@ def validate(
         _check_connector(found, connector, config)
         _check_engine(found, connector, worker, config)
     if kind == "source" and connector is not None:
-        check_exactly_once(found, connector, worker, config)
+        check_exactly_once(found, connector, worker, clients)
     if kind is not None:
-        _check_client(found, "producer" if kind == "source" else "consumer", worker, config)
+        _check_client(found, "producer" if kind == "source" else "consumer", worker, clients)
         _warn_of_unknown(found, config)
     if any(key.startswith("admin.override.") for key in config):
-        _check_client(found, "admin", worker, config)
+        _check_client(found, "admin", worker, clients)
     return found.result(config.get("connector.class", ""), kind)
 
 
@@ -172,11 +176,13 @@ def _check_topic_creation(found: Findings, worker: Mapping[str, str], config: Ma
         found.warn(key, message)
 
 
-def _check_sink(found: Findings, worker: Mapping[str, str], config: Mapping[str, str]) -> None:
+def _check_sink(
+    found: Findings, worker: Mapping[str, str], config: Mapping[str, str], clients: Mapping[str, str]
+) -> None:
     for key, message in topics_at_fault(config):
         found.error(key, message)
     if writes_aside(config):
-        _check_client(found, "producer", worker, config)
+        _check_client(found, "producer", worker, clients)
     check_errors(found, config)
 
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from bisect import bisect_left
 from dataclasses import dataclass, field
 from typing import Literal, NoReturn, get_args
 
@@ -95,6 +96,7 @@ class _Json:
     def __init__(self, text: str, path: str) -> None:
         self._text = text
         self._path = path
+        self._ends = [match.start() for match in re.finditer("\n", text)]
         # A number is the text that the user wrote: 1.50 must not become 1.5.
         self._decoder = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=_refuse_constant)
 
@@ -186,6 +188,8 @@ class _Json:
             self._fail(problem.pos, f"this is not JSON ({problem.msg}); correct it here or in the line before")
         except ValueError as problem:
             self._fail(position, f"this is not JSON ({problem}); put it between quotation marks")
+        except RecursionError:
+            self._fail(position, "a value is nested too deeply; a setting is text between quotation marks")
 
     def _expect(self, char: str, position: int) -> int:
         if self._text[position : position + 1] != char:
@@ -197,7 +201,7 @@ class _Json:
         return match.end() if match else position
 
     def _line(self, position: int) -> int:
-        return self._text.count("\n", 0, position) + 1
+        return bisect_left(self._ends, position) + 1
 
     def _fail(self, position: int, problem: str) -> NoReturn:
         raise ConnectorFileError(f"{self._path}:{self._line(position)}: {problem}")

@@ -65,8 +65,9 @@ class _Translation:
         self._pattern = pattern
         self._at = 0
         self._out: list[str] = []
-        # For each group that is open, the flags that were switched in it, as groups that end where it ends.
-        self._flags: list[list[str]] = [[]]
+        # For each group that is open, the flags that were switched in it, on and off: one group of ours, if any, which
+        # ends where that ends. Were each switch a group of its own, every "|" would have to write them all.
+        self._flags: list[tuple[str, str] | None] = [None]
 
     def text(self) -> str:
         while self._at < len(self._pattern):
@@ -94,7 +95,7 @@ class _Translation:
             self._take(1, ")")
         elif rest == "|":
             self._close_flags()
-            self._take(1, "|" + "".join(self._flags[-1]))
+            self._take(1, "|" + self._group_of_flags())
         else:
             self._take(1, rest)
 
@@ -110,24 +111,38 @@ class _Translation:
         self._take(len(count[0]), count[0])
 
     def _close_flags(self) -> None:
-        self._out.append(")" * len(self._flags[-1]))
+        if self._flags[-1] is not None:
+            self._out.append(")")
+
+    def _group_of_flags(self) -> str:
+        if self._flags[-1] is None:
+            return ""
+        on, off = self._flags[-1]
+        return f"(?{on}{'-' if off else ''}{off}:"
+
+    def _switch(self, on: str, off: str) -> str:
+        """From here on. Returns what to write: the group before ends, one with the flags of both begins."""
+        before, (was_on, was_off) = self._flags[-1], self._flags[-1] or ("", "")
+        self._flags[-1] = (
+            "".join(sorted(set(was_on) - set(off) | set(on))),
+            "".join(sorted(set(was_off) - set(on) | set(off))),
+        )
+        return (")" if before is not None else "") + self._group_of_flags()
 
     def _open(self) -> None:
         if named := _NAMED.match(self._pattern, self._at):
-            self._flags.append([])
+            self._flags.append(None)
             self._take(len(named[0]), f"(?P<{named[1]}>")
         elif flags := _FLAGS.match(self._pattern, self._at):
             on, off = self._known(flags[1]), self._known(flags[2] or "")
-            group = f"(?{on}{off}:"
             if flags[3] == ":":
-                self._flags.append([])
-            elif on or off:
-                self._flags[-1].append(group)
+                self._flags.append(None)
+                group = f"(?{on}{off}:"
             else:
-                group = ""
+                group = self._switch(on, off.removeprefix("-")) if on or off else ""
             self._take(len(flags[0]), group)
         else:
-            self._flags.append([])
+            self._flags.append(None)
             self._take(1, "(")
 
     def _known(self, flags: str) -> str:

@@ -98,14 +98,21 @@ def read_bytes(path: str | os.PathLike[str], error: type[ConfigFileError]) -> by
     """The bytes of a file of settings; what prevents reading it becomes one `error` with advice."""
     try:
         return Path(path).read_bytes()
-    except FileNotFoundError:
-        raise error(f"{os.fspath(path)}: there is no such file; check the path (relative to {Path.cwd()})") from None
-    except IsADirectoryError:
-        raise error(f"{os.fspath(path)}: this is a directory; name a file in it") from None
-    except PermissionError:
-        raise error(f"{os.fspath(path)}: this user may not read it; grant it read permission") from None
     except OSError as problem:
-        raise error(f"{os.fspath(path)}: cannot be read ({problem.strerror}); name a readable file") from problem
+        raise error(unreadable(path, problem)) from problem
+
+
+def unreadable(path: str | os.PathLike[str], problem: OSError) -> str:
+    """Why a file cannot be read, and what to do."""
+    name = os.fspath(path)
+    match problem:
+        case FileNotFoundError():
+            return f"{name}: there is no such file; check the path (relative to {Path.cwd()})"
+        case IsADirectoryError():
+            return f"{name}: this is a directory; name a file in it"
+        case PermissionError():
+            return f"{name}: this user may not read it; grant it read permission"
+    return f"{name}: cannot be read ({problem.strerror}); name a readable file"
 
 
 def _decode(data: bytes, name: str) -> str:

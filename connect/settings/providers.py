@@ -2,20 +2,30 @@
 
 https://kafka.apache.org/documentation/#config_providers (KIP-297, KIP-887, KIP-993)
 
-Different on purpose: a symbolic link does not lead out of `allowed.paths`, which it does in Kafka.
+Different on purpose: a symbolic link does not lead out of `allowed.paths`, which it does in Kafka; only regular files
+are read, and at most 1 MiB: no device, and no pipe that nobody writes into, holds up whoever reads.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import stat
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 from connect.errors import ConnectError
-from connect.settings.properties import PropertiesError, load
+from connect.settings.properties import PropertiesError, loads, unreadable
+from connect.settings.regular_files import TooLargeFileError, UnfitFileError, read_regular
+
+#: So many bytes a provider reads of a file, and of all files together that a configuration names in one directory.
+#: More does not fit into a Secret of Kubernetes either.
+MOST_BYTES: Final = 1 << 20
+#: Linux's PATH_MAX. To follow a longer one takes the square of its length.
+_LONGEST_PATH: Final = 4096
 
 
 class ProviderError(ConnectError):
@@ -56,6 +66,11 @@ class ConfigProvider(ABC):
         A key that does not exist is left out of the answer. Raise ProviderError if the path itself cannot be read.
         """
 
+    @property
+    def doubt(self) -> tuple[str, str] | None:
+        """A parameter that should be set and is not, and why. Told once, when the worker starts."""
+        return None
+
     def close(self) -> None:  # noqa: B027 - most providers have nothing to close
         """Let go of connections."""
 
@@ -72,10 +87,14 @@ class FileConfigProvider(ConfigProvider):
         if not (file := self._allowed.resolve(path)):
             return ProviderData({}, note=self._allowed.refusal(path))
         try:
-            found = load(file)
+            found = loads(_content(file, self._allowed), os.fspath(file))
         except PropertiesError as error:
             raise ProviderError(str(error)) from error
         return ProviderData({key: found[key] for key in keys if key in found})
+
+    @property
+    def doubt(self) -> tuple[str, str] | None:
+        return self._allowed.doubt
 
 
 class DirectoryConfigProvider(ConfigProvider):
@@ -89,21 +108,28 @@ class DirectoryConfigProvider(ConfigProvider):
             return ProviderData({}, note="it names no directory; write ${alias:/path/to/directory:file}")
         if not (directory := self._allowed.resolve(path)):
             return ProviderData({}, note=self._allowed.refusal(path))
-        try:
-            names = keys & {entry.name for entry in directory.iterdir()}  # so that a key cannot be a path
-        except OSError as error:
-            return ProviderData({}, note=f"{path} is no directory that can be read ({error.strerror})")
-        values = {}
-        for name in names:
+        if not stat.S_ISDIR(found := _mode(directory)):
+            why = "it is something else" if found else "there is none, or it may not be seen"
+            return ProviderData({}, note=f"{path} is no directory that can be read ({why})")
+        values: dict[str, str] = {}
+        left = MOST_BYTES
+        # Each is looked for by its name: the directory may have any number of others.
+        for name in sorted(keys - {"", ".", ".."}):
+            if "/" in name or "\0" in name:  # a key is no path
+                continue
             file = self._allowed.resolve(str(directory / name))
-            if file and file.is_file():
+            if file and (mode := _mode(file)) and not stat.S_ISDIR(mode):
+                content = _content(file, self._allowed, left, shown=f"{path}/{name}")
+                left -= len(content)
                 try:
-                    values[name] = file.read_bytes().decode()
-                except OSError as error:
-                    raise ProviderError(f"{path}/{name}: cannot be read ({error.strerror})") from error
+                    values[name] = content.decode()
                 except UnicodeDecodeError:
                     raise ProviderError(f"{path}/{name}: this is not UTF-8 text") from None
         return ProviderData(values)
+
+    @property
+    def doubt(self) -> tuple[str, str] | None:
+        return self._allowed.doubt
 
 
 class EnvVarConfigProvider(ConfigProvider):
@@ -117,6 +143,7 @@ class EnvVarConfigProvider(ConfigProvider):
             raise ProviderError(
                 f"it is no regular expression ({error}); write e.g. DB_.*", "allowlist.pattern"
             ) from None
+        self._unset = "allowlist.pattern" not in params
         self._note = f"it is not set, or allowlist.pattern ({pattern}) does not allow it"
         self._variables = {name: value for name, value in os.environ.items() if allowed.fullmatch(name)}
 
@@ -125,6 +152,15 @@ class EnvVarConfigProvider(ConfigProvider):
             raise ProviderError(f'an environment variable has no path, but "{path}" is given; write ${{alias:NAME}}')
         found = {key: self._variables[key] for key in keys if key in self._variables}
         return ProviderData(found, note=self._note)
+
+    @property
+    def doubt(self) -> tuple[str, str] | None:
+        if not self._unset:
+            return None
+        return "allowlist.pattern", (
+            "is not set: who may write a connector can read every environment variable of the worker. "
+            "Write which names may be read, such as DB_.*"
+        )
 
 
 class _AllowedPaths:
@@ -140,7 +176,13 @@ class _AllowedPaths:
                 raise ProviderError(f"{path} does not exist; create it or take it out", "allowed.paths")
 
     def resolve(self, path: str) -> Path | None:
-        """The real path to read, or None if it is not allowed, be it as written or behind its symbolic links."""
+        """The real path to read, or None if it is not allowed, be it as written or behind its symbolic links.
+
+        Raises:
+            ProviderError: no file can have this path.
+        """
+        if not _is_path(path):
+            raise ProviderError(f"a path is text of at most {_LONGEST_PATH} bytes without NUL; write one that exists")
         written = Path(os.path.normpath(path))
         real = Path(os.path.realpath(written))
         if not self._allowed:
@@ -149,8 +191,57 @@ class _AllowedPaths:
         as_real = any(real.is_relative_to(os.path.realpath(allowed)) for allowed in self._allowed)
         return real if as_written and as_real else None
 
+    @property
+    def any(self) -> bool:
+        """Whether everything may be read."""
+        return not self._allowed
+
+    @property
+    def doubt(self) -> tuple[str, str] | None:
+        """What to say where nobody has said what may be read."""
+        if not self.any:
+            return None
+        return "allowed.paths", (
+            "is not set: who may write a connector can read every file that the worker can. "
+            "Name the folders that may be read."
+        )
+
     def refusal(self, path: str) -> str:
         return f"{path} is, or leads, outside allowed.paths ({self._setting})"
+
+
+def _mode(path: Path) -> int:
+    """Of what kind it is; 0 where nothing is to be seen."""
+    try:
+        return path.stat().st_mode
+    except OSError:
+        return 0
+
+
+def _is_path(text: str) -> bool:
+    try:
+        return len(os.fsencode(text)) <= _LONGEST_PATH and "\0" not in text
+    except UnicodeEncodeError:  # half of a surrogate pair
+        return False
+
+
+def _content(file: Path, allowed: _AllowedPaths, most: int = MOST_BYTES, shown: str = "") -> bytes:
+    """The bytes of a file that was found to be allowed."""
+    name = shown or os.fspath(file)
+    try:
+        # Where paths are limited this is the real one: a link would be there only since.
+        return read_regular(file, most, follow=allowed.any)
+    except TooLargeFileError as error:
+        if most == MOST_BYTES:
+            raise ProviderError(f"{name}: it {error}") from error
+        raise ProviderError(
+            f"{name}: with it the files that are asked for in this directory are larger than 1 MiB together; ask for "
+            "fewer, or for smaller ones"
+        ) from error
+    except UnfitFileError as error:
+        raise ProviderError(f"{name}: it {error}") from error
+    except OSError as error:
+        raise ProviderError(unreadable(name, error)) from error
 
 
 JAVA_PACKAGE = "org.apache.kafka.common.config.provider."

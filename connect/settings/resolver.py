@@ -14,10 +14,9 @@ https://kafka.apache.org/documentation/#config_providers (KIP-297)
 from __future__ import annotations
 
 import difflib
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Self
+from typing import Final, Self
 
 from connect.errors import ConfigError
 from connect.settings.providers import (
@@ -30,11 +29,14 @@ from connect.settings.providers import (
     ProviderData,
     ProviderError,
 )
+from connect.settings.variables import Variable, variables
 
 # The aliases that everybody gives to Kafka's own providers: written without being declared, they were forgotten.
-_USUAL_ALIASES = {"file": FileConfigProvider, "directory": DirectoryConfigProvider, "env": EnvVarConfigProvider}
-# The alias ends at the first colon, the path at the second; neither may hold a closing brace.
-_VARIABLE = re.compile(r"\$\{([^}:]+):(?:([^}]*?):)?([^}]*?)\}")
+_USUAL_ALIASES: Final = {"file": FileConfigProvider, "directory": DirectoryConfigProvider, "env": EnvVarConfigProvider}
+#: So many places one configuration may have looked into: each may be a file, or a question over the network.
+MOST_PLACES: Final = 250
+#: So many characters may come from providers into one configuration. One file may be named any number of times.
+MOST_CHARACTERS: Final = 4 << 20
 
 
 @dataclass(frozen=True)
@@ -73,8 +75,9 @@ class Resolved:
 
     def usable(self) -> Resolved:
         """Only what has a value."""
-        values = {key: value for key, value in self.values.items() if key not in self.unusable}
-        return Resolved(values, self.secret_keys - self.unusable)
+        unusable = self.unusable
+        values = {key: value for key, value in self.values.items() if key not in unusable}
+        return Resolved(values, self.secret_keys - unusable)
 
     def check(self, matters: Callable[[str], bool] = lambda _: True) -> None:
         """Raise ConfigError where one of the keys that matter has no value; for the first, all that is missing told."""
@@ -102,6 +105,12 @@ class Resolver:
         """What is wrong with the worker's declarations. Nothing is to be started with them."""
         return list(self._wrong.values())
 
+    @property
+    def doubts(self) -> list[tuple[str, str]]:
+        """What should be set of the worker's providers and is not: the key and what to say of it."""
+        found = ((alias, provider.doubt) for alias, provider in self._providers.items())
+        return [(f"config.providers.{alias}.param.{doubt[0]}", doubt[1]) for alias, doubt in found if doubt]
+
     @classmethod
     def from_worker_config(
         cls, worker: Mapping[str, str], known: Mapping[str, type[ConfigProvider]] = BUILT_IN
@@ -123,20 +132,25 @@ class Resolver:
         """Replace every variable. What a provider finds is not searched for variables again."""
         found, failed = self._look_up(config)
         values, secret, unresolved = {}, set(), []
+        left = MOST_CHARACTERS
         for key, value in config.items():
-
-            def replacement(match: re.Match[str], key: str = key) -> str:
-                alias, path, name = match[1], match[2] or "", match[3]
+            parts, at = [], 0
+            for variable in _named(value):
+                alias, path, name = variable.alias, variable.path, variable.key
                 data = found.get((alias, path))
-                if data and name in data.values:
-                    secret.add(key)
-                    return data.values[name]
                 why = failed.get((alias, path))
+                if data and name in data.values:
+                    left -= len(data.values[name])
+                    if left >= 0:
+                        secret.add(key)
+                        parts += [value[at : variable.begin], data.values[name]]
+                        at = variable.end
+                        continue
+                    why = f"providers gave more than {MOST_CHARACTERS:,} characters before it; look up less"
+                written = value[variable.begin : variable.end]
                 advice = why or self._advice(alias, path, name, data)
-                unresolved.append(Unresolved(key, f"{match[0]} has no value: {advice}", failed=why is not None))
-                return match[0]
-
-            values[key] = _VARIABLE.sub(replacement, value)
+                unresolved.append(Unresolved(key, f"{written} has no value: {advice}", failed=why is not None))
+            values[key] = "".join([*parts, value[at:]])
         return Resolved(values, frozenset(secret), tuple(unresolved))
 
     def _look_up(
@@ -145,11 +159,17 @@ class Resolver:
         """Ask each provider once for each path: what they found, and why some could not look."""
         wanted: dict[tuple[str, str], set[str]] = {}
         for value in config.values():
-            for match in _VARIABLE.finditer(value):
-                if match[1] in self._providers:
-                    wanted.setdefault((match[1], match[2] or ""), set()).add(match[3])
-        found, failed = {}, {}
+            for variable in _named(value):
+                if variable.alias in self._providers:
+                    wanted.setdefault((variable.alias, variable.path), set()).add(variable.key)
+        found: dict[tuple[str, str], ProviderData] = {}
+        failed: dict[tuple[str, str], str] = {}
         for (alias, path), names in wanted.items():
+            if len(found) + len(failed) >= MOST_PLACES:
+                failed[alias, path] = (
+                    f"a configuration may look into {MOST_PLACES} places at most; put more values into one of them"
+                )
+                continue
             try:
                 found[alias, path] = self._providers[alias].get(path, frozenset(names))
             except ProviderError as error:
@@ -175,6 +195,11 @@ class Resolver:
         """Close all providers."""
         for provider in self._providers.values():
             provider.close()
+
+
+def _named(value: str) -> Iterator[Variable]:
+    """The variables that name a provider: `${:x}` is none of ours, and stays as it is written, as in Kafka."""
+    return (variable for variable in variables(value) if variable.alias)
 
 
 def _provider(alias: str, worker: Mapping[str, str], known: Mapping[str, type[ConfigProvider]]) -> ConfigProvider:

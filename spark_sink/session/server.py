@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 _MAIN = "org.apache.spark.sql.connect.service.SparkConnectServer"
 _TOKEN = "spark.connect.authenticate.token"  # noqa: S105  the key, not the token
-_STARTED = re.compile(r"Spark Connect server started at: (?P<host>.+):(?P<port>\d+)")
+_STARTED = re.compile(r"Spark Connect server started at: \S+:(?P<port>\d+)")
 
 
 @dataclass(frozen=True)

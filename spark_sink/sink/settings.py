@@ -5,12 +5,12 @@ What other projects' connectors call the same is understood as well. Nothing her
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any, Final
 
 from connect import settings
 from connect.data import evolution_policy
+from connect.settings.variables import enclosed
 
 DELTA: Final = "delta"
 PARQUET: Final = "parquet"
@@ -41,11 +41,10 @@ TABLE_PROPERTY: Final = "table.property."
 STORAGE: Final = "storage."
 
 _TABLE, _WRITING, _COLUMNS, _RUNNING, _CARE = "Table", "Writing", "Columns", "Running", "Maintenance"
-_VARIABLE: Final = re.compile(r"\$\{([^}]*)\}")
 
 
 def _table(name: str, value: str) -> None:
-    if wrong := [found for found in _VARIABLE.findall(value) if found not in ("topic", "field")]:
+    if wrong := [found.inside for found in enclosed(value) if found.inside not in ("topic", "field")]:
         raise ValueError(f'"${{{wrong[0]}}}" means nothing here. Write ${{topic}}, or ${{field}} with table.field.')
     if (value and not value.strip("/")) or "`" in value or "\n" in value:
         raise ValueError(f'"{value}" is no table. Write a path such as /lake/orders, or a name such as shop.orders.')

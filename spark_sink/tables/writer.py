@@ -35,7 +35,6 @@ _CONFLICT: Final = re.compile(
 )
 #: Encloses what we have Spark raise about a row, so that it is found in all that Spark says.
 _OPEN, _CLOSE = "<<connect: ", ">>"
-_RAISED: Final = re.compile(rf"\[USER_RAISED_EXCEPTION\] {_OPEN}(.*?){_CLOSE}", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -295,6 +294,13 @@ def _our_words() -> Iterator[None]:
     except ConnectError:
         raise
     except Exception as error:
-        if found := _RAISED.search(str(error)):
-            raise SchemaError(found[1]) from error
+        if said := _raised(str(error)):
+            raise SchemaError(said) from error
         raise
+
+
+def _raised(text: str) -> str:
+    """What we had Spark raise about a row, out of all that Spark says; empty where there is none."""
+    _, _, rest = text.partition(f"[USER_RAISED_EXCEPTION] {_OPEN}")
+    said, close, _ = rest.partition(_CLOSE)
+    return said if close else ""

@@ -86,7 +86,7 @@ def _double(value: Any) -> float:
     kind = kind_of(value)
     if kind is Kind.TEXT:
         if not re.fullmatch(
-            r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+|inf(inity)?|nan)(e[+-]?[0-9]+)?\s*", value, re.IGNORECASE
+            r"\s*[+-]?([0-9]+(?:\.[0-9]*)?|\.[0-9]+|inf(inity)?|nan)(e[+-]?[0-9]+)?\s*", value, re.IGNORECASE
         ):
             raise _refused(value, Kind.DOUBLE.value)
     elif kind not in (Kind.BOOLEAN, Kind.INTEGER, Kind.DOUBLE, Kind.DECIMAL):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import fnmatch
 import hashlib
 import re
 from functools import lru_cache
@@ -149,16 +150,21 @@ def _split_part(text: str, separator: str, place: int) -> str:
 def _like(pattern: str, escape: str, flags: int) -> re.Pattern[str]:
     if len(escape) > 1:
         raise DataError("ESCAPE takes one character.")
+    # As a pattern of file names, whose translation by Python takes linear time for each of its stars.
     parts, characters = [], iter(pattern)
     for character in characters:
         if escape and character == escape:
             following = next(characters, None)
             if following is None:
                 raise DataError(f'the pattern "{pattern}" ends with its escape character.')
-            parts.append(re.escape(following))
+            parts.append(_as_itself(following))
         else:
-            parts.append({"%": ".*", "_": "."}.get(character) or re.escape(character))
-    return re.compile("".join(parts), re.DOTALL | flags)
+            parts.append({"%": "*", "_": "?"}.get(character) or _as_itself(character))
+    return re.compile(fnmatch.translate("".join(parts)), flags)
+
+
+def _as_itself(character: str) -> str:
+    return f"[{character}]" if character in "*?[" else character
 
 
 function("like", takes=[TEXT, TEXT, TEXT], gives=Kind.BOOLEAN, least=2)(

@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from connect import ConfigError, SinkBatch
+from connect.settings.variables import enclosed, replaced
 from connectors.elasticsearch.sink.ids import fields
 from connectors.elasticsearch.sink.options import Options
 
-_VARIABLE: Final = re.compile(r"\$\{([^}:]*)(?::([^}]*))?\}")
 _KEY: Final = "index.name.format"
 #: What an index may not be called, https://www.elastic.co/docs/api/doc/elasticsearch/operation/operation-indices-create.
 _FORBIDDEN: Final = re.compile(r'[\s"*\\<>|,/?#:]')
@@ -29,7 +29,7 @@ class Naming:
         self._options = options
         self._format = options.stream or options.index_format
         self._by_topic: dict[str, str] = {}
-        self._variables: list[tuple[str, str]] = _VARIABLE.findall(self._format)
+        self._variables = [_name_and_pattern(found.inside) for found in enclosed(self._format)]
         for name, pattern in self._variables:
             if name.partition(".")[0] not in ("topic", "timestamp", "value", "key", "header"):
                 raise ConfigError(
@@ -73,7 +73,15 @@ class Naming:
         return known
 
     def _filled(self, topic: str, said: Any) -> str:
-        return index_name(_VARIABLE.sub(lambda found: topic if found[1] == "topic" else next(said), self._format))
+        return index_name(
+            replaced(self._format, lambda inside: topic if _name_and_pattern(inside)[0] == "topic" else next(said))
+        )
+
+
+def _name_and_pattern(inside: str) -> tuple[str, str]:
+    """Of a variable, `${name:pattern}`; the pattern is empty where there is none."""
+    name, _, pattern = inside.partition(":")
+    return name, pattern
 
 
 def index_name(wanted: str) -> str:

@@ -218,15 +218,17 @@ def point(value: bytes) -> tuple[float, float]:
     return float(x), float(y)
 
 
-_HSTORE = re.compile(r'"((?:[^"\\]|\\.)*)"=>(?:"((?:[^"\\]|\\.)*)"|NULL)', re.DOTALL)
+_HSTORE = re.compile(r'(?:, )?"((?:[^"\\]|\\.)*+)"=>(?:"((?:[^"\\]|\\.)*+)"|NULL)', re.DOTALL)
 
 
 def hstore(value: bytes) -> dict[str, str | None]:
     """Of an hstore."""
-    return {
-        _plain(key): None if text is None else _plain(text)
-        for key, text in (found.groups() for found in _HSTORE.finditer(value.decode()))
-    }
+    written, at, pairs = value.decode(), 0, {}
+    while found := _HSTORE.match(written, at):
+        key, text = found.groups()
+        pairs[_plain(key)] = None if text is None else _plain(text)
+        at = found.end()
+    return pairs
 
 
 def hstore_json(value: bytes) -> str:
@@ -238,7 +240,7 @@ def _plain(text: str) -> str:
     return re.sub(r"\\(.)", r"\1", text, flags=re.DOTALL) if "\\" in text else text
 
 
-_ELEMENT = re.compile(rb'"((?:[^"\\]|\\.)*)"|([^{},"]+)', re.DOTALL)
+_ELEMENT = re.compile(rb'"((?:[^"\\]|\\.)*+)(?:"|\\?\Z)|([^{},"]+)', re.DOTALL)
 
 
 def array(element: Callable[[bytes], Any], null: Any = None) -> Callable[[bytes], list[Any]]:

@@ -8,10 +8,10 @@ from functools import reduce
 from typing import Any, Final
 
 from connect import ConfigError, SinkBatch, Values
+from connect.settings.variables import enclosed, replaced
 from connectors.jdbc.database.names import TableName
 from connectors.jdbc.sink.options import Options
 
-_VARIABLE: Final = re.compile(r"\$\{([^}]*)\}")
 _KINDS: Final = ("value", "key", "header", "source")
 #: What may stand in a table's name because a record says so: it must not lead into another schema.
 _SAFE: Final = re.compile(r"[^\s.\"'`\[\];\0]+")
@@ -27,7 +27,7 @@ class Routing:
     def __init__(self, options: Options) -> None:
         self._options = options
         self._names: dict[str, TableName] = {}
-        self._variables = _VARIABLE.findall(options.table)
+        self._variables = [found.inside for found in enclosed(options.table)]
         for name in self._variables:
             if name != "topic" and name.partition(".")[0] not in _KINDS:
                 raise ConfigError(
@@ -80,7 +80,7 @@ class Routing:
             topic = re.sub(r"[^A-Za-z0-9_]", "_", topic)
         elif self._options.debezium and not self._options.tables:
             topic = topic.replace(".", "_")  # as Debezium's own naming does
-        return _VARIABLE.sub(lambda found: topic if found[1] == "topic" else said[found[1]], self._options.table)
+        return replaced(self._options.table, lambda inside: topic if inside == "topic" else said[inside])
 
     def _parsed(self, written: str) -> TableName:
         return TableName.parse(written)

@@ -57,7 +57,7 @@ OURS = {
     *("errors.deadletterqueue.topic.partitions", "errors.put.tolerance", "errors.retry.topics"),
     *("errors.retry.topics.prefix", "errors.retry.topics.partitions", "errors.retry.topics.replication.factor"),
     *("errors.retry.topics.keep.order", "engine", "engine.default"),
-    *("log.level", "log.format", "rest.mask.secrets"),
+    *("log.level", "log.format", "rest.mask.secrets", "rest.forwarded.allow.ips", "rest.allowed.hosts"),
     *("metrics.prometheus.enable", "metrics.prometheus.names", "metrics.lag.interval.ms", "metrics.lag.samples"),
 } | {setting.name for setting in WORKER_RECOVERY}
 

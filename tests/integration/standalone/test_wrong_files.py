@@ -74,6 +74,10 @@ def test_each_variable_without_a_value_and_each_wrong_provider_is_told_at_once_w
 
     assert ended.returncode == 2
     told = ended.stderr.splitlines()
+    doubt = told.pop(0)
+    assert doubt.startswith(
+        'warning: worker.properties: key "config.providers.env.param.allowlist.pattern": is not set'
+    )
     expected = [
         ('worker.properties:1: key "bootstrap.servers"', "${env:NEVER_SET} has no value: it is not set"),
         ('worker.properties:11: key "config.providers.file.param.allowed.paths"', "not/absolute is not absolute"),
@@ -107,6 +111,11 @@ def test_each_variable_without_a_value_and_each_wrong_provider_is_told_at_once_w
             {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.jaas.config": "x required a=b"},
             "sasl.jaas.config",
             "it does not read: <login module> required <option>=<value>",  # the advice is no secret
+        ),
+        (
+            {"consumer.plugin.library.paths": "/tmp/library.so"},
+            "consumer.plugin.library.paths",
+            "it would load a library into our processes, which nobody may; take it out",
         ),
     ],
 )

@@ -38,6 +38,8 @@ def test_paths_lead_into_objects_and_lists(put, drop, result) -> None:
         (b"[" * 100_000, {"a": 1}, "the value is not JSON"),
         (b'"text"', {"a": 1}, 'no "a" in a text'),
         (b'{"a":[1]}', {"a.1": 1}, 'no "1" in a list of 1'),
+        (b'{"a":[1]}', {"a." + "1" * 5000: 1}, "in a list of 1"),
+        (b'{"a":[1]}', {"a." + "1" * 5000 + ".b": 1}, "in a list of 1"),
         (b'{"a":5}', {"a.b.c": 1}, 'no "b" in a number'),
         (b"{}", {"a..b": 1}, "is no path"),
     ],

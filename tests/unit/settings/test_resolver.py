@@ -271,3 +271,107 @@ def test_a_provider_is_configured_asked_once_for_each_path_and_closed() -> None:
 def test_a_worker_without_providers_changes_nothing() -> None:
     config = {"a": "${topic}", "b": os.sep}
     assert Resolver.from_worker_config({}).resolve(config).values == config
+
+
+# Limits: whoever may write a connector chooses paths and numbers.
+
+
+def test_a_file_without_an_end_or_a_beginning_is_refused(folder: Path) -> None:
+    os.mkfifo(folder / "ok/pipe")
+    (folder / "ok/large.properties").write_bytes(b"k=" + b"x" * (1 << 20))
+    (folder / "ok/just.properties").write_bytes(b"k=" + b"x" * ((1 << 20) - 2))
+    unfit, large, no_path = (
+        "is no regular file, but a device, a pipe or",
+        "is larger than 1 MiB; name a smaller",
+        "a path is",
+    )
+    for value, message in {
+        "${file:/dev/zero:k}": unfit,
+        f"${{file:{folder}/ok/pipe:k}}": unfit,
+        f"${{file:{folder}/ok/large.properties:k}}": large,
+        f"${{file:/{'a/' * 5000}:k}}": no_path,
+        "${file:\0:k}": no_path,
+        "${file:\ud800:k}": no_path,
+        "${dir:/dev:zero}": unfit,
+        f"${{dir:{folder}/ok:pipe}}": unfit,
+        f"${{dir:{folder}/ok:large.properties}}": large,
+        f"${{dir:{'a' * 5000}:k}}": no_path,
+        f"${{dir:{folder}/ok:{'a' * 300}}}": "finds no",
+    }.items():
+        (report,) = Resolver.from_worker_config(PROVIDERS).resolve({"key": value}).unresolved
+        assert message in report.message
+    assert len(resolve(f"${{file:{folder}/ok/just.properties:k}}")) == (1 << 20) - 2
+
+
+def test_a_file_that_a_limited_path_leads_to_may_not_become_a_link_meanwhile(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limited = PROVIDERS | {"config.providers.file.param.allowed.paths": f"{folder}/ok"}
+    monkeypatch.setattr(os.path, "realpath", str)  # as if the link had come after the look
+    found = Resolver.from_worker_config(limited).resolve({"key": f"${{file:{folder}/ok/link:k}}"})
+    assert "outside" not in found.values["key"]
+    assert found.unresolved
+
+
+def test_of_a_directory_only_what_is_asked_for_is_read_and_a_mebibyte_in_all(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(3):
+        (folder / f"ok/half{number}").write_bytes(b"x" * (1 << 19))
+    config = {f"k{number}": f"${{dir:{folder}/ok:half{number}}}" for number in range(3)}
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "scandir", None)  # it may have any number of files
+        patched.setattr(os, "listdir", None)
+        assert len(resolve(f"${{dir:{folder}/ok:half0}}${{dir:{folder}/ok:half1}}")) == 1 << 20
+        found = Resolver.from_worker_config(PROVIDERS).resolve(config)
+    assert "larger than 1 MiB together" in found.unresolved[0].message
+
+
+def test_a_configuration_is_not_made_endless_by_what_providers_give(folder: Path) -> None:
+    (folder / "ok/big.properties").write_text("k=" + "x" * 1_000_000)
+    variable = f"${{file:{folder}/ok/big.properties:k}}"
+    found = Resolver.from_worker_config(PROVIDERS).resolve({"few": variable * 3, "many": variable * 5000})
+    assert len(found.values["few"]) == 3_000_000
+    assert len(found.values["many"]) < 2_000_000
+    assert {each.key for each in found.unresolved} == {"many"}
+    assert "providers gave more than" in found.unresolved[0].message
+
+
+class Counting(ConfigProvider):
+    asked = 0
+
+    def configure(self, params: Mapping[str, str]) -> None:
+        self.asked = 0
+
+    def get(self, path: str, keys: frozenset[str]) -> ProviderData:
+        self.asked += 1
+        return ProviderData(dict.fromkeys(keys, "v"))
+
+
+def test_a_configuration_looks_into_a_limited_number_of_places() -> None:
+    provider = Counting()
+    provider.configure({})
+    config = {f"k{number}": f"${{c:/{number}:x}}" for number in range(1000)}
+    found = Resolver({"c": provider}).resolve(config)
+    assert provider.asked == 250
+    assert len(found.unresolved) == 750
+    assert "250 places at most" in found.unresolved[0].message
+
+
+@pytest.mark.parametrize(
+    ("params", "keys"),
+    [
+        ({}, ["file.param.allowed.paths", "dir.param.allowed.paths", "env.param.allowlist.pattern"]),
+        ({"file.param.allowed.paths": "/", "dir.param.allowed.paths": "/"}, ["env.param.allowlist.pattern"]),
+        ({"file.param.allowed.paths": " "}, ["file.param.allowed.paths", "dir.param.allowed.paths", "env.param."]),
+        ({"env.param.allowlist.pattern": "A.*"}, ["file.param.allowed.paths", "dir.param.allowed.paths"]),
+    ],
+)
+def test_a_provider_that_reads_everything_is_doubted(params: Mapping[str, str], keys: list[str]) -> None:
+    worker = PROVIDERS | {f"config.providers.{key}": value for key, value in params.items()}
+    doubts = Resolver.from_worker_config(worker).doubts
+    assert len(doubts) == len(keys)
+    for (key, message), expected in zip(doubts, keys, strict=True):
+        assert key.startswith(f"config.providers.{expected}")
+        assert message.startswith("is not set: who may write a connector can read every ")
+    assert not Resolver.from_worker_config({}).doubts
