@@ -6,6 +6,7 @@ Where Kafka Connect takes text (configurations), numbers and booleans are text a
 from __future__ import annotations
 
 import json
+import math
 from typing import Any, NamedTuple, NoReturn, TypeVar
 
 import msgspec
@@ -15,6 +16,9 @@ from connect.herder.herder import OffsetEntry
 from rest.errors import ApiError
 
 T = TypeVar("T")
+
+#: Of an integer in an offset: more than any position has, and than Python makes a number of without a fuss is 4,300.
+_MOST_DIGITS = 1000
 
 
 class Wanted(NamedTuple):
@@ -98,16 +102,32 @@ async def _json(request: Request, *, as_text: bool = False) -> Any:
     data = await request.body()
     if not data.strip():
         raise ApiError(400, "The request has no body.")
+    whole, fraction = (str, str) if as_text else (_whole, _fraction)
     try:
-        if as_text:
-            return json.loads(data, parse_int=str, parse_float=str, parse_constant=_no_constant)
-        return json.loads(data, parse_constant=_no_constant)
+        found = json.loads(data, parse_int=whole, parse_float=fraction, parse_constant=_no_constant)
+        if b"\\u" in data:
+            json.dumps(found, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:
         raise ApiError(
             400, f"The request is no JSON: {error.msg} (line {error.lineno}, column {error.colno})."
         ) from None
+    except UnicodeEncodeError:
+        raise ApiError(400, "The request is no text: one of its \\u is half a character (a lone surrogate).") from None
     except (UnicodeDecodeError, RecursionError):
         raise ApiError(400, "The request is no JSON in UTF-8.") from None
+    return found
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > _MOST_DIGITS:
+        raise ApiError(400, f"A number of the request has {len(digits):,} digits. Up to {_MOST_DIGITS:,} may be.")
+    return int(digits)
+
+
+def _fraction(written: str) -> float:
+    if math.isinf(found := float(written)):
+        raise ApiError(400, f"The number {written[:40]} of the request is too large.")
+    return found
 
 
 def _no_constant(word: str) -> NoReturn:

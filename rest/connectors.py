@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from urllib.parse import quote
 
 import msgspec
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
 
 from connect.herder.herder import NotFoundError, TargetState
 from rest import bodies
@@ -50,6 +50,24 @@ def send_on(request: Request, body: Any) -> None:
         request.scope[RESOLVED].append(msgspec.json.encode(body))
 
 
+async def _stalled(
+    stalled: Annotated[
+        str | None,
+        Query(
+            description="true: a task that stands still is STALLED, not RUNNING. Kafka has no such state.",
+            json_schema_extra=BOOLEAN,
+        ),
+    ] = None,
+) -> bool:
+    if stalled not in (None, "true", "false"):
+        raise ApiError(400, "stalled is true or false.")
+    return flag(stalled)
+
+
+#: The parameter `stalled`, ours alone: it is read to the letter.
+Stalled = Annotated[bool, Depends(_stalled)]
+
+
 def routes(api: Api) -> APIRouter:
     """The resource."""
     router = APIRouter(prefix="/connectors", tags=["connectors"])
@@ -60,9 +78,15 @@ def routes(api: Api) -> APIRouter:
         info = herder.info(name)
         return Connector.of(info, await masks.shown(info.config, name))
 
-    @router.get("", **describe(list[str] | dict[str, ExpandedConnector], said="Names, or with expand a map of them."))
+    @router.get(
+        "",
+        **describe(
+            list[str] | dict[str, ExpandedConnector], errors=(400,), said="Names, or with expand a map of them."
+        ),
+    )
     async def list_connectors(
         request: Request,
+        stalled: Stalled,
         expand: Annotated[list[str] | None, Query(description="status, info, metrics: any of them, repeated.")] = None,
         forward: Annotated[str | None, Query(include_in_schema=False)] = None,
     ) -> Response:
@@ -70,7 +94,7 @@ def routes(api: Api) -> APIRouter:
         names = api.access.visible(herder.connectors())
         if not expand:
             return json_answer(names)
-        found = await asyncio.gather(*(expanded(name, expand) for name in names))
+        found = await asyncio.gather(*(expanded(name, expand, stalled=stalled) for name in names))
         answer = {name: what for name, what in found if what is not None}
         if "metrics" in expand:
             measured = await metrics.of(request, list(answer), ask_others=flag(forward, default=True))
@@ -78,13 +102,13 @@ def routes(api: Api) -> APIRouter:
                 what.metrics = measured[name]
         return json_answer(answer)
 
-    async def expanded(name: str, what: list[str]) -> tuple[str, ExpandedConnector | None]:
+    async def expanded(name: str, what: list[str], *, stalled: bool) -> tuple[str, ExpandedConnector | None]:
         found = ExpandedConnector()
         try:
             if "info" in what:
                 found.info = await shown(name)
             if "status" in what:
-                found.status = ConnectorStatusInfo.of(herder.status(name))
+                found.status = ConnectorStatusInfo.of(herder.status(name), stalled=stalled)
         except NotFoundError:  # it went in between, or nothing is known yet
             return name, None
         return name, found
@@ -170,7 +194,7 @@ def routes(api: Api) -> APIRouter:
     )
     async def patch_config(connector: ConnectorName, request: Request) -> Response:
         """Change some keys of a connector's configuration; null removes one (KIP-477)."""
-        patch = await masks.written(connector, await bodies.config(request))
+        patch = await masks.written(connector, await bodies.config(request), part=True)
         send_on(request, patch)
         before = stored(connector)
         merged = {key: value for key, value in {**before, **patch}.items() if value is not None}
@@ -178,10 +202,10 @@ def routes(api: Api) -> APIRouter:
         await api.result(herder.patch_connector(connector, patch))
         return json_answer(await shown(connector))
 
-    @router.get("/{connector}/status", **describe(ConnectorStatusInfo, errors=(404,)))
-    async def status(connector: ConnectorName) -> Response:
+    @router.get("/{connector}/status", **describe(ConnectorStatusInfo, errors=(400, 404)))
+    async def status(connector: ConnectorName, stalled: Stalled) -> Response:
         """How a connector and its tasks are."""
-        return json_answer(ConnectorStatusInfo.of(herder.status(connector)))
+        return json_answer(ConnectorStatusInfo.of(herder.status(connector), stalled=stalled))
 
     @router.put("/{connector}/pause", **describe(status=202, errors=(404, 409), said="It will be paused."))
     async def pause(connector: ConnectorName) -> Response:
@@ -234,8 +258,8 @@ def routes(api: Api) -> APIRouter:
         configs = [await masks.shown(config, connector) for config in herder.task_configs(connector)]
         return json_answer([Task(TaskId(connector, number), config) for number, config in enumerate(configs)])
 
-    @router.get("/{connector}/tasks/{task}/status", **describe(TaskStateInfo, errors=(404,)))
-    async def task_status(connector: ConnectorName, task: TaskNumber) -> Response:
+    @router.get("/{connector}/tasks/{task}/status", **describe(TaskStateInfo, errors=(400, 404)))
+    async def task_status(connector: ConnectorName, task: TaskNumber, stalled: Stalled) -> Response:
         """How a task is."""
         try:
             found = next((status for status in herder.status(connector).tasks if status.task == task), None)
@@ -243,7 +267,7 @@ def routes(api: Api) -> APIRouter:
             found = None
         if found is None:
             raise ApiError(404, f"No status found for task {connector}-{task}")
-        return json_answer(TaskStateInfo.of(found))
+        return json_answer(TaskStateInfo.of(found, stalled=stalled))
 
     @router.post("/{connector}/tasks/{task}/restart", dependencies=[FORWARD], **describe(status=204, errors=(404, 409)))
     async def restart_task(connector: ConnectorName, task: TaskNumber) -> Response:

@@ -28,7 +28,8 @@ class ApiError(Exception):
 
 def error_answer(status: int, message: str) -> Response:
     """An error as an answer. What is secret in it is hidden."""
-    body = msgspec.json.encode(Error(status, redactor.redact(message)))
+    said = redactor.redact(message).encode(errors="replace").decode()  # names of files may be no text
+    body = msgspec.json.encode(Error(status, said))
     return Response(body, status, media_type="application/json")
 
 

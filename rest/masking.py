@@ -1,29 +1,21 @@
 """Hides what is secret in configurations that are read, and puts it back into those that are written.
 
-Secret is what a plug-in declares as PASSWORD; of keys that nobody declares, those whose name says so; and passwords
-inside of URLs. Whoever writes back what was read changes nothing: a value that is shown stands for the stored one.
-Variables of config providers (`${file:/etc/orders:password}`) are no secrets and are shown.
+What is secret says `connect.herder.secret_keys`. Whoever writes back what was read changes nothing: a value that is
+shown stands for the stored one, as long as it is still a secret where it is written.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from connect.herder.herder import Herder, NotFoundError
-from connect.telemetry.redaction import MASK, names_a_secret, redactor
-from connect.telemetry.redaction import shown as shown_if
+from connect.herder.secret_keys import NOTHING, Declared, declared, named_plugins, together
+from connect.telemetry.redaction import MASK, redactor
 from rest.errors import ApiError
 from rest.security.access import Access
 from rest.security.roles import Role
-
-_CONVERTERS = ("key.converter", "value.converter", "header.converter")
-
-
-class _Declared(NamedTuple):
-    known: frozenset[str]
-    secret: frozenset[str]
 
 
 class _Shown(NamedTuple):
@@ -33,7 +25,6 @@ class _Shown(NamedTuple):
 
 
 _REMEMBERED = 10_000
-_NOTHING = _Declared(frozenset(), frozenset())
 
 
 class Masks:
@@ -42,7 +33,8 @@ class Masks:
     Args:
         herder: tells what plug-ins declare.
         enabled: rest.mask.secrets; without it all is shown as it was written, as in Kafka Connect.
-        access: who may not change a connector sees none of its secrets in any case.
+        access: who may read secrets although they are masked, and who may not although they are not: whoever may not
+            change a connector sees none of its secrets in any case.
     """
 
     def __init__(self, herder: Herder, *, enabled: bool, access: Access) -> None:
@@ -50,95 +42,107 @@ class Masks:
         self._enabled = enabled
         self._access = access
         self._shown: dict[tuple[str, bool], _Shown] = {}
-        self._declared: dict[tuple[str, str | None], asyncio.Future[_Declared]] = {}
+        self._declared: dict[tuple[str, str | None], asyncio.Future[Declared]] = {}
 
     async def shown(self, config: Mapping[str, str], connector: str) -> dict[str, str]:
         """A configuration, of a connector or one of its tasks, as it may be read."""
-        if not self._enabled and self._access.may(Role.EDITOR, connector):
+        # A task's may hold what config providers gave: that is nobody's who may read what the user wrote.
+        granted = "task.class" not in config and self._access.reads_secrets(connector)
+        if (granted or not self._enabled) and self._access.may(Role.EDITOR, connector):
             return dict(config)
         # A list of a thousand connectors is asked for again and again, and seldom has another configuration in it.
         place = config.get("name", ""), "task.class" in config
         before = self._shown.get(place)
         if before is not None and before.hidden == redactor.known and before.config == config:
             return dict(before.shown)
-        known, secret = await self._keys(config)
-        shown = {
-            key: shown_if(value, secret=key in secret or (key not in known and names_a_secret(key)))
-            for key, value in config.items()
-        }
+        shown = await self._masked(config)
         if len(self._shown) >= _REMEMBERED:
             self._shown.clear()
         self._shown[place] = _Shown(dict(config), shown, redactor.known)
         return dict(shown)
 
     async def written(
-        self, name: str, config: Mapping[str, str | None], *, refuse: bool = True
+        self, name: str, config: Mapping[str, str | None], *, part: bool = False, refuse: bool = True
     ) -> dict[str, str | None]:
-        """A configuration, or a part of one, with what is stored in the place of what is shown of it.
+        """A configuration with what is stored in the place of what is shown of it.
+
+        Args:
+            part: it is a part of one, of which the rest stays; None is a key that goes.
+            refuse: without it a mask that stands for nothing stays.
 
         Raises:
-            ApiError: there is a mask that stands for nothing; only if `refuse`.
+            ApiError: there is a mask that stands for nothing.
         """
-        if not self._enabled or not any(MASK in value for value in config.values() if value):
+        masks = {key: value for key, value in config.items() if value and MASK in value}
+        if not self._enabled or not (masks or part):
             return dict(config)
         try:
             stored: Mapping[str, str] = self._herder.info(name).config
         except NotFoundError:
             stored = {}
-        shown = await self.shown(stored, name)
-        result = dict(config)
-        for key, value in config.items():
-            if not value or MASK not in value:
-                continue
-            if shown.get(key) == value:
-                result[key] = stored[key]
-            elif refuse:
+        read = await self._masked(stored)
+        back = {key: stored[key] for key, value in masks.items() if read.get(key) == value}
+        result = {**config, **back}
+        kept = {key: value for key, value in stored.items() if part and key not in config}
+        now = await self._masked({key: value for key, value in {**kept, **result}.items() if value is not None})
+        for key, value in masks.items():
+            wrong = _wrong(key, value, back.get(key), now[key])
+            if wrong and refuse:
+                raise ApiError(400, wrong)
+            if wrong:
+                result[key] = value
+        for key, value in kept.items():
+            if read[key] not in (value, now[key]):
                 raise ApiError(
                     400,
-                    f'The value of "{key}" holds {MASK}, which stands for a secret that is not shown, and no such'
-                    " secret is stored. Write the secret itself, or a variable of a config provider.",
+                    f'The value of "{key}" stays from before, when it was a secret. With this change it is none, and'
+                    " would be shown. Take it out, with null as its value, or write another one.",
                 )
         return result
 
-    async def _keys(self, config: Mapping[str, str]) -> _Declared:
-        """The keys that plug-ins of this configuration declare, and which of them are PASSWORD."""
-        parts = list(_plugins(config))
-        found = await asyncio.gather(*(self._of(name, version) for _, name, version in parts))
-        known: set[str] = set()
-        secret: set[str] = set()
-        for (prefix, _, _), declared in zip(parts, found, strict=True):
-            known |= {prefix + key for key in declared.known}
-            secret |= {prefix + key for key in declared.secret}
-        return _Declared(frozenset(known), frozenset(secret))
+    async def _masked(self, config: Mapping[str, str]) -> dict[str, str]:
+        plugins = list(named_plugins(config))
+        found = await asyncio.gather(*(self._of(plugin.name, plugin.version) for plugin in plugins))
+        return together(zip(plugins, found, strict=True)).shown(config)
 
-    async def _of(self, name: str, version: str | None) -> _Declared:
+    async def _of(self, name: str, version: str | None) -> Declared:
         """Asked once for each plug-in."""
         asked = self._declared.get((name, version))
         if asked is None:
+            if len(self._declared) >= _REMEMBERED:
+                self._declared.clear()
             asked = self._declared[name, version] = asyncio.ensure_future(self._ask(name, version))
         return await asyncio.shield(asked)
 
-    async def _ask(self, name: str, version: str | None) -> _Declared:
+    async def _ask(self, name: str, version: str | None) -> Declared:
         try:
             keys = await asyncio.wrap_future(self._herder.plugin_settings(name, version))
         except Exception:
             # It is not here, or does not load: the names of its keys have to tell.
-            return _NOTHING
-        return _Declared(
-            frozenset(key["name"] for key in keys),
-            frozenset(key["name"] for key in keys if key["type"] == "PASSWORD"),
+            return NOTHING
+        return declared(keys)
+
+
+def _wrong(key: str, written: str, stored: str | None, now: str) -> str | None:
+    """Why a mask does not stand for the stored value; None if it does.
+
+    Args:
+        written: the value with the mask.
+        stored: the value that it is shown for; None if there is none.
+        now: what would be shown of the stored value under the configuration that is written.
+    """
+    holds = f'The value of "{key}" holds {MASK}'
+    itself = "Write the secret itself, or a variable of a config provider."
+    if stored is None:
+        return f"{holds}, which stands for a secret that is not shown, and no such secret is stored. {itself}"
+    if MASK in stored:
+        return (
+            f"{holds}, and so does what is stored: a worker that knows of no masks has written what was read here,"
+            f" and the secret is lost. {itself}"
         )
-
-
-def _plugins(config: Mapping[str, str]) -> Iterable[tuple[str, str, str | None]]:
-    """The prefix of the keys, the name and the version of every plug-in in a configuration."""
-    if name := config.get("connector.class"):
-        yield "", name, config.get("connector.plugin.version")
-    for key in _CONVERTERS:
-        if name := config.get(key):
-            yield f"{key}.", name, config.get(f"{key}.plugin.version")
-    for what in ("transforms", "predicates"):
-        for alias in filter(None, (part.strip() for part in (config.get(what) or "").split(","))):
-            prefix = f"{what}.{alias}."
-            if name := config.get(f"{prefix}type"):
-                yield prefix, name, config.get(f"{prefix}plugin.version")
+    if now != written:
+        return (
+            f"{holds}, which stands for a secret, but this configuration does not treat it as one, and would show it."
+            " Write the value itself, or leave the key out."
+        )
+    return None

@@ -87,8 +87,18 @@ class Waiting(msgspec.Struct):
     since_ms: int
 
 
+class Stalled(msgspec.Struct):
+    """Why a task that is RUNNING moves nothing although there is work."""
+
+    trace: str
+
+
 class TaskStateInfo(msgspec.Struct, omit_defaults=True):
-    """How a task is. `waiting` is there while a database, brokers or a store is away."""
+    """How a task is.
+
+    `waiting` is there while a database, brokers or a store is away, `stalled` while it stands still. Who asks for the
+    state STALLED gets that, with its trace, in the place of RUNNING and `stalled`.
+    """
 
     id: int
     state: str
@@ -96,14 +106,19 @@ class TaskStateInfo(msgspec.Struct, omit_defaults=True):
     trace: str | None = None
     version: str | None = None
     waiting: Waiting | None = None
+    stalled: Stalled | None = None
 
     @classmethod
-    def of(cls, status: TaskStatus) -> TaskStateInfo:
-        waiting = None if status.waiting is None else Waiting(status.waiting.why, status.waiting.since_ms)
+    def of(cls, status: TaskStatus, *, stalled: bool) -> TaskStateInfo:
+        """`stalled`: whether the client knows that state. Kafka has none such, and some clients take no other's."""
+        state, trace, stands_still = status.state.value, status.trace, None
         if status.state is State.RUNNING and status.stalled is not None:
-            # Kafka has no such state: it is not in the status topic, and task.stalled.after.ms=-1 switches it off.
-            return cls(status.task, "STALLED", status.worker_id, status.stalled, status.version, waiting)
-        return cls(status.task, status.state.value, status.worker_id, status.trace, status.version, waiting)
+            if stalled:
+                state, trace = "STALLED", status.stalled
+            else:
+                stands_still = Stalled(status.stalled)
+        waiting = None if status.waiting is None else Waiting(status.waiting.why, status.waiting.since_ms)
+        return cls(status.task, state, status.worker_id, trace, status.version, waiting, stands_still)
 
 
 class ConnectorStatusInfo(msgspec.Struct):
@@ -115,8 +130,9 @@ class ConnectorStatusInfo(msgspec.Struct):
     type: str
 
     @classmethod
-    def of(cls, state: ConnectorState) -> ConnectorStatusInfo:
-        tasks = [TaskStateInfo.of(status) for status in state.tasks]
+    def of(cls, state: ConnectorState, *, stalled: bool = False) -> ConnectorStatusInfo:
+        """`stalled`: see `TaskStateInfo.of`."""
+        tasks = [TaskStateInfo.of(status, stalled=stalled) for status in state.tasks]
         return cls(state.name, ConnectorStateInfo.of(state.connector), tasks, state.type)
 
 

@@ -70,5 +70,6 @@ def _lines(info: dict[str, Any], config: dict[str, str], status: dict[str, Any],
             lines += ["", f"task {part['id']} waits {plain(reason(part))}"]
         if part.get("trace"):
             of = f"task {part['id']}" if "id" in part else "the connector"
-            lines += ["", f"why {of} failed", *(f"  {plain(line)}" for line in part["trace"].strip().splitlines())]
+            did = "stands still" if part["state"] == "STALLED" else "failed"
+            lines += ["", f"why {of} {did}", *(f"  {plain(line)}" for line in part["trace"].strip().splitlines())]
     return lines

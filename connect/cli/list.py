@@ -25,7 +25,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the table."""
-    found = client_of(args).get("connectors", expand=["status", "info"])
+    found = client_of(args).get("connectors", expand=["status", "info"], stalled="true")
     connectors = [_entry(name, found[name]) for name in sorted(found)]
     if args.json:
         print_json(connectors)

@@ -72,15 +72,15 @@ def _watch(client: RestClient, names: Sequence[str], *, as_json: bool) -> NoRetu
 
 
 def status_of(client: RestClient, name: str) -> dict[str, Any]:
-    """How one connector is, as Kafka Connect says it, without secrets in what went wrong."""
-    return _redacted(client.get("connectors", name, "status"))
+    """How one connector is, as Kafka Connect says it and with tasks that stand still STALLED, without secrets."""
+    return _redacted(client.get("connectors", name, "status", stalled="true"))
 
 
 def statuses_of(client: RestClient, names: Sequence[str] = ()) -> list[dict[str, Any]]:
     """Of these connectors; of all if there are none."""
     if names:
         return [status_of(client, name) for name in names]
-    answer = client.get("connectors", expand="status")
+    answer = client.get("connectors", expand="status", stalled="true")
     # What is being made or deleted has no status.
     return [_redacted(answer[name]["status"]) for name in sorted(answer) if answer[name].get("status")]
 

@@ -20,6 +20,7 @@ from connect.herder.herder import TargetState
 from connect.herder.leading import Leading
 from connect.herder.pool_states import PoolStates
 from connect.herder.restart_policy import RestartPolicy
+from connect.herder.secret_keys import refuse_masks
 from connect.herder.views import STATES, as_written, connector_plugin
 from connect.herder.worker import Worker, secrets_of
 from connect.storage import RestartNote, State
@@ -187,6 +188,7 @@ class AssignedWork:
         if target is TargetState.STOPPED:
             self._worker.connectors.stop(name)
         else:
+            refuse_masks(self._worker, state.connectors[name])
             resolved = self._worker.resolved({**state.connectors[name], "name": name})
             ref = connector_plugin(self._worker.plugins, resolved.values)
             self._worker.connectors.start(name, ref, resolved.values, secrets_of(resolved))
@@ -257,6 +259,7 @@ class AssignedWork:
             return
         applied = state.applied[name]
         worker = self._worker
+        refuse_masks(worker, applied)
         resolved = worker.resolved({**applied, "name": name})
         task = worker.resolved(committed)
         ref = connector_plugin(worker.plugins, resolved.values)

@@ -5,25 +5,29 @@ A validation is the builtins of `connect.pipeline.findings.Validation`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from connect.api.policy import ClientConfigOverridePolicy
 from connect.errors import ConnectError
 from connect.herder.herder import BadRequestError
 from connect.herder.overrides import refused
 from connect.herder.views import connector_plugin
-from connect.herder.worker import Worker
+from connect.herder.worker import Worker, secrets_of
 from connect.pipeline.build import SIMPLE_HEADERS
 from connect.plugins import CONVERTERS, PluginKind, PluginRef
 from connect.settings.limits import excess, within_limits
-from connect.settings.resolver import Unresolved
-from connect.telemetry.redaction import redactor
+from connect.settings.resolver import Resolved, Unresolved
+from connect.settings.variables import variables
+from connect.telemetry.redaction import MASK, Redactor, names_a_secret, redactor, shown
 from connect.worker.hosts import ConnectorCallError
 
 _WHERE_ELSE = (
     "You can also find the above list of errors at the endpoint `/connector-plugins/{connectorType}/config/validate`"
 )
+#: What stands in these becomes a part of the names of keys and groups, which are shown.
+_ALIASES: Final = ("transforms", "predicates", "topic.creation.groups")
 
 
 def validate(worker: Worker, policy: ClientConfigOverridePolicy, config: Mapping[str, str]) -> dict[str, Any]:
@@ -32,8 +36,10 @@ def validate(worker: Worker, policy: ClientConfigOverridePolicy, config: Mapping
     problems = excess(config)
     if problems:  # nobody works on it
         config = within_limits(config)
-    looked_up = worker.looked_up(config)
+    hidden_aliases = _aliases_from_providers(config)
+    looked_up = worker.looked_up(_without(config, hidden_aliases))
     resolved = looked_up.usable()
+    given = (*secrets_of(looked_up), *secrets_of(worker.looked_up(_variables_alone(resolved.secret_keys, config))))
     ref: PluginRef | None
     try:
         ref = connector_plugin(worker.plugins, resolved.values)
@@ -49,8 +55,9 @@ def validate(worker: Worker, policy: ClientConfigOverridePolicy, config: Mapping
     if found["kind"] == "sink" and "group.id" in worker.config:
         problems += _group_of_workers(worker.config["group.id"], resolved.values)
     _add(found, problems)
-    _tell_unresolved(found, config, looked_up.unresolved)
+    _tell_unresolved(found, config, [*hidden_aliases, *looked_up.unresolved])
     _offer(found, worker, resolved.values)
+    _hide(found, config, resolved, given)
     return found
 
 
@@ -82,8 +89,52 @@ def _tell_unresolved(validation: dict[str, Any], config: Mapping[str, str], unre
     missing = {each.key for each in unresolved}
     for entry in validation["entries"]:
         if (key := entry["value"]["name"]) in missing:
-            entry["value"] |= {"value": config[key], "errors": []}
+            definition = entry["definition"]
+            secret = names_a_secret(key) if definition is None else definition["type"] == "PASSWORD"
+            entry["value"] |= {"value": shown(config[key], secret=secret), "errors": []}
     _add(validation, [(each.key, each.message) for each in unresolved])
+
+
+def _aliases_from_providers(config: Mapping[str, str]) -> list[Unresolved]:
+    message = "has a variable of a config provider. These names become parts of keys, which are shown: write them out."
+    return [Unresolved(key, message) for key in _ALIASES if any(variables(config.get(key, "")))]
+
+
+def _without(config: Mapping[str, str], unresolved: Sequence[Unresolved]) -> dict[str, str]:
+    return {key: value for key, value in config.items() if key not in {each.key for each in unresolved}}
+
+
+def _variables_alone(keys: Iterable[str], config: Mapping[str, str]) -> dict[str, str]:
+    """Each variable of these keys by itself: a plug-in may take a value apart, and tell of the parts."""
+    texts = {config[key][each.begin : each.end] for key in keys for each in variables(config[key])}
+    return {text: text for text in texts}
+
+
+def _hide(validation: dict[str, Any], config: Mapping[str, str], resolved: Resolved, given: Iterable[str]) -> None:
+    """Take out what config providers gave, wherever a plug-in or the runtime has put it. Definitions are no one's data.
+
+    Args:
+        config: as written. Its keys, and values as they are there, may be read.
+        given: the values.
+    """
+    secrets = Redactor()
+    secrets.remember(given)
+    hide = secrets.hide
+    validation["connector_class"] = config.get("connector.class", "")
+    for entry in validation["entries"]:
+        value = entry["value"]
+        key = value["name"]
+        value["recommended_values"] = [hide(one) for one in value["recommended_values"]]
+        value["errors"] = [hide(error) for error in value["errors"]]
+        if key in resolved.secret_keys and (own := resolved.values[key]):  # too short, maybe, to be hidden everywhere
+            word = re.compile(rf"(?<!\w){re.escape(own)}(?!\w)")
+            value["errors"] = [word.sub(MASK, error) for error in value["errors"]]
+        if value["value"] not in (None, config.get(key)):
+            value["value"] = hide(value["value"])
+        if entry["definition"] is None and key not in config:
+            value["name"] = hide(key)
+    for what in ("warnings", "worker_errors", "worker_warnings"):
+        validation[what] = [(key if key in config else hide(key), hide(said)) for key, said in validation[what]]
 
 
 def _group_of_workers(group: str, config: Mapping[str, str]) -> list[tuple[str, str]]:

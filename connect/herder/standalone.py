@@ -36,6 +36,7 @@ from connect.herder.herder import (
 from connect.herder.lag import ConnectorLag, LagWatch
 from connect.herder.restart_policy import RestartPolicy
 from connect.herder.restarts import RestartPlan, plan_restart
+from connect.herder.secret_keys import refuse_masks
 from connect.herder.stages import Stages
 from connect.herder.views import (
     STATES,
@@ -347,6 +348,7 @@ class StandaloneHerder:
         if wish.target is TargetState.STOPPED:
             self.worker.connectors.stop(name)
         else:
+            refuse_masks(self.worker, wish.config)
             resolved = self.worker.resolved(wish.config)
             ref = connector_plugin(self.worker.plugins, resolved.values)
             self.worker.connectors.start(name, ref, resolved.values, secrets_of(resolved))

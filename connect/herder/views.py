@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
@@ -10,6 +9,7 @@ from typing import Final
 from connect.errors import ConfigError, ConnectError
 from connect.herder.herder import ConnectorInfo, ConnectorState, ConnectorType, NotFoundError, TargetState
 from connect.plugins import PluginKind, PluginRef, Plugins
+from connect.settings.variables import variables
 from connect.storage import MemoryStatusStore, State, WaitNote
 from connect.telemetry.outages import Wait
 
@@ -19,8 +19,6 @@ STATES: Final = {
     TargetState.PAUSED: State.PAUSED,
     TargetState.STOPPED: State.STOPPED,
 }
-
-_VARIABLE = re.compile(r"\$\{[^}]*\}")
 
 
 def connector_plugin(plugins: Plugins, config: Mapping[str, str]) -> PluginRef:
@@ -80,8 +78,8 @@ def as_written(configs: Sequence[Mapping[str, str]], connector: Mapping[str, str
 
     What config providers filled in for the connector is not for others to read, and is looked up anew by each task.
     """
-    variables = {key: value for key, value in connector.items() if _VARIABLE.search(value)}
-    return [{key: variables.get(key, value) for key, value in config.items()} for config in configs]
+    written = {key: value for key, value in connector.items() if any(variables(value))}
+    return [{key: written.get(key, value) for key, value in config.items()} for config in configs]
 
 
 def tasks_max(config: Mapping[str, str]) -> int:

@@ -120,8 +120,8 @@ WORKER_RECOVERY: Final = define(
         "Stalled After",
         default=300_000,
         validator=_stalled_after,
-        doc="Milliseconds after which a task that is RUNNING but moves nothing, although there is work, is shown as "
-        "STALLED by the REST API. -1 switches that off, for tools that know only Kafka's states.",
+        doc="Milliseconds after which a task that is RUNNING but moves nothing, although there is work, is said to "
+        "stand still in its status. -1 switches that off.",
     ),
     _key(
         String,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,6 +25,10 @@ LEVELS = ("DEBUG", "INFO", "WARN", "ERROR")
 _TALKATIVE = ("urllib3", "botocore", "asyncio", "py4j")
 # It tells of each failed step of a try at ERROR, and tries forty times a second; what comes of it are errors of ours.
 _TALKS_TO_ITSELF = "kafka"
+
+# What a terminal acts on, or a reader takes for another line or another order of signs; and halves of pairs, which no
+# stream takes. Names, paths and records come from outside.
+_UNPRINTED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 _about: ContextVar[str | None] = ContextVar("about", default=None)
 
@@ -102,7 +107,7 @@ class _Text(logging.Formatter):
         lines = [f"{_time(record)} {_level(record):5} {about}  {record.getMessage()}"]
         lines += [text for text in (record.exc_text, record.stack_info) if text]
         # Only a line of ours starts at the margin: nothing that is logged can pass for one.
-        return "\n".join(lines).replace("\r", "\\r").replace("\n", "\n  ")
+        return _printable("\n".join(lines)).replace("\n", "\n  ")
 
 
 class _Json(logging.Formatter):
@@ -116,10 +121,15 @@ class _Json(logging.Formatter):
         }
         if trace := "\n".join(text for text in (record.exc_text, record.stack_info) if text):
             line["trace"] = trace
-        return json.dumps(line, ensure_ascii=False)
+        return _UNPRINTED.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(line, ensure_ascii=False))
 
 
 _STYLES = {"text": _Text, "json": _Json}
+
+
+def _printable(text: str) -> str:
+    r"""The text with control characters other than tabs and line ends as Python writes them: \x1b, \r."""
+    return _UNPRINTED.sub(lambda found: repr(found[0])[1:-1], text)
 
 
 def _time(record: logging.LogRecord) -> str:

@@ -23,11 +23,14 @@ _SHORTEST = 4
 _ROUNDS = 8
 
 _NAMES_A_SECRET = re.compile(
-    r"password|passwd|passphrase|secret|credential"
-    r"|(?:token|(?:api|access|private|account|encryption|sas)[._-]?key|user\.info|jaas\.config|keystore\.key)$",
+    r"password|passwd|passphrase|passcode|secret|credential"
+    r"|(?:token|authorization|user\.info|jaas\.config"
+    r"|(?:api|access|private|account|encryption|sas|signature|signing|shared|master|keystore|ssl|tls|hmac)[._-]?key)$"
+    r"|(?:^|[._-])(?:pass|pwd|pin|pat|bearer|sig|signature|cookie)$",
     re.IGNORECASE,
 )
-_VARIABLES = re.compile(r"\s*(?:\$\{[^}]*\}\s*)+")
+_VARIABLES = re.compile(r"\s*(?:\$\{[^}:]*:[^}]*\}\s*)+")
+_BEARER = re.compile(r"(\s*bearer\s+)(?!\$\{)[^\s,;]+\s*", re.IGNORECASE)
 
 
 def names_a_secret(key: str) -> bool:
@@ -39,7 +42,11 @@ def shown(value: str, *, secret: bool) -> str:
     """A setting's value as it may be shown: variables of config providers (`${file:/etc/db:password}`) as they are."""
     if not value or _VARIABLES.fullmatch(value):
         return value
-    return MASK if secret else redactor.redact(value, whole=True)
+    if secret:
+        return MASK
+    if bearer := _BEARER.fullmatch(value):  # in a text it would have to look like a token, too
+        return bearer[1] + MASK
+    return redactor.redact(value, whole=True)
 
 
 class Redactor:
@@ -78,6 +85,10 @@ class Redactor:
                 break
             text = _masked(text, spans)
         return text
+
+    def hide(self, text: str) -> str:
+        """The text without the secrets that are known; what only looks like one stays, as examples in documentation."""
+        return _masked(text, list(self._known_in(text)))
 
     def _known_in(self, text: str) -> Iterator[Span]:
         if self._pattern is None:

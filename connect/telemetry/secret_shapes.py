@@ -1,4 +1,4 @@
-"""Finds what looks like a secret: passwords in addresses and in lists of settings, in JSON, in headers.
+"""Finds what looks like a secret: passwords in addresses and in lists of settings, in JSON, in headers, private keys.
 
 Where a password ends depends on what it stands in: at `&` in a query, at `;` in ODBC and many JDBC URLs, at the last
 `@` before a host, at its own quotation mark in JSON. Where a text does not tell which it is, the longest reading holds:
@@ -18,11 +18,13 @@ _FLAGS: Final = re.IGNORECASE | re.ASCII
 
 # How the names of keys end that hold secrets; nothing before it, or a long line would be searched from each dot.
 _KEY: Final = (
-    r"(?:password|passwd|passphrase|pwd|secret|token|credentials?"
-    r"|(?:api|access|private|secret|account)[._\-]?key|user\.info)"
+    r"(?:password|passwd|passphrase|passcode|pwd|secret|token|credentials?"
+    r"|(?:api|access|private|secret|account|signature|signing)[._\-]?key|user\.info"
+    r"|(?<![a-z0-9])(?:pass|pin|pat)"  # and no compass
+    r"|(?<=[?&;\-])sig(?:nature)?)"  # of addresses that are valid for a while: ?sig=   &X-Amz-Signature=
 )
 _BEGINNING: Final = re.compile(
-    r"(?=[acjpstu:@])(?:"  # the rest costs four times as much where it is tried at every sign
+    r"(?=[abcjpstu:@])(?:"  # the rest costs four times as much where it is tried at every sign
     # sasl.jaas.config=org...LoginModule required username="u" password="p";   but not our advice on that key
     r"(?P<jaas>\bsasl\.jaas\.config\\*[\"']?[ \t]*[=:][ \t]*+(?!it ))"
     # "password": "p"   'password': 'p'   \"password\": \"p\"
@@ -31,6 +33,8 @@ _BEGINNING: Final = re.compile(
     rf"|(?P<item>{_KEY}[ \t]*(?:=|\\u003d|%3d)[ \t]*)"
     # Authorization: Basic dXNlcjpw
     r"|(?P<header>\bAuthorization\\*[\"']?\s*[=:]\s*\\*[\"']?(?:Basic|Bearer|ApiKey|Token|Negotiate)\s+)"
+    # Bearer eyJhbGciOi   alone, as the value of a header
+    r"|(?P<scheme>\b(?:Bearer|Basic)[ \t]+)"
     # jdbc:oracle:thin:user/p@host
     r"|(?P<oracle>\bjdbc:oracle:\w{1,10}:(?:\"[^\"\n]*\"|[^\s/@:\"]*)/)"
     # postgresql://user:p@host
@@ -40,7 +44,10 @@ _BEGINNING: Final = re.compile(
     _FLAGS,
 )
 # None of these in a text, in small letters: nothing to find.
-_WORDS: Final = ("pass", "pwd", "secret", "token", "credential", "key", "user.info", "jaas", "authorization", "@")
+_WORDS: Final = (
+    *("pass", "pwd", "secret", "token", "credential", "key", "user.info", "jaas", "@"),
+    *("authorization", "bearer", "basic", "pin", "pat", "sig"),
+)
 
 _NAME: Final = r"[\w.\-]{1,80}"
 _ITEM: Final = rf"{_NAME}[ \t]{{0,8}}="
@@ -63,6 +70,9 @@ _CLOSING: Final = {
     "{": re.compile(r"\}(?=[\s,;(/)}\]]|\Z)", re.ASCII),
 }
 _CREDENTIALS: Final = re.compile(r"[^\s\"',\\]*", re.ASCII)
+# Behind "Bearer": no word of a sentence, but long enough, and with a digit or a capital letter inside.
+_TOKEN: Final = re.compile(r"[\w.~+/\-]{8,}=*", re.ASCII)
+_NO_WORD: Final = re.compile(r"\d|[a-z][A-Z]")
 _ATOM: Final = re.compile(r"[\[{][^\n]*|[^\s,}\]\"']*", re.ASCII)
 _JAAS: Final = re.compile(r"(?:\"(?:\\.|[^\"\\\n])*+\"?|'(?:\\.|[^'\\\n])*+'?|[^;\n\"'])*+")
 
@@ -88,7 +98,11 @@ _PORT: Final = re.compile(
 )
 _USER_AND_PASSWORD: Final = re.compile(r"(?:\A|[\s\"'=(,:;])[\w$#]+/(\S+)\Z", re.ASCII)
 
-_VARIABLES: Final = re.compile(r"([\"']?)(?:\$\{[^}]*\})+\1")
+_VARIABLES: Final = re.compile(r"([\"']?)(?:\$\{[^}:]*:[^}]*\})+\1")
+
+# -----BEGIN EC PRIVATE KEY-----   Certificates and public keys are no secrets.
+_PEM_BEGINNING: Final = re.compile(r"-----BEGIN [a-z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----", _FLAGS)
+_PEM_END: Final = re.compile(r"-----END [a-z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----", _FLAGS)
 
 
 class Span(NamedTuple):
@@ -99,7 +113,7 @@ class Span(NamedTuple):
 
 
 def secrets_in(text: str, *, whole: bool = False) -> Iterator[Span]:
-    """What looks like a secret, from left to right. Masks and variables of config providers do not.
+    """What looks like a secret; places may overlap. Masks and variables of config providers do not.
 
     Args:
         whole: the text is the value of a setting and nothing else: a password may have spaces that nothing quotes, and
@@ -109,6 +123,8 @@ def secrets_in(text: str, *, whole: bool = False) -> Iterator[Span]:
     if not any(word in small for word in _WORDS):
         return
     ahead = _Ahead(text)
+    if "-----begin" in small:
+        yield from _private_keys(text, ahead)
     regions = _Regions(text, ahead, whole=whole)
     position = 0
     while (found := _BEGINNING.search(text, position)) is not None:
@@ -121,6 +137,14 @@ def secrets_in(text: str, *, whole: bool = False) -> Iterator[Span]:
         if secret.strip("\\\"'") != MASK and not _VARIABLES.fullmatch(secret):
             yield span
         position = max(span.end, found.end())
+
+
+def _private_keys(text: str, ahead: _Ahead) -> Iterator[Span]:
+    """Keys in PEM form, as far as their last line; to the end of a text that does not have it."""
+    position = 0
+    while (found := _PEM_BEGINNING.search(text, position)) is not None:
+        position = ahead.span(_PEM_END, found.end()).end
+        yield Span(found.start(), position)
 
 
 class _Region(NamedTuple):
@@ -203,6 +227,8 @@ def _secret(text: str, found: re.Match[str], ahead: _Ahead, regions: _Regions) -
     match found.lastgroup:
         case "header":
             end = _match(_CREDENTIALS, text, start)
+        case "scheme":
+            end = _match(_CREDENTIALS, text, start) if _is_token(text, found, regions.at(found.start())) else start
         case "jaas":
             end = _quoted(text, start, ahead(_LINE_END, start), ahead) or _match(_JAAS, text, start)
         case "member":
@@ -214,6 +240,12 @@ def _secret(text: str, found: re.Match[str], ahead: _Ahead, regions: _Regions) -
         case _:
             end = _of_item(text, found, regions.at(found.start()), ahead)
     return Span(start, end)
+
+
+def _is_token(text: str, scheme: re.Match[str], region: _Region) -> bool:
+    """Whether credentials follow `Bearer` or `Basic`, and no other words."""
+    token = _TOKEN.match(text, scheme.end(), region.end)
+    return token is not None and _NO_WORD.search(text, *token.span()) is not None
 
 
 # Settings in a list, or alone: name=value.

@@ -58,6 +58,10 @@ class Access:
         """Whether the caller may know of all connectors, so also of what the worker is busy with."""
         return True
 
+    def reads_secrets(self, connector: str) -> bool:
+        """Whether the caller was granted to read a connector's secrets although they are masked."""
+        return False
+
     def changes(self, connector: str | None = None, **what: Any) -> None:
         """Note for the audit log what a request changes: names, never values."""
 
@@ -82,6 +86,9 @@ class CallersAccess(Access):
 
     def sees_all(self) -> bool:
         return CALLER.get().rights.may_everywhere(Role.VIEWER)
+
+    def reads_secrets(self, connector: str) -> bool:
+        return CALLER.get().rights.reads_secrets(connector)
 
     def changes(self, connector: str | None = None, **what: Any) -> None:
         caller = CALLER.get()

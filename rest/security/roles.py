@@ -9,6 +9,11 @@
     connectors = ["orders-*", "customers"]          # without this line: all
 
     [[grant]]
+    role = "editor"
+    to = ["token:terraform"]
+    secrets = true                                  # reads passwords where others read [hidden]
+
+    [[grant]]
     role = "viewer"
     to = ["*"]                                      # whoever proved who they are
 
@@ -50,11 +55,15 @@ class Role(enum.IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """A role for the connectors whose names fit one of these patterns. `to` is as in the file, groups resolved."""
+    """A role for the connectors whose names fit one of these patterns. `to` is as in the file, groups resolved.
+
+    `secrets`: their configurations are shown with their secrets, as they were written.
+    """
 
     role: Role
     to: frozenset[str]
     patterns: tuple[str, ...]
+    secrets: bool = False
 
     def fits(self, connector: str) -> bool:
         """Whether it is for this connector."""
@@ -77,6 +86,10 @@ class Rights:
                 self._known.clear()
             self._known[connector] = highest
         return highest >= role
+
+    def reads_secrets(self, connector: str) -> bool:
+        """Whether they were granted to read the secrets in a connector's configuration."""
+        return any(grant.secrets and grant.fits(connector) for grant in self._grants)
 
     def may_somewhere(self, role: Role) -> bool:
         """Whether there are connectors for which they have it."""
@@ -137,7 +150,7 @@ def _numbered(grants: list[Any]) -> list[tuple[str, Any]]:
 
 
 def _grant(written: Mapping[str, Any], place: str, groups: Mapping[str, Sequence[str]]) -> Grant:
-    _only(written, {"role", "to", "connectors"}, place)
+    _only(written, {"role", "to", "connectors", "secrets"}, place)
     try:
         role = Role[str(written.get("role", "")).upper()]
     except KeyError:
@@ -155,7 +168,12 @@ def _grant(written: Mapping[str, Any], place: str, groups: Mapping[str, Sequence
     patterns = _texts(written.get("connectors", ["*"]), f"{place}: connectors")
     if role is Role.ADMIN and "*" not in patterns:
         raise LineError(0, f"{place}: an admin is one for the whole worker. Take connectors out, or grant editor.")
-    return Grant(role, frozenset(to), tuple(patterns))
+    secrets = written.get("secrets", False)
+    if not isinstance(secrets, bool):
+        raise LineError(0, f"{place}: secrets is true or false.")
+    if secrets and role < Role.EDITOR:
+        raise LineError(0, f"{place}: secrets are for those who may write them. Grant editor.")
+    return Grant(role, frozenset(to), tuple(patterns), secrets)
 
 
 def _subjects(value: Any, place: str) -> list[str]:

@@ -28,6 +28,7 @@ to = ["user:ada"]
 role = "editor"
 to = ["certificate:CN=edna"]
 connectors = ["a*"]
+secrets = true
 """
 ADA = {"Authorization": "Basic YWRhOnB3"}  # ada:pw
 KEY = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2")
@@ -154,6 +155,22 @@ def test_whoever_asks_a_follower_is_who_acts_at_the_leader(secure: SecurePool, n
     assert len({line["request"] for line in written}) == 4
     for connector in (ours, others):
         follower.do("DELETE", f"/connectors/{connector}")
+
+
+@pytest.mark.promise("P8")
+def test_terraforms_provider_finds_what_it_sent_at_either_worker(secure: SecurePool, name: str, tmp_path: Path) -> None:
+    """Its library (ricardo-ch v3) sends a configuration, and reads it until each value is the one that it sent."""
+    ours = f"a{name}"
+    follower, leader = secure.follower, secure.pool.leader()
+    assert isinstance(leader, SecureWorker)
+    path = f"/connectors/{ours}/config"
+    follower.create(ours, steady(tmp_path, **{"db.password": "first"}))
+    sent = {**steady(tmp_path, **{"db.password": "second"}), "name": ours}
+    secure.pool.until(lambda: follower.ask_as(secure.edna, "PUT", path, sent).status == 200, "it is taken")
+    for worker in (follower, leader):
+        secure.pool.until(lambda: worker.ask_as(secure.edna, "GET", path).body == sent, "it is up to date")  # noqa: B023
+        assert worker.get(path) == {**sent, "db.password": "[hidden]"}  # ada may do more, and was not granted that
+    follower.do("DELETE", f"/connectors/{ours}")
 
 
 def test_every_change_is_one_line_whichever_worker_is_asked(secure: SecurePool, name: str, tmp_path: Path) -> None:

@@ -237,6 +237,45 @@ def test_a_variable_without_a_value_is_refused_with_its_key_and_shows_nothing_of
     assert "s3cr3t" not in str((refused, found, worker.log))
 
 
+@pytest.mark.promise("P8")
+def test_what_a_provider_gave_is_nowhere_in_the_answer_to_a_validation(workers, topic: str) -> None:
+    secrets = workers.folder / "secrets.properties"
+    secrets.write_text("long=S3cretValue\nshort=Qz7\nfile=file\n")
+    provider = "org.apache.kafka.common.config.provider.FileConfigProvider"
+    worker = workers.start(config__providers="file", config__providers__file__class=provider)
+    long, short, file = (f"${{file:{secrets}:{name}}}" for name in ("long", "short", "file"))
+    config = source(worker.folder, topic)
+    path = "/connector-plugins/FileStreamSource/config/validate"
+
+    def validated(**changes: str) -> dict[str, dict]:
+        status, found = worker.ask("PUT", path, {**config, **{k.replace("__", "."): v for k, v in changes.items()}})
+        assert status == 200
+        assert "S3cret" not in str(found)
+        assert "Qz7" not in str(found)
+        return {each["value"]["name"]: each["value"] for each in found["configs"]}
+
+    # These would become names of groups and of keys.
+    for key in ("transforms", "predicates", "topic__creation__groups"):
+        for value in (long, short, f"a,{long}"):
+            found = validated(**{key: value})[key.replace("__", ".")]
+            assert (found["value"], len(found["errors"])) == (value, 1)
+            assert "write them out" in found["errors"][0]
+    # These an error speaks of, whole, in part or in other words.
+    for value in (long, short, f"a{long}b", f"x,{short}"):
+        errors = [validated(**{key: value})[key.replace("__", ".")]["errors"] for key in ("tasks__max", "batch__size")]
+        assert "is not a whole number" in str(errors)
+    validated(transforms="t", transforms__t__type=short, transforms__t__predicate=long)
+    validated(value__converter=long, header__converter=short, producer__override__acks=long)
+    # A value that is the name of a setting takes nothing from the form.
+    assert validated(topic=file)["file"]["value"] == config["file"]
+    for wrong in ({"transforms": long, "tasks.max": long}, {"connector.class": long}, {"connector.class": short}):
+        status, refused = worker.ask("PUT", "/connectors/in/config", {**config, **wrong})
+        assert status == 400
+        assert "S3cret" not in refused["message"]
+        assert "Qz7" not in refused["message"]
+    assert "S3cret" not in worker.log
+
+
 def test_the_policy_of_the_worker_refuses_an_override(workers, topic: str) -> None:
     worker = workers.start(connector__client__config__override__policy="None")
     config = {**source(worker.folder, topic), "producer.override.linger.ms": "7"}

@@ -148,9 +148,9 @@ def test_an_x_that_is_away_is_waited_for(pool: Pool, x: TwitterServer, new_topic
     with closing(Committed(pool.bootstrap, topic)) as seen:
         worker.create("posts", _config(x, topic, "search", task_stalled_after_ms="1000"))
         pool.until(lambda: "cannot be reached" in worker.log, "it says so")
-        pool.until(lambda: worker.states("posts").get("0", ("",))[0] == "STALLED", "the task is shown as STALLED")
+        pool.until(lambda: "stalled" in worker.get("/connectors/posts/tasks/0/status"), "it is said to stand still")
         (task,) = worker.get("/connectors/posts/status")["tasks"]
-        assert "cannot be reached" in task["trace"]
+        assert "cannot be reached" in task["stalled"]["trace"]
         again = TwitterServer(port)
         try:
             again.post("back #kafka")

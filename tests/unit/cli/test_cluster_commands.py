@@ -170,7 +170,16 @@ def test_what_has_no_status_yet_is_listed(server, capsys):
         "a     source  RUNNING     0/1 running, 1 failed",
         "b     sink    UNASSIGNED  none                   x.Lines",
     ]
-    assert "expand=status&expand=info" in server.asked[0].path
+    assert "expand=status&expand=info&stalled=true" in server.asked[0].path
+
+
+def test_a_task_that_stands_still_is_asked_for_and_shown_as_stalled(server, capsys):
+    stalled = status("a", "RUNNING", "STALLED", trace="put has not returned for 301 s.\n  File x")
+    server.answers["GET /connectors/a/status"] = server.answers["GET /connectors/b/status"] = (200, stalled)
+    server.answers["GET /connectors"] = (200, {"a": {"status": stalled}})
+    assert main(["status"]) == main(["status", "a"]) == 0
+    assert capsys.readouterr().out.count("STALLED  w:1     put has not returned for 301 s.") == 2
+    assert all("stalled=true" in one.path for one in server.asked)
 
 
 def test_tasks_are_counted_by_state():

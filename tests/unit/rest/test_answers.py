@@ -63,6 +63,54 @@ def test_a_broken_body_is_the_clients_error(client, body) -> None:
     assert answer.json()["error_code"] == 400
 
 
+HALF = '"\\ud800"'
+LONG = "9" * 5_000
+OFFSETS = '{"offsets": [{"partition": {"f": "x"}, "offset": {"position": %s}}]}'
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("POST", "/connectors", f'{{"name": {HALF}, "config": {{"a": "b"}}}}'),
+        ("POST", "/connectors", f'{{"name": "n", "config": {{{HALF}: "b"}}}}'),
+        ("PUT", "/connectors/n/config", f'{{"a": {HALF}}}'),
+        ("PATCH", "/connectors/n/config", f'{{"a": {HALF}}}'),
+        ("PUT", "/connector-plugins/Known/config/validate", f'{{"connector.class": "Known", "a": {HALF}}}'),
+        ("PATCH", "/connectors/n/offsets", OFFSETS % HALF),
+        ("PATCH", "/connectors/n/offsets", OFFSETS % LONG),
+        ("PATCH", "/connectors/n/offsets", OFFSETS % "1e999"),
+        ("PUT", "/admin/loggers/x", f'{{"level": {HALF}}}'),
+        ("PUT", "/admin/loggers/x", f'{{"level": {LONG}}}'),
+        ("POST", "/connectors/n/dlq/replay", f'{{"set": {{"a": {HALF}}}}}'),
+        ("POST", "/connectors/n/dlq/replay", f'{{"limit": {LONG}}}'),
+        ("POST", "/connectors/n/dlq/replay", f'{{"set": {{"a": {LONG}}}}}'),
+    ],
+)
+def test_what_no_text_and_no_number_can_be_is_the_clients_error(client, herder, method, path, body) -> None:
+    herder.configs["n"] = {"name": "n"}
+    answer = client.request(method, path, content=body, headers={"Content-Type": "application/json"})
+    assert answer.status_code == 400
+    assert (list(herder.configs), herder.asked) == (["n"], [])
+
+
+def test_whole_characters_and_long_numbers_are_taken(client, herder) -> None:
+    herder.configs["n"] = {"name": "n"}
+    headers = {"Content-Type": "application/json"}
+    long = "9" * 999
+    assert client.patch("/connectors/n/offsets", content=OFFSETS % long, headers=headers).status_code == 200
+    assert herder.asked[-1][2][0].offset == {"position": int(long)}
+    client.put("/connectors/n/config", content=f'{{"a": "\\ud83d\\udc18", "b": {LONG}}}', headers=headers)
+    assert herder.configs["n"] == {"a": "\N{ELEPHANT}", "b": LONG, "name": "n"}
+
+
+@pytest.mark.parametrize("path", ["%ED%A0%80", "%FF", "a%1B%5B31m", "9" * 5_000])
+def test_whatever_stands_in_a_path_is_the_clients_error(client, path: str) -> None:
+    assert client.get(f"/connectors/{path}/status").status_code == 404
+    assert client.get(f"/connectors/n/tasks/{path}/status").status_code == 404
+    assert client.get(f"/connectors/n/dlq/{path}/1").status_code in (400, 404)
+    assert client.get(f"/connectors/n/dlq?since={path}").status_code in (400, 404)
+
+
 def test_offsets_are_handed_on_as_they_are(client, herder) -> None:
     body = {
         "offsets": [{"partition": {"p": 1.5}, "offset": {"o": 12345678901234567890}}, {"partition": {}, "offset": None}]

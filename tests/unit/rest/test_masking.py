@@ -83,6 +83,84 @@ def test_a_form_may_validate_what_it_read(client, herder) -> None:
     assert herder.validated == [CONFIG]
 
 
+#: A plug-in to which the same keys are no secrets, and one that does not know them.
+OTHERS = {"Open": [("name", "STRING"), ("pin", "STRING"), ("connection.url", "STRING")], "Bare": [("name", "STRING")]}
+
+
+@pytest.mark.promise("P8")
+@pytest.mark.parametrize("other", ["Open", "Bare", "NotHere"])
+def test_a_mask_stands_for_a_secret_only_where_it_is_one(client, herder, other: str) -> None:
+    herder.settings |= OTHERS
+    herder.configs["orders"] |= {"serial": "77777"}
+    herder.settings["Known"].append(("serial", "PASSWORD"))
+    before = dict(herder.configs["orders"])
+    read = client.get("/connectors/orders/config").json()
+    assert read["serial"] == MASK
+    changed = {**read, "connector.class": other}
+    for method, body in [("PUT", changed), ("PATCH", {"connector.class": other, "serial": MASK})]:
+        answer = client.request(method, "/connectors/orders/config", json=body)
+        assert answer.status_code == 400
+        assert "would show it" in answer.json()["message"]
+    assert herder.configs["orders"] == before
+    client.put(f"/connector-plugins/{other}/config/validate", json=changed)
+    assert "77777" not in herder.validated[-1].values()  # nor may its errors tell
+    # A name that says so is a secret under any class.
+    last = {"connector.class": "Bare", "name": "orders", "api.token": MASK}
+    assert client.put("/connectors/orders/config", json=last).status_code == 200
+    assert herder.configs["orders"]["api.token"] == CONFIG["api.token"]
+
+
+@pytest.mark.promise("P8")
+def test_a_patch_does_not_make_a_secret_that_stays_a_plain_value(client, herder) -> None:
+    herder.settings |= OTHERS
+    answer = client.patch("/connectors/orders/config", json={"connector.class": "Open"})
+    assert (answer.status_code, '"pin"' in answer.json()["message"]) == (400, True)
+    assert herder.configs["orders"] == CONFIG
+    assert client.patch("/connectors/orders/config", json={"connector.class": "Open", "pin": None}).status_code == 200
+    assert "pin" not in herder.configs["orders"]
+
+
+@pytest.mark.promise("P8")
+def test_what_was_written_by_a_worker_without_masks_is_said_to_be_lost(client, herder) -> None:
+    herder.configs["orders"]["pin"] = MASK
+    answer = client.put("/connectors/orders/config", json=SHOWN)
+    assert answer.status_code == 400
+    assert "the secret is lost" in answer.json()["message"]
+    assert client.put("/connectors/orders/config", json={**SHOWN, "pin": "4712"}).status_code == 200
+    assert herder.configs["orders"]["pin"] == "4712"
+
+
+@pytest.mark.promise("P8")
+def test_where_only_a_provider_knows_the_class_any_key_may_be_secret(client, herder) -> None:
+    herder.configs["orders"] |= {"connector.class": "${env:CLASS}", "serial": "77777", "tasks.max": "2"}
+    read = client.get("/connectors/orders/config").json()
+    assert (read["serial"], read["pin"], read["topic"]) == (MASK, MASK, MASK)
+    assert (read["name"], read["tasks.max"], read["connector.class"]) == ("orders", "2", "${env:CLASS}")
+    assert client.put("/connectors/orders/config", json=read).status_code == 200
+    assert herder.configs["orders"]["serial"] == "77777"
+
+
+@pytest.mark.promise("P8")
+@pytest.mark.parametrize(
+    ("key", "value", "seen"),
+    [
+        ("db.pass", "hunter22", MASK),
+        ("github.pat", "ghp_x", MASK),
+        ("http.header", "Bearer abc", f"Bearer {MASK}"),
+        ("cert.pem", "-----BEGIN PRIVATE KEY-----\nMIIa\n-----END PRIVATE KEY-----", MASK),
+        ("connection", "Server=h;Uid=me;Pwd=hunter22;", f"Server=h;Uid=me;Pwd={MASK};"),
+        ("storage", "AccountName=a;AccountKey=aGV5==;X=y", f"AccountName=a;AccountKey={MASK};X=y"),
+        ("url", "https://a/c?sv=1&sig=aGV5%3D&se=2", f"https://a/c?sv=1&sig={MASK}&se=2"),
+    ],
+)
+def test_what_nobody_declares_is_hidden_by_its_name_or_its_form(client, herder, key, value, seen) -> None:
+    herder.configs["orders"][key] = value
+    read = client.get("/connectors/orders/config").json()
+    assert read[key] == seen
+    assert client.put("/connectors/orders/config", json=read).status_code == 200
+    assert herder.configs["orders"][key] == value
+
+
 def test_the_mask_of_a_transformation_is_found_by_its_alias(client, herder) -> None:
     herder.configs["orders"] = {"transforms": "a, b", "transforms.b.type": "Known", "transforms.b.pin": "1234"}
     assert client.get("/connectors/orders/config").json()["transforms.b.pin"] == MASK

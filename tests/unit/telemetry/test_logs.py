@@ -75,6 +75,38 @@ def test_nothing_that_is_logged_passes_for_a_line_of_ours(out: io.StringIO) -> N
     assert lines[1].startswith("  2026")
 
 
+CONTROL = [chr(code) for code in range(0xA0) if not 0x20 <= code < 0x7F and chr(code) not in "\t\n"]
+#: Of Unicode: other line ends, marks that turn the order of signs round, half a pair.
+MISLEADING = ["\u2028", "\u2029", "\u200f", "\u202e", "\u2066", "\ud800"]
+
+
+@pytest.mark.parametrize("style", ["text", "json"])
+@pytest.mark.parametrize("where", ["message", "about", "trace", "stack"])
+def test_what_a_terminal_would_act_on_does_not_reach_the_stream(style: str, where: str) -> None:
+    kept = io.BytesIO()
+    out = io.TextIOWrapper(kept, "utf-8", write_through=True)
+    logs.configure(style=style, stream=out)  # type: ignore[arg-type]
+    # Not by the logger: pytest keeps what that says for its report, where half a pair cannot stand.
+    [ours] = [each for each in logging.getLogger().handlers if getattr(each, "stream", None) is out]
+    for sign in CONTROL + MISLEADING:
+        text = f"a{sign}[31mb\tc"
+        record = LOG.makeRecord(LOG.name, logging.ERROR, "", 0, text if where == "message" else "%s", (), None)
+        record.args = () if where == "message" else ("said",)
+        record.about = text if where == "about" else "orders"
+        record.exc_text = text if where == "trace" else None
+        record.stack_info = text if where == "stack" else None
+        ours.handle(record)
+    said = kept.getvalue().decode()
+    assert not [sign for sign in CONTROL + MISLEADING if sign in said]
+    if style == "text":
+        assert "a\\x1b[31mb\tc" in said
+        assert "a\\r[31mb\tc" in said
+    else:
+        field = "trace" if where in ("trace", "stack") else where
+        found = [json.loads(line)[field] for line in said.splitlines()]
+        assert found == [f"a{sign}[31mb\tc" for sign in CONTROL + MISLEADING]  # a machine reads what was said
+
+
 @pytest.mark.parametrize("style", ["text", "json"])
 def test_secrets_do_not_reach_the_stream(out: io.StringIO, style: str) -> None:
     secrets = Redactor()

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from connect.telemetry.redaction import MASK, RedactingFilter, Redactor
+from connect.telemetry.redaction import MASK, RedactingFilter, Redactor, names_a_secret
 
 
 @pytest.fixture
@@ -99,6 +99,31 @@ def test_what_looks_like_a_secret_is_hidden_though_nobody_said_it_is_one(
 )
 def test_other_texts_stay_as_they_are(redactor: Redactor, text: str) -> None:
     assert redactor.redact(text) == text
+
+
+@pytest.mark.promise("P8")
+@pytest.mark.parametrize(
+    "key",
+    [
+        *("db.pass", "db_password", "pwd", "passcode", "pin", "github.pat", "auth.bearer", "authorization"),
+        *("http.header.Authorization", "signature.key", "signing-key", "ssl.key", "api.key", "apiKey", "sig"),
+        *("access.token", "client.secret.id", "ssl.keystore.key", "basic.auth.user.info", "sasl.jaas.config"),
+    ],
+)
+def test_a_key_says_by_its_name_that_it_is_secret(key: str) -> None:
+    assert names_a_secret(key)
+    assert names_a_secret(key.upper())
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        *("key.converter", "compass", "bypass", "spin", "path", "pattern", "topic.pattern", "authorization.url"),
+        *("tokens.max", "group.id", "message.key.columns", "ssl.key.location", "design", "monkey"),
+    ],
+)
+def test_other_keys_are_shown(key: str) -> None:
+    assert not names_a_secret(key)
 
 
 @pytest.mark.timeout(20)

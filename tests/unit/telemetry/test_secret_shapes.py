@@ -98,6 +98,9 @@ FORMS: dict[str, Form] = {
     "ODBC, first": ("PWD=", everything.map(braced), ";Server=h"),
     "ADO": ("Server=h; User Id=me; Password=", passwords(";{'\"", " \t"), "; Database=db"),
     "Azure": ("AccountName=me;AccountKey=", passwords(";{'\""), ";EndpointSuffix=x"),
+    "Azure, signed": ("https://a.blob.core.windows.net/c?sv=1&sig=", everything.map(encoded), "&se=2"),
+    "S3, signed": ("https://b.s3.amazonaws.com/k?X-Amz-Signature=", everything.map(encoded), "&X-Amz-Date=1"),
+    "short names": ("host=h db.pass=", passwords(" \t'\\"), " user=me"),
     "Oracle's easy connect": ("me/", passwords('@ \t"/'), "@//h:1521/service"),
     "JAAS": (
         'PlainLoginModule required username="me" password="',
@@ -210,14 +213,52 @@ def test_what_is_hidden_is_never_hidden_again(text: str, whole: bool) -> None:
         ("http://[::1]:8081,http://other:8081", None),
         ("http://a:b@one:8081,http://c:d@two:8081", f"http://a:{MASK}@one:8081,http://c:{MASK}@two:8081"),
         ('{"password": "[hidden]", "a": 1}', None),
+        ("Bearer x", f"Bearer {MASK}"),
+        ("Bearer ${env:TOKEN}", None),
+        ("Basic dXNlcjpw", f"Basic {MASK}"),
+        ("Basic plan", None),
+        ("a compass=3", None),
+        ("https://h/design=new", None),
+        ("${file:/etc/orders:password}", None),
+        ("-----BEGIN CERTIFICATE-----\nMIIa\n-----END CERTIFICATE-----", None),
+        ("${env:A} password=${b}", f"${{env:A}} password={MASK}"),
     ],
 )
 def test_a_setting_is_shown_so(value: str, expected: str | None) -> None:
     assert shown(value, secret=False) == (value if expected is None else expected)
 
 
+KEY = "\n".join(["-----BEGIN {}-----", "Qz" * 32, "Qz" * 9 + "==", "-----END {}-----"])
+
+
+@pytest.mark.promise("P8")
+@pytest.mark.parametrize("kind", ["PRIVATE KEY", "RSA PRIVATE KEY", "ENCRYPTED PRIVATE KEY", "PGP PRIVATE KEY BLOCK"])
+@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize("before", ["", "private.key=", "cert.pem=-----BEGIN CERTIFICATE-----\nMIIa\n"])
+@pytest.mark.parametrize("cut", [False, True])
+def test_nothing_of_a_private_key_is_left(kind: str, text: str, before: str, cut: bool) -> None:
+    key = KEY.format(kind, kind)
+    hidden = redact(TEXTS[text](before + (key[: key.index("==")] if cut else key)))
+    assert MARK not in hidden
+    assert MASK in hidden
+    assert redact(hidden) == hidden
+    if text == "lines" and not cut:
+        assert hidden.endswith("\nlast line")
+
+
+@pytest.mark.promise("P8")
+@pytest.mark.parametrize("token", ["eyJQz.QzIUzI1NiJ9.Qz_s-", "Qz12345678==", "ghp_Qz0123Qz"])
+@pytest.mark.parametrize("text", TEXTS)
+def test_a_token_is_hidden_behind_its_scheme(token: str, text: str) -> None:
+    hidden = redact(TEXTS[text](f"http.headers=X-Auth: Bearer {token}"))
+    assert MARK not in hidden
+    assert f"X-Auth: Bearer {MASK}" in hidden
+
+
 PARTS = [
     *("password=", "password='", 'token="', "password={", ";PWD=", "?password=", "&password=", ",secret="),
+    *("Bearer ", "Basic aB", "-----BEGIN PRIVATE KEY-----", "-----BEGIN ", "-----END PRIVATE KEY-----"),
+    *("&sig=", "pin=", "pat", "sig"),
     *("(password=", '"password": "', '\\"', "sasl.jaas.config=", "Authorization: ", "://", "://a:", "@//", "a/b"),
     *("jdbc:oracle:thin:a/", "{", "}", "(", ")", "'", '"', "\\", " ", "\n", ";", ",", "@", ":", "a=", "x", "${", MASK),
 ]

@@ -154,6 +154,8 @@ def test_roles_are_the_highest_that_fits_the_name() -> None:
         ('[[grant]]\nrole="viewer"\nto=["user:a"]\nconnector=["a"]', 'unknown key "connector"'),
         ('[[grant]]\nrole="admin"\nto=["user:a"]\nconnectors=["a"]', "whole worker"),
         ('[groups]\ng=["group:h"]', "Name users"),
+        ('[[grant]]\nrole="editor"\nto=["user:a"]\nsecrets="yes"', "true or false"),
+        ('[[grant]]\nrole="operator"\nto=["user:a"]\nsecrets=true', "Grant editor"),
     ],
 )
 def test_wrong_roles_are_refused(text: str, says: str) -> None:
