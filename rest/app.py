@@ -17,13 +17,20 @@ from connect.herder.herder import Herder
 from connect.herder.listeners import advertised
 from connect.plugins import Plugins
 from connect.settings.definition import Config
+from connect.settings.rest_security_keys import ALLOWED_HOSTS, FORWARDED_ALLOW_IPS
 from rest import connectors, dlq, errors, internal, lag, loggers, metrics, offsets, openapi, plugins, restarts, root
 from rest.api import Api
+from rest.body_room import BodyError, body_error
+from rest.bounded_bodies import BoundedBodies, Rooms
 from rest.calls import REQUEST_TIMEOUT_S
+from rest.edge import Edge
 from rest.forwarding import Forwarding
 from rest.headers import ResponseHeaders, parse_rules
+from rest.hosts import Hosts
 from rest.internal_requests import InternalRequests
 from rest.masking import Masks
+from rest.origins import Origins
+from rest.proxies import Proxies
 from rest.rules import ConnectRules
 from rest.security.access import Access
 from rest.security.forwarded import Vouching
@@ -52,8 +59,9 @@ def create_app(
         herder: does what is asked.
         known: the plug-ins of the worker.
         config: the worker's, parsed; rest.mask.secrets, access.control.*, response.http.headers.config,
-            rest.extension.classes, and rest.security.* where there is no guard.
-        raw: the same, as written: for extensions.
+            rest.allowed.hosts, rest.forwarded.allow.ips, rest.extension.classes, and rest.security.* where there is no
+            guard.
+        raw: the same, as written: for extensions, and for the names of this worker.
         parts: which resources; /admin may have listeners of its own.
         requests_of_workers: see `InternalRequests`; None in standalone mode. In a group requests are sent on to the
             worker that can carry them out.
@@ -77,6 +85,7 @@ def create_app(
         generate_unique_id_function=lambda route: route.name,
     )
     errors.install(app)
+    app.add_exception_handler(BodyError, body_error)
     routers: list[APIRouter] = []
     if "connectors" in parts:
         routers += [root.routes(api), connectors.routes(api), offsets.routes(api), internal.routes(api)]
@@ -94,12 +103,15 @@ def create_app(
     guarded: ASGIApp = ConnectRules(metrics.NotedRoute(app), routes)
     if requests_of_workers is not None:
         guarded = Forwarding(guarded)
+    rooms = Rooms.of(parts)
+    guarded = BoundedBodies(guarded, rooms, requests_of_workers)
     if guard is not None:
         vouching = None
         if requests_of_workers is not None:
-            vouching = Vouching(requests_of_workers.session_key, _worker_id(raw))
-        guarded = guard.around(guarded, vouching)
-    return _with_headers(metrics.TimedRequests(guarded, herder.metrics().registry), config)
+            workers = requests_of_workers
+            vouching = Vouching(workers.session_key, _worker_id(raw), settled=workers.key_settled)
+        guarded = guard.around(guarded, vouching, rooms.workers)
+    return _at_the_edge(metrics.TimedRequests(guarded, herder.metrics().registry), config, raw)
 
 
 def _worker_id(raw: Mapping[str, str]) -> str:
@@ -108,12 +120,14 @@ def _worker_id(raw: Mapping[str, str]) -> str:
     return f"{address.host}:{address.port}"
 
 
-def _with_headers(app: ASGIApp, config: Config) -> ASGIApp:
-    if origins := [part.strip() for part in config["access.control.allow.origin"].split(",") if part.strip()]:
+def _at_the_edge(app: ASGIApp, config: Config, raw: Mapping[str, str]) -> ASGIApp:
+    origins = [part.strip() for part in config["access.control.allow.origin"].split(",") if part.strip()]
+    if origins:
         methods = [part.strip() for part in config["access.control.allow.methods"].split(",") if part.strip()]
         app = CORSMiddleware(
             app, allow_origins=origins, allow_methods=methods or ["GET", "POST", "HEAD"], allow_headers=["*"]
         )
+    app = Edge(app, Hosts.of(raw, config[ALLOWED_HOSTS]), Origins(origins), Proxies(config[FORWARDED_ALLOW_IPS]))
     rules = parse_rules(config["response.http.headers.config"])
     return ResponseHeaders(app, rules) if rules else app
 

@@ -2,8 +2,8 @@
 
 Uvicorn waits for the rest of a request without end, and takes connections until the process has no descriptors left;
 then asyncio tries, and logs a trace, two thousand times in a row. So connections are taken here. There is a limit to
-them; when it is reached, the one that has waited longest for its client goes. And a client has so long to send a
-request, and to take its answer.
+them; when it is reached, the one that has waited longest for its client goes. A client has so long to send a
+request, and to take its answer. And what it sends faster than it is read stays with it, but for a little.
 """
 
 from __future__ import annotations
@@ -16,7 +16,12 @@ import socket
 import ssl
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from rest.rows import Row
 
 log = logging.getLogger("connect.rest")
 
@@ -30,8 +35,11 @@ MOST: Final = 1000
 _FEWEST: Final = 8
 #: How long to wait when there is no descriptor for a connection.
 _PAUSE_S: Final = 1.0
-#: So long without one more, and it is over.
-_CALM_S: Final = 5.0
+#: What the kernel keeps of a connection that is not read, in bytes (it takes twice that). Unless told it keeps
+#: megabytes, and what it has comes in one piece, as large as that. With this a body comes in at 250 MB/s.
+RECEIVED: Final = 32 * 1024
+#: How much of a body is read that nobody wants.
+UNWANTED: Final = 256 * 1024
 _SCARCE: Final = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 
 
@@ -58,16 +66,20 @@ class Connections:
     def __init__(self, most: int, request: float = REQUEST_S) -> None:
         self._most = most
         self._request = request
-        self._open = 0
-        self._waiting: dict[asyncio.Transport, asyncio.TimerHandle] = {}  # the longest first
+        self._open: set[asyncio.Protocol] = set()
+        self._waiting: dict[_Closable, asyncio.TimerHandle] = {}  # the longest first
         self._changed = asyncio.Event()
-        self._crowd = _Row(
+        self._crowd = Row(
             f"{most} connections to the REST API are open, as many as may be: who keeps it waiting longest is closed.",
             "There is room for connections to the REST API again. Closed for others:",
         )
-        self._scarcity = _Row(
+        self._scarcity = Row(
             "No connection to the REST API can be taken: {error}. Raise the limit of descriptors (ulimit -n).",
             "Connections to the REST API are taken again. Tries in vain:",
+        )
+        self.nonsense = Row(
+            "A client of the REST API sends what makes no sense: {what}",
+            "Clients of the REST API make sense again. What made none:",
         )
 
     async def take(
@@ -80,6 +92,7 @@ class Connections:
         """
         loop = asyncio.get_running_loop()
         listening.setblocking(False)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVED)  # for those that it takes
         beginning: set[asyncio.Task[None]] = set()
         while True:
             await self._room()
@@ -91,27 +104,33 @@ class Connections:
                     self._close_longest()
                     await asyncio.sleep(_PAUSE_S)
                 continue  # else: the client went away before it was taken
-            self._open += 1
-            task = loop.create_task(self._begin(connection, protocol, tls))
+            served = protocol()
+            self._open.add(served)
+            task = loop.create_task(self._begin(connection, served, tls))
             beginning.add(task)
             task.add_done_callback(beginning.discard)
 
-    async def _begin(
-        self, connection: socket.socket, protocol: Callable[[], asyncio.Protocol], tls: ssl.SSLContext | None
-    ) -> None:
+    async def _begin(self, connection: socket.socket, served: asyncio.Protocol, tls: ssl.SSLContext | None) -> None:
         loop = asyncio.get_running_loop()
+        handshake = _Handshake(asyncio.current_task())
+        if tls is not None:
+            self.waits(handshake)
         try:
             await loop.connect_accepted_socket(
-                protocol, connection, ssl=tls, ssl_handshake_timeout=None if tls is None else HANDSHAKE_S
+                lambda: served, connection, ssl=tls, ssl_handshake_timeout=None if tls is None else HANDSHAKE_S
             )
         except OSError as error:  # of TLS as well
             connection.close()
-            self._leave()
+            self._leave(served)
             log.debug("A connection did not come about: %s", error)
+        except asyncio.CancelledError:  # it gives way to another one
+            self._leave(served)
+        finally:
+            self.works(handshake)
 
     async def _room(self) -> None:
         """Wait until there may be one more connection."""
-        while self._open >= self._most:
+        while len(self._open) >= self._most:
             self._changed.clear()
             if self._close_longest():
                 self._crowd.one()
@@ -128,69 +147,88 @@ class Connections:
 
     # What a connection says of itself.
 
-    def waits(self, transport: asyncio.Transport) -> None:
+    def waits(self, transport: _Closable) -> None:
         """It waits for its client; or still does."""
         if transport not in self._waiting:
             later = asyncio.get_running_loop().call_later
             self._waiting[transport] = later(self._request, transport.abort)
             self._changed.set()
 
-    def works(self, transport: asyncio.Transport) -> None:
+    def works(self, transport: _Closable) -> None:
         """A request is here and its answer under way."""
         if (timer := self._waiting.pop(transport, None)) is not None:
             timer.cancel()
 
-    def ends(self, transport: asyncio.Transport) -> None:
+    def ends(self, served: asyncio.Protocol, transport: _Closable) -> None:
         """It is closed."""
         self.works(transport)
-        self._leave()
+        self._leave(served)
 
-    def _leave(self) -> None:
-        self._open -= 1
+    def _leave(self, served: asyncio.Protocol) -> None:
+        self._open.discard(served)
         self._changed.set()
 
 
-class _Row:
-    """Something that happens many times in a row, in two lines: when it begins, and with the count when it is over."""
+class _Closable(Protocol):
+    """What can be ended at once: a connection, or the handshake before there is one."""
 
-    def __init__(self, begins: str, ends: str) -> None:
-        self._begins = begins
-        self._ends = ends
-        self._count = 0
-        self._over: asyncio.TimerHandle | None = None
-
-    def one(self, **details: Any) -> None:
-        """It happens once more."""
-        if self._over is None:
-            log.warning("%s", self._begins.format(**details))
-        else:
-            self._over.cancel()
-        self._count += 1
-        self._over = asyncio.get_running_loop().call_later(_CALM_S, self._end)
-
-    def _end(self) -> None:
-        log.info("%s %d.", self._ends, self._count)
-        self._count, self._over = 0, None
+    def abort(self) -> None:
+        """End it."""
 
 
-def watched(protocol: type[asyncio.Protocol], connections: Connections) -> type[asyncio.Protocol]:
-    """One of uvicorn's HTTP protocols, which tells when it waits for its client."""
+class _Handshake:
+    """The beginning of a connection with TLS."""
 
-    class Watched(protocol):  # type: ignore[misc, valid-type]  # which class it is depends on what is installed
-        transport: asyncio.Transport
-        cycle: Any  # the request that was begun last, and its answer; None before the first
+    def __init__(self, task: asyncio.Task[Any] | None) -> None:
+        self._task = task
 
-        def connection_made(self, transport: asyncio.BaseTransport) -> None:
+    def abort(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
+
+class _Complaints(logging.Logger):
+    """What uvicorn's protocol logs. Its warnings are about what a client sends: one line for many."""
+
+    def __init__(self, row: Row) -> None:
+        super().__init__("uvicorn.error", logging.WARNING)
+        self.parent = logging.getLogger("uvicorn.error")
+        self._row = row
+
+    def warning(self, msg: object, *args: object, **_: Any) -> None:
+        self._row.one(what=str(msg) % args if args else msg)
+
+
+def watched(connections: Connections) -> type[asyncio.Protocol]:
+    """Uvicorn's protocol for HTTP, which tells when it waits for its client."""
+
+    class Watched(H11Protocol):
+        def __init__(self, *args: Any, **options: Any) -> None:
+            super().__init__(*args, **options)
+            self.logger = _Complaints(connections.nonsense)
+            self._unwanted = 0
+
+        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
             super().connection_made(transport)
             connections.waits(self.transport)
 
         def connection_lost(self, exc: Exception | None) -> None:
-            connections.ends(self.transport)
+            connections.ends(self, self.transport)
             super().connection_lost(exc)
 
         def data_received(self, data: bytes) -> None:
             super().data_received(data)
+            if self.cycle is not None and self.cycle.body:  # the next piece when somebody asks for it
+                self.flow.pause_reading()
             self._tell()
+            self._drop(len(data))
+
+        def _drop(self, size: int) -> None:
+            """What comes of a body after its answer is read, so that the client sees that, but not without end."""
+            answered = self.cycle is not None and self.cycle.response_complete
+            self._unwanted = self._unwanted + size if answered and self.conn.their_state is h11.SEND_BODY else 0
+            if self._unwanted > UNWANTED:
+                self.transport.close()
 
         def on_response_complete(self) -> None:
             super().on_response_complete()

@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from connect import peers
 from rest.security.forwarded import AUDITED, HEADER, SIGNATURE, VOUCH, NoSessionKeyError
-from rest.whole_body import TooLargeError, again, whole_body
+from rest.whole_body import again, whole_body
 
 log = logging.getLogger("connect.rest")
 
@@ -50,12 +50,7 @@ class Forwarding:
         if scope["type"] != "http" or scope["method"] in ("GET", "HEAD", "OPTIONS"):
             await self._app(scope, receive, send)
             return
-        try:
-            body = await whole_body(receive)
-        except TooLargeError as error:
-            for message in _error(413, str(error)):
-                await send(message)
-            return
+        body = await whole_body(receive)
         elsewhere: list[str] = []
         resolved: list[bytes] = []
         answer: list[Message] = []

@@ -16,6 +16,12 @@ class InternalRequests(Protocol):
     def session_key(self) -> bytes | None:
         """The key with which workers of this group prove who they are; None while there is none."""
 
+    def key_settled(self) -> bool:
+        """Whether all workers of this group have that key: it was not handed out just now, and lives on for a while."""
+
+    def check_headers(self, headers: Mapping[str, str]) -> None:
+        """See whether the headers of such a request can be right, before its body is read. HerderError if not."""
+
     def put_task_configs(self, connector: str, body: bytes, headers: Mapping[str, str]) -> Future[None]:
         """A follower's connector cut its work: the body is a JSON list of task configurations."""
 

@@ -22,6 +22,8 @@ from starlette.types import ASGIApp
 from connect.herder.listeners import Bound
 from rest.app import Part
 from rest.connections import REQUEST_S, Connections, most_connections, watched
+from rest.framing import Framing
+from rest.hosts import OnLoopback
 from rest.security.peer_certificate import with_certificates
 from rest.tls import listener_context
 
@@ -121,7 +123,7 @@ class RestServer:
                     bound.socket.close()
 
     def _make(self, site: Site, connections: Connections) -> list[_Server]:
-        app = self._make_app(site.parts)
+        app = Framing(OnLoopback(self._make_app(site.parts), [bound.socket for bound in site.bound]))
         plain = [bound.socket for bound in site.bound if bound.listener.scheme == "http"]
         secure = [bound.socket for bound in site.bound if bound.listener.scheme == "https"]
         made = []
@@ -141,12 +143,16 @@ class RestServer:
             access_log=False,
             server_header=False,
             lifespan="off",
+            # Others that happen to be installed have no limit to headers, and take connections from our hands.
+            http="h11",
+            ws="none",
+            # Headers of proxies are `rest.proxies`' business.
+            proxy_headers=False,
             timeout_graceful_shutdown=int(GRACEFUL_S),
         )
         config.load()
         config.ssl = tls
-        assert isinstance(config.http_protocol_class, type)
-        protocol: type[asyncio.Protocol] = watched(config.http_protocol_class, connections)
+        protocol = watched(connections)
         config.http_protocol_class = (
             protocol if tls is None or tls.verify_mode is ssl.CERT_NONE else with_certificates(protocol)
         )

@@ -1,33 +1,16 @@
-"""Reads the body of a request to its end, before anybody has looked at it: only so much of it."""
+"""Reads the body of a request to its end, and hands it to who reads it next. How much it may be: `rest.body_room`."""
 
 from __future__ import annotations
 
-from typing import Final
-
 from starlette.types import Message, Receive
-
-#: Kafka takes a configuration of one megabyte; the task configurations of a connector are sent together.
-MOST_BYTES: Final = 32 * 2**20
-
-
-class TooLargeError(Exception):
-    """A body is larger than anything that a worker is asked. Answered with 413."""
-
-    def __init__(self) -> None:
-        super().__init__(f"The body of this request is larger than {MOST_BYTES >> 20} MiB.")
 
 
 async def whole_body(receive: Receive) -> bytes:
-    """All of it. Raises TooLargeError."""
+    """All of it."""
     parts: list[bytes] = []
-    size = 0
     while True:
         message = await receive()
-        part: bytes = message.get("body", b"")
-        size += len(part)
-        if size > MOST_BYTES:
-            raise TooLargeError
-        parts.append(part)
+        parts.append(message.get("body", b""))
         if not message.get("more_body", False):
             return b"".join(parts)
 

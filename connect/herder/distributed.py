@@ -383,6 +383,12 @@ class DistributedHerder:
         key = self._config.state.session_key
         return None if key is None else key.key
 
+    def key_settled(self) -> bool:
+        return self._leading.key_settled()
+
+    def check_headers(self, headers: Mapping[str, str]) -> None:
+        self._leading.check_headers(headers)
+
     def put_task_configs(self, connector: str, body: bytes, headers: Mapping[str, str]) -> Future[None]:
         """A follower's connector cut its work: `POST /connectors/{name}/tasks`, signed under "sessioned" (KIP-507)."""
         self._leading.check_signature(body, headers)

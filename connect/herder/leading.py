@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 from urllib.parse import quote
 
 import orjson
@@ -34,10 +34,21 @@ CATCH_UP_S = 30.0
 _WRITE_TASKS_S = 60.0
 #: How soon it is looked again after a session key that was not taken, or that lives for less.
 _KEY_AGAIN_S = 1.0
+#: How long a new session key takes to every worker, at most, and how far their clocks are apart.
+_KEY_SPREADS_MS = 60_000
+_WRONG_SIGNATURE = "Internal request contained invalid signature."
 #: With task configurations that a follower sends: the offset of the configuration that they were cut for.
 CUT_FOR = "X-Connect-Cut-For"
 
 T = TypeVar("T")
+
+
+class _Signature(NamedTuple):
+    """With the key that it has to fit."""
+
+    key: bytes
+    signature: str
+    algorithm: str
 
 
 class Leading:
@@ -128,9 +139,19 @@ class Leading:
             RebalanceError: there is no key yet to check it with.
             ForbiddenError: the signature is wrong.
         """
+        found = self._signature(headers)
+        if found is not None and not peers.verify(found.key, body, found.signature, found.algorithm):
+            raise ForbiddenError(_WRONG_SIGNATURE)
+
+    def check_headers(self, headers: Mapping[str, str]) -> None:
+        """See whether a request can be from a worker of this group, before its body is there. Raises as that does."""
+        self._signature(headers)
+
+    def _signature(self, headers: Mapping[str, str]) -> _Signature | None:
+        """What a request is signed with, None where that is not asked for. Raises as `check_signature`."""
         # Where users have to log in, workers have to prove who they are, whatever the group agreed on.
         if self._member.role.protocol != "sessioned" and not self._settings["rest.security.authentication"]:
-            return
+            return None
         signature, algorithm = headers.get(peers.SIGNATURE_HEADER), headers.get(peers.ALGORITHM_HEADER)
         key = self._config.state.session_key
         allowed = {name.lower() for name in self._settings["inter.worker.verification.algorithms"]}
@@ -145,8 +166,17 @@ class Leading:
             )
         if key is None:
             raise RebalanceError("There is no session key yet; the request may be sent again in a moment")
-        if not peers.verify(key.key, body, signature, algorithm):
-            raise ForbiddenError("Internal request contained invalid signature.")
+        if len(signature) != len(peers.sign(key.key, b"", algorithm)):
+            raise ForbiddenError(_WRONG_SIGNATURE)
+        return _Signature(key.key, signature, algorithm)
+
+    def key_settled(self) -> bool:
+        """Whether all workers of the group have the session key: it is not of just now, and the next one is not due."""
+        key = self._config.state.session_key
+        if key is None:
+            return False
+        lives: int = self._settings["inter.worker.key.ttl.ms"]
+        return _KEY_SPREADS_MS < int(time.time() * 1000) - key.created_ms < lives - _KEY_SPREADS_MS
 
     def close(self) -> None:
         """Begin nothing more."""

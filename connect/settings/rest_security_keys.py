@@ -1,11 +1,12 @@
 """The keys that guard the REST API: who may ask a worker for what, and what is written down of it. Kafka has none.
 
-docs/security.md says how they work together.
+docs/security.md says how those of rest.security work together, docs/rest.md what the others are for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from ipaddress import ip_network
 from typing import Final
 
 from connect.settings.definition import Definition, List, String, Validator, define, one_of
@@ -18,6 +19,8 @@ CERTIFICATE_NAME: Final = "rest.security.certificate.name"
 MAPPING_RULES: Final = "rest.security.certificate.mapping.rules"
 OPEN_PATHS: Final = "rest.security.open.paths"
 AUDIT_LOG: Final = "rest.security.audit.log"
+FORWARDED_ALLOW_IPS: Final = "rest.forwarded.allow.ips"
+ALLOWED_HOSTS: Final = "rest.allowed.hosts"
 
 METHODS: Final = ("basic", "bearer", "certificate")
 _OPENABLE: Final = ("/", "/health", "/metrics")
@@ -30,6 +33,14 @@ def _some_of(*known: str) -> Validator:
             raise ValueError(f'"{unknown[0]}" is not known. Write some of {", ".join(known)}.')
 
     return check
+
+
+def _networks(name: str, value: list[str]) -> None:
+    for one in value:
+        try:
+            ip_network(one)
+        except ValueError as error:
+            raise ValueError(f"{error}. Write addresses and networks: 10.0.0.7,10.1.0.0/16.") from None
 
 
 REST_SECURITY: Final[Definition] = define(
@@ -74,6 +85,21 @@ REST_SECURITY: Final[Definition] = define(
         default=None,
         doc="The file to which a line of JSON is added for every change, refused change and failed login. Where it is "
         "not set and somebody has to log in, they go to the logger connect.audit.",
+    ),
+    List(
+        FORWARDED_ALLOW_IPS,
+        default=[],
+        importance="LOW",
+        validator=_networks,
+        doc="The proxies whose X-Forwarded-For, -Proto and -Host count: addresses and networks (10.1.0.0/16). Empty: "
+        "nobody's.",
+    ),
+    List(
+        ALLOWED_HOSTS,
+        default=[],
+        importance="LOW",
+        doc="Names besides localhost and its own by which it may be asked at listeners of this machine alone, where a "
+        "web page might use another one. *.example.com is every name below that, * any.",
     ),
 )
 

@@ -1,4 +1,4 @@
-"""How often an address may fail to prove who asks: ten times at once, then once in six seconds."""
+"""How often something may be done from an address, or fail: so many times at once, then once in some seconds."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from collections.abc import Callable
 from ipaddress import IPv6Address, ip_address
 from typing import Final
 
-_AT_ONCE: Final = 10.0
-_REFILL_S: Final = 6.0
+#: How often it may fail to prove who asks.
+AT_ONCE: Final = 10.0
+REFILL_S: Final = 6.0
 _ADDRESSES: Final = 10_000
 
 
@@ -18,10 +19,18 @@ class Attempts:
 
     An IPv6 address stands for its /64 network: whoever has one address there has all of them. The addresses that were
     quiet for longest are forgotten when there are many.
+
+    Args:
+        at_once: so many.
+        refill: seconds after which there is one more.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, clock: Callable[[], float] = time.monotonic, at_once: float = AT_ONCE, refill: float = REFILL_S
+    ) -> None:
         self._clock = clock
+        self._at_once = at_once
+        self._refill = refill
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def take(self, address: str) -> bool:
@@ -36,18 +45,18 @@ class Attempts:
     def give_back(self, address: str) -> None:
         """The attempt succeeded."""
         place = _network(address)
-        self._keep(place, min(_AT_ONCE, self._refilled(place) + 1))
+        self._keep(place, min(self._at_once, self._refilled(place) + 1))
 
     def wait(self, address: str) -> float:
         """Seconds until there is one again."""
-        return max(0.0, (1 - self._refilled(_network(address))) * _REFILL_S)
+        return max(0.0, (1 - self._refilled(_network(address))) * self._refill)
 
     def _refilled(self, place: str) -> float:
-        left, then = self._left.get(place, (_AT_ONCE, 0.0))
-        return min(_AT_ONCE, left + (self._clock() - then) / _REFILL_S)
+        left, then = self._left.get(place, (self._at_once, 0.0))
+        return min(self._at_once, left + (self._clock() - then) / self._refill)
 
     def _keep(self, place: str, left: float) -> None:
-        if left >= _AT_ONCE:
+        if left >= self._at_once:
             self._left.pop(place, None)
             return
         self._left[place] = left, self._clock()

@@ -56,16 +56,16 @@ class AuditLine(msgspec.Struct, omit_defaults=True):
 
 
 class AuditLog(Protocol):
-    """Where lines go."""
+    """Where lines go: `AuditLine`, and `LeftOut`."""
 
-    def write(self, line: AuditLine) -> None:
+    def write(self, line: msgspec.Struct) -> None:
         """Write one. Never raises: what was done is done."""
 
 
 class AuditLogger:
     """Lines go to the log of the worker."""
 
-    def write(self, line: AuditLine) -> None:
+    def write(self, line: msgspec.Struct) -> None:
         log.info("%s", encoded(line).decode())
 
 
@@ -90,7 +90,7 @@ class AuditFile:
         except OSError as error:
             raise ConfigError("rest.security.audit.log", f"{path} cannot be written: {error.strerror}.") from error
 
-    def write(self, line: AuditLine) -> None:
+    def write(self, line: msgspec.Struct) -> None:
         data = encoded(line) + b"\n"
         try:
             with self._lock:
@@ -129,7 +129,7 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def encoded(line: AuditLine) -> bytes:
+def encoded(line: msgspec.Struct) -> bytes:
     """A line, without its end. What is known to be secret is hidden even in names."""
     parts = {name: _redacted(value) for name, value in msgspec.to_builtins(line).items()}
     return msgspec.json.encode(parts)

@@ -7,8 +7,9 @@ audit log.
     X-Connect-Forwarded:            base64({"certificate", "address", "request", "worker", "time"})
     X-Connect-Forwarded-Signature:  base64(HMAC-SHA-256(key, method, target, SHA-256 of the body, that header))
 
-A request cannot be sent on before the group has a session key, and one whose signature does not fit is refused with
-409: just now the leader may have handed out another key, and the same request succeeds in a moment.
+A request cannot be sent on before the group has a session key. One whose signature does not fit is refused with 409
+while the leader may have handed out another key just now, as the same request succeeds in a moment; with 403 when it
+has not. What cannot be right is refused before the body is read.
 
 The key is derived from the session key, so no signature of one kind passes for the other. A signature counts for a
 minute, and once. Whoever may read the config topic knows the session key: as in Kafka Connect that is the
@@ -40,6 +41,7 @@ VOUCH: Final = "connect.vouch"
 
 _LASTS_S: Final = 60.0
 _SEEN: Final = 10_000
+_MAC_BYTES: Final = 32
 
 
 class Forwarded(msgspec.Struct):
@@ -53,7 +55,15 @@ class Forwarded(msgspec.Struct):
 
 
 class DisbelievedError(Exception):
-    """What another worker is said to say is not believed; the message says why."""
+    """What another worker is said to say is not believed; the message says why.
+
+    Attributes:
+        status: 409 where the same request may succeed in a moment, else 403.
+    """
+
+    def __init__(self, message: str, status: int = 403) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 class NoSessionKeyError(RebalanceError):
@@ -77,14 +87,20 @@ class Vouching:
         session_key: the group's, None while there is none.
         worker: this one, for the audit log.
         clock: seconds since the epoch.
+        settled: whether all workers have that session key; see `InternalRequests.key_settled`.
     """
 
     def __init__(
-        self, session_key: Callable[[], bytes | None], worker: str, clock: Callable[[], float] = time.time
+        self,
+        session_key: Callable[[], bytes | None],
+        worker: str,
+        clock: Callable[[], float] = time.time,
+        settled: Callable[[], bool] = lambda: True,
     ) -> None:
         self._session_key = session_key
         self._worker = worker
         self._clock = clock
+        self._settled = settled
         self._seen: OrderedDict[bytes, None] = OrderedDict()
 
     def vouch(self, identity: Identity | None, address: str, request: str, *, must: bool = True) -> Vouch:
@@ -103,26 +119,38 @@ class Vouching:
 
         return sign
 
+    def look_at(self, header: str, signature: str) -> Forwarded:
+        """What is said to be of a worker of this group, before the body is there that it is signed with.
+
+        Raises:
+            DisbelievedError: it cannot be.
+        """
+        if self._session_key() is None:
+            raise DisbelievedError("the group has no session key yet.", 409)
+        try:
+            if len(base64.b64decode(signature, validate=True)) != _MAC_BYTES:
+                raise ValueError("of another length")
+            told = msgspec.json.decode(base64.b64decode(header), type=Forwarded)
+        except (binascii.Error, ValueError) as error:
+            raise DisbelievedError("its signature makes no sense.") from error
+        apart = abs(self._clock() - told.time)
+        if apart > _LASTS_S:
+            raise DisbelievedError(f"it is {apart:.0f} s old, or the clocks of the workers are that far apart.", 409)
+        return told
+
     def check(self, header: str, signature: str, method: str, target: str, body: bytes) -> Forwarded:
         """What a worker of this group says.
 
         Raises:
             DisbelievedError: it is not from one, too old, or was here before.
         """
+        told = self.look_at(header, signature)
         key = self._session_key()
         if key is None:
-            raise DisbelievedError("the group has no session key yet.")
+            raise DisbelievedError("the group has no session key yet.", 409)
         right = _mac(key, method, target, body, header)
-        try:
-            given = base64.b64decode(signature, validate=True)
-            if not hmac.compare_digest(given, right):
-                raise DisbelievedError("its signature is not one of this group.")
-            told = msgspec.json.decode(base64.b64decode(header), type=Forwarded)
-        except (binascii.Error, ValueError) as error:
-            raise DisbelievedError("its signature makes no sense.") from error
-        apart = abs(self._clock() - told.time)
-        if apart > _LASTS_S:
-            raise DisbelievedError(f"it is {apart:.0f} s old, or the clocks of the workers are that far apart.")
+        if not hmac.compare_digest(base64.b64decode(signature), right):
+            raise DisbelievedError("its signature is not one of this group.", 403 if self._settled() else 409)
         if right in self._seen:
             raise DisbelievedError("it was here before.")
         self._seen[right] = None

@@ -6,15 +6,18 @@ on writes only what the other one does not: that it had no answer, or that the o
 
 from __future__ import annotations
 
-import logging
 import math
 import uuid
 from dataclasses import dataclass
+from typing import Final
 
 from starlette.datastructures import MutableHeaders
+from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from rest.body_room import BodyError, Room, body_error
 from rest.errors import error_answer
+from rest.rows import Row
 from rest.rules import SLASH, routed_path
 from rest.security.access import CALLER, Caller, refusal
 from rest.security.audit import AuditLine, AuditLog, now
@@ -25,9 +28,11 @@ from rest.security.identity import Identity
 from rest.security.peer_certificate import CERTIFICATE
 from rest.security.permissions import Need, need_of
 from rest.security.roles import EVERYTHING, NOTHING, Rights, Roles
-from rest.whole_body import TooLargeError, again, whole_body
+from rest.security.strangers import StrangersLines
+from rest.whole_body import again, whole_body
 
-log = logging.getLogger("connect.rest")
+#: No name is that long: what is longer is of somebody who wants to fill a disk.
+_LONGEST_PATH: Final = 1_000
 
 
 @dataclass
@@ -55,6 +60,7 @@ class Security:
         audit: where changes are written down.
         vouching: None in standalone mode.
         open_paths: that anybody may GET.
+        room: for bodies that are to prove that another worker sent them.
     """
 
     def __init__(
@@ -65,13 +71,20 @@ class Security:
         audit: AuditLog,
         vouching: Vouching | None,
         open_paths: frozenset[str],
+        room: Room,
     ) -> None:
         self._app = app
         self._authentication = authentication
         self._roles = roles
         self._audit = audit
+        self._strangers = StrangersLines(audit)
         self._vouching = vouching
         self._open = open_paths
+        self._room = room
+        self._disbelieved = Row(
+            "A request that another worker is said to send on is not believed: {why}",
+            "Requests that other workers send on are believed again. Not believed:",
+        )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":
@@ -92,11 +105,12 @@ class Security:
                 await self._app({**scope, VOUCH: self._vouch(asked)}, receive, send)
             else:
                 await refused(scope, receive, send)
-        except TooLargeError as error:
-            await error_answer(413, str(error))(scope, receive, send)
+        except BodyError as error:
+            await (await body_error(Request(scope), error))(scope, receive, send)
         except DisbelievedError as error:
-            log.warning("A request that another worker sent on is not believed: %s", error)
-            await error_answer(409, f"Cannot complete request: {error}")(scope, receive, send)
+            self._disbelieved.one(why=error)
+            asked.caller.reason = f"not believed: {error}"
+            await error_answer(error.status, f"Cannot complete request: {error}")(scope, receive, send)
         finally:
             CALLER.reset(token)
             if not asked.answered:
@@ -145,11 +159,13 @@ class Security:
         return EVERYTHING if self._roles is None else self._roles.current().of(identity)
 
     async def _see_who_sent_it_on(self, asked: _Asked, scope: Scope, receive: Receive) -> Receive:
-        """Take over from another worker whose request this is. Raises DisbelievedError, TooLargeError."""
+        """Take over from another worker whose request this is. Raises DisbelievedError, BodyError."""
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         if self._vouching is None or HEADER not in headers or SIGNATURE not in headers:
             return receive
-        body = await whole_body(receive)
+        self._vouching.look_at(headers[HEADER], headers[SIGNATURE])
+        with self._room.body(scope, receive) as bounded:
+            body = await whole_body(bounded)
         target = (scope.get("raw_path") or scope["path"].encode()).decode("latin-1")
         if scope["query_string"]:
             target += "?" + scope["query_string"].decode("latin-1")
@@ -188,19 +204,25 @@ class Security:
             return  # what workers ask of each other follows from changes of users
         caller = asked.caller
         known = None if asked.login_failed else caller.identity
-        self._audit.write(
-            AuditLine(
-                time=now(),
-                request=asked.id,
-                user=None if caller.identity is None else str(caller.identity),
-                method=None if known is None else known.method,
-                address=asked.address,
-                http=scope["method"],
-                path=routed_path(scope).replace(SLASH, "%2F"),
-                status=asked.status,
-                connector=caller.connector,
-                changed=caller.changed if asked.status < 400 else {},
-                reason=caller.reason,
-                forwarded_by=None if asked.forwarded is None else asked.forwarded.worker,
-            )
+        line = AuditLine(
+            time=now(),
+            request=asked.id,
+            user=None if caller.identity is None else str(caller.identity),
+            method=None if known is None else known.method,
+            address=asked.address,
+            http=scope["method"],
+            path=_short(routed_path(scope).replace(SLASH, "%2F")),
+            status=asked.status,
+            connector=None if caller.connector is None else _short(caller.connector),
+            changed=caller.changed if asked.status < 400 else {},
+            reason=caller.reason,
+            forwarded_by=None if asked.forwarded is None else asked.forwarded.worker,
         )
+        if known is None and self._authentication is not None:
+            self._strangers.write(line, login=asked.login_failed)
+        else:
+            self._audit.write(line)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST_PATH else f"{text[:_LONGEST_PATH]}..."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from starlette.types import ASGIApp
 
@@ -33,6 +33,9 @@ from rest.security.tokens import Tokens, parse_tokens
 from rest.security.users import Users, parse_users
 from rest.tls import client_auth
 
+if TYPE_CHECKING:
+    from rest.body_room import Room
+
 log = logging.getLogger("connect.rest")
 
 _T = TypeVar("_T")
@@ -57,11 +60,11 @@ class Guard:
         """What resources ask."""
         return CallersAccess()
 
-    def around(self, app: ASGIApp, vouching: Vouching | None) -> ASGIApp:
-        """The application, guarded."""
+    def around(self, app: ASGIApp, vouching: Vouching | None, room: Room) -> ASGIApp:
+        """The application, guarded. `room` is for bodies that are to prove that another worker sent them."""
         from rest.security.middleware import Security
 
-        return Security(app, self.authentication, self.roles, self.audit, vouching, self.open_paths)
+        return Security(app, self.authentication, self.roles, self.audit, vouching, self.open_paths, room)
 
 
 def _raise(error: ConfigError) -> None:

@@ -1,15 +1,20 @@
 """A client has so long for a request; who works on one has as long as it takes."""
 
 import asyncio
+import logging
 import socket
+import ssl
+import subprocess
 import threading
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 from http.client import HTTPConnection
+from pathlib import Path
 
 import pytest
 
 from connect.herder.listeners import bind, parse_listeners
+from rest.connections import Connections
 from rest.server import RestServer, Site
 from tests.support.rest import ask
 
@@ -42,6 +47,18 @@ def port(answer: threading.Event) -> Iterator[int]:
     yield bound[0].listener.port
     answer.set()
     server.stop(10)
+
+
+@pytest.fixture
+def certificate(tmp_path: Path) -> tuple[ssl.SSLContext, ssl.SSLContext]:
+    """What a server shows, and a client that trusts it."""
+    key, file = tmp_path / "key", tmp_path / "pem"
+    words = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+    words += ["-subj", "/CN=worker", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(key), "-out", str(file)]
+    subprocess.run(words, check=True, capture_output=True)
+    server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    server.load_cert_chain(file, key)
+    return server, ssl.create_default_context(cafile=file)
 
 
 def closed(client: socket.socket) -> bool:
@@ -93,3 +110,57 @@ def test_a_connection_is_used_again(port: int) -> None:
             client.request("PUT", "/", b"x" * 100_000)
             assert client.getresponse().read() == b"{}"
             assert client.sock is used
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [b"nonsense\r\n\r\n", b"GET / HTTP/1.1\r\nHost: x\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n"],
+    ids=["nonsense", "upgrade"],
+)
+def test_nobody_fills_the_log_with_nonsense(port: int, request_: bytes, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.WARNING)
+    for _ in range(30):
+        with socket.create_connection(("127.0.0.1", port), 30) as client:
+            client.sendall(request_)
+            assert client.recv(1000).startswith(b"HTTP/1.1 ")
+    assert len(caplog.records) <= 1
+
+
+class Nothing(asyncio.Protocol):
+    """Takes a connection, and knows when it was there."""
+
+    def __init__(self) -> None:
+        self.made = asyncio.Event()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.made.set()
+
+
+def test_a_handshake_that_is_not_finished_gives_way(certificate: tuple[ssl.SSLContext, ssl.SSLContext]) -> None:
+    """Well before its time is up: somebody else waits."""
+    server, client = certificate
+
+    async def test() -> None:
+        connections = Connections(most=3)
+        bound = bind(parse_listeners(["https://127.0.0.1:0"]))[0]
+        served: list[Nothing] = []
+
+        def protocol() -> Nothing:
+            served.append(Nothing())
+            return served[-1]
+
+        taking = asyncio.create_task(connections.take(bound.socket, protocol, server))
+        with ExitStack() as silent:
+            for _ in range(6):
+                silent.enter_context(socket.create_connection(("127.0.0.1", bound.listener.port)))
+            _, writer = await asyncio.open_connection(
+                "127.0.0.1", bound.listener.port, ssl=client, ssl_handshake_timeout=5
+            )
+            await served[-1].made.wait()
+            assert len(connections._open) <= 3
+            writer.close()
+        taking.cancel()
+        await asyncio.gather(taking, return_exceptions=True)
+        bound.socket.close()
+
+    asyncio.run(asyncio.wait_for(test(), 60))

@@ -31,15 +31,21 @@ to = ["user:edna", "certificate:CN=ops,O=Example"]
 connectors = ["a*"]
 
 [[grant]]
+role = "editor"
+to = ["user:tess"]
+connectors = ["a*"]
+secrets = true
+
+[[grant]]
 role = "viewer"
-to = ["user:edna"]
+to = ["user:edna", "user:tess"]
 
 [[grant]]
 role = "admin"
 to = ["user:ada"]
 """
 TOKEN = "connect_of-ci"
-USERS = ("vera", "otto", "edna", "ada", "nobody")
+USERS = ("vera", "otto", "edna", "tess", "ada", "nobody")
 
 
 def basic(name: str, password: str | None = None) -> dict[str, str]:

@@ -1,5 +1,6 @@
 """One line for every change, refused change and failed login, with names and no values."""
 
+import asyncio
 import json
 import logging
 from pathlib import Path
@@ -10,7 +11,8 @@ import pytest
 from connect.errors import ConfigError
 from connect.herder.replay import Replayed, Sent
 from rest import dlq
-from rest.security.audit import AuditFile, AuditLine
+from rest.security.audit import AuditFile, AuditLine, encoded
+from rest.security.strangers import LeftOut, StrangersLines
 
 from .conftest import Guarded, basic, bearer
 
@@ -205,3 +207,53 @@ def test_a_name_cannot_begin_a_line_of_its_own(guarded: Guarded) -> None:
     client.request("DELETE", "/connectors/a%0A%7B%22user%22:1%7D", headers=basic("edna"))
     (found,) = guarded.lines()
     assert found["connector"] == 'a\n{"user":1}'
+
+
+def test_lines_about_strangers_are_few_and_the_others_counted(guarded: Guarded) -> None:
+    client = guarded.serve()
+    for _ in range(50):
+        client.put("/connectors/a1/pause")
+    # Whoever floods does not hide what he tries, nor what others do.
+    client.get("/connectors", headers=basic("vera", "x"))
+    client.put("/connectors/a1/pause", headers=basic("otto"))
+    assert [(line["user"], line["status"]) for line in guarded.lines()] == [
+        *[(None, 401)] * 10,
+        ("user:vera", 401),
+        ("user:otto", 202),
+    ]
+
+
+def test_what_was_left_out_is_told_with_its_number() -> None:
+    class Lines:
+        def __init__(self) -> None:
+            self.written: list[Any] = []
+            self.told = asyncio.Event()
+
+        def write(self, line: Any) -> None:
+            self.written.append(line)
+            if isinstance(line, LeftOut):
+                self.told.set()
+
+    async def flood() -> list[Any]:
+        lines = Lines()
+        strangers = StrangersLines(lines, tell_after=0)
+        for number in range(30):
+            for last in range(250):
+                strangers.write(
+                    AuditLine("now", "id", None, None, f"10.0.{number}.{last}", "PUT", "/", 401), login=bool(last % 2)
+                )
+        await lines.told.wait()
+        return lines.written
+
+    *written, told = asyncio.run(asyncio.wait_for(flood(), 60))
+    assert 100 <= len(written) < 1000  # however many addresses there are
+    assert told.left_out == 30 * 250 - len(written)
+    assert told.left_out - 100 <= told.addresses <= told.left_out
+    assert json.loads(encoded(told))["left_out"] == told.left_out
+
+
+def test_a_path_of_kilobytes_is_cut(guarded: Guarded) -> None:
+    guarded.serve().put(f"/connectors/{'x' * 60_000}/pause")
+    assert guarded.log.stat().st_size < 3_000
+    (found,) = guarded.lines()
+    assert found["path"].endswith("x...")

@@ -11,11 +11,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from connect.herder.herder import ElsewhereError
+from connect.herder.herder import ElsewhereError, ForbiddenError
+from rest.body_room import MOST_BYTES
 from rest.security.forwarded import AUDITED, HEADER, SIGNATURE, DisbelievedError, Vouching
 from rest.security.identity import Identity
 from rest.security.peer_certificate import CERTIFICATE as SHOWN
-from rest.whole_body import MOST_BYTES
 
 from .conftest import Guarded, basic
 
@@ -28,6 +28,13 @@ class Group:
 
     def __init__(self) -> None:
         self.key: bytes | None = KEY
+        self.settled = True
+
+    def key_settled(self) -> bool:
+        return self.settled
+
+    def check_headers(self, headers: Mapping[str, str]) -> None:
+        pass
 
     def session_key(self) -> bytes | None:
         return self.key
@@ -193,18 +200,87 @@ def test_what_no_worker_signed_is_refused_and_half_of_it_counts_for_nothing(lead
     forged = {**headers, SIGNATURE: base64.b64encode(b"x" * 32).decode()}
     for more in ({}, basic("otto")):
         answer = leader.put(PAUSE, headers={**forged, **more})
-        assert answer.status_code == 409
-        assert answer.json()["message"].startswith("Cannot complete request")
+        assert answer.status_code == 403
+        assert "not one of this group" in answer.json()["message"]
     assert leader.put(PAUSE, headers={HEADER: headers[HEADER]}).status_code == 401
     answer = leader.put(PAUSE, headers={HEADER: headers[HEADER], **basic("otto")})
     assert answer.status_code == 202
     assert AUDITED not in answer.headers
     assert [(line["user"], line["address"], line["status"]) for line in guarded.lines()] == [
-        (None, "127.0.0.1", 409),
-        (None, "127.0.0.1", 409),
+        (None, "127.0.0.1", 403),
+        (None, "127.0.0.1", 403),
         (None, "127.0.0.1", 401),
         ("user:otto", "127.0.0.1", 202),
     ]
+
+
+@pytest.mark.parametrize(("part", "status"), [("signature", 403), ("again", 403), ("late", 409), ("none", 409)])
+def test_what_may_be_right_in_a_moment_is_to_be_sent_again(
+    vouching: Vouching, group: Group, now: list[float], part: str, status: int
+) -> None:
+    headers = vouching.vouch(CERTIFICATE, "10.0.0.7", "r1")("PUT", "/a", b"")
+    asked = [headers[HEADER], headers[SIGNATURE], "PUT", "/a", b"changed" if part == "signature" else b""]
+    if part == "again":
+        vouching.check(*asked)
+    elif part == "late":
+        now[0] += 61
+    elif part == "none":
+        group.key = None
+    with pytest.raises(DisbelievedError) as refused:
+        vouching.check(*asked)
+    assert refused.value.status == status
+
+
+def test_while_a_key_is_new_a_worker_may_have_signed_with_the_other(leader: Any, group: Group) -> None:
+    forged = {**from_worker(CERTIFICATE), SIGNATURE: base64.b64encode(b"x" * 32).decode()}
+    group.settled = False
+    answer = leader.put(PAUSE, headers=forged)
+    assert answer.status_code == 409
+    assert answer.json()["message"].startswith("Cannot complete request")
+
+
+def test_many_forgeries_are_one_line_of_the_log_and_a_count(
+    leader: Any, guarded: Guarded, caplog: pytest.LogCaptureFixture
+) -> None:
+    forged = {**from_worker(CERTIFICATE), SIGNATURE: base64.b64encode(b"x" * 32).decode()}
+    for _ in range(30):
+        assert leader.put(PAUSE, headers=forged).status_code == 403
+    (said,) = [record for record in caplog.records if "not believed" in record.getMessage()]
+    assert said.levelname == "WARNING"
+    assert len(guarded.lines()) == 10
+    assert {line["reason"] for line in guarded.lines()} == {"not believed: its signature is not one of this group."}
+
+
+class NotToBeRead(Exception):
+    """Somebody reads a body."""
+
+
+def test_a_body_is_not_read_before_what_goes_before_it_is_right(leader: Any, group: Group, guarded: Guarded) -> None:
+    async def unreadable() -> Any:
+        raise NotToBeRead
+        yield b""
+
+    def status(method: str, path: str, headers: Mapping[str, str]) -> int:
+        sent = {**headers, "Content-Type": "application/json", "Content-Length": "1000"}
+        found: int = leader.request(method, path, headers=sent, content=unreadable()).status_code
+        return found
+
+    right = from_worker(CERTIFICATE)
+    assert status("POST", "/connectors", {}) == 401
+    assert status("POST", "/connectors", basic("otto", "wrong")) == 401
+    assert status("PUT", "/connectors/b1/config", basic("edna")) == 403
+    assert status("PUT", "/connectors/a1/config", basic("edna")) == 500  # who may is listened to
+    assert status("PUT", PAUSE, {**right, SIGNATURE: "AAAA"}) == 403
+    assert status("PUT", PAUSE, {**right, SIGNATURE: "no base64"}) == 403
+    assert status("PUT", PAUSE, {**right, HEADER: "AAAA"}) == 403
+
+    def refuse(headers: Mapping[str, str]) -> None:
+        assert headers["X-Connect-Authorization"] == "x"
+        raise ForbiddenError("no signature of this group")
+
+    group.check_headers = refuse
+    for method, path in (("POST", "/connectors/a1/tasks"), ("PUT", "/connectors/a1/fence")):
+        assert status(method, path, {"x-connect-authorization": "x"}) == 403
 
 
 def test_a_body_that_is_too_large_is_not_read_to_its_end(leader: Any) -> None:

@@ -8,7 +8,6 @@ import pytest
 from connect.plugins import Plugins
 from connect.settings.worker_keys import STANDALONE
 from rest.app import create_app
-from rest.metrics import TimedRequests
 from rest.rules import ConnectRules
 
 from .conftest import Guarded, basic, bearer
@@ -134,10 +133,9 @@ def test_every_operation_has_been_thought_of(herder) -> None:
     plain["GET"] += ["/health", "/health/live", "/health/ready", "/docs", "/metrics", "/admin/loggers/x"]
     plain["POST"] += ["/connectors/a1/tasks"]
     plain["PUT"] += ["/connectors/a1/fence"]
-    app = create_app(herder, Plugins.discover(), STANDALONE.parse(LEAST), LEAST)
-    assert isinstance(app, TimedRequests)
-    rules = app._app
-    assert isinstance(rules, ConnectRules)
+    rules: Any = create_app(herder, Plugins.discover(), STANDALONE.parse(LEAST), LEAST)
+    while not isinstance(rules, ConnectRules):
+        rules = rules._app
     assert len(rules._paths) > 20
     for known in rules._paths:
         for method in known.methods - {"HEAD", "OPTIONS"}:

@@ -1,0 +1,74 @@
+"""Bounds what the bodies of requests under way take, and who may send one.
+
+What workers ask of each other needs no user: a signature over the body says who it is from. So before such a body is
+read its headers are looked at, and it takes room that no user's request needs.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from starlette.datastructures import Headers
+from starlette.requests import Request
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from connect.herder.herder import HerderError
+from rest.body_room import MOST_BYTES, BodyError, Room, body_error
+from rest.errors import error_answer
+from rest.internal_requests import InternalRequests
+from rest.rules import routed_path
+from rest.security.permissions import need_of
+
+#: For the bodies of /admin, where that has listeners of its own.
+_ADMIN_BYTES: Final = 2**20
+
+
+class Rooms:
+    """Where the bodies of requests come in.
+
+    Attributes:
+        users: those of users that are known; of whoever asks, where nobody is asked who they are.
+        workers: those that are to prove that a worker of the group sent them. Anybody may say so.
+    """
+
+    def __init__(self, most: int = MOST_BYTES) -> None:
+        self.users = Room(most)
+        self.workers = Room(most)
+
+    @classmethod
+    def of(cls, parts: frozenset[str]) -> Rooms:
+        """For an application with these parts of the interface."""
+        return cls(MOST_BYTES if "connectors" in parts else _ADMIN_BYTES)
+
+
+class BoundedBodies:
+    """An ASGI application around the REST interface, behind the login.
+
+    Args:
+        app: the interface.
+        rooms: see there.
+        workers: looks at what workers ask of each other; None in standalone mode.
+    """
+
+    def __init__(self, app: ASGIApp, rooms: Rooms, workers: InternalRequests | None) -> None:
+        self._app = app
+        self._rooms = rooms
+        self._workers = workers
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        room = self._rooms.users
+        if self._workers is not None and need_of(scope["method"], routed_path(scope)).where == "workers":
+            room = self._rooms.workers
+            try:
+                self._workers.check_headers(Headers(scope=scope))
+            except HerderError as error:
+                await error_answer(error.status, str(error))(scope, receive, send)
+                return
+        with room.body(scope, receive) as bounded:
+            try:
+                await self._app(scope, bounded, send)
+            except BodyError as error:  # the body is read before anything is answered
+                await (await body_error(Request(scope), error))(scope, receive, send)
