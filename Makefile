@@ -13,7 +13,7 @@ PACKAGES := connect connectors transforms rest spark_sink
 CODE  := $(PACKAGES) tests .ci $(wildcard bench)
 say    = @printf '\033[1m==> %s\033[0m\n' $(1)
 
-.PHONY: help setup check test pythons test-full durations demo demo-spark bench chaos docs clean
+.PHONY: help setup check test pythons test-full durations demo demo-spark bench chaos fuzz sbom docs clean
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-19s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -68,6 +68,12 @@ bench: setup ## Measure beside Kafka Connect and others, and judge (PARTS="jdbc 
 
 chaos: setup ## Kill processes at random moments for a long time; nothing may be lost
 	@$(PY) -m pytest tests/chaos
+
+fuzz: setup ## Feed each reader of others' bytes what chance makes, and see what breaks (SECONDS=600 each; ONLY=json)
+	@FUZZ_SECONDS=$(or $(SECONDS),60) $(PY) -m pytest $(or $(ONLY:%=tests/fuzz/test_%.py),tests/fuzz)
+
+sbom: setup ## Bills of materials in dist/sbom/ (CycloneDX 1.6): what comes with the package, and with each extra
+	@$(PY) .ci/sbom.py
 
 docs: setup ## Check that every link in the documentation leads somewhere
 	@$(PY) .ci/links.py --verbose
