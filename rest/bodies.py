@@ -104,7 +104,8 @@ async def _json(request: Request, *, as_text: bool = False) -> Any:
         raise ApiError(400, "The request has no body.")
     whole, fraction = (str, str) if as_text else (_whole, _fraction)
     try:
-        found = json.loads(data, parse_int=whole, parse_float=fraction, parse_constant=_no_constant)
+        text = data.decode(json.detect_encoding(data))  # json itself lets half a character pass
+        found = json.loads(text, parse_int=whole, parse_float=fraction, parse_constant=_no_constant)
         if b"\\u" in data:
             json.dumps(found, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import socket
 import struct
 from collections.abc import Iterator
@@ -151,6 +152,8 @@ def a_task() -> Iterator[tuple[Supervisor, TaskProcess, Child, Listener]]:
         child.channel.close()
         child.theirs.close()
         supervisor._selector.close()
+        os.close(supervisor._wake_read)
+        os.close(supervisor._wake_write)
 
 
 def test_whatever_a_process_writes_its_worker_goes_on(fuzz: Fuzz) -> None:

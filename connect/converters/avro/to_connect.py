@@ -114,7 +114,7 @@ class ToConnect:
         attributes: dict[str, Any] = {"type": _PLAIN[avro.kind], "parameters": {}}
         if avro.kind == "int" and names.CONNECT_TYPE in avro.props:
             found = avro.props[names.CONNECT_TYPE]
-            if found not in _SMALL:
+            if not isinstance(found, str) or found not in _SMALL:
                 raise DataError(f'an Avro int has the {names.CONNECT_TYPE} "{found}"; there are int8 and int16.')
             attributes["type"] = _SMALL[found]
         known = _LOGICAL.get((avro.kind, avro.logical or ""))

@@ -120,6 +120,8 @@ def _read(node: Any, space: str, names: dict[str, AvroType]) -> AvroType:
             raise DataError(f'an Avro schema uses "{node}", which nothing in it defines.')
         return found
     if isinstance(node, list):
+        if not node:
+            raise DataError("no Avro schema: a union without a branch.")
         return AvroType("union", branches=[_read(branch, space, names) for branch in node])
     if not isinstance(node, dict):
         raise DataError(f"no Avro schema: {node!r}.")

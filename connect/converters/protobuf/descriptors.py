@@ -200,8 +200,12 @@ _AT_ROOT: Final = re.compile(rf"^{re.escape(_ROOT)}:(\d+):(\d+) ")
 
 def _one_line(error: Exception) -> str:
     """What protoc says, in one line; it counts lines and columns from 0."""
+    try:
+        words = str(error)
+    except UnicodeDecodeError:  # it knows only ASCII, and repeats what it was given
+        return "protoc finds a file or a name that is not ASCII wrong."
     said = []
-    for line in str(error).splitlines():
+    for line in words.splitlines():
         place = _AT_ROOT.match(line)
         said.append(f"line {int(place[1]) + 1}, {line[place.end() :]}" if place else line)
     return "; ".join(said)[:1000]
