@@ -230,6 +230,15 @@ def watched(connections: Connections) -> type[asyncio.Protocol]:
             if self._unwanted > UNWANTED:
                 self.transport.close()
 
+        def send_400_response(self, msg: str) -> None:
+            if self.cycle is None or self.cycle.response_complete:
+                super().send_400_response(msg)
+                return
+            # Nonsense behind a request that is being answered: that answer would come behind this one.
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+            self.transport.close()
+
         def on_response_complete(self) -> None:
             super().on_response_complete()
             self._tell()
