@@ -39,5 +39,5 @@ class Edge:
         await self._app(scope, receive, send)
 
     async def _refuse(self, status: int, said: str, scope: Scope, receive: Receive, send: Send) -> None:
-        self._refused.one(why=ascii(said)[1:-1])  # of a stranger, and a terminal may show it
+        self._refused.one(why=said)
         await error_answer(status, said)(scope, receive, send)

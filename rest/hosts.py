@@ -7,7 +7,6 @@ worker of whoever looks at it as if it were from there. Its requests have that n
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from ipaddress import IPv6Address, ip_address
 from socket import socket
 from typing import Final
 
@@ -15,6 +14,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from connect.herder.listeners import parse_listeners
 from connect.settings.rest_security_keys import ALLOWED_HOSTS
+from rest.addresses import parse_address, without_port
 
 #: In the scope of a request: whether the listener that it came to is one of this machine alone.
 LOOPBACK: Final = "connect.loopback"
@@ -53,7 +53,7 @@ class Hosts:
 
     def known(self, host: str) -> bool:
         """Whether a Host, with or without port, is one of the names."""
-        name = _without_port(host).lower().rstrip(".")
+        name = without_port(host.strip()).lower().rstrip(".")
         return (
             name in self._names or "*" in self._names or name.endswith(self._below) or name == "localhost" or _own(name)
         )
@@ -75,10 +75,7 @@ class OnLoopback:
 
 def is_loopback(address: str) -> bool:
     """Whether an address is one that only this machine reaches. ValueError: it is no address."""
-    found = ip_address(address.partition("%")[0])
-    if isinstance(found, IPv6Address) and found.ipv4_mapped is not None:
-        return found.ipv4_mapped.is_loopback
-    return found.is_loopback
+    return parse_address(address).is_loopback
 
 
 def _own(name: str) -> bool:
@@ -86,10 +83,3 @@ def _own(name: str) -> bool:
         return is_loopback(name)
     except ValueError:
         return False
-
-
-def _without_port(host: str) -> str:
-    host = host.strip()
-    if host.startswith("["):
-        return host[1:].partition("]")[0]
-    return host.partition(":")[0]

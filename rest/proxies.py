@@ -7,10 +7,12 @@ proxies, as far back as it is made of those.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import Final
 
 from starlette.types import Scope
+
+from rest.addresses import parse_address, without_port
 
 _SCHEMES: Final = {"http", "https"}
 
@@ -31,11 +33,9 @@ class Proxies:
     def trusts(self, address: str) -> bool:
         """Whether an address is one of theirs."""
         try:
-            found = ip_address(address)
+            found = parse_address(address)
         except ValueError:
             return False
-        if isinstance(found, IPv6Address) and found.ipv4_mapped is not None:
-            found = found.ipv4_mapped
         return any(found in network for network in self._networks)
 
     def seen_through(self, scope: Scope) -> Scope:
@@ -72,11 +72,7 @@ def _list(scope: Scope, header: bytes) -> list[str]:
 
 def _address(hop: str) -> str | None:
     """The address of a hop, which may have a port."""
-    if hop.startswith("["):
-        hop = hop[1:].partition("]")[0]
-    elif hop.count(":") == 1:
-        hop = hop.partition(":")[0]
     try:
-        return str(ip_address(hop))
+        return str(parse_address(without_port(hop)))
     except ValueError:
         return None

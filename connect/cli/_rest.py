@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from importlib.util import find_spec
-from ipaddress import ip_address
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
@@ -119,8 +118,9 @@ def _refused(error: OSError, worker: WorkerFile, problems: Problems, key: str, *
 
 
 def _warn_if_open(bound: Bound, worker: WorkerFile, guard: Guard | None) -> None:
-    host = bound.socket.getsockname()[0]
-    if ip_address(host.partition("%")[0]).is_loopback:
+    from rest.addresses import parse_address
+
+    if parse_address(bound.socket.getsockname()[0]).is_loopback:
         return
     if guard is None or guard.authentication is None:
         log.warning(

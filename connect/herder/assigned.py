@@ -23,9 +23,9 @@ from connect.herder.restart_policy import RestartPolicy
 from connect.herder.secret_keys import refuse_masks
 from connect.herder.views import STATES, as_written, connector_plugin
 from connect.herder.worker import Worker, secrets_of
+from connect.pipeline.error_kinds import ErrorKind, kind_of
 from connect.storage import RestartNote, State
 from connect.storage.config_log import ConfigLog
-from connect.worker.error_kinds import ErrorKind, kind_of
 from connect.worker.messages import TaskSpec
 
 log = logging.getLogger("connect.herder")

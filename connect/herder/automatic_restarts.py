@@ -14,8 +14,8 @@ from typing import Any
 
 from connect.errors import ConfigError
 from connect.herder.restart_policy import Decision, History, RestartPolicy, decide
+from connect.pipeline.error_kinds import ErrorKind
 from connect.storage import ConnectorStatus, MemoryStatusStore, RestartNote, State, TaskStatus
-from connect.worker.error_kinds import ErrorKind
 
 log = logging.getLogger("connect.herder")
 

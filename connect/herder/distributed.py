@@ -48,6 +48,7 @@ from connect.herder.stages import Stages
 from connect.herder.views import connector_info, connector_state, connector_type, heard
 from connect.herder.worker import Worker
 from connect.herder.worker_metrics import WorkerMetrics
+from connect.pipeline.error_kinds import ErrorKind
 from connect.settings.definition import Config
 from connect.settings.resolver import Resolver
 from connect.storage import RestartNote
@@ -56,7 +57,6 @@ from connect.storage.config_state import ConfigState, Event, RestartRequest
 from connect.storage.topic_offsets import TopicOffsetStore
 from connect.storage.topic_status import TopicStatusStore
 from connect.telemetry.levels import levels
-from connect.worker.error_kinds import ErrorKind
 from connect.worker.messages import TaskSpec
 
 _AT_ONCE = 32

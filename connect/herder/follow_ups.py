@@ -11,7 +11,7 @@ from typing import TypeVar
 from connect.errors import ConnectError
 from connect.herder.stages import Stages
 from connect.herder.turns import Turns
-from connect.worker.error_kinds import ErrorKind, kind_of
+from connect.pipeline.error_kinds import ErrorKind, kind_of
 from connect.worker.hosts import ConnectorCallError
 
 log = logging.getLogger("connect.herder")

@@ -21,7 +21,7 @@ from connect.herder.worker import Worker
 from connect.kafka.group_lag import GroupLag, Reach
 from connect.kafka.topic_ends import Topics
 from connect.plugins import PluginKind
-from connect.settings.subscription import subscription
+from connect.settings.subscription import topics_or_pattern
 from connect.storage import State
 from connect.telemetry.metrics import Sample
 
@@ -198,10 +198,8 @@ class LagWatch:
         return found
 
     def _topics(self, name: str, config: Mapping[str, str]) -> Topics:
-        pattern = config.get("topics.regex", "")
-        if pattern and not config.get("topics", "").strip():
-            return self._patterns.chooser(name, pattern)
-        return subscription(config)
+        found = topics_or_pattern(config)
+        return self._patterns.chooser(name, found) if isinstance(found, str) else found
 
     def _forget(self) -> None:
         """Close the clients for connectors that are not looked at any more."""

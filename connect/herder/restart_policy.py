@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from connect.pipeline.error_kinds import ErrorKind
 from connect.settings.recovery_keys import recovery
-from connect.worker.error_kinds import ErrorKind
 
 
 class Hope(enum.Enum):

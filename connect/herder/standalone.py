@@ -48,11 +48,11 @@ from connect.herder.views import (
 )
 from connect.herder.worker import Worker, secrets_of
 from connect.herder.worker_metrics import WorkerMetrics
+from connect.pipeline.error_kinds import ErrorKind, kind_of
 from connect.settings.definition import Config
 from connect.settings.resolver import Resolver
 from connect.storage import ConnectorStatus, OffsetStore, RestartNote, State, TaskStatus
 from connect.telemetry.levels import levels
-from connect.worker.error_kinds import ErrorKind, kind_of
 
 log = logging.getLogger("connect.herder")
 

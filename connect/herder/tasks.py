@@ -19,10 +19,10 @@ from connect.herder.measures import Measures
 from connect.herder.offset_stores import OffsetStores
 from connect.herder.task_figures import TaskFigures
 from connect.herder.topics import ActiveTopics
+from connect.pipeline.error_kinds import ErrorKind
 from connect.storage import MemoryStatusStore, RestartNote, State, TaskStatus, WaitNote
 from connect.telemetry.outages import Waiter
 from connect.worker import messages
-from connect.worker.error_kinds import ErrorKind
 from connect.worker.lease import now
 from connect.worker.supervisor import Supervisor, TaskProcess
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final
 
 from connect.errors import ConnectError
-from connect.worker.error_kinds import ErrorKind
+from connect.pipeline.error_kinds import ErrorKind
 from connect.worker.hosts import ConnectorCallError, ConnectorHosts
 
 #: For a piece of the names; the process may have to be started first.

@@ -15,11 +15,10 @@ from typing import Literal
 
 from connect.kafka import _jks
 from connect.kafka._java_rules import ClientSettingError
-from connect.settings.regular_files import UnfitFileError, read_regular
+from connect.settings.regular_files import MOST_OF_A_STORE, UnfitFileError, read_regular
 
 Which = Literal["keystore", "truststore"]
 
-_MOST_BYTES = 16 << 20
 _JCEKS = bytes.fromhex("cececece")
 _BKS = (bytes.fromhex("00000001"), bytes.fromhex("00000002"))
 _CONVERT = (
@@ -75,7 +74,7 @@ def read_store(java: Mapping[str, str], which: Which) -> Store:
 def _content(java: Mapping[str, str], which: Which) -> bytes:
     key = f"ssl.{which}.location"
     try:
-        data = read_regular(Path(java[key]), _MOST_BYTES)
+        data = read_regular(Path(java[key]), MOST_OF_A_STORE)
     except UnfitFileError as error:
         raise ClientSettingError(key, f"the store {error}") from error
     except OSError as error:

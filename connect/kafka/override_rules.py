@@ -15,7 +15,6 @@ https://github.com/confluentinc/librdkafka/blob/v2.16.0/CONFIGURATION.md (KIP-45
 from __future__ import annotations
 
 import re
-import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
@@ -23,6 +22,7 @@ from typing import Final
 from connect.kafka._java_keys import RULES
 from connect.kafka._java_rules import ClientSettingError, Computed, Kind
 from connect.kafka._librdkafka import PROPERTIES
+from connect.settings.regular_files import MOST_OF_A_STORE, UnfitFileError, check_regular
 
 
 def _keys(text: str) -> frozenset[str]:
@@ -93,7 +93,6 @@ _FILES: Final = _keys(
     """
 )
 _FOLDERS_TOO: Final = frozenset({"https.ca.location", "ssl.ca.location", "ssl.crl.location"})
-_MOST_BYTES: Final = 16 << 20
 #: They become words of kinit's command, which a shell reads.
 _OF_KINIT: Final = frozenset({"sasl.kerberos.keytab", "sasl.kerberos.principal", "sasl.kerberos.service.name"})
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_./@:][A-Za-z0-9_./@:+-]*")
@@ -194,13 +193,11 @@ def _login_problem(value: str) -> str | None:
 def _unfit(key: str, value: str) -> str | None:
     """Why a path is none of a file that can be read at once. One that is not there is told of by who reads it."""
     try:
-        found = Path(value.strip()).stat()
+        check_regular(Path(value.strip()), MOST_OF_A_STORE)
+    except IsADirectoryError:
+        return None if key in _FOLDERS_TOO else "it is a folder; name a file of certificates or keys"
+    except UnfitFileError as error:
+        return f"the file {error}"
     except (OSError, ValueError):
         return None
-    if stat.S_ISDIR(found.st_mode) and key in _FOLDERS_TOO:
-        return None
-    if not stat.S_ISREG(found.st_mode):
-        return "it is no regular file; name a file of certificates or keys"
-    if found.st_size > _MOST_BYTES:
-        return "the file is larger than 16 MiB; name a file of certificates or keys"
     return None

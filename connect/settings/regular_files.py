@@ -8,6 +8,8 @@ import stat
 from pathlib import Path
 from typing import Final
 
+#: So many bytes a file of certificates or keys may have.
+MOST_OF_A_STORE: Final = 16 << 20
 _PIECE: Final = 1 << 16
 
 
@@ -50,6 +52,14 @@ def read_regular(path: Path, most: int, *, follow: bool = True) -> bytes:
         return b"".join(pieces)
     finally:
         os.close(descriptor)
+
+
+def check_regular(path: Path, most: int) -> None:
+    """Look at what a path leads to, and open nothing. Raises as `read_regular`, which reads the same file."""
+    found = path.stat()
+    _check_kind(found)
+    if found.st_size > most:
+        raise _too_large(most)
 
 
 def _check_kind(found: os.stat_result) -> None:

@@ -9,17 +9,27 @@ from connect.errors import ConfigError
 from connect.settings.java_regex import java_regex
 
 
-def subscription(connector: Mapping[str, str]) -> list[str] | re.Pattern[str]:
-    """What a sink consumes: `topics` or `topics.regex`.
+def topics_or_pattern(connector: Mapping[str, str]) -> list[str] | str:
+    """The names of topics that a sink consumes, or its pattern as it is written.
 
     Raises:
-        ConfigError: neither or both are given, or the pattern is broken.
+        ConfigError: neither or both are given.
     """
     topics = [name.strip() for name in connector.get("topics", "").split(",") if name.strip()]
     pattern = connector.get("topics.regex", "")
     if bool(topics) == bool(pattern):
         raise ConfigError("topics", "give either topics or topics.regex, and not both.")
+    return topics or pattern
+
+
+def subscription(connector: Mapping[str, str]) -> list[str] | re.Pattern[str]:
+    """The names of topics that a sink consumes, or its pattern: for the sink's own process, since it may take any time.
+
+    Raises:
+        ConfigError: neither or both are given, or the pattern is broken.
+    """
+    found = topics_or_pattern(connector)
     try:
-        return topics or java_regex(pattern)
+        return java_regex(found) if isinstance(found, str) else found
     except ValueError as error:
         raise ConfigError("topics.regex", str(error)) from None

@@ -27,7 +27,7 @@ class RestartNote:
     """What becomes of something that FAILED, where restarts are automatic. Beside the state, for those who look for it.
 
     Attributes:
-        kind: of the error, see `connect.worker.error_kinds`.
+        kind: of the error, see `connect.pipeline.error_kinds`.
         restarts: how many there were within the policy's window.
         at_ms: when it is restarted, in milliseconds since the epoch; None when it is not.
         why: what of, or why not.

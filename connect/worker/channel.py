@@ -6,6 +6,7 @@ than `LARGEST`.
 
 from __future__ import annotations
 
+import math
 import select
 import socket
 import struct
@@ -73,34 +74,34 @@ class Channel:
                 f"A control pipe takes messages of up to {LARGEST >> 20} MiB; this {type(message).__name__} has"
                 f" {len(data) >> 20} MiB. Have the connector ask for, or tell, less at once."
             )
-        framed = _LENGTH.pack(len(data)) + data
-        if timeout is None:
-            with self._sending:
-                self._socket.sendall(framed)
-            return
-        deadline = time.monotonic() + timeout
-        if not self._sending.acquire(timeout=timeout):
+        deadline = math.inf if timeout is None else time.monotonic() + timeout
+        if not self._sending.acquire(timeout=-1 if timeout is None else timeout):
             raise TimeoutError(_NOT_TAKEN)
         try:
-            self._send_until(deadline, framed)
+            self._send_until(deadline, _LENGTH.pack(len(data)) + data)
         finally:
             self._sending.release()
 
     def _send_until(self, deadline: float, data: bytes) -> None:
         sent = 0
-        if (end := self._socket.fileno()) < 0:  # a poll says ValueError
-            raise BrokenPipeError("This end of the control pipe is closed.")
-        poll = select.poll()  # select() itself knows no file descriptor above 1023
-        poll.register(end, select.POLLOUT)
         while sent < len(data):
             try:
                 sent += self._socket.send(memoryview(data)[sent:], socket.MSG_DONTWAIT)
             except BlockingIOError:
-                if poll.poll(max(0.0, deadline - time.monotonic()) * 1000) and time.monotonic() < deadline:
+                if self._has_room(deadline):
                     continue
                 if sent:  # nothing can follow half a message
                     self._socket.shutdown(socket.SHUT_WR)
                 raise TimeoutError(_NOT_TAKEN) from None
+
+    def _has_room(self, deadline: float) -> bool:
+        """Wait until the pipe takes more. Returns whether it does, and the deadline has not come."""
+        if (end := self._socket.fileno()) < 0:
+            raise BrokenPipeError("This end of the control pipe is closed.")
+        poll = select.poll()  # select() itself knows no file descriptor above 1023
+        poll.register(end, select.POLLOUT)
+        left = deadline - time.monotonic()
+        return bool(poll.poll(None if left == math.inf else max(0.0, left) * 1000)) and time.monotonic() < deadline
 
     def receive(self) -> AnyMessage:
         """Wait for the next message.

@@ -24,13 +24,13 @@ from connect.api.connector import Connector
 from connect.api.engine import WORKER
 from connect.api.metrics import PluginMetrics
 from connect.errors import ConnectError
+from connect.pipeline.error_kinds import kind_of
 from connect.plugins import Plugins
 from connect.telemetry.levels import levels
 from connect.telemetry.metrics import Registry
 from connect.telemetry.redaction import Redactor
 from connect.worker import guard, messages
 from connect.worker.channel import Channel
-from connect.worker.error_kinds import kind_of
 from connect.worker.remote_log import send_logs
 from connect.worker.words import cut
 

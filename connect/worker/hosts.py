@@ -14,11 +14,11 @@ from typing import Any, Protocol
 import msgspec
 
 from connect.errors import ConnectError
+from connect.pipeline.error_kinds import ErrorKind
 from connect.plugins import PluginRef
 from connect.telemetry.levels import levels
 from connect.worker import host_process, messages
 from connect.worker.channel import Garbled
-from connect.worker.error_kinds import ErrorKind
 from connect.worker.processes import ChildProcess, how_it_ended
 from connect.worker.remote_log import write_log
 from connect.worker.words import cut

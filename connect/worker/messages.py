@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from connect.pipeline.error_kinds import ErrorKind
 from connect.telemetry.metrics import Sample
-from connect.worker.error_kinds import ErrorKind
 
 
 class Message(msgspec.Struct, frozen=True, tag=True):

@@ -19,9 +19,9 @@ from typing import Protocol
 
 import msgspec
 
+from connect.pipeline.error_kinds import ErrorKind
 from connect.worker import messages, processes, task_process
 from connect.worker.channel import Garbled
-from connect.worker.error_kinds import ErrorKind
 from connect.worker.lease import now
 from connect.worker.processes import ChildProcess, how_it_ended
 from connect.worker.remote_log import write_log
@@ -124,10 +124,10 @@ class TaskProcess:
         except OSError:
             pass
 
-    def offer(self, message: messages.Message) -> None:
-        """Tell the task if it can be told at once."""
+    def offer(self, message: messages.Message, within: float = 0) -> None:
+        """Tell the task if it can be told in so many seconds: by default at once."""
         with contextlib.suppress(OSError):
-            self._child.channel.send(message, 0)
+            self._child.channel.send(message, within)
 
     def pause(self) -> None:
         """Ask it to move nothing until `resume`."""
@@ -210,8 +210,7 @@ class Supervisor:
         task._stopping = True
         task._kill_at = time.monotonic() + graceful
         self._call(lambda: None)
-        with contextlib.suppress(OSError):
-            task._child.channel.send(messages.Stop(), min(graceful, _STOP_S))
+        task.offer(messages.Stop(), min(graceful, _STOP_S))
 
     def silence(self) -> float:
         """Seconds since the thread came by, which it does every half of a lease; 0 before `start` and in the end."""

@@ -30,6 +30,7 @@ from connect.kafka.topic_creation import rules_of
 from connect.kafka.transactional import TransactionalProducer
 from connect.pipeline import Chain, sink_chain, source_chain
 from connect.pipeline.errant import PolicyReporter
+from connect.pipeline.error_kinds import kind_of
 from connect.pipeline.put_halving import halves_puts
 from connect.plugins import Plugins
 from connect.plugins.engines import chosen_engine, load_engine
@@ -45,7 +46,6 @@ from connect.worker.channel import Channel
 from connect.worker.contexts import SinkContext, SourceContext
 from connect.worker.control import Control
 from connect.worker.engine_loop import EngineContext, EngineLoop
-from connect.worker.error_kinds import kind_of
 from connect.worker.exactly_once import boundary_for, claim, producer_settings, store_of, transactions_of
 from connect.worker.lease import Lease
 from connect.worker.progress import ProgressReport

@@ -5,8 +5,10 @@ from __future__ import annotations
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from ipaddress import IPv6Address, ip_address
+from ipaddress import IPv6Address
 from typing import Final
+
+from rest.addresses import parse_address
 
 #: How often it may fail to prove who asks.
 AT_ONCE: Final = 10.0
@@ -67,9 +69,7 @@ class Attempts:
 
 def _network(address: str) -> str:
     try:
-        found = ip_address(address.partition("%")[0])
+        found = parse_address(address)
     except ValueError:
         return address
-    if isinstance(found, IPv6Address):
-        return str(found.ipv4_mapped or found.exploded[:19])
-    return str(found)
+    return found.exploded[:19] if isinstance(found, IPv6Address) else str(found)

@@ -13,8 +13,8 @@ from pyspark import TaskContext
 from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMessage
 
 from connect.data.record import TopicPartition
-from connect.errors import ConfigError, ConnectError, DataError, RetriableError
-from connect.pipeline.policy import RecordError
+from connect.errors import ConfigError, ConnectError, DataError
+from connect.pipeline.error_kinds import ErrorKind, kind_of
 from connect.telemetry.redaction import RedactingFilter, Redactor, names_a_secret
 from spark_sink.any_sink import notes
 from spark_sink.any_sink.context import said
@@ -93,14 +93,7 @@ def _failed(error: Exception, redactor: Redactor) -> ConnectError:
         return ConfigError(error.key, redactor.redact(" ".join(error.message.split())))
     kind = "" if isinstance(error, ConnectError) else f"{type(error).__name__}: "
     line = redactor.redact(" ".join(f"{kind}{error}".split()))
-    return DataError(line) if _is_of_a_record(error) else WriteFailed(line)
-
-
-def _is_of_a_record(error: Exception) -> bool:
-    """Whether one record is at fault, which will come again; not a service that a converter did not reach."""
-    if isinstance(error, RecordError):
-        return not isinstance(error.__cause__, RetriableError | OSError)
-    return isinstance(error, DataError)
+    return DataError(line) if kind_of(error) is ErrorKind.RECORD else WriteFailed(line)
 
 
 class _Trace(Exception):

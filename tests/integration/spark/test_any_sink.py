@@ -9,7 +9,7 @@ import pytest
 
 from connect.errors import RetriableError
 from connect.kafka.broker import Broker
-from connect.worker.error_kinds import ErrorKind, kind_of
+from connect.pipeline.error_kinds import ErrorKind, kind_of
 from spark_sink.any_sink import notes
 from spark_sink.any_sink.done import Tally
 from spark_sink.causes import cause_of

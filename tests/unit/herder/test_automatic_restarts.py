@@ -10,8 +10,8 @@ import pytest
 
 from connect.herder.automatic_restarts import AutomaticRestarts
 from connect.herder.restart_policy import RestartPolicy
+from connect.pipeline.error_kinds import ErrorKind
 from connect.storage import ConnectorStatus, MemoryStatusStore, RestartNote, State, TaskStatus
-from connect.worker.error_kinds import ErrorKind
 
 PATIENCE = 20.0
 

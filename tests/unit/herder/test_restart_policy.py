@@ -8,7 +8,7 @@ from hypothesis import strategies as some
 
 from connect.errors import ConfigError
 from connect.herder.restart_policy import HOPES, History, Hope, RestartPolicy, decide
-from connect.worker.error_kinds import ErrorKind
+from connect.pipeline.error_kinds import ErrorKind
 
 HOPELESS = [kind for kind in ErrorKind if HOPES[kind] is Hope.NONE]
 PASSING = [kind for kind in ErrorKind if HOPES[kind] is Hope.SOON]

@@ -17,10 +17,8 @@ from connect.worker.processes import start_server
 ROOT = Path(__file__).parents[3]
 #: What makes a pattern of a user's text, or of a connector's configuration.
 MAKES = {"java_regex", "subscription"}
-#: Rooms whose code runs in the worker's process, and what there may use them.
+#: Rooms whose code runs in the worker's process.
 WORKER = ("rest", "connect/herder", "connect/group", "connect/peers", "connect/storage", "connect/telemetry")
-#: `subscription` is asked for names only where there is no pattern.
-MAY = {"connect/herder/lag.py"}
 SLOW, NAME = "(a+)+b?!", "a" * 60
 
 
@@ -39,7 +37,7 @@ def test_no_users_pattern_is_run_where_it_holds_up_a_worker() -> None:
             for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
                 if isinstance(node, ast.ImportFrom) and MAKES & {alias.name for alias in node.names}:
                     found.add(str(file.relative_to(ROOT)))
-    assert found == MAY
+    assert found == set()
 
 
 def test_a_pattern_chooses_whole_names(patterns: TopicPatterns) -> None:

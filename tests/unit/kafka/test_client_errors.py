@@ -10,7 +10,7 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException
 
 from connect.kafka.client_errors import ClientErrors, NotLetInError
-from connect.worker.error_kinds import ErrorKind, kind_of
+from connect.pipeline.error_kinds import ErrorKind, kind_of
 
 HOST = "sasl_ssl://b1:9093/bootstrap: "
 LOGIN = "SASL authentication error: Authentication failed: Invalid username or password (after {}ms in state AUTH_REQ)"

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import msgspec
 import pytest
 
+from connect.pipeline.error_kinds import ErrorKind
 from connect.worker import messages
 from connect.worker.channel import Channel, Garbled
-from connect.worker.error_kinds import ErrorKind
 
 
 @pytest.fixture

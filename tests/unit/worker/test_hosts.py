@@ -12,8 +12,8 @@ import psutil
 import pytest
 
 from connect.errors import ConnectError
+from connect.pipeline.error_kinds import ErrorKind
 from connect.plugins import PluginKind, PluginRef
-from connect.worker.error_kinds import ErrorKind
 from connect.worker.hosts import ConnectorCallError, ConnectorHosts
 from connect.worker.processes import start_server
 from tests.support.waiting import until

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from connect.errors import ConfigError, ConnectError, DataError
-from connect.worker.error_kinds import ErrorKind, kind_of
+from connect.pipeline.error_kinds import ErrorKind, kind_of
 from spark_sink.any_sink import notes
 from spark_sink.any_sink.done import Done, Span, Tally
 

@@ -7,8 +7,8 @@ import pytest
 
 from connect.errors import ConfigError, ConnectError, DataError, PluginNotFoundError, RetriableError, SchemaError
 from connect.kafka.produce import DeliveryError, WrongClockError
+from connect.pipeline.error_kinds import ErrorKind, kind_of
 from connect.pipeline.policy import RecordError
-from connect.worker.error_kinds import ErrorKind, kind_of
 
 
 def caused(error: BaseException, cause: BaseException) -> BaseException:

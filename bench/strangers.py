@@ -1,4 +1,4 @@
-"""`python -m tests.integration.rest.measure_strangers [WORD]`: what strangers do, at the size of the bar.
+"""`python -m bench.strangers [WORD]`: what strangers do, at the size of the bar.
 
 5,000 slow connections, or 200 bodies of 30 MiB that stall, against a worker with 1,024 descriptors. Meanwhile another
 client asks for GET /connectors: p99 under 200 ms, under 100 MB more memory of the worker, under 1 MB of log.
@@ -15,11 +15,10 @@ from pathlib import Path
 
 from bench.machine import say
 from connect.kafka import broker
+from tests.integration.rest.guarded_worker import ADA, GuardedWorker, a_guarded_worker
+from tests.integration.rest.test_strangers import FORGED, LARGE
 from tests.support.attacks import MIB, SLOW, crowd, post, took
 from tests.support.rest import ask
-
-from .guarded_worker import ADA, GuardedWorker, a_guarded_worker
-from .test_strangers import FORGED, LARGE
 
 REQUESTS = 400
 PAUSE_S = 0.05
@@ -89,4 +88,4 @@ def cases(worker: GuardedWorker, *, guarded: bool) -> dict[str, Callable[[str], 
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    main(sys.argv[1:])
