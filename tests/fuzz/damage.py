@@ -1,7 +1,9 @@
-"""Bytes that were right, and are damaged: what hypothesis makes of them it can also make smaller again."""
+"""What was right, and is damaged: bytes by hypothesis, which can make them smaller again, and text by chance."""
 
 from __future__ import annotations
 
+import random
+from collections.abc import Sequence
 from typing import Any
 
 from hypothesis import strategies as st
@@ -31,3 +33,11 @@ def _edited(data: bytes, edits: list[tuple[int, int, bytes, bool]]) -> bytes:
         cut: Any = data[start : start + length]
         data = data[:start] + (cut + cut if twice else piece) + data[start + length :]
     return data
+
+
+def reworded(chance: random.Random, text: str, words: Sequence[str]) -> str:
+    """Text with some words put in, or put over others."""
+    for _ in range(chance.choice([1, 1, 2, 4])):
+        start = chance.randrange(len(text) + 1)
+        text = text[:start] + chance.choice(words) + text[start + chance.choice([0, 0, 1, 6, 20]) :]
+    return text

@@ -31,6 +31,7 @@ BlockReader = Callable[[bytes, int, int], tuple[list[Any], int]]
 
 _EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _EPOCH_DAY: Final = dt.date(1970, 1, 1).toordinal()
+#: In all arrays of a value together: entries that take no byte, as null does.
 _MOST_EMPTY: Final = 100_000
 
 
@@ -74,6 +75,8 @@ class _Writer:
         self._schema = schema
         self._options = options
         self._text = text
+        #: What is handed from one function to the next: the bytes, where in them, how many entries took none.
+        self._state = "d, p, z" if _may_swell(avro) else "d, p"
         self._code = Code(_TOOLS)
 
     def make(self) -> Reader:
@@ -112,6 +115,8 @@ class _Writer:
     def _one(self, lists: list[str]) -> None:
         """Write what reads one value at p, and leaves p behind it."""
         code, avro = self._code, self._avro
+        if "z" in self._state:
+            code("z = 0")
         if self._by_fields:
             for each, field in zip(lists, avro.fields, strict=True):
                 member = self._schema.field(field.name)
@@ -144,9 +149,9 @@ class _Writer:
     def _outside(self, avro: AvroType, schema: Schema) -> str:
         code = self._code
         name, value = code.name("read_"), code.name("v")
-        with code.function(f"def {name}(d, p):"):
-            code(f"return {self._value(avro, schema)}, p")
-        code(f"{value}, p = {name}(d, p)")
+        with code.function(f"def {name}({self._state}):"):
+            code(f"return {self._value(avro, schema)}, {self._state}")
+        code(f"{value}, {self._state} = {name}({self._state})")
         return value
 
     def _number(self, bits: int = 64) -> None:
@@ -280,7 +285,9 @@ class _Writer:
                 self._number()
             with code.block("else:"):
                 code(f"{count} = b >> 1")
-            with code.block(f"if {count} > {'len(d) - p' if smallest else _MOST_EMPTY}:"):
+            if not smallest:
+                code(f"z += {count}")
+            with code.block(f"if {f'{count} > len(d) - p' if smallest else f'z > {_MOST_EMPTY}'}:"):
                 code("too_many()")
             with code.block(f"for _ in range({count}):"):
                 body()
@@ -334,6 +341,14 @@ def _smallest(avro: AvroType) -> int:
     return int(not (avro.kind == "null" or (avro.kind == "fixed" and avro.size == 0)))
 
 
+def _may_swell(avro: AvroType) -> bool:
+    """Whether there are arrays of entries that take no byte: a few bytes could say that there are millions."""
+    inside = [*(field.type for field in avro.fields), *avro.branches, *([avro.items] if avro.items else [])]
+    return (avro.kind == "array" and avro.items is not None and not _smallest(avro.items)) or any(
+        map(_may_swell, inside)
+    )
+
+
 def _time(ms: int) -> dt.time:
     found: dt.time = logical.decode(logical.TIME, ms)
     return found
@@ -366,7 +381,7 @@ def _no_symbol() -> NoReturn:
 
 
 def _too_many() -> NoReturn:
-    raise DataError("an Avro array or map has more entries than there are bytes.")
+    raise DataError(f"an Avro array or map has more entries than there are bytes, or {_MOST_EMPTY:,} that take none.")
 
 
 _TOOLS: Final = {
