@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from contextvars import copy_context
 from typing import Annotated, Any
 from urllib.parse import quote
 
@@ -15,7 +16,7 @@ from rest import bodies
 from rest.api import BOOLEAN, FORWARD, Answer, Api, ConnectorName, TaskNumber, describe, flag
 from rest.calls import json_answer
 from rest.errors import ApiError
-from rest.forwarding import RESOLVED
+from rest.forwarding import RESOLVED, Resolved
 from rest.metrics import MetricsOfAll
 from rest.models import (
     Connector,
@@ -44,12 +45,6 @@ _LINKS = {
 }
 
 
-def send_on(request: Request, body: Any) -> None:
-    """Should the request have to go to another worker, then with this body: stored secrets in the place of masks."""
-    if RESOLVED in request.scope:
-        request.scope[RESOLVED].append(msgspec.json.encode(body))
-
-
 async def _stalled(
     stalled: Annotated[
         str | None,
@@ -73,6 +68,17 @@ def routes(api: Api) -> APIRouter:
     router = APIRouter(prefix="/connectors", tags=["connectors"])
     herder, masks = api.herder, api.masks
     metrics = MetricsOfAll(herder)
+
+    def send_on(request: Request, body: Any) -> None:
+        """Should the request have to go to another worker: with stored secrets in the place of masks, and back."""
+        if RESOLVED not in request.scope:
+            return
+        caller = copy_context()  # what comes back is read outside of the login
+
+        async def readable(answer: bytes) -> bytes:
+            return await asyncio.create_task(masks.in_answer(answer), context=caller)
+
+        request.scope[RESOLVED].append(Resolved(msgspec.json.encode(body), readable))
 
     async def shown(name: str) -> Connector:
         info = herder.info(name)

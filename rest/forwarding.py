@@ -10,8 +10,8 @@ import asyncio
 import contextlib
 import logging
 import threading
-from collections.abc import Callable
-from typing import Final, TypeVar
+from collections.abc import Awaitable, Callable
+from typing import Final, NamedTuple, TypeVar
 from urllib.parse import parse_qsl, urlencode
 
 import msgspec
@@ -25,8 +25,7 @@ log = logging.getLogger("connect.rest")
 
 #: Where an error handler leaves the address of the worker to ask: a list in the scope.
 ELSEWHERE: Final = "connect.elsewhere"
-#: Where a resource leaves the body to send on, if it is another one than it got: a list in the scope. What stands
-#: behind a mask is put in by the worker that showed it; the leader may be one of Java, which knows of no masks.
+#: Where a resource leaves a `Resolved`, if the body to send on is another one than it got: a list in the scope.
 RESOLVED: Final = "connect.resolved"
 
 _TIMEOUT_S = 90.0
@@ -37,6 +36,18 @@ _PASSED_ON = ("content-type", "accept", "authorization")
 _TOLD = {b"content-type", b"location", b"www-authenticate", b"retry-after", AUDITED.encode()}
 
 T = TypeVar("T")
+
+
+class Resolved(NamedTuple):
+    """What a resource has to say of a request that may go on to a leader of Java, which knows of no masks.
+
+    Attributes:
+        body: what is sent, with secrets in the place of masks.
+        readable: what the caller may read of the body of the other worker's answer.
+    """
+
+    body: bytes
+    readable: Callable[[bytes], Awaitable[bytes]]
 
 
 class Forwarding:
@@ -52,7 +63,7 @@ class Forwarding:
             return
         body = await whole_body(receive)
         elsewhere: list[str] = []
-        resolved: list[bytes] = []
+        resolved: list[Resolved] = []
         answer: list[Message] = []
 
         async def keep(message: Message) -> None:
@@ -63,12 +74,13 @@ class Forwarding:
             if elsewhere and elsewhere[0]:
                 url = _next_hop(scope, elsewhere[0])
                 if url is not None:
-                    answer = await self._ask(scope, url, resolved[-1] if resolved else body)
+                    answer = await self._ask(scope, url, resolved[-1] if resolved else Resolved(body, _as_it_is))
         finally:  # an app answers with what went wrong, and then raises it
             for message in answer:
                 await send(message)
 
-    async def _ask(self, scope: Scope, url: str, body: bytes) -> list[Message]:
+    async def _ask(self, scope: Scope, url: str, resolved: Resolved) -> list[Message]:
+        body = resolved.body
         if self._waiting >= _AT_ONCE:
             return _error(503, "Too many requests wait for another worker. Ask again in a moment.")
         self._waiting += 1
@@ -85,7 +97,11 @@ class Forwarding:
         finally:
             self._waiting -= 1
         told = [(name, value) for name, value in answered if name.lower() in _TOLD]
-        return _answer(status, told, content)
+        return _answer(status, told, await resolved.readable(content))
+
+
+async def _as_it_is(body: bytes) -> bytes:
+    return body
 
 
 def _next_hop(scope: Scope, base: str) -> str | None:

@@ -10,12 +10,21 @@ import asyncio
 from collections.abc import Mapping
 from typing import NamedTuple
 
+import msgspec
+
 from connect.herder.herder import Herder, NotFoundError
 from connect.herder.secret_keys import NOTHING, Declared, declared, named_plugins, together
 from connect.telemetry.redaction import MASK, redactor
 from rest.errors import ApiError
 from rest.security.access import Access
 from rest.security.roles import Role
+
+
+class _Told(msgspec.Struct):
+    """Of a connector's description."""
+
+    name: str
+    config: dict[str, str]
 
 
 class _Shown(NamedTuple):
@@ -60,6 +69,17 @@ class Masks:
             self._shown.clear()
         self._shown[place] = _Shown(dict(config), shown, redactor.known)
         return dict(shown)
+
+    async def in_answer(self, body: bytes) -> bytes:
+        """The description of a connector that another worker gave, as it may be read; any other answer as it is."""
+        try:
+            told = msgspec.json.decode(body, type=_Told)
+        except msgspec.DecodeError:
+            return body
+        shown = await self.shown(told.config, told.name)
+        if shown == told.config:
+            return body
+        return msgspec.json.encode({**msgspec.json.decode(body), "config": shown})
 
     async def written(
         self, name: str, config: Mapping[str, str | None], *, part: bool = False, refuse: bool = True

@@ -21,6 +21,8 @@ from .conftest import Client
 class Other(HTTPServer):
     """Another worker: keeps what it is asked, and answers 201."""
 
+    answer = b"{}"
+
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.asked: list[tuple[str, str, Any]] = []
@@ -34,9 +36,9 @@ class _Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers["Content-Length"]))
         self.server.asked.append((self.command, self.path, json.loads(body)))
         self.send_response(201)
-        self.send_header("Content-Length", "2")
+        self.send_header("Content-Length", str(len(self.server.answer)))
         self.end_headers()
-        self.wfile.write(b"{}")
+        self.wfile.write(self.server.answer)
 
     do_PATCH = do_POST = do_PUT  # noqa: N815 - the names that the library calls
 
@@ -83,6 +85,19 @@ def test_the_leader_gets_the_secret_and_not_its_mask(client: Client, other: Othe
             {"name": "y", "config": {"b": "1", "name": "y"}, "initial_state": "PAUSED"},
         ),
     ]
+
+
+def test_what_a_leader_of_java_answers_shows_no_secret(client: Client, other: Other) -> None:
+    told = {"name": "x", "config": {"a.password": "s3cr3t", "name": "x"}, "tasks": [], "type": "source"}
+    other.answer = json.dumps(told).encode()
+    for answer in (
+        client.put("/connectors/x/config", json={"a.password": "[hidden]", "name": "x"}),
+        client.patch("/connectors/x/config", json={"b": "1"}),
+        client.post("/connectors", json={"name": "x", "config": {"a.password": "[hidden]"}}),
+    ):
+        assert answer.json() == {**told, "config": {"a.password": "[hidden]", "name": "x"}}
+    other.answer = b"no JSON"
+    assert client.put("/connectors/x/config", json={"b": "1"}).text == "no JSON"
 
 
 def test_a_request_that_was_sent_on_twice_ends_here(client: Client, other: Other) -> None:
