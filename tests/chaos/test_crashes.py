@@ -1,7 +1,6 @@
 """P1, P10: processes are killed at random moments, over and over; numbered lines show that nothing is lost."""
 
 import json
-import os
 import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.support.rounds import rounds
 from tests.support.waiting import until
 
 from . import topic as topics
@@ -21,8 +21,8 @@ from .worker import Worker
 if TYPE_CHECKING:
     from connect.kafka.broker import Broker
 
-#: Attacks in a long test. `make chaos CHAOS_ROUNDS=500` goes on through the night.
-ROUNDS = int(os.environ.get("CHAOS_ROUNDS", "12"))
+#: Attacks in a long test.
+ROUNDS = rounds(6)
 
 
 @pytest.fixture

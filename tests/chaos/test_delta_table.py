@@ -102,7 +102,7 @@ def test_a_delta_table_has_each_record_once_whatever_is_killed(
 ) -> None:
     worker = start_worker(task_shutdown_graceful_timeout_ms="1000", offset_flush_interval_ms="20")
     table = tmp_path / "lake" / "rows"
-    each = attack(worker, broker.bootstrap_servers, f"rows-{chance.randrange(1 << 32)}", chance, 6, table, {})
+    each = attack(worker, broker.bootstrap_servers, f"rows-{chance.randrange(1 << 32)}", chance, 4, table, {})
     assert numbers(table) == [(p, n) for p in range(PARTITIONS) for n in range(each)]
 
 

@@ -8,12 +8,15 @@ import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Self
 
+import psutil
+
 from tests.servers.own_process import free_port
 from tests.support.rest import NO_ANSWER, Answer, ask
+from tests.support.rounds import rounds
 from tests.support.waiting import until
 from tests.support.worker_process import WorkerProcess, last_words, our_command
 
@@ -22,6 +25,8 @@ PLUGINS = Path(__file__).with_name("plugins")
 #: Connectors that hang and note down what they write, see there.
 UNRULY = Path(__file__).parents[2] / "chaos" / "plugins"
 SESSION_S = 6.0
+#: How often a test kills a worker, or its tasks.
+TURNS = rounds(3)
 WORKER = {
     "key.converter": "org.apache.kafka.connect.storage.StringConverter",
     "value.converter": "org.apache.kafka.connect.storage.StringConverter",
@@ -128,6 +133,14 @@ class PoolWorker(Rest, WorkerProcess):
         health = self.get("/health")
         return health is not None and health["status"] == "healthy"
 
+    def kill_tasks(self) -> None:
+        """Kill -9 of what it has forked to run tasks."""
+        assert self.process is not None
+        for process in psutil.Process(self.process.pid).children(recursive=True):
+            with suppress(psutil.NoSuchProcess):
+                if not process.children():
+                    process.kill()
+
     def stopped_in(self) -> float:
         """How long the last stop took, in seconds, by the worker's own clock."""
         return float(re.findall(r"  stopped in ([\d.]+) s$", self.log, re.MULTILINE)[-1])
@@ -225,6 +238,17 @@ class Pool:
 
         found: list[PoolWorker] = self.until(lambda: [w for w in self.up if leads(w)], "somebody leads")
         return found[0]
+
+    def deaths(self, worker: PoolWorker, turns: int = TURNS) -> Iterator[int]:
+        """The turns of a test. At the end of each the worker is killed, or only what it has forked to run tasks."""
+        for turn in range(turns):
+            yield turn
+            if turn % 3 == 1:
+                worker.kill()
+                worker.start()
+                self.until(worker.ready, "it answers again")
+            else:
+                worker.kill_tasks()
 
     def followers(self) -> list[PoolWorker]:
         """All others."""

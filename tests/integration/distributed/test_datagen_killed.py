@@ -3,18 +3,17 @@
 import json
 import random
 from collections.abc import Callable, Iterator
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
 
-import psutil
 import pytest
 
 from connect.kafka.broker import Broker
 from tests.integration.distributed.committed import Committed
-from tests.integration.distributed.pool import Pool, PoolWorker, a_pool
+from tests.integration.distributed.pool import Pool, a_pool
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
-COUNT = 12_000
+COUNT = 9_000
 EXACTLY_ONCE = {
     "exactly.once.support": "required",
     # Whoever waits for the broker to end a transaction that was left open waits too long.
@@ -26,14 +25,6 @@ EXACTLY_ONCE = {
 def pool(broker: Broker, tmp_path: Path) -> Iterator[Pool]:
     with a_pool(broker.bootstrap_servers, tmp_path) as made:
         yield made
-
-
-def _kill_tasks(worker: PoolWorker) -> None:
-    assert worker.process is not None
-    for process in psutil.Process(worker.process.pid).children(recursive=True):
-        with suppress(psutil.NoSuchProcess):
-            if not process.children():
-                process.kill()
 
 
 @pytest.mark.promise("P1", "P10")
@@ -56,15 +47,9 @@ def test_killed_at_any_moment(pool: Pool, new_topic: Callable[..., str], seed: i
     }
     with closing(Committed(pool.bootstrap, topic)) as seen:
         worker.create("made", config)
-        for turn in range(4):
+        for turn in pool.deaths(worker, 3):
             until = turn * 2500 + chance.randint(500, 2500)
             pool.until(lambda: len(seen.values) > until, "records come")  # noqa: B023 - called at once
-            if turn == 2:
-                worker.kill()
-                worker.start()
-                pool.until(worker.ready, "it answers again")
-            else:
-                _kill_tasks(worker)
 
         def values() -> list[str]:
             return list(seen.values)

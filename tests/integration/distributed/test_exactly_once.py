@@ -14,7 +14,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 
 from .committed import Committed
 from .plugins.counting import dropped
-from .pool import SESSION_S, Pool, PoolWorker, a_pool
+from .pool import SESSION_S, TURNS, Pool, PoolWorker, a_pool
 
 COUNTING = "counting.CountingSource"
 
@@ -118,7 +118,7 @@ def test_processes_are_killed_at_any_moment(
     more = {"transaction_boundary": boundary, "transaction_boundary_interval_ms": "50", "batch_size": "11"}
     pool.up[0].create("count", source(pool, numbers.folder, **more))
     keeps = boundary != "connector"
-    for kills in range(5):
+    for kills in range(TURNS):
         before = len(seen.values)
         numbers.grow(3_000)  # a transaction takes some milliseconds: the rest has to come through in the end
         goal = before + chance.randrange(1, 600)

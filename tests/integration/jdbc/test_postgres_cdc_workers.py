@@ -3,15 +3,14 @@
 import json
 import random
 from collections.abc import Callable, Iterator
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
 
-import psutil
 import pytest
 
 from connect.kafka.broker import Broker
 from tests.integration.distributed.committed import Committed
-from tests.integration.distributed.pool import Pool, PoolWorker, a_pool
+from tests.integration.distributed.pool import TURNS, Pool, a_pool
 from tests.servers.postgresql import PostgresDatabase
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -21,15 +20,6 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 def pool(broker: Broker, tmp_path: Path) -> Iterator[Pool]:
     with a_pool(broker.bootstrap_servers, tmp_path) as made:
         yield made
-
-
-def _kill_tasks(worker: PoolWorker) -> None:
-    """kill -9 of what a worker has forked to run tasks."""
-    assert worker.process is not None
-    for process in psutil.Process(worker.process.pid).children(recursive=True):
-        with suppress(psutil.NoSuchProcess):
-            if not process.children():
-                process.kill()
 
 
 @pytest.mark.promise("P1", "P2", "P10")
@@ -61,19 +51,13 @@ def test_killed_at_any_moment(
     with closing(Committed(pool.bootstrap, topic)) as seen:
         worker.create("lines", config)
         pool.until(lambda: postgres_database.execute(slot, [config["slot.name"]]), "the stream begins")
-        for turn in range(6):
+        for turn in pool.deaths(worker):
             postgres_database.execute(f"INSERT INTO line SELECT generate_series({turn}000, {turn}000 + 999)")
             until = turn * 1000 + chance.randint(0, 999)
             pool.until(lambda until=until: len(seen.values) > until, "changes come")
-            if turn % 3 == 2:
-                worker.kill()
-                worker.start()
-                pool.until(worker.ready, "it answers again")
-            else:
-                _kill_tasks(worker)
 
         def numbers() -> list[int]:
             return [json.loads(value)["after"]["id"] for value in list(seen.values)]
 
-        pool.until(lambda: set(numbers()) == set(range(6000)), "every change is there")
-        assert exactly_once is False or numbers() == list(range(6000)), "a change came twice, or out of order"
+        pool.until(lambda: set(numbers()) == set(range(1000 * TURNS)), "every change is there")
+        assert exactly_once is False or numbers() == list(range(1000 * TURNS)), "a change came twice, or out of order"

@@ -3,16 +3,14 @@
 import json
 import random
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 from confluent_kafka import Producer
 
 from connect.kafka.broker import Broker
-from tests.integration.distributed.pool import Pool, PoolWorker, a_pool
+from tests.integration.distributed.pool import TURNS, Pool, a_pool
 from tests.integration.s3.sink_runs import Numbers, json_lines
 from tests.integration.worker.conftest import herd
 from tests.servers.s3 import S3Bucket
@@ -63,15 +61,6 @@ def test_a_topic_comes_into_objects(
     assert run.state(f"objects-{topic}") == "RUNNING"
 
 
-def _kill_tasks(worker: PoolWorker) -> None:
-    """kill -9 of what a worker has forked to run tasks."""
-    assert worker.process is not None
-    for process in psutil.Process(worker.process.pid).children(recursive=True):
-        with suppress(psutil.NoSuchProcess):
-            if not process.children():
-                process.kill()
-
-
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 @pytest.mark.promise("P1", "P10")
@@ -101,19 +90,13 @@ def test_killed_at_any_moment(
     }
     worker.create("objects", config)
     found = Numbers(s3_bucket)
-    for turn in range(5):
+    for turn in pool.deaths(worker):
         produce(pool.bootstrap, topic, range(turn * RECORDS, (turn + 1) * RECORDS), partitions=2)
         until = turn * RECORDS + chance.randint(1, RECORDS // 2)
         pool.until(lambda: len(found()) > until, "records come")  # noqa: B023 - called at once
-        if turn % 3 == 2:
-            worker.kill()
-            worker.start()
-            pool.until(worker.ready, "it answers again")
-        else:
-            _kill_tasks(worker)
-    every = list(range(5 * RECORDS))
+    every = list(range(TURNS * RECORDS))
     if "flush.size" in rules:  # of each partition the last records stay in open files
-        last = 5 * RECORDS // 2 // 300 * 300 * 2
+        last = TURNS * RECORDS // 2 // 300 * 300 * 2
         pool.until(lambda: len(found()) >= last, "every full file is there")
         assert len(found()) == len(set(found())) == last, "none is lost, and none comes twice"
         assert set(found()) <= set(every)

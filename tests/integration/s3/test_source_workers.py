@@ -3,16 +3,15 @@
 import json
 import random
 from collections.abc import Callable, Iterator
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
 from connect.kafka.broker import Broker
 from tests.integration.distributed.committed import Committed
-from tests.integration.distributed.pool import Pool, PoolWorker, a_pool
+from tests.integration.distributed.pool import TURNS, Pool, a_pool
 from tests.integration.s3.source_runs import lines
 from tests.integration.worker.conftest import herd
 from tests.servers.s3 import S3Bucket
@@ -26,15 +25,6 @@ OBJECT = 3000
 def pool(broker: Broker, tmp_path: Path) -> Iterator[Pool]:
     with a_pool(broker.bootstrap_servers, tmp_path) as made:
         yield made
-
-
-def _kill_tasks(worker: PoolWorker) -> None:
-    """kill -9 of what a worker has forked to run tasks."""
-    assert worker.process is not None
-    for process in psutil.Process(worker.process.pid).children(recursive=True):
-        with suppress(psutil.NoSuchProcess):
-            if not process.children():
-                process.kill()
 
 
 def test_objects_come_into_a_topic(
@@ -96,25 +86,19 @@ def test_killed_at_any_moment(
     }
     with closing(Committed(pool.bootstrap, topic)) as seen:
         worker.create("lines", config)
-        for turn in range(6):
+        for turn in pool.deaths(worker):
+            if turn == 1:
+                worker.ask("PUT", "/connectors/lines/config", {**config, "tasks.max": "3"})
             for start in range(turn * OBJECT, (turn + 1) * OBJECT, OBJECT // 3):
                 s3_bucket.put(f"{start:08}.jsonl", lines(range(start, start + OBJECT // 3)))
             until = turn * OBJECT + chance.randint(0, OBJECT - 1)
             pool.until(lambda: len(seen.values) > until, "lines come")  # noqa: B023 - called at once
-            if turn % 3 == 2:
-                worker.kill()
-                worker.start()
-                pool.until(worker.ready, "it answers again")
-            else:
-                _kill_tasks(worker)
-            if turn == 3:
-                worker.ask("PUT", "/connectors/lines/config", {**config, "tasks.max": "3"})
 
         def found() -> list[int]:
             return [json.loads(value)["n"] for value in list(seen.values)]
 
-        pool.until(lambda: set(found()) == set(range(6 * OBJECT)), "every line is there")
-        assert exactly_once is False or sorted(found()) == list(range(6 * OBJECT)), "a line came twice"
+        pool.until(lambda: set(found()) == set(range(TURNS * OBJECT)), "every line is there")
+        assert exactly_once is False or sorted(found()) == list(range(TURNS * OBJECT)), "a line came twice"
         if action == "delete":
             pool.until(lambda: not s3_bucket.keys(), "every object is deleted")
         stored = worker.get("/connectors/lines/offsets")["offsets"]

@@ -3,15 +3,14 @@
 import json
 import random
 from collections.abc import Callable, Iterator
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
 
-import psutil
 import pytest
 
 from connect.kafka.broker import Broker
 from tests.integration.distributed.committed import Committed
-from tests.integration.distributed.pool import Pool, PoolWorker, a_pool
+from tests.integration.distributed.pool import Pool, a_pool
 from tests.servers.twitter import TOKEN, TwitterServer
 
 
@@ -39,15 +38,6 @@ def _config(x: TwitterServer, topic: str, mode: str, **more: str) -> dict[str, s
         "value.converter.schemas.enable": "false",
         **{key.replace("_", "."): value for key, value in more.items()},
     }
-
-
-def _kill_tasks(worker: PoolWorker) -> None:
-    """kill -9 of what a worker has forked to run tasks."""
-    assert worker.process is not None
-    for process in psutil.Process(worker.process.pid).children(recursive=True):
-        with suppress(psutil.NoSuchProcess):
-            if not process.children():
-                process.kill()
 
 
 def _texts(seen: Committed) -> list[str]:
@@ -103,17 +93,11 @@ def test_killed_at_any_moment(
             pool.until(lambda: x.listeners, "the stream is connected")
             post(1)
             pool.until(lambda: worker.get("/connectors/posts/offsets")["offsets"], "there is an offset to go on from")
-        for turn in range(5):
+        for _ in pool.deaths(worker):
             post(600)
             before = len(seen.values)
             wanted = before + chance.randint(0, 300)
             pool.until(lambda wanted=wanted: len(seen.values) > wanted, "posts come")  # type: ignore[misc]
-            if turn % 3 == 2:
-                worker.kill()
-                worker.start()
-                pool.until(worker.ready, "it answers again")
-            else:
-                _kill_tasks(worker)
         pool.until(lambda: set(_texts(seen)) == set(posted), "every post is there")
         if exactly_once:
             assert sorted(_texts(seen)) == sorted(posted), "a post came twice"

@@ -5,16 +5,15 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
 from connect.kafka.broker import Broker
 from tests.integration.distributed.committed import Committed
-from tests.integration.distributed.pool import Pool, PoolWorker, a_pool
+from tests.integration.distributed.pool import Pool, a_pool
 from tests.integration.elasticsearch.source.conftest import Index, NewIndex
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
@@ -25,14 +24,6 @@ COUNT = 8_000
 def pool(broker: Broker, tmp_path: Path) -> Iterator[Pool]:
     with a_pool(broker.bootstrap_servers, tmp_path) as made:
         yield made
-
-
-def _kill_tasks(worker: PoolWorker) -> None:
-    assert worker.process is not None
-    for process in psutil.Process(worker.process.pid).children(recursive=True):
-        with suppress(psutil.NoSuchProcess):
-            if not process.children():
-                process.kill()
 
 
 def _write(index: Index) -> None:
@@ -76,15 +67,9 @@ def test_killed_at_any_moment(
         worker.create("documents", config)
         writer.start()
         try:
-            for turn in range(3):
+            for turn in pool.deaths(worker, COUNT // 2000 - 1):
                 until = turn * 2000 + chance.randint(1, 1999)
                 pool.until(lambda: len(seen.values) > until, "documents come")  # noqa: B023 - called at once
-                if turn == 1:
-                    worker.kill()
-                    worker.start()
-                    pool.until(worker.ready, "it answers again")
-                else:
-                    _kill_tasks(worker)
         finally:
             writer.join()
 

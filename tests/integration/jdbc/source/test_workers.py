@@ -3,16 +3,15 @@
 import json
 import random
 from collections.abc import Callable, Iterator
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
 from connect.kafka.broker import Broker
 from tests.integration.distributed.committed import Committed
-from tests.integration.distributed.pool import Pool, PoolWorker, a_pool
+from tests.integration.distributed.pool import TURNS, Pool, a_pool
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -37,18 +36,6 @@ def _config(database: Any, prefix: str, **more: str) -> dict[str, str]:
         "value.converter.schemas.enable": "false",
         **{key.replace("_", "."): value for key, value in more.items()},
     }
-
-
-def _kill_tasks(worker: PoolWorker) -> int:
-    """kill -9 of what a worker has forked to run tasks."""
-    assert worker.process is not None
-    killed = 0
-    for process in psutil.Process(worker.process.pid).children(recursive=True):
-        with suppress(psutil.NoSuchProcess):
-            if not process.children():
-                process.kill()
-                killed += 1
-    return killed
 
 
 def _grow(database: Any, count: int) -> None:
@@ -76,22 +63,16 @@ def test_killed_at_any_moment(
     required = {"exactly_once_support": "required"} if exactly_once else {}
     with closing(Committed(pool.bootstrap, topic)) as seen:
         worker.create("lines", _config(postgres_database, prefix, batch_max_rows="50", **keys, **required))
-        for turn in range(6):
+        for turn in pool.deaths(worker):
             _grow(postgres_database, 2000)
             until = turn * 2000 + chance.randint(0, 1999)
             pool.until(lambda: len(seen.values) > until, "rows come")  # noqa: B023 - called at once
-            if turn % 3 == 2:
-                worker.kill()
-                worker.start()
-                pool.until(worker.ready, "it answers again")
-            else:
-                _kill_tasks(worker)
 
         def numbers() -> list[int]:
             return [json.loads(value)["id"] for value in list(seen.values)]
 
-        pool.until(lambda: set(numbers()) == set(range(1, 12_001)), "every row is there")
-        assert exactly_once is False or sorted(numbers()) == list(range(1, 12_001)), "a row came twice"
+        pool.until(lambda: set(numbers()) == set(range(1, 2000 * TURNS + 1)), "every row is there")
+        assert exactly_once is False or sorted(numbers()) == list(range(1, 2000 * TURNS + 1)), "a row came twice"
         ((stored),) = worker.get("/connectors/lines/offsets")["offsets"]
         assert stored["partition"] == {"protocol": "1", "table": f"{postgres_database.name}.public.line"}
         assert set(stored["offset"]) == {"incrementing", "timestamp", "timestamp_nanos"}
