@@ -158,7 +158,8 @@ def test_a_task_that_hangs(
     asked.create(name, config)
     at_the_end = place in ("stop", "close")
     if at_the_end:
-        shared.until(lambda: notes(tmp_path, name), "it writes")
+        # A sink's first batches are empty: it has no partition yet, and so none to close.
+        shared.until(lambda: any(note.get("values", True) for note in notes(tmp_path, name)), "it writes")
         asked.do("DELETE", f"/connectors/{name}")
     pid = hanging_pid(tmp_path, name)
     others_are_unharmed(shared, asked, tmp_path, name)

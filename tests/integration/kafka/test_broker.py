@@ -108,7 +108,7 @@ def test_the_first_that_is_stopped_leaves_its_classes_for_all_that_start_after_i
 
     second = ensure_running(data)
     assert mapped_archives(second.pid) == [archive]
-    assert "jsa" not in second.log.read_text()
+    assert ".jsa" not in second.log.read_text()
 
 
 def test_one_that_is_being_killed_is_not_taken_for_one_that_runs(data):

@@ -94,9 +94,8 @@ def test_killed_at_any_moment(
             post(1)
             pool.until(lambda: worker.get("/connectors/posts/offsets")["offsets"], "there is an offset to go on from")
         for _ in pool.deaths(worker):
+            wanted = len(seen.values) + chance.randint(0, 300)
             post(600)
-            before = len(seen.values)
-            wanted = before + chance.randint(0, 300)
             pool.until(lambda wanted=wanted: len(seen.values) > wanted, "posts come")  # type: ignore[misc]
         pool.until(lambda: set(_texts(seen)) == set(posted), "every post is there")
         if exactly_once:
