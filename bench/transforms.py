@@ -22,9 +22,9 @@ from bench.machine import say, versions
 from bench.part import Settings
 from bench.tables import markdown, marked
 from connect import Schema, SinkBatch, Transformation, Values
-from connect.data.arrow import of_rows
 from connect.data.column import Plain
 from connect.data.schema import BOOLEAN, FLOAT64, INT32, INT64, OPTIONAL_STRING, STRING
+from tests.support.arrow_columns import of_rows
 
 RECORDS = 10_000
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, NoReturn, TypeVar
 import msgspec
 from fastapi import Request
 
-from connect.herder.herder import OffsetEntry
+from connect.herder.model import OffsetEntry
 from rest.errors import ApiError
 
 T = TypeVar("T")

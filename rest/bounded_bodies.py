@@ -12,7 +12,7 @@ from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from connect.herder.herder import HerderError
+from connect.herder.errors import HerderError
 from rest.body_room import MOST_BYTES, BodyError, Room, body_error
 from rest.errors import error_answer
 from rest.internal_requests import InternalRequests

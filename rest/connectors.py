@@ -11,12 +11,13 @@ from urllib.parse import quote
 import msgspec
 from fastapi import APIRouter, Depends, Query, Request, Response
 
-from connect.herder.herder import NotFoundError, TargetState
+from connect.herder.errors import NotFoundError
+from connect.herder.model import TargetState
 from rest import bodies
 from rest.api import BOOLEAN, FORWARD, Answer, Api, ConnectorName, TaskNumber, describe, flag
 from rest.calls import json_answer
+from rest.elsewhere import RESOLVED, Resolved
 from rest.errors import ApiError
-from rest.forwarding import RESOLVED, Resolved
 from rest.metrics import MetricsOfAll
 from rest.models import (
     Connector,

@@ -10,9 +10,9 @@ from fastapi import FastAPI, Request, Response
 from starlette.exceptions import HTTPException
 
 from connect.errors import ConnectError
-from connect.herder.herder import ElsewhereError, HerderError
+from connect.herder.errors import ElsewhereError, HerderError
 from connect.telemetry.redaction import redactor
-from rest.forwarding import ELSEWHERE
+from rest.elsewhere import ELSEWHERE
 from rest.models import Error
 
 log = logging.getLogger("connect.rest")

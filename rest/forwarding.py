@@ -10,23 +10,19 @@ import asyncio
 import contextlib
 import logging
 import threading
-from collections.abc import Awaitable, Callable
-from typing import Final, NamedTuple, TypeVar
+from collections.abc import Callable
+from typing import TypeVar
 from urllib.parse import parse_qsl, urlencode
 
 import msgspec
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from connect import peers
+from rest.elsewhere import ELSEWHERE, RESOLVED, Resolved
 from rest.security.forwarded import AUDITED, HEADER, SIGNATURE, VOUCH, NoSessionKeyError
 from rest.whole_body import again, whole_body
 
 log = logging.getLogger("connect.rest")
-
-#: Where an error handler leaves the address of the worker to ask: a list in the scope.
-ELSEWHERE: Final = "connect.elsewhere"
-#: Where a resource leaves a `Resolved`, if the body to send on is another one than it got: a list in the scope.
-RESOLVED: Final = "connect.resolved"
 
 _TIMEOUT_S = 90.0
 #: Requests that wait for other workers at one time. One that hangs must not use this worker up.
@@ -36,18 +32,6 @@ _PASSED_ON = ("content-type", "accept", "authorization")
 _TOLD = {b"content-type", b"location", b"www-authenticate", b"retry-after", AUDITED.encode()}
 
 T = TypeVar("T")
-
-
-class Resolved(NamedTuple):
-    """What a resource has to say of a request that may go on to a leader of Java, which knows of no masks.
-
-    Attributes:
-        body: what is sent, with secrets in the place of masks.
-        readable: what the caller may read of the body of the other worker's answer.
-    """
-
-    body: bytes
-    readable: Callable[[bytes], Awaitable[bytes]]
 
 
 class Forwarding:

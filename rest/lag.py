@@ -10,7 +10,7 @@ import msgspec
 from fastapi import APIRouter, Query, Request, Response
 
 from connect import peers
-from connect.herder.herder import NotFoundError
+from connect.herder.errors import NotFoundError
 from rest.api import Api, ConnectorName, describe, flag
 from rest.calls import json_answer
 from rest.forwarding import headers_for

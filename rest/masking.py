@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from connect.herder.herder import Herder, NotFoundError
+from connect.herder.errors import NotFoundError
+from connect.herder.herder import Herder
 from connect.herder.secret_keys import NOTHING, Declared, declared, named_plugins, together
 from connect.telemetry.redaction import MASK, redactor
 from rest.errors import ApiError

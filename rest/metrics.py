@@ -12,7 +12,8 @@ from fastapi import APIRouter, Request, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from connect import peers
-from connect.herder.herder import Herder, NotFoundError
+from connect.herder.errors import NotFoundError
+from connect.herder.herder import Herder
 from connect.telemetry.exposition import CONTENT_TYPE
 from connect.telemetry.metrics import Registry
 from rest.api import Api

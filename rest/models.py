@@ -12,10 +12,10 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from connect.herder.dead_letters import LetterGroups, LetterPage
-from connect.herder.herder import ConnectorInfo, ConnectorState, OffsetEntry
 from connect.herder.lag import ConnectorLag
 from connect.herder.lag_status import LagStatus
 from connect.herder.letters import Letter
+from connect.herder.model import ConnectorInfo, ConnectorState, OffsetEntry
 from connect.herder.replay import MOST_REPLAYED, Replayed
 from connect.plugins import PluginRef
 from connect.storage import ConnectorStatus, State, TaskStatus

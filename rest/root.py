@@ -9,7 +9,7 @@ from fastapi import APIRouter, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from connect import __version__
-from connect.herder.herder import Health
+from connect.herder.model import Health
 from rest.api import Answer, Api, describe
 from rest.calls import json_answer
 from rest.errors import error_answer

@@ -12,7 +12,8 @@ from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 
 from connect import Batch, ConfigError, DataError, Schema, Transformation, Type, Values, settings
-from connect.data.struct_columns import FieldColumn, NoArrowForm, StructColumns
+from connect.data.column import NoArrowForm
+from connect.data.struct_columns import FieldColumn, StructColumns
 from connect.data.values import GroupedValues
 from connect.settings import Config
 from transforms.expressions.compile import Compiled, compiled
@@ -459,7 +460,7 @@ def _part(name: str, result: Any) -> Any:
         if type(result) is int:
             return result
         if hasattr(result, "year"):
-            from transforms.expressions.functions import FUNCTIONS
+            from transforms.expressions.registry import FUNCTIONS
 
             return FUNCTIONS["epoch_ms"].run(as_timestamp(result))
     raise DataError(f"{result!r} is no {name} of a record.")

@@ -9,8 +9,8 @@ from functools import partial
 from typing import Any, TypeVar
 
 from connect import Batch, ConfigError, DataError, Header, Headers, Schema, Values, settings
-from connect.data.column import Plain
-from connect.data.struct_columns import NoArrowForm, StructColumns
+from connect.data.column import NoArrowForm, Plain
+from connect.data.struct_columns import StructColumns
 from connect.settings import Config
 from transforms.fields import Fields, FieldsTransformation, Plan, Struct
 from transforms.paths import SYNTAX, VERSION, Path, by_parent, column_at, parse, schema_at, values_at, written

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 from connect import Batch, Schema, SchemaAndValue, Transformation, Values
 from connect.api.converter import collect
-from connect.data.struct_columns import NoArrowForm
+from connect.data.column import NoArrowForm
 
 if TYPE_CHECKING:
     from connect.data.struct_columns import StructColumns

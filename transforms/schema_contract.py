@@ -13,9 +13,9 @@ from functools import lru_cache
 from typing import Any, ClassVar, Final, Literal, NamedTuple, TypeVar
 
 from connect import Batch, ConfigError, DataError, Schema, SchemaError, Transformation, Type, Values, logical, settings
-from connect.data import schema as schemas
 from connect.data import widening
 from connect.data.struct_columns import StructColumns
+from connect.data.validation import validate
 from connect.settings import Config
 from transforms.json_to_structure import declared_schema
 from transforms.rows import with_groups
@@ -388,7 +388,7 @@ def _test(schema: Schema) -> Callable[[Any], bool]:
 def _misfit(schema: Schema, value: Any) -> str | None:
     """Why a value is none of the contract's type; None when it is."""
     try:
-        schemas.validate(schema, value)
+        validate(schema, value)
     except SchemaError:
         said = f"is {type(value).__name__} where the contract says {widening.type_name(schema)}"
         if isinstance(value, int | list | dict) and not isinstance(value, bool):

@@ -19,7 +19,7 @@ from connect.cli._problems import Problems
 from connect.cli._rest import BackgroundRest, take_addresses
 from connect.cli._summary import Summaries, Summary
 from connect.cli._worker_files import WorkerFile, open_offsets, read_connectors, read_worker, take_validation
-from connect.herder.herder import TargetState
+from connect.herder.model import TargetState
 from connect.herder.standalone import StandaloneHerder
 from connect.settings.connector_files import ConnectorFile
 from connect.storage import State, Status, TaskStatus

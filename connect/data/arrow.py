@@ -12,7 +12,7 @@ MAP has no Arrow form here: such a field stays a list of Python values.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from functools import lru_cache
 from itertools import islice
 from typing import Any, Final
@@ -21,8 +21,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from connect.data import logical
+from connect.data.column import NoArrowForm
 from connect.data.schema import Schema, Type
-from connect.data.struct_columns import NoArrowForm, StructColumns
 
 _PLAIN: Final = {
     Type.INT8: pa.int8(),
@@ -60,16 +60,6 @@ def arrow_type(schema: Schema) -> pa.DataType | None:
         element = arrow_type(schema.value_schema)
         return None if element is None else pa.list_(element)
     return _PLAIN.get(schema.type)
-
-
-def of_rows(schema: Schema, items: Sequence[Mapping[str, Any]]) -> StructColumns | None:
-    """Arrow columns of structs as Python values; None where the schema or a value has no Arrow form."""
-    if schema.type is not Type.STRUCT or arrow_type(schema) is None:
-        return None
-    try:
-        return StructColumns(schema, [from_python(f.schema, [i.get(f.name) for i in items]) for f in schema.fields])
-    except NoArrowForm:
-        return None
 
 
 # Arrow -> Python.

@@ -14,9 +14,10 @@ from operator import is_
 from typing import Any, ClassVar, Generic, Self, TypeVar, overload
 
 from connect.data.column import Column, Constant, Deferred, Plain, column, concat, interleave
+from connect.data.grouping import concat_values, interleave_values
 from connect.data.headers import NO_HEADERS, Headers
 from connect.data.record import Origin, Record, SinkRecord, SourceRecord, TopicPartition
-from connect.data.values import Values, concat_values, interleave_values
+from connect.data.values import Values
 
 R = TypeVar("R", bound=Record)
 

@@ -13,6 +13,10 @@ from typing import Any, Generic, TypeVar, overload
 T = TypeVar("T")
 
 
+class NoArrowForm(Exception):
+    """A column cannot be an Arrow array: its schema has no Arrow type, or a value does not fit."""
+
+
 class Column(Sequence[T]):
     """n values. Subclasses say how they are held."""
 

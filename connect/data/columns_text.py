@@ -6,15 +6,12 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from importlib.util import find_spec
 from types import NoneType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import orjson
 
 from connect.data.schema import Schema, Type
 from connect.data.text import java_double, java_text
-
-if TYPE_CHECKING:
-    from connect.data.struct_columns import StructColumns
 
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
 _WHOLE: Final = frozenset({Type.INT8, Type.INT16, Type.INT32, Type.INT64})
@@ -23,12 +20,16 @@ _WHOLE: Final = frozenset({Type.INT8, Type.INT16, Type.INT32, Type.INT64})
 _PLAIN_FROM, _PLAIN_TO = 1e-3, 1e7
 
 
-def struct_texts(columns: StructColumns) -> list[str]:
-    """Each row as Java prints a `Struct`: null fields are left out, whatever their defaults."""
+def struct_texts(struct: Schema, columns: Sequence[Sequence[Any]]) -> list[str]:
+    """Each row as Java prints a `Struct`: null fields are left out, whatever their defaults.
+
+    Args:
+        struct: the schema.
+        columns: the values of each field.
+    """
     texts: list[Sequence[str]] = []
     between = [""]
-    for field, column in zip(columns.struct.fields, columns.fields, strict=True):
-        items = column.items
+    for field, items in zip(struct.fields, columns, strict=True):
         if None in items:
             written = iter(_field_texts(field.schema, [item for item in items if item is not None]))
             texts.append(["" if item is None else f",{field.name}={next(written)}" for item in items])

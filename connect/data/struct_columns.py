@@ -24,10 +24,6 @@ if TYPE_CHECKING:
 _WORTH_ARROW: Final = 100
 
 
-class NoArrowForm(Exception):
-    """A column cannot be an Arrow array: its schema has no Arrow type, or a value does not fit."""
-
-
 class FieldColumn:
     """The values of one field, as a list, as an Arrow array, or as both once both were asked for.
 
@@ -156,7 +152,7 @@ class StructColumns(Values):
         return iter(self.to_list())
 
     def texts(self) -> list[str]:
-        return struct_texts(self)
+        return struct_texts(self.struct, [field.items for field in self.fields])
 
 
 def concat_columns(parts: Sequence[StructColumns]) -> StructColumns:

@@ -16,8 +16,8 @@ from connect.herder.automatic_restarts import AutomaticRestarts
 from connect.herder.fencing import Fencing
 from connect.herder.follow_ups import FollowUps
 from connect.herder.group_member import GroupMember
-from connect.herder.herder import TargetState
 from connect.herder.leading import Leading
+from connect.herder.model import TargetState
 from connect.herder.pool_states import PoolStates
 from connect.herder.restart_policy import RestartPolicy
 from connect.herder.secret_keys import refuse_masks

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from connect.api.policy import ClientConfigOverridePolicy
 from connect.errors import ConnectError
-from connect.herder.herder import BadRequestError
+from connect.herder.errors import BadRequestError
 from connect.herder.overrides import refused
 from connect.herder.views import connector_plugin
 from connect.herder.worker import Worker, secrets_of

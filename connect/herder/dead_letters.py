@@ -17,7 +17,7 @@ from typing import Final
 import msgspec
 
 from connect.errors import ConnectError
-from connect.herder.herder import BadRequestError, NotFoundError
+from connect.herder.errors import BadRequestError, NotFoundError
 from connect.herder.letters import PREVIEW, Letter, fingerprint
 from connect.kafka.browse import Browser, Lying, NoTopicError, Span
 from connect.pipeline.error_headers import ErrorContext

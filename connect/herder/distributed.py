@@ -20,27 +20,16 @@ from connect.herder.answers import Answers
 from connect.herder.assigned import AssignedWork
 from connect.herder.background import Ending
 from connect.herder.dead_letters import DeadLetters
+from connect.herder.errors import AlreadyExistsError, ElsewhereError, ForbiddenError, HerderError, NotFoundError
 from connect.herder.fencing import Fencing
 from connect.herder.follow_ups import FollowUps
 from connect.herder.following import Following
 from connect.herder.group_member import GroupMember
 from connect.herder.health import health_of, readiness_of, waits_for
-from connect.herder.herder import (
-    AlreadyExistsError,
-    Change,
-    ConnectorInfo,
-    ConnectorState,
-    ElsewhereError,
-    ForbiddenError,
-    Health,
-    HerderError,
-    NotFoundError,
-    OffsetEntry,
-    TargetState,
-)
 from connect.herder.lag import ConnectorLag, LagWatch
 from connect.herder.leading import CATCH_UP_S, CUT_FOR, Leading
 from connect.herder.measures import span_of
+from connect.herder.model import Change, ConnectorInfo, ConnectorState, Health, OffsetEntry, TargetState
 from connect.herder.offset_stores import exactly_once
 from connect.herder.pool_states import PoolStates, stopped_workers
 from connect.herder.restarts import plan_restart

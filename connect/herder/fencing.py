@@ -16,8 +16,8 @@ from typing import Final, NamedTuple
 from urllib.parse import quote
 
 from connect.group import TaskId
+from connect.herder.errors import BadRequestError, ElsewhereError, HerderError, NotFoundError, RebalanceError
 from connect.herder.group_member import GroupMember
-from connect.herder.herder import BadRequestError, ElsewhereError, HerderError, NotFoundError, RebalanceError
 from connect.herder.leading import CATCH_UP_S, Leading
 from connect.herder.offset_stores import exactly_once
 from connect.herder.views import connector_plugin, connector_type

@@ -9,7 +9,7 @@ from connect.group import TaskId
 from connect.herder.assigned import AssignedWork
 from connect.herder.follow_ups import FollowUps
 from connect.herder.group_member import GroupMember
-from connect.herder.herder import TargetState
+from connect.herder.model import TargetState
 from connect.herder.pool_states import PoolStates
 from connect.herder.restarts import plan_restart
 from connect.herder.views import STATES, connector_state

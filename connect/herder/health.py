@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Final
 
-from connect.herder.herder import Health
+from connect.herder.model import Health
 from connect.herder.worker import Worker
 from connect.telemetry.outages import outages
 

@@ -3,136 +3,21 @@
 Reads answer at once from memory. Changes answer with a future that ends when the change is accepted (written to the
 config topic, in distributed mode), not when every task follows it: states are for that.
 
-Each error says by its class what the REST interface answers.
+Its errors stand in `connect.herder.errors`, what it tells in `connect.herder.model`.
 """
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
-from connect.errors import ConnectError
-from connect.storage import ConnectorStatus, TaskStatus
-
-if TYPE_CHECKING:
-    from connect.herder.dead_letters import DeadLetters
-    from connect.herder.lag import ConnectorLag
-    from connect.herder.worker_metrics import WorkerMetrics
-
+from connect.herder.dead_letters import DeadLetters
+from connect.herder.lag import ConnectorLag
+from connect.herder.model import Change, ConnectorInfo, ConnectorState, Health, OffsetEntry, TargetState
+from connect.herder.worker_metrics import WorkerMetrics
 
 T = TypeVar("T")
-
-
-class HerderError(ConnectError):
-    """A request that a herder does not carry out. `status` is the code that HTTP has for it."""
-
-    status = 500
-
-
-class NotFoundError(HerderError):
-    """There is no such connector, task, plug-in or logger."""
-
-    status = 404
-
-
-class AlreadyExistsError(HerderError):
-    """A connector of this name exists."""
-
-    status = 409
-
-
-class BadRequestError(HerderError):
-    """The request cannot be carried out as it is: a configuration with errors, a connector that is not stopped."""
-
-    status = 400
-
-
-class ForbiddenError(HerderError):
-    """The worker's configuration rules it out."""
-
-    status = 403
-
-
-class RebalanceError(HerderError):
-    """The group is being rebalanced; the same request may succeed in a moment."""
-
-    status = 409
-
-
-#: What a connector does. "unknown" when its plug-in is not here.
-ConnectorType = Literal["source", "sink", "unknown"]
-
-
-class ElsewhereError(HerderError):
-    """Another worker of the group can do this: ask it at `url`, which is empty while nobody knows."""
-
-    status = 409
-
-    def __init__(self, message: str, url: str) -> None:
-        super().__init__(message)
-        self.url = url
-
-
-class TargetState(enum.Enum):
-    """What a user wants a connector to do."""
-
-    STARTED = "STARTED"
-    PAUSED = "PAUSED"
-    STOPPED = "STOPPED"
-
-
-@dataclass(frozen=True, slots=True)
-class ConnectorInfo:
-    """A connector as its user made it.
-
-    Attributes:
-        name: unique.
-        config: as it was written, variables of providers in place.
-        tasks: the numbers of its tasks.
-        type: "source", "sink", or "unknown" when its plug-in is not here.
-    """
-
-    name: str
-    config: Mapping[str, str]
-    tasks: Sequence[int]
-    type: ConnectorType
-
-
-@dataclass(frozen=True, slots=True)
-class ConnectorState:
-    """How a connector and its tasks are."""
-
-    name: str
-    connector: ConnectorStatus
-    tasks: Sequence[TaskStatus]
-    type: ConnectorType
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """What became of a configuration that was put. `created` tells a new connector from a changed one."""
-
-    created: bool
-    info: ConnectorInfo
-
-
-@dataclass(frozen=True, slots=True)
-class Health:
-    """Whether a worker works (KIP-1017), or whether it is ready: then it may be waiting."""
-
-    status: Literal["healthy", "starting", "waiting", "unhealthy"]
-    message: str
-
-
-@dataclass(frozen=True, slots=True)
-class OffsetEntry:
-    """One stored offset. For a sink, partition and offset are those of Kafka in the form of KIP-875."""
-
-    partition: Mapping[str, Any]
-    offset: Mapping[str, Any] | None
 
 
 class Herder(Protocol):

@@ -12,7 +12,7 @@ from typing import Final
 
 from connect.data.record import TopicPartition
 from connect.errors import ConnectError
-from connect.herder.herder import BadRequestError
+from connect.herder.errors import BadRequestError
 from connect.herder.lag_status import LagStatus, Look, judge
 from connect.herder.task_figures import Figures
 from connect.herder.topic_patterns import TopicPatterns

@@ -20,8 +20,8 @@ import orjson
 
 from connect import peers
 from connect.errors import ConnectError
+from connect.herder.errors import BadRequestError, ElsewhereError, ForbiddenError, RebalanceError
 from connect.herder.group_member import GroupMember
-from connect.herder.herder import BadRequestError, ElsewhereError, ForbiddenError, RebalanceError
 from connect.herder.stages import Stages
 from connect.settings.definition import Config
 from connect.storage.config_log import ConfigLog

@@ -14,7 +14,8 @@ from connect.api.engine import WORKER
 from connect.data.record import TopicPartition
 from connect.errors import ConnectError
 from connect.herder.connectors import CALL_TIMEOUT_S
-from connect.herder.herder import BadRequestError, HerderError, OffsetEntry, TargetState
+from connect.herder.errors import BadRequestError, HerderError
+from connect.herder.model import OffsetEntry, TargetState
 from connect.herder.views import connector_plugin
 from connect.herder.worker import Worker
 from connect.kafka import groups

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from connect.errors import PluginNotFoundError
-from connect.herder.herder import BadRequestError, HerderError, NotFoundError
+from connect.herder.errors import BadRequestError, HerderError, NotFoundError
 from connect.herder.worker import Worker
 from connect.plugins import PluginKind, PluginRef
 from connect.worker.hosts import ConnectorCallError

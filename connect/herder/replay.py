@@ -17,7 +17,7 @@ import msgspec
 from connect.errors import ConfigError, ConnectError
 from connect.herder.dead_letters import DeadLetters, Wanted
 from connect.herder.edits import EditError, edited
-from connect.herder.herder import BadRequestError
+from connect.herder.errors import BadRequestError
 from connect.kafka.browse import Lying, NoTopicError
 from connect.kafka.replay_marks import Marks
 from connect.kafka.resend import Resender

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from connect.herder.herder import ConnectorState
+from connect.herder.model import ConnectorState
 from connect.storage import State
 
 

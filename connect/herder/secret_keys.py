@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from connect.errors import ConfigError
-from connect.herder.herder import HerderError
+from connect.herder.errors import HerderError
 from connect.herder.plugin_settings import plugin_settings
 from connect.herder.worker import Worker
 from connect.settings.connector_keys import SINK, SOURCE

@@ -21,19 +21,11 @@ from connect.herder.answers import Answers
 from connect.herder.automatic_restarts import AutomaticRestarts
 from connect.herder.background import Ending
 from connect.herder.dead_letters import DeadLetters
+from connect.herder.errors import AlreadyExistsError, NotFoundError
 from connect.herder.follow_ups import FollowUps
 from connect.herder.health import health_of, readiness_of
-from connect.herder.herder import (
-    AlreadyExistsError,
-    Change,
-    ConnectorInfo,
-    ConnectorState,
-    Health,
-    NotFoundError,
-    OffsetEntry,
-    TargetState,
-)
 from connect.herder.lag import ConnectorLag, LagWatch
+from connect.herder.model import Change, ConnectorInfo, ConnectorState, Health, OffsetEntry, TargetState
 from connect.herder.restart_policy import RestartPolicy
 from connect.herder.restarts import RestartPlan, plan_restart
 from connect.herder.secret_keys import refuse_masks

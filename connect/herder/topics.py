@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from connect.herder.herder import ForbiddenError
+from connect.herder.errors import ForbiddenError
 from connect.settings.definition import Config
 from connect.storage import MemoryStatusStore
 

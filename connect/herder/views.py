@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Final
 
 from connect.errors import ConfigError, ConnectError
-from connect.herder.herder import ConnectorInfo, ConnectorState, ConnectorType, NotFoundError, TargetState
+from connect.herder.errors import NotFoundError
+from connect.herder.model import ConnectorInfo, ConnectorState, ConnectorType, TargetState
 from connect.plugins import PluginKind, PluginRef, Plugins
 from connect.settings.variables import variables
 from connect.storage import MemoryStatusStore, State, WaitNote

@@ -6,13 +6,7 @@ from typing import Final
 
 from connect import Schema
 from connect.data import logical
-from connect.data.schema import (
-    OPTIONAL_BOOLEAN,
-    OPTIONAL_FLOAT64,
-    OPTIONAL_INT64,
-    OPTIONAL_STRING,
-    STRING,
-)
+from connect.data.schema import OPTIONAL_BOOLEAN, OPTIONAL_FLOAT64, OPTIONAL_INT64, OPTIONAL_STRING, STRING
 
 _TEXT: Final = OPTIONAL_STRING
 _COUNT: Final = OPTIONAL_INT64

@@ -7,7 +7,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from connect.herder.herder import ForbiddenError
+from connect.herder.errors import ForbiddenError
 from rest.security.identity import Identity
 from rest.security.permissions import Need
 from rest.security.roles import Rights, Role

@@ -29,7 +29,7 @@ from typing import Final, Protocol
 
 import msgspec
 
-from connect.herder.herder import RebalanceError
+from connect.herder.errors import RebalanceError
 from rest.security.identity import Identity
 
 HEADER: Final = "x-connect-forwarded"

@@ -7,7 +7,7 @@ import time
 from typing import Final
 
 from connect.errors import ConnectError
-from spark_sink.query.gate import lease_is_over
+from spark_sink.lease_file import lease_is_over
 
 _LOOK_S: Final = 0.2
 _LEASE_S: Final = 0.05
@@ -24,17 +24,17 @@ class Alive:
     Spark was killed itself has to notice by itself: its parent is another process then.
 
     Args:
-        gate: see `WritePlan`.
+        lease_file: see `WritePlan`.
     """
 
-    def __init__(self, gate: str = "") -> None:
+    def __init__(self, lease_file: str = "") -> None:
         self._parent = os.getppid()
-        self._gate = gate
+        self._lease_file = lease_file
 
     def check(self) -> None:
         """Return when the next write may begin: it waits while the lease is over (P3). Raises Orphaned."""
         self._look()
-        while self._gate and lease_is_over(self._gate):
+        while self._lease_file and lease_is_over(self._lease_file):
             time.sleep(_LEASE_S)
             self._look()
 

@@ -43,7 +43,7 @@ class Parts:
 
     def __init__(self, plan: WritePlan, number: int) -> None:
         plugins = Plugins.discover(plan.plugin_path)
-        self.alive = Alive(plan.gate)
+        self.alive = Alive(plan.lease_file)
         self.chain: Chain = sink_chain(plugins, plan.worker_config, plan.connector_config, self.alive.pause)
         self.aside = dead_letters(plan, number, self.chain.policy, plugins, self.alive)
         clients = task_client_settings("consumer", plan.worker_config, plan.connector_config)

@@ -21,8 +21,8 @@ class WritePlan:
         folder: its plug-in's folder, None where it is installed.
         task_config, connector_config, worker_config: configurations, with secrets filled in.
         plugin_path: folders in which converters and transformations are looked up.
-        gate: the file by which the task's process says up to when it holds its lease, see `spark_sink.query.gate`; ""
-            where there is none. Looked at where it can be seen: on that process's machine.
+        lease_file: where the task's process says up to when it holds its lease (`spark_sink.lease_file`); "" where
+            there is none. Looked at where it can be seen: on that process's machine.
         notes: a folder on the driver's machine in which is noted how far the writing is, see `notes`; "" for none.
         flush_within: seconds for which `pre_commit` may keep the same records back before the write fails.
     """
@@ -34,7 +34,7 @@ class WritePlan:
     connector_config: Mapping[str, str] = field(default_factory=dict, repr=False)
     worker_config: Mapping[str, str] = field(default_factory=dict, repr=False)
     plugin_path: tuple[str, ...] = ()
-    gate: str = ""
+    lease_file: str = ""
     notes: str = ""
     flush_within: float = FLUSH_WITHIN_S
 

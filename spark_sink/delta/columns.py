@@ -13,7 +13,7 @@ from connect.data.struct_columns import FieldColumn, StructColumns
 from connect.data.values import GroupedValues, Values
 from connect.errors import ConfigError
 from spark_sink.delta.options import Options
-from spark_sink.sink.settings import UPSERT
+from spark_sink.table_settings import UPSERT
 
 #: The columns of values and keys that are no structs.
 VALUE: Final = "value"

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Self
 
 from connect.data.evolution_policy import EvolutionPolicy
-from spark_sink.sink import settings as keys
+from spark_sink import table_settings as keys
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The keys of `spark_sink.sink.settings` as values, see there.
+    """The keys of `spark_sink.table_settings` as values, see there.
 
     Attributes:
         metadata: what becomes a column (`settings.METADATA`) and the column's name.

@@ -9,7 +9,7 @@ from typing import Any, Final
 from connect.data.batch import SinkBatch
 from connect.data.values import Values
 from spark_sink.delta.problems import is_missing, table_error
-from spark_sink.sink.settings import FIELD, TOPIC
+from spark_sink.table_settings import FIELD, TOPIC
 
 #: What a record may choose of a table's address: nothing that leads into another folder.
 _NAME: Final = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*")

@@ -18,7 +18,7 @@ from connect.errors import SchemaError
 from spark_sink.delta.options import Options
 from spark_sink.delta.routing import by_table, tables_of
 from spark_sink.delta.table import Table
-from spark_sink.sink.settings import SETTINGS
+from spark_sink.table_settings import SETTINGS
 
 if TYPE_CHECKING:
     from spark_sink.delta.care import Care

@@ -20,7 +20,7 @@ from spark_sink.delta.options import Options
 from spark_sink.delta.shape import Shape
 from spark_sink.delta.table import TRIES, Conflict, Table, given_up
 from spark_sink.delta.waiting import Part, Waiting, joined
-from spark_sink.sink.settings import OVERWRITE, UPSERT
+from spark_sink.table_settings import OVERWRITE, UPSERT
 
 
 class Writer:

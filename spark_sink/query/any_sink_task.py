@@ -23,7 +23,7 @@ class AnySinkTask(SinkQueryTask):
     """
 
     def prepare(self) -> None:
-        self._notes = self.gate.path.with_name("notes")
+        self._notes = self.lease_file.path.with_name("notes")
         Path(self._notes).mkdir()
         super().prepare()
 
@@ -41,7 +41,7 @@ class AnySinkTask(SinkQueryTask):
             connector_config=dict(context.connector_config),
             worker_config=dict(context.worker_config),
             plugin_path=tuple(context.plugin_path),
-            gate=str(self.gate.path),
+            lease_file=str(self.lease_file.path),
             notes=str(self._notes),
             flush_within=WRITING.parse(context.connector_config)[FLUSH_TIMEOUT] / 1000,
         )

@@ -124,7 +124,7 @@ class SinkQueryTask(SupervisedTask):
             most_per_second=config["max.records.per.second"],
             record_bytes=query.sample.record_bytes if query.sample is not None else 0.0,
             parts=config["read.parts"] or self._cores(),
-            gate=str(self.gate.path) if self.driver_is_here() else None,
+            lease_file=str(self.lease_file.path) if self.driver_is_here() else None,
             fail_on_data_loss=config["fail.on.data.loss"],
         )
 
@@ -212,7 +212,7 @@ class SinkQueryTask(SupervisedTask):
         log.info("finishing the batch that was begun before offsets were altered")
         self.generation = generation
         deadline = time.monotonic() + _FINISH_S
-        shut = str(Path(self.gate.path).with_name("shut"))  # is not there: nothing beyond that batch begins
+        shut = str(Path(self.lease_file.path).with_name("shut"))  # is not there: nothing beyond that batch begins
         running = None
         while unfinished:
             self.keep_going()
@@ -228,11 +228,11 @@ class SinkQueryTask(SupervisedTask):
             running.stop()
         return positions
 
-    def _begin_shut(self, query: SinkQuery, generation: Generation, gate: str) -> Any:
+    def _begin_shut(self, query: SinkQuery, generation: Generation, lease_file: str) -> Any:
         from dataclasses import replace
 
         try:
-            return self._start(query, replace(self.plan(query, self.shape(query)), gate=gate), generation)
+            return self._start(query, replace(self.plan(query, self.shape(query)), lease_file=lease_file), generation)
         except TooEarly:
             return None
 

@@ -18,7 +18,7 @@ from typing import Any, Final
 from connect.api.engine import EngineProgress, EngineTask
 from connect.errors import ConnectError
 from spark_sink.causes import cause_of
-from spark_sink.query.gate import Gate, work_may_begin
+from spark_sink.lease_file import LeaseFile, work_may_begin
 from spark_sink.query.progress import QueryProgress
 from spark_sink.session import Session, open_session
 
@@ -54,14 +54,14 @@ class SupervisedTask(EngineTask):
     """Runs queries of one connector. Called from one thread (see `EngineTask`)."""
 
     session: Session
-    gate: Gate
+    lease_file: LeaseFile
 
     def start(self, *, paused: bool) -> None:
         context = self.context
         self._paused = paused
         self.queries: list[Query] = []
         self._folder = Path(tempfile.mkdtemp(prefix="connect-spark-"))
-        self.gate = Gate(self._folder / "gate")
+        self.lease_file = LeaseFile(self._folder / "lease")
         began = time.monotonic()
         log.info("starting Spark")
         self.session = open_session(
@@ -90,7 +90,7 @@ class SupervisedTask(EngineTask):
         return False
 
     def is_done(self, query: Query) -> bool:
-        """A query ended without an error. Whether it has read all, rather than nothing more while the gate was shut."""
+        """A query ended without an error. Whether it has read all, and did not merely lose its lease."""
         return True
 
     def look_around(self) -> None:
@@ -114,8 +114,8 @@ class SupervisedTask(EngineTask):
         self._open_gate()
 
     def stop(self) -> None:
-        if hasattr(self, "gate"):
-            self.gate.close()
+        if hasattr(self, "lease"):
+            self.lease_file.close()
         if hasattr(self, "session"):
             self._let_finish()
             for query in self.queries:
@@ -149,7 +149,7 @@ class SupervisedTask(EngineTask):
         """Called when all queries have ended and the session is still there."""
 
     def _open_gate(self) -> None:
-        self.gate.open_until(0.0 if self._paused else self.context.lease_until())
+        self.lease_file.hold_until(0.0 if self._paused else self.context.lease_until())
 
     @property
     def paused(self) -> bool:
@@ -176,7 +176,7 @@ class SupervisedTask(EngineTask):
             raise cause_of(error) from error
 
     def _begin_all(self) -> None:
-        if not work_may_begin(str(self.gate.path)):
+        if not work_may_begin(str(self.lease_file.path)):
             return
         for query in self.queries:
             if query.running is None and not query.done:

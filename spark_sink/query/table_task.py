@@ -12,7 +12,7 @@ from spark_sink.query.supervised import Query
 from spark_sink.reading.plan import ReadPlan, RowShape
 from spark_sink.reading.sample import Sample, Sampler
 from spark_sink.reading.schema_change import changed_at
-from spark_sink.sink.settings import SETTINGS, TOPIC, UPSERT, checkpoint_location
+from spark_sink.table_settings import SETTINGS, TOPIC, UPSERT, checkpoint_location
 from spark_sink.tables import TableSettings, TableWriter
 
 log = logging.getLogger("connect.spark")

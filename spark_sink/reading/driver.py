@@ -18,8 +18,9 @@ from connect.data.record import TopicPartition
 from connect.errors import ConnectError
 from connect.kafka.range_consumer import DataLossError
 from connect.kafka.topic_ends import TopicEnds
-from spark_sink.query.gate import work_may_begin
+from spark_sink.lease_file import work_may_begin
 from spark_sink.reading.admission import Pace, take
+from spark_sink.reading.part import Part, cut
 from spark_sink.reading.plan import OffsetMap, ReadPlan, as_map, as_offsets
 from spark_sink.reading.sizes import RecordSizes
 
@@ -31,17 +32,6 @@ _PLACES_S: Final = 5.0
 _SILENCE_S: Final = 60.0
 #: A part is not cut smaller.
 _LEAST_ROWS: Final = 20_000
-
-
-class Part(InputPartition):
-    """A range of one partition's offsets, read by one Spark task."""
-
-    def __init__(self, topic: str, partition: int, start: int, end: int) -> None:
-        super().__init__(None)
-        self.topic = topic
-        self.partition = partition
-        self.start = start
-        self.end = end
 
 
 class TopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -73,8 +63,8 @@ class TopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return ReadMaxRows(self._plan.most_records) if self._plan.most_records else ReadAllAvailable()
 
     def latestOffset(self, start: OffsetMap, limit: ReadLimit) -> OffsetMap:  # noqa: N802
-        gate = self._plan.gate
-        if gate is not None and not work_may_begin(gate):
+        lease_file = self._plan.lease_file
+        if lease_file is not None and not work_may_begin(lease_file):
             self._pace.allowed()  # what was not read meanwhile is not made up for
             return start
         ends = self._frozen if self._frozen is not None else self._find_ends()
@@ -84,7 +74,7 @@ class TopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         most = min(_rows(limit), self._pace.allowed())
         if self._plan.most_bytes:
             most = min(most, self._measured().records(begin, ends, most))
-            if gate is not None and not work_may_begin(gate):
+            if lease_file is not None and not work_may_begin(lease_file):
                 return start  # looking at records has taken its time
         taken = take(begin, ends, most, self._turn)
         self._turn += len(taken)
@@ -186,14 +176,6 @@ class TopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return {}
         there = set(self._asked().places()).intersection(places)
         return {**dict.fromkeys(places, 0), **self._asked().begins(there)}
-
-
-def cut(part: Part, size: int) -> Iterator[Part]:
-    """A range in pieces of about the same size, none smaller than this unless the range is."""
-    pieces = max(1, (part.end - part.start) // size)
-    step = -(-(part.end - part.start) // pieces)
-    for start in range(part.start, part.end, step):
-        yield Part(part.topic, part.partition, start, min(part.end, start + step))
 
 
 def _rows(limit: ReadLimit) -> float:

@@ -27,7 +27,7 @@ from spark_sink.reading.plan import ReadPlan
 from spark_sink.reading.schema_change import SchemaChanged
 
 if TYPE_CHECKING:
-    from spark_sink.reading.driver import Part
+    from spark_sink.reading.part import Part
 
 log = logging.getLogger("connect.spark")
 

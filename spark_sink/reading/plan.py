@@ -61,7 +61,7 @@ class ReadPlan:
         record_bytes: how large keys and values of a record are, where somebody has looked; 0 where nobody has.
         parts: into so many parts a batch of rows is cut at least, if it is large; raw records stay in one part for each
             partition, in order.
-        gate: the file of `spark_sink.query.gate`; None for none.
+        lease_file: the file of `spark_sink.lease_file`; None for none.
         fail_on_data_loss: see `RangeConsumer`.
         id: tells plans apart.
     """
@@ -79,7 +79,7 @@ class ReadPlan:
     most_per_second: int = 0
     record_bytes: float = 0.0
     parts: int = 0
-    gate: str | None = None
+    lease_file: str | None = None
     fail_on_data_loss: bool = True
     id: str = field(default_factory=lambda: uuid.uuid4().hex[:12])
 

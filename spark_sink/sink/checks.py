@@ -8,7 +8,7 @@ from typing import Final
 from connect.data.evolution_policy import EvolutionPolicy
 from connect.errors import ConfigError
 from connect.settings import Config
-from spark_sink.sink.settings import (
+from spark_sink.table_settings import (
     APPEND,
     CONSOLE,
     DELTA,

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from connect import SinkConnector, TopicPartition, __version__
 from connect.settings import ConfigValue
 from spark_sink.sink.checks import problems
-from spark_sink.sink.settings import SETTINGS
+from spark_sink.table_settings import SETTINGS
 
 
 class SparkSinkConnector(SinkConnector):

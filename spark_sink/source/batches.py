@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from connect.errors import ConfigError, ConnectError
-from spark_sink.query.gate import work_may_begin
+from spark_sink.lease_file import work_may_begin
 from spark_sink.source.accounts import Accounts, Cut
 from spark_sink.source.changes import NONE, RANKS, TYPE, VERSION, ChangeShape
 from spark_sink.source.records import RowShape
@@ -55,7 +55,7 @@ class BatchWriter:
         plan: see `WritePlan`.
         cut: how batches are cut.
         accounts: with exactly-once, of the plan's run, which has begun.
-        gate: the file of `spark_sink.query.gate`, where the driver sees it.
+        lease_file: the file of `spark_sink.lease_file`, where the driver sees it.
         tally: told of what was written.
     """
 
@@ -64,13 +64,13 @@ class BatchWriter:
         plan: WritePlan,
         cut: Cut,
         accounts: Accounts | None = None,
-        gate: str | None = None,
+        lease_file: str | None = None,
         tally: Tally | None = None,
     ) -> None:
         self._plan = plan
         self._cut = cut
         self._accounts = accounts
-        self._gate = gate
+        self._lease_file = lease_file
         self._tally = tally
 
     @property
@@ -89,7 +89,7 @@ class BatchWriter:
             FencedError: another run has begun.
             ConnectError: the brokers refuse.
         """
-        if self._gate is not None and not work_may_begin(self._gate):
+        if self._lease_file is not None and not work_may_begin(self._lease_file):
             raise NotNow("The connector is paused, or its worker does not answer for it.")
         accounts = self._accounts
         turn = Turn(batch, self._cut)

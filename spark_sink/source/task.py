@@ -15,7 +15,7 @@ from connect.errors import ConnectError
 from connect.kafka.new_topics import NewTopic
 from connect.settings import Config, Definition
 from spark_sink.causes import text_of
-from spark_sink.query.gate import work_may_begin
+from spark_sink.lease_file import work_may_begin
 from spark_sink.query.progress import QueryProgress, rows_in
 from spark_sink.query.settings import SETTINGS
 from spark_sink.query.supervised import Query, SupervisedTask
@@ -229,8 +229,8 @@ class SourceQueryTask(SupervisedTask):
         if self._accounts is not None:
             self._accounts.begin(cut, self.keep_going)
         plan = WritePlan(shape, self.clients, tuple(context.plugin_path), run)
-        gate = str(self.gate.path) if self.driver_is_here() else None
-        return BatchWriter(plan, cut, self._accounts, gate, self.tally)
+        lease_file = str(self.lease_file.path) if self.driver_is_here() else None
+        return BatchWriter(plan, cut, self._accounts, lease_file, self.tally)
 
     def columns(self, names: Sequence[str]) -> tuple[str, ...]:
         """The columns of values, of rows with these. Raises ConfigError."""
@@ -258,7 +258,7 @@ class SourceQueryTask(SupervisedTask):
 
     def may_begin(self) -> bool:
         """Whether something new may begin: the connector is not paused, and its lease holds."""
-        return work_may_begin(str(self.gate.path))
+        return work_may_begin(str(self.lease_file.path))
 
     def begin(self, query: Query) -> Any:
         return self.start_query() if self.may_begin() else None

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from connect.errors import ConfigError, SchemaError
-from spark_sink.sink.settings import FIELD, METADATA, TOPIC, UPSERT
+from spark_sink.table_settings import FIELD, METADATA, TOPIC, UPSERT
 from spark_sink.tables.fitting import Incoming, columns_of
 from spark_sink.tables.settings import TableSettings
 from spark_sink.tables.types import Field, Type, fields, literal, quoted

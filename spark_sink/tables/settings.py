@@ -11,7 +11,7 @@ from typing import Final
 from connect.data.evolution_policy import EvolutionPolicy
 from connect.errors import ConfigError
 from spark_sink.sink.checks import problems
-from spark_sink.sink.settings import (
+from spark_sink.table_settings import (
     APPEND,
     DELTA,
     FIELD,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from connect.errors import ConfigError, ConnectError
-from spark_sink.sink.settings import is_path
+from spark_sink.table_settings import is_path
 from spark_sink.tables.fitting import AddColumn, Change, DropNotNull, WidenColumn
 from spark_sink.tables.settings import TableSettings
 from spark_sink.tables.types import Field, Type, literal, quoted, sql_name

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from connect.errors import ConfigError, ConnectError, RetriableError, SchemaError
-from spark_sink.sink.settings import CONSOLE, DELTA, OVERWRITE, UPSERT
+from spark_sink.table_settings import CONSOLE, DELTA, OVERWRITE, UPSERT
 from spark_sink.tables import dead_letters, upsert
 from spark_sink.tables.care import Care
 from spark_sink.tables.files import write_files

@@ -12,8 +12,9 @@ import transforms.expressions.moments
 import transforms.expressions.texts  # noqa: F401 - both declare functions
 from connect import DataError
 from transforms.expressions import casts
-from transforms.expressions.functions import FUNCTIONS, IMPURE, Function, quantized
+from transforms.expressions.functions import IMPURE, quantized
 from transforms.expressions.kinds import Kind, Typed, common, kind_of, of_value
+from transforms.expressions.registry import FUNCTIONS, Function
 from transforms.expressions.tree import Call, Case, ExpressionError, Literal, Node, Ref
 from transforms.expressions.vectors import Vector, vector
 

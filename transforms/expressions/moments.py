@@ -7,8 +7,8 @@ import datetime as dt
 from typing import Any, Final
 
 from connect import DataError
-from transforms.expressions.functions import INTEGER, TEXT, function
 from transforms.expressions.kinds import Interval, Kind, kind_of
+from transforms.expressions.registry import INTEGER, TEXT, function
 
 _EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _MILLISECOND: Final = dt.timedelta(milliseconds=1)

@@ -12,8 +12,8 @@ from typing import Any, Final
 import orjson
 
 from connect import DataError
-from transforms.expressions.functions import ANYTHING, INTEGER, TEXT, function
 from transforms.expressions.kinds import ANY, Kind, kind_of
+from transforms.expressions.registry import ANYTHING, INTEGER, TEXT, function
 
 _MOST_CHARACTERS: Final = 16 << 20
 _BYTES: Final = (Kind.BYTES,)

@@ -21,19 +21,7 @@ from google.protobuf.descriptor import (
 from connect.converters.protobuf import names
 from connect.converters.protobuf.keys import Options
 from connect.data import logical
-from connect.data.schema import (
-    BOOLEAN,
-    BYTES,
-    FLOAT32,
-    FLOAT64,
-    INT8,
-    INT16,
-    INT32,
-    INT64,
-    STRING,
-    Schema,
-    Type,
-)
+from connect.data.schema import BOOLEAN, BYTES, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, STRING, Schema, Type
 from connect.errors import DataError
 
 _F: Final = FieldDescriptor

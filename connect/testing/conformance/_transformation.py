@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from connect.api.plugin import Plugin
 from connect.api.transformation import Transformation
 from connect.data.batch import Batch, SinkBatch, SourceBatch
+from connect.data.column import NoArrowForm
 from connect.data.headers import Header, Headers
 from connect.data.record import Record, SinkRecord, SourceRecord
 from connect.data.schema import Schema, Type
-from connect.data.struct_columns import NoArrowForm, StructColumns
+from connect.data.struct_columns import StructColumns
 from connect.data.values import GroupedValues, Text, Values
 from connect.testing.conformance._plugin import PluginConformance
 from connect.testing.conformance._values import SchemaAndValue, any_values, typed

@@ -22,7 +22,8 @@ import sqlalchemy
 from sqlalchemy.dialects import mysql, postgresql
 
 from connect import Schema, Type
-from connect.data.struct_columns import FieldColumn, NoArrowForm
+from connect.data.column import NoArrowForm
+from connect.data.struct_columns import FieldColumn
 from connectors.jdbc.database.types_to_sql import Meaning
 from connectors.jdbc.sink.errors import RowError
 

@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 from connect import DataError, Schema, Type, Values
 from connect.converters.remembered import Remembered
 from connect.data import arrow
-from connect.data.column import Column
-from connect.data.struct_columns import FieldColumn, NoArrowForm
+from connect.data.column import Column, NoArrowForm
+from connect.data.struct_columns import FieldColumn
 from connectors.s3.formats.format import Encoded, Payload, Sink, Writer
 
 #: So many bytes in Arrow are a row group.

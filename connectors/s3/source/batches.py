@@ -10,7 +10,7 @@ from typing import Any
 from connect import SourceBatch, Text, schema
 from connect.data import Constant, Deferred, Plain
 from connect.data.column import Column
-from connect.data.values import concat_values
+from connect.data.grouping import concat_values
 from connectors.s3.source.opened import Part
 
 

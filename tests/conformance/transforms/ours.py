@@ -8,7 +8,8 @@ from typing import Any
 from connect.api import Predicate
 from connect.data import Batch, Record, Schema, SinkBatch, SinkRecord, SourceBatch, Type, Values, logical
 from connect.data.arrow import from_python
-from connect.data.struct_columns import NoArrowForm, StructColumns
+from connect.data.column import NoArrowForm
+from connect.data.struct_columns import StructColumns
 from connect.data.values import GroupedValues
 from connect.errors import ConnectError
 from connect.plugins import PluginKind, Plugins, load

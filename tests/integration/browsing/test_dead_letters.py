@@ -3,7 +3,7 @@
 import pytest
 
 from connect.herder.dead_letters import DeadLetters, Wanted
-from connect.herder.herder import BadRequestError, NotFoundError
+from connect.herder.errors import BadRequestError, NotFoundError
 from connect.kafka.browse import NoTopicError
 
 from .letters import KEPT, OWN, letter, write

@@ -8,7 +8,7 @@ from kafka.partitioner.default import murmur2
 
 from connect.errors import ConnectError
 from connect.herder.dead_letters import DeadLetters, Wanted
-from connect.herder.herder import BadRequestError
+from connect.herder.errors import BadRequestError
 from connect.herder.replay import Order, replay
 from connect.kafka.replay_marks import Marks
 

@@ -11,7 +11,7 @@ from confluent_kafka import Producer
 from deltalake import DeltaTable
 
 from connect import TopicPartition
-from connect.herder.herder import OffsetEntry
+from connect.herder.model import OffsetEntry
 from tests.integration.worker.conftest import Herd
 from tests.integration.worker.conftest import herd as _herd
 

@@ -11,7 +11,7 @@ from confluent_kafka.admin import AdminClient, NewPartitions
 from connect.data.schema import INT64, Schema
 from connect.kafka.topic_ends import TIMEOUT_S
 from connect.telemetry.metrics import Registry
-from spark_sink.query.gate import Gate
+from spark_sink.lease_file import LeaseFile
 from spark_sink.query.progress import QueryProgress
 
 from .readings import Readings, Run
@@ -31,22 +31,22 @@ def sizes(run: Run) -> list[int]:
 @pytest.mark.promise("P3")
 def test_no_batch_begins_while_the_gate_is_shut(readings: Readings, new_topic: Any, tmp_path: Path) -> None:
     topic = new_topic()
-    gate = Gate(tmp_path / "gate")
-    gate.open_until(now() + 3600)
+    lease_file = LeaseFile(tmp_path / "lease_file")
+    lease_file.hold_until(now() + 3600)
     idle = "spark.sql.streaming.noDataProgressEventInterval"
     with readings.told(idle, "100ms"):
-        run = readings.start(readings.plan(topic, gate=str(gate.path)))
+        run = readings.start(readings.plan(topic, lease_file=str(lease_file.path)))
     readings.produce(topic, [b"0"])
     run.until_read(1)
-    gate.open_until(0.0)
+    lease_file.hold_until(0.0)
     readings.produce(topic, [b"1", b"2"])
     ended = len(run.query.recentProgress)
     run.until(lambda: len(run.query.recentProgress) > ended)  # it looked, and found nothing
     assert run.offsets == [0]
-    gate.open_until(now() + 3600)
+    lease_file.hold_until(now() + 3600)
     run.until_read(3)
     assert run.offsets == [0, 1, 2]
-    gate.close()
+    lease_file.close()
     readings.produce(topic, [b"3"])
     run.query.stop()
     assert run.offsets == [0, 1, 2]

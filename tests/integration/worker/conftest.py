@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from confluent_kafka import Producer
 
-from connect.herder.herder import TargetState
+from connect.herder.model import TargetState
 from connect.herder.standalone import StandaloneHerder
 from connect.settings.resolver import Resolver
 from connect.settings.worker_keys import STANDALONE

@@ -5,7 +5,7 @@ import os
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
-from connect.herder.herder import BadRequestError
+from connect.herder.errors import BadRequestError
 
 JSON = "org.apache.kafka.connect.json.JsonConverter"
 

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from connect.herder.herder import NotFoundError
+from connect.herder.errors import NotFoundError
 from connect.storage import MemoryOffsetStore
 
 NUMBERS = "odd.NumbersConnector"

@@ -9,10 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from connect.data import Schema, Type, logical
-from connect.data.arrow import arrow_type, filled, of_rows
+from connect.data.arrow import arrow_type, filled
+from connect.data.grouping import concat_values
 from connect.data.schema import BOOLEAN, BYTES, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, OPTIONAL_INT32, STRING
 from connect.data.struct_columns import concat_columns
-from connect.data.values import GroupedValues, Values, concat_values
+from connect.data.values import GroupedValues, Values
+from tests.support.arrow_columns import of_rows
 
 _WHOLE = {INT8: 8, INT16: 16, INT32: 32, INT64: 64}
 _PLAIN: list[tuple[Schema, st.SearchStrategy[Any]]] = [

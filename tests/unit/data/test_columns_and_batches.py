@@ -16,7 +16,7 @@ from connect.data import (
 )
 from connect.data import schema as schemas
 from connect.data.column import Column, concat
-from connect.data.values import concat_values
+from connect.data.grouping import concat_values
 
 COLUMNS: list[Column[str]] = [
     Plain(["a", "b", "a", "c"]),

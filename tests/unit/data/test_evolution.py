@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from connect import ConfigError, Schema, SchemaError, SinkBatch, SinkRecord, Type, Values, logical
 from connect.data import schema as schemas
 from connect.data import widening
-from connect.data.arrow import of_rows
 from connect.data.evolution import (
     SETTINGS,
     AddField,
@@ -23,6 +22,8 @@ from connect.data.evolution import (
 )
 from connect.data.struct_columns import StructColumns
 from connect.data.text import float32
+from connect.data.validation import validate
+from tests.support.arrow_columns import of_rows
 
 TARGET = Schema.struct({"id": schemas.INT64, "n": schemas.OPTIONAL_INT32, "name": schemas.OPTIONAL_STRING})
 
@@ -405,7 +406,7 @@ def test_what_fits_can_be_stored_without_loss(
                 assert item == written[field.name]
             if field.schema.type is Type.FLOAT32 and item is not None and item == item:
                 assert float32(item) == item
-        schemas.validate(verdict.target, written)
+        validate(verdict.target, written)
 
 
 @given(st.sampled_from(PRIMITIVES), st.sampled_from(PRIMITIVES))

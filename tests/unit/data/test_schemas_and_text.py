@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from connect.data import Schema, Type, java_text, logical
 from connect.data import schema as schemas
-from connect.data.schema import validate
 from connect.data.text import java_double, java_float32
+from connect.data.validation import validate
 from connect.errors import SchemaError
 
 ORDER = Schema.struct({"id": schemas.INT32, "note": schemas.OPTIONAL_STRING}, name="Order", version=2, doc="d")

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from connect.data import Schema, Type, logical
-from connect.data.arrow import of_rows
 from connect.data.schema import (
     BOOLEAN,
     BYTES,
@@ -32,6 +31,7 @@ from connect.data.tables import Unfit, rows_of, schema_of, schema_of_table, tabl
 from connect.data.values import DeferredValues, GroupedValues, Text, Values
 from connect.data.widening import PRECISION
 from connect.errors import SchemaError
+from tests.support.arrow_columns import of_rows
 
 _NOON = dt.datetime(2024, 5, 6, 12, tzinfo=dt.UTC)
 _TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=5)

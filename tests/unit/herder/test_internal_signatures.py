@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from connect import peers
-from connect.herder.herder import BadRequestError, ForbiddenError, RebalanceError
+from connect.herder.errors import BadRequestError, ForbiddenError, RebalanceError
 from connect.herder.leading import Leading
 from connect.storage.config_state import SessionKey
 

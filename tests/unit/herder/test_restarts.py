@@ -2,7 +2,7 @@
 
 import pytest
 
-from connect.herder.herder import ConnectorState
+from connect.herder.model import ConnectorState
 from connect.herder.restarts import plan_restart
 from connect.storage import ConnectorStatus, State, TaskStatus
 

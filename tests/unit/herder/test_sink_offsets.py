@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from connect.data.record import TopicPartition
-from connect.herder.herder import BadRequestError, OffsetEntry
+from connect.herder.errors import BadRequestError
+from connect.herder.model import OffsetEntry
 from connect.herder.offsets import parse_sink_offsets
 
 

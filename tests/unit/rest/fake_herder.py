@@ -4,18 +4,10 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
-from connect.herder.herder import (
-    AlreadyExistsError,
-    Change,
-    ConnectorInfo,
-    ConnectorState,
-    Health,
-    NotFoundError,
-    OffsetEntry,
-    TargetState,
-)
+from connect.herder.errors import AlreadyExistsError, NotFoundError
 from connect.herder.lag import ConnectorLag, PartitionLag
 from connect.herder.lag_status import LagStatus
+from connect.herder.model import Change, ConnectorInfo, ConnectorState, Health, OffsetEntry, TargetState
 from connect.herder.worker_metrics import ConnectorMetrics
 from connect.storage import ConnectorStatus, State, TaskStatus
 from connect.telemetry.metrics import Registry

@@ -2,7 +2,7 @@
 
 import pytest
 
-from connect.herder.herder import Health, OffsetEntry, TargetState
+from connect.herder.model import Health, OffsetEntry, TargetState
 from rest.headers import parse_rules
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from connect.herder.dead_letters import LetterGroup, LetterGroups, LetterPage, Wanted
-from connect.herder.herder import BadRequestError, NotFoundError
+from connect.herder.errors import BadRequestError, NotFoundError
 from connect.herder.letters import Bytes, Letter, LetterHeader
 from connect.herder.replay import MOST_REPLAYED, Order, Replayed, Sent
 from rest import dlq

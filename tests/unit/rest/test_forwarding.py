@@ -12,7 +12,7 @@ from typing import Any
 import httpx2 as httpx
 import pytest
 
-from connect.herder.herder import ElsewhereError
+from connect.herder.errors import ElsewhereError
 from rest.forwarding import Forwarding
 
 from .conftest import Client

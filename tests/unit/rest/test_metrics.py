@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from connect.herder.herder import ConnectorState
+from connect.herder.model import ConnectorState
 from connect.storage import ConnectorStatus, State, TaskStatus
 
 

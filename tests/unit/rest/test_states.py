@@ -2,7 +2,7 @@
 
 import pytest
 
-from connect.herder.herder import ConnectorState
+from connect.herder.model import ConnectorState
 from connect.storage import ConnectorStatus, State, TaskStatus
 
 TRACE = "FrailSinkTask.put has not returned for 301 s."

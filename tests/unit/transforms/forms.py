@@ -4,7 +4,8 @@ from typing import Any
 
 from connect import Batch, Schema, SinkBatch, SinkRecord, Transformation, Type, Values
 from connect.data.arrow import from_python
-from connect.data.struct_columns import NoArrowForm, StructColumns
+from connect.data.column import NoArrowForm
+from connect.data.struct_columns import StructColumns
 from connect.data.values import GroupedValues
 
 

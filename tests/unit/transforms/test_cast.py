@@ -11,18 +11,7 @@ import pytest
 
 from connect import ConfigError, DataError, Schema, SinkRecord, Type, logical
 from connect.data.arrow import from_python, to_python
-from connect.data.schema import (
-    BOOLEAN,
-    BYTES,
-    FLOAT32,
-    FLOAT64,
-    INT8,
-    INT16,
-    INT32,
-    INT64,
-    OPTIONAL_STRING,
-    STRING,
-)
+from connect.data.schema import BOOLEAN, BYTES, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, OPTIONAL_STRING, STRING
 from connect.data.text import float32
 from transforms.arrow_casts import cast_array
 from transforms.cast import CastKey, CastValue

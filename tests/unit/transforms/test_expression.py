@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 from connect import ConfigError, DataError, Header, Headers, Schema, SinkRecord, logical
 from connect.data import schema as schemas
 from connect.data.struct_columns import StructColumns
+from connect.data.validation import validate
 from connect.testing.conformance import TransformationConformance
 from transforms.expression import Expression
-from transforms.expressions.functions import FUNCTIONS
+from transforms.expressions.registry import FUNCTIONS
 
 from .forms import configured, forms, told
 
@@ -178,7 +179,7 @@ def test_what_expressions_mean(text: str, expected: Any) -> None:
     changed = configured(Expression, fields=f"result = {typed}").apply(order(ORDER_SCHEMA))
     result = changed.value_schema.field("result").schema
     assert changed.value["result"] == (str(expected) if typed != text else expected)
-    schemas.validate(result, changed.value["result"])
+    validate(result, changed.value["result"])
     assert result.optional
     for batch in forms([order(ORDER_SCHEMA), order(ORDER_SCHEMA, offset=5)]):
         rows = configured(Expression, fields=f"result = {typed}").apply_batch(batch)

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from connect import ConfigError, DataError, Schema, Type
-from connect.data.arrow import of_rows
 from connect.data.schema import INT32, OPTIONAL_STRING, STRING
 from connect.data.struct_columns import StructColumns
+from tests.support.arrow_columns import of_rows
 from transforms.extract_field import ExtractFieldKey, ExtractFieldValue
 
 from .forms import with_config

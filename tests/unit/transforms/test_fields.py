@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from connect import DataError, Schema, SinkBatch, Type, Values, settings
-from connect.data.arrow import of_rows
 from connect.data.schema import INT32, INT64, STRING
 from connect.data.struct_columns import StructColumns
 from connect.settings import Config
+from tests.support.arrow_columns import of_rows
 from transforms.fields import FieldsTransformation, Plan
 from transforms.paths import SYNTAX, VERSION, Path, parse
 

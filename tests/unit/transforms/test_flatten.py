@@ -8,14 +8,7 @@ from typing import Any
 import pytest
 
 from connect import DataError, Schema, SinkBatch, SinkRecord, Type, Values, logical
-from connect.data.schema import (
-    BYTES,
-    INT8,
-    INT32,
-    OPTIONAL_INT32,
-    OPTIONAL_STRING,
-    STRING,
-)
+from connect.data.schema import BYTES, INT8, INT32, OPTIONAL_INT32, OPTIONAL_STRING, STRING
 from transforms.flatten import FlattenKey, FlattenValue
 
 from .forms import with_config

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from connect import Schema, SchemaAndValue, SinkBatch, Values
-from connect.data.arrow import of_rows
 from connect.data.schema import INT32
 from connect.data.struct_columns import StructColumns
+from tests.support.arrow_columns import of_rows
 from transforms.part import PartTransformation
 
 _SCHEMA = Schema.struct({"n": INT32})

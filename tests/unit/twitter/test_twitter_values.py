@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import settings as limits
 from hypothesis import strategies as some
 
-from connect.data.schema import validate
+from connect.data.validation import validate
 from connectors.twitter.fitting import fit
 from connectors.twitter.inbox import Closed, Inbox
 from connectors.twitter.includes import Includes

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from connect import ConnectError, Type, logical
-from connect.data.schema import validate
+from connect.data.validation import validate
 from tests.integration.elasticsearch.source.conftest import Index, NewIndex
 
 pytestmark = pytest.mark.slow

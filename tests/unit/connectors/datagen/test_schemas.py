@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from connect import Schema, Type, logical
-from connect.data.schema import validate
+from connect.data.validation import validate
 from connectors.datagen.chance import seeded
 from connectors.datagen.schemas import Problem, read
 

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from connect.herder.herder import ElsewhereError, ForbiddenError
+from connect.herder.errors import ElsewhereError, ForbiddenError
 from rest.body_room import MOST_BYTES
 from rest.security.forwarded import AUDITED, HEADER, SIGNATURE, DisbelievedError, Vouching
 from rest.security.identity import Identity

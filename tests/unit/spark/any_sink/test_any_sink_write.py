@@ -18,7 +18,7 @@ from spark_sink.any_sink.alive import Alive, Orphaned
 from spark_sink.any_sink.delivery import Delivery
 from spark_sink.any_sink.done import Done, Span, Tally
 from spark_sink.any_sink.write import write
-from spark_sink.query.gate import Gate
+from spark_sink.lease_file import LeaseFile
 
 from .raw import FOLDER, calls, plan, rows
 
@@ -228,23 +228,23 @@ def test_waiting_ends_when_spark_is_gone(monkeypatch: pytest.MonkeyPatch) -> Non
 
 @pytest.mark.promise("P3")
 def test_no_put_begins_while_the_lease_is_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    gate = Gate(tmp_path / "gate")
+    lease_file = LeaseFile(tmp_path / "lease_file")
     waited = []
 
     def sleep(seconds: float) -> None:
         waited.append(calls())
         if len(waited) > 2:
-            gate.open_until(time.clock_gettime(time.CLOCK_BOOTTIME) + 60)
+            lease_file.hold_until(time.clock_gettime(time.CLOCK_BOOTTIME) + 60)
 
     monkeypatch.setattr("spark_sink.any_sink.alive.time.sleep", sleep)
-    gate.open_until(time.clock_gettime(time.CLOCK_BOOTTIME) - 1)
-    write(plan("Noting", gate=str(gate.path)), 0, [rows(b"a")])
+    lease_file.hold_until(time.clock_gettime(time.CLOCK_BOOTTIME) - 1)
+    write(plan("Noting", lease_file=str(lease_file.path)), 0, [rows(b"a")])
     assert [[call[0] for call in said] for said in waited] == [["start", "open"], [], []]
     assert puts(calls()) == [[b"a"]]
-    gate.open_until(0.0)  # paused: what is under way is finished
-    write(plan("Noting", gate=str(gate.path)), 0, [rows(b"a")])
-    gate.close()
-    write(plan("Noting", gate=str(gate.path)), 0, [rows(b"a")])
+    lease_file.hold_until(0.0)  # paused: what is under way is finished
+    write(plan("Noting", lease_file=str(lease_file.path)), 0, [rows(b"a")])
+    lease_file.close()
+    write(plan("Noting", lease_file=str(lease_file.path)), 0, [rows(b"a")])
     assert len(waited) == 3
 
 

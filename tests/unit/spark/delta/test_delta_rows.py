@@ -12,18 +12,7 @@ from deltalake import DeltaTable, write_deltalake
 
 from connect import ConnectError, Schema, SchemaError, SinkRecord, TopicPartition
 from connect.data import logical
-from connect.data.schema import (
-    BOOLEAN,
-    BYTES,
-    FLOAT32,
-    FLOAT64,
-    INT8,
-    INT16,
-    INT32,
-    INT64,
-    OPTIONAL_STRING,
-    STRING,
-)
+from connect.data.schema import BOOLEAN, BYTES, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, OPTIONAL_STRING, STRING
 from connect.testing import SinkRun
 
 Run = Callable[..., SinkRun]

@@ -13,7 +13,7 @@ from connect.data.record import TopicPartition
 from connect.data.values import Values
 from spark_sink.reading import executor
 from spark_sink.reading.columns import spark_schema
-from spark_sink.reading.driver import Part
+from spark_sink.reading.part import Part
 from spark_sink.reading.plan import RAW_SCHEMA, ReadPlan, RowShape
 
 JSON = "org.apache.kafka.connect.json.JsonConverter"

@@ -17,10 +17,11 @@ from connect.data.record import SinkRecord, TopicPartition
 from connect.data.schema import INT64, Schema
 from connect.errors import ConnectError
 from connect.kafka.range_consumer import DataLossError
-from spark_sink.query.gate import Gate
+from spark_sink.lease_file import LeaseFile
 from spark_sink.reading import admission, driver
 from spark_sink.reading import sizes as reading_sizes
-from spark_sink.reading.driver import Part, TopicReader, cut
+from spark_sink.reading.driver import TopicReader
+from spark_sink.reading.part import Part, cut
 from spark_sink.reading.plan import ReadPlan, RowShape
 
 from .conftest import StandingTime
@@ -284,14 +285,14 @@ def test_partitions_take_turns_where_a_batch_has_no_record_for_each(topics):
 @pytest.mark.promise("P3")
 def test_nothing_new_is_offered_while_the_gate_is_shut(topics, tmp_path):
     topics.ranges = {T0: (0, 10)}
-    path = tmp_path / "gate"
-    one = reader(gate=str(path))
+    path = tmp_path / "lease_file"
+    one = reader(lease_file=str(path))
     assert one.latestOffset({"t": {"0": 3}}, ALL) == {"t": {"0": 3}}
-    gate = Gate(path)
+    lease_file = LeaseFile(path)
     assert one.latestOffset({}, ALL) == {}
-    gate.open_until(math.inf)
+    lease_file.hold_until(math.inf)
     assert one.latestOffset({}, ALL) == {"t": {"0": 10}}
-    gate.open_until(time.clock_gettime(time.CLOCK_BOOTTIME) - 0.001)
+    lease_file.hold_until(time.clock_gettime(time.CLOCK_BOOTTIME) - 0.001)
     topics.ranges = {T0: (0, 20)}
     assert one.latestOffset({"t": {"0": 10}}, ALL) == {"t": {"0": 10}}
 

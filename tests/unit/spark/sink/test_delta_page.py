@@ -11,7 +11,7 @@ from connect.plugins.builtin import BUILT_IN
 from connect.settings import properties
 from connect.settings.definition import REQUIRED, text
 from spark_sink.sink.connector import SparkSinkConnector
-from spark_sink.sink.settings import SETTINGS
+from spark_sink.table_settings import SETTINGS
 
 ROOT = Path(__file__).parents[4]
 PAGE = (ROOT / "docs" / "connectors" / "delta.md").read_text(encoding="utf-8")

@@ -7,7 +7,7 @@ import pytest
 
 from connect.plugins import PluginKind, Plugins
 from spark_sink.sink.connector import SparkSinkConnector
-from spark_sink.sink.settings import SETTINGS, checkpoint_location, metadata_columns
+from spark_sink.table_settings import SETTINGS, checkpoint_location, metadata_columns
 
 GOOD = {"name": "orders", "topics": "orders", "table": "/lake/orders"}
 

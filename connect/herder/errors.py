@@ -1,0 +1,51 @@
+"""Why a herder does not carry out a request. Each error says by its class what the REST interface answers."""
+
+from __future__ import annotations
+
+from connect.errors import ConnectError
+
+
+class HerderError(ConnectError):
+    """A request that a herder does not carry out. `status` is the code that HTTP has for it."""
+
+    status = 500
+
+
+class NotFoundError(HerderError):
+    """There is no such connector, task, plug-in or logger."""
+
+    status = 404
+
+
+class AlreadyExistsError(HerderError):
+    """A connector of this name exists."""
+
+    status = 409
+
+
+class BadRequestError(HerderError):
+    """The request cannot be carried out as it is: a configuration with errors, a connector that is not stopped."""
+
+    status = 400
+
+
+class ForbiddenError(HerderError):
+    """The worker's configuration rules it out."""
+
+    status = 403
+
+
+class RebalanceError(HerderError):
+    """The group is being rebalanced; the same request may succeed in a moment."""
+
+    status = 409
+
+
+class ElsewhereError(HerderError):
+    """Another worker of the group can do this: ask it at `url`, which is empty while nobody knows."""
+
+    status = 409
+
+    def __init__(self, message: str, url: str) -> None:
+        super().__init__(message)
+        self.url = url
