@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from connect.kafka.broker import Broker
 from spark_sink.query.sink_task import TooEarly
 from spark_sink.query.table_task import shape_of
 from spark_sink.reading import ReadPlan, register
+from spark_sink.reading.plan import RowShape
 from spark_sink.reading.sample import Sampler
 from spark_sink.tables import TableSettings, TableWriter
 from tests.integration.spark.conftest import session, shared_spark, spark
@@ -36,35 +38,56 @@ def memory_registry() -> Iterator[MemoryRegistry]:
 
 
 def tables(folder: Path) -> dict[str, pa.Table]:
-    """The tables in a folder, by name, with their rows in the order of their offsets."""
+    """The tables in a folder, by name, with their rows in the order of their offsets.
+
+    Of a table with the rows of several topics, the rows of each by the name of the topic.
+    """
     found = {}
     for log in folder.rglob("_delta_log"):
         table = deltalake.DeltaTable(str(log.parent)).to_pyarrow_table()
-        order = [("_partition", "ascending"), ("_offset", "ascending")]
-        found[str(log.parent.relative_to(folder))] = table.sort_by(order)
+        table = table.sort_by([("_partition", "ascending"), ("_offset", "ascending")])
+        name = str(log.parent.relative_to(folder))
+        if not name.startswith("several-"):
+            found[name] = table
+            continue
+        for topic in table["_topic"].unique().to_pylist():
+            found[topic] = table.filter(pc.equal(table["_topic"], topic))
     return found
 
 
-def by_spark(spark: Any, topics: Mapping[str, str], config: Mapping[str, str], broker: Broker, folder: Path) -> None:
-    """Have Spark write all cases, a query for each, one after the other."""
+def by_spark(
+    spark: Any, topics: Mapping[str, str], config: Mapping[str, str], broker: Broker, folder: Path, routed: set[str]
+) -> None:
+    """Have Spark write all cases, a query for each shape of rows, one after the other.
+
+    Args:
+        routed: topics whose records go to another one: a query and tables for each.
+    """
     worker = {"bootstrap.servers": broker.bootstrap_servers}
-    settings = TableSettings.of(config)
-    for case, topic in topics.items():
-        plan = ReadPlan(config["name"], (topic,), "", worker, config)
-        sampler = Sampler(plan, "value", settings.wrap_key)
+    settings = TableSettings.of({**config, "table": f"{folder}/${{topic}}"})
+    shapes: dict[tuple[RowShape, str], list[str]] = {}
+    for topic in topics.values():
+        sampler = Sampler(ReadPlan(config["name"], (topic,), "", worker, config), "value", settings.wrap_key)
         sample = sampler.look({}, None, lambda: None)
         sampler.close()
         try:
-            shape = shape_of(case, sample, settings)
+            shape = shape_of(topic, sample, settings)
         except TooEarly:
             continue
+        shapes.setdefault((shape, topic if topic in routed else ""), []).append(topic)
+    for number, ((shape, _), alike) in enumerate(shapes.items()):
+        if len(alike) > 1:
+            settings = TableSettings.of({**config, "table": f"{folder}/several-{number}"})
+        else:
+            settings = TableSettings.of({**config, "table": f"{folder}/${{topic}}"})
+        plan = ReadPlan(config["name"], tuple(alike), "", worker, config)
         rows = spark.readStream.format(register(spark, replace(plan, rows=shape))).load()
-        writer = rows.writeStream.foreachBatch(TableWriter(settings, config["name"], f"alike/{case}")).trigger(
+        writer = rows.writeStream.foreachBatch(TableWriter(settings, config["name"], f"alike/{number}")).trigger(
             availableNow=True
         )
-        query = writer.option("checkpointLocation", str(folder / "checkpoints" / case)).start()
+        query = writer.option("checkpointLocation", str(folder.with_name("checkpoints") / str(number))).start()
         try:
-            assert query.awaitTermination(120), case
+            assert query.awaitTermination(120), alike
         finally:
             query.stop()
 
@@ -98,8 +121,10 @@ def compare(group: Group, topics: Mapping[str, str], spark: Any, herd: Any, brok
     }
     of_worker = {"connector.class": "DeltaSinkConnector", "engine": "worker", "table": f"{folder}/worker/${{topic}}"}
     committed_everything(herd, {**config, **of_worker}, count, broker)
-    by_spark(spark, topics, {**config, "table": f"{folder}/spark/${{topic}}"}, broker, folder)
-    expected, found = tables(folder / "worker"), tables(folder / "spark")
+    expected = tables(folder / "worker")
+    routed = {topic for name, table in expected.items() for topic in table["_topic"].to_pylist() if topic != name}
+    by_spark(spark, topics, config, broker, folder / "spark", routed)
+    found = tables(folder / "spark")
     assert found.keys() == expected.keys()
     for name, table in expected.items():
         mine, theirs = told(found[name], table), told(table, found[name])
