@@ -66,7 +66,7 @@ demo-spark: setup ## A topic becomes a Delta table by Spark, on this machine or,
 bench: setup ## Measure beside Kafka Connect and others, and judge (PARTS="jdbc s3"; QUICK=1: tiny sizes, to see it work)
 	@$(PY) -m bench $(PARTS) $(if $(filter-out 0,$(QUICK)),--quick)
 
-chaos: setup ## Kill processes at random moments for a long time; nothing may be lost
+chaos: setup ## Kill processes at random moments; nothing may be lost (CHAOS_ROUNDS=200: so often in each test)
 	@$(PY) -m pytest tests/chaos
 
 fuzz: setup ## Feed each reader of others' bytes what chance makes, and see what breaks (SECONDS=600 each; ONLY=json)

@@ -209,7 +209,7 @@ def test_the_engine_may_change_to_and_fro(
 ) -> None:
     monkeypatch.setattr("tests.integration.worker.conftest.WITHIN_S", 180.0)
     topic = new_topic(partitions=2)
-    for turn, engine in enumerate(("worker", "spark", "worker", "spark")):
+    for turn, engine in enumerate(("worker", "spark", "worker")):
         before, all_of_them = 40 * turn, 40 * (turn + 1)
         for partition in range(2):
             produce(topic, *({"id": before + 2 * n + partition} for n in range(20)), partition=partition)
