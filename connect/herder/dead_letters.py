@@ -19,7 +19,7 @@ import msgspec
 from connect.errors import ConnectError
 from connect.herder.errors import BadRequestError, NotFoundError
 from connect.herder.letters import PREVIEW, Letter, fingerprint
-from connect.kafka.browse import Browser, Lying, NoTopicError, Span
+from connect.kafka.browse import Browser, NoTopicError, Span, StoredRecord
 from connect.pipeline.error_headers import ErrorContext
 from connect.telemetry.redaction import redactor
 
@@ -91,16 +91,16 @@ class Wanted:
     places: frozenset[tuple[int, int]] | None = None
     connector: str | None = None
 
-    def takes(self, lying: Lying, context: ErrorContext | None) -> bool:
+    def takes(self, stored: StoredRecord, context: ErrorContext | None) -> bool:
         """Whether a record is one of them."""
-        if self.places is not None and (lying.partition, lying.offset) not in self.places:
+        if self.places is not None and (stored.partition, stored.offset) not in self.places:
             return False
         if self.connector is not None and context is not None and context.connector != self.connector:
             return False
-        at = lying.timestamp or 0
+        at = stored.timestamp or 0
         if (self.since is not None and at < self.since) or (self.until is not None and at > self.until):
             return False
-        if self.key is not None and lying.key != self.key.encode():
+        if self.key is not None and stored.key != self.key.encode():
             return False
         if self.stage is None and self.error is None and self.fingerprint is None:
             return True
@@ -198,9 +198,9 @@ class DeadLetters:
 
     def one(self, partition: int, offset: int) -> Letter:
         """One letter, whole. Raises NotFoundError, ConnectError."""
-        return Letter.of(self.lying(partition, offset), whole=True)
+        return Letter.of(self.stored(partition, offset), whole=True)
 
-    def lying(self, partition: int, offset: int) -> Lying:
+    def stored(self, partition: int, offset: int) -> StoredRecord:
         """One record as it lies there. Raises NotFoundError, ConnectError."""
         span = self._spans().get(partition)
         if span is not None and span.begin <= offset < span.end:
@@ -216,31 +216,31 @@ class DeadLetters:
         groups: dict[str, LetterGroup] = {}
         count, complete = 0, True
         try:
-            for lying in self.each(wanted):
+            for stored in self.each(wanted):
                 count += 1
-                _, context = ErrorContext.split(lying.headers)
+                _, context = ErrorContext.split(stored.headers)
                 context = context or ErrorContext()
                 name = fingerprint(context)
                 if name not in groups and len(groups) >= _MOST_GROUPS:
                     complete = False
                     continue
-                _count(groups, name, lying, context)
+                _count(groups, name, stored, context)
         except TimeoutError:
             complete = False
         ordered = sorted(groups.values(), key=lambda group: (-group.count, group.fingerprint))
         return LetterGroups(self.topic, ordered, count, complete)
 
-    def each(self, wanted: Wanted) -> Iterator[Lying]:
+    def each(self, wanted: Wanted) -> Iterator[StoredRecord]:
         """All that are wanted, oldest first in each partition, up to where the topic ends now.
 
         Raises:
             TimeoutError: they could not all be read in time.
             ConnectError: the topic cannot be read.
         """
-        for lying in self.browser.read(self.topic, self._wanted_spans(wanted), self._patience):
-            _, context = ErrorContext.split(lying.headers)
-            if wanted.takes(lying, context):
-                yield lying
+        for stored in self.browser.read(self.topic, self._wanted_spans(wanted), self._patience):
+            _, context = ErrorContext.split(stored.headers)
+            if wanted.takes(stored, context):
+                yield stored
 
     def _spans(self) -> dict[int, Span]:
         try:
@@ -267,31 +267,31 @@ class DeadLetters:
         """Of each span the last letters that are wanted, newest first, and down to which offset that is all."""
         kept: dict[int, deque[Letter]] = {number: deque(maxlen=limit) for number in part}
         dropped: dict[int, bool] = dict.fromkeys(part, False)
-        for lying in self.browser.read(self.topic, part, max(0.0, deadline - time.monotonic())):
-            _, context = ErrorContext.split(lying.headers)
-            if wanted.takes(lying, context):
-                dropped[lying.partition] |= len(kept[lying.partition]) == limit
-                kept[lying.partition].append(Letter.of(lying, whole=False))
+        for stored in self.browser.read(self.topic, part, max(0.0, deadline - time.monotonic())):
+            _, context = ErrorContext.split(stored.headers)
+            if wanted.takes(stored, context):
+                dropped[stored.partition] |= len(kept[stored.partition]) == limit
+                kept[stored.partition].append(Letter.of(stored, whole=False))
         return {
             number: (list(reversed(letters)), letters[0].offset if dropped[number] else part[number].begin)
             for number, letters in kept.items()
         }
 
 
-def _count(groups: dict[str, LetterGroup], name: str, lying: Lying, context: ErrorContext) -> None:
+def _count(groups: dict[str, LetterGroup], name: str, stored: StoredRecord, context: ErrorContext) -> None:
     group = groups.get(name)
     if group is None:
         group = groups[name] = LetterGroup(
             name, context.stage, context.class_name, context.exception, None, 0, None, None, 0, 0
         )
     group.count += 1
-    at = lying.timestamp
+    at = stored.timestamp
     if at is not None and (group.first is None or at < group.first):
         group.first = at
     if group.last is None or (at is not None and at >= group.last):
         group.last = at if at is not None else group.last
         group.message = None if context.message is None else redactor.redact(context.message)[:PREVIEW]
-        group.partition, group.offset = lying.partition, lying.offset
+        group.partition, group.offset = stored.partition, stored.offset
 
 
 def _merged(found: Mapping[int, list[Letter]], limit: int) -> tuple[list[Letter], dict[int, int]]:

@@ -9,8 +9,8 @@ from concurrent.futures import Future
 from typing import TypeVar
 
 from connect.errors import ConnectError
+from connect.herder.keyed_queues import KeyedQueues
 from connect.herder.stages import Stages
-from connect.herder.turns import Turns
 from connect.pipeline.error_kinds import ErrorKind, kind_of
 from connect.worker.hosts import ConnectorCallError
 
@@ -29,14 +29,14 @@ class FollowUps:
     """
 
     def __init__(self, at_once: int, stages: Stages, failed: Callable[[str, str, ErrorKind], None]) -> None:
-        self._turns = Turns(at_once)
+        self._queues = KeyedQueues(at_once)
         self._stages = stages
         self._failed = failed
         self._ending = False
 
     def turn(self, name: str, work: Callable[[], T]) -> Future[T]:
         """Do something for a connector when its turn comes; what goes wrong is for whoever holds the future."""
-        return self._turns.submit(name, work)
+        return self._queues.submit(name, work)
 
     def submit(self, name: str, what: str, work: Callable[[], None]) -> Future[None]:
         """Do something for a connector when its turn comes, unless the worker is ending by then."""
@@ -45,7 +45,7 @@ class FollowUps:
             if not self._ending:
                 self.or_fail(name, what, work)
 
-        return self._turns.submit(name, run)
+        return self._queues.submit(name, run)
 
     def or_fail(self, name: str, what: str, work: Callable[[], None]) -> None:
         """Do it now. While the worker is ending nothing is said of what goes wrong."""
@@ -72,4 +72,4 @@ class FollowUps:
 
     def close(self) -> None:
         """Begin nothing more, and wait for what is being done."""
-        self._turns.close()
+        self._queues.close()

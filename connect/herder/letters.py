@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
-from connect.kafka.browse import Lying
+from connect.kafka.browse import StoredRecord
 from connect.pipeline.error_headers import ErrorContext
 from connect.telemetry.redaction import redactor
 
@@ -112,7 +112,7 @@ class Letter(msgspec.Struct):
     error: LetterError | None
 
     @classmethod
-    def of(cls, lying: Lying, *, whole: bool) -> Letter:
+    def of(cls, lying: StoredRecord, *, whole: bool) -> Letter:
         """With all bytes, or with previews."""
         own, context = ErrorContext.split(lying.headers)
         most = None if whole else PREVIEW

@@ -18,7 +18,7 @@ from connect.errors import ConfigError, ConnectError
 from connect.herder.dead_letters import DeadLetters, Wanted
 from connect.herder.edits import EditError, edited
 from connect.herder.errors import BadRequestError
-from connect.kafka.browse import Lying, NoTopicError
+from connect.kafka.browse import NoTopicError, StoredRecord
 from connect.kafka.replay_marks import Marks
 from connect.kafka.resend import Resender
 from connect.pipeline.dead_letters import Letter, Original
@@ -123,19 +123,19 @@ def replay(letters: DeadLetters, order: Order) -> Replayed:
     writer = None if order.dry_run else Resender(worker, connector)
     try:
         batch = _Batch(letters, marks, writer, done)
-        for lying in letters.each(order.wanted):
-            if not order.again and marks.has(lying.partition, lying.offset):
+        for stored in letters.each(order.wanted):
+            if not order.again and marks.has(stored.partition, stored.offset):
                 done.marked_before += 1
                 continue
             try:
-                written = aim.written(lying)
+                written = aim.written(stored)
             except (EditError, _CannotError) as error:
-                done.skipped.append(Skipped(lying.partition, lying.offset, str(error)))
+                done.skipped.append(Skipped(stored.partition, stored.offset, str(error)))
                 continue
             if len(done.replayed) + len(batch) >= order.limit:
                 done.complete = False
                 break
-            batch.add(lying, written)
+            batch.add(stored, written)
         batch.flush()
     except TimeoutError:
         batch.flush()
@@ -164,12 +164,12 @@ class _Aim:
                 raise BadRequestError("A replay goes to the connector or into a topic, not both.")
             self._tier = _first_tier(letters.connector)
 
-    def written(self, lying: Lying) -> _Written:
+    def written(self, stored: StoredRecord) -> _Written:
         """What to write for a letter. Raises EditError, _CannotError."""
-        own, context = ErrorContext.split(lying.headers)
-        value = self._value(lying, context)
+        own, context = ErrorContext.split(stored.headers)
+        value = self._value(stored, context)
         if self._tier is not None:
-            return self._to_connector(self._tier, Letter(lying.key, value, own, lying.timestamp), context)
+            return self._to_connector(self._tier, Letter(stored.key, value, own, stored.timestamp), context)
         if self._order.into:
             topic, partition = self._order.into, None
         elif context is None or not context.topic:
@@ -184,7 +184,7 @@ class _Aim:
         partitions = self._known(topic)
         if partitions is None:
             raise _CannotError(f"there is no topic {topic}.")
-        return topic, partition if partition in partitions else None, lying.key, value, own, lying.timestamp
+        return topic, partition if partition in partitions else None, stored.key, value, own, stored.timestamp
 
     def _to_connector(self, tier: Tier, letter: Letter, context: ErrorContext | None) -> _Written:
         """Parked in the first retry topic, due at once, as if it had not been tried yet."""
@@ -200,13 +200,13 @@ class _Aim:
         partition = partitions[context.partition % len(partitions)]
         return tier.topic, partition, made.key, made.value, made.headers, made.timestamp
 
-    def _value(self, lying: Lying, context: ErrorContext | None) -> bytes | None:
-        order, place = self._order, (lying.partition, lying.offset)
+    def _value(self, stored: StoredRecord, context: ErrorContext | None) -> bytes | None:
+        order, place = self._order, (stored.partition, stored.offset)
         if place in order.values:
             return order.values[place]
         if context is not None and context.omitted:
             raise _CannotError(f"its value is not in the dead letter: {context.omitted}")
-        return edited(lying.value, order.put, order.drop) if order.put or order.drop else lying.value
+        return edited(stored.value, order.put, order.drop) if order.put or order.drop else stored.value
 
     def _known(self, topic: str) -> list[int] | None:
         if topic not in self._partitions:
@@ -231,10 +231,10 @@ class _Batch:
     def __len__(self) -> int:
         return len(self._under_way)
 
-    def add(self, lying: Lying, written: _Written) -> None:
+    def add(self, stored: StoredRecord, written: _Written) -> None:
         """Write one."""
         topic, partition, *_ = written
-        sent = Sent(lying.partition, lying.offset, topic, partition, None)
+        sent = Sent(stored.partition, stored.offset, topic, partition, None)
         self._under_way.append((sent, written))
         self._write(sent, written)
         if len(self._under_way) >= _AT_ONCE:

@@ -25,7 +25,7 @@ class NoTopicError(ConnectError):
     """There is no such topic."""
 
 
-class Lying(NamedTuple):
+class StoredRecord(NamedTuple):
     """A record as it lies in a topic.
 
     Attributes:
@@ -100,7 +100,7 @@ class Browser:
         found = self._offsets(topic, list(spans), timestamp)
         return {number: offset if offset >= 0 else spans[number].end for number, offset in found.items()}
 
-    def read(self, topic: str, spans: Mapping[int, Span], timeout: float) -> Iterator[Lying]:
+    def read(self, topic: str, spans: Mapping[int, Span], timeout: float) -> Iterator[StoredRecord]:
         """The records of these spans, those of one partition in order. Ends with the last, or after `timeout` seconds.
 
         Raises:
@@ -134,7 +134,7 @@ class Browser:
         finally:
             consumer.close()
 
-    def _record(self, topic: str, message: Any, left: dict[int, int]) -> Lying | None:
+    def _record(self, topic: str, message: Any, left: dict[int, int]) -> StoredRecord | None:
         """The record of a message that is one and belongs to what was asked for. What is through leaves `left`."""
         from confluent_kafka import KafkaError
 
@@ -158,7 +158,7 @@ class Browser:
         if offset == end - 1:
             del left[number]
         kind, at = message.timestamp()
-        return Lying(
+        return StoredRecord(
             topic,
             number,
             offset,

@@ -8,9 +8,9 @@ from connect.data.batch import SinkBatch
 from connect.data.record import SinkRecord
 from connect.kafka.new_topics import NewTopic
 from connect.pipeline.dead_letters import DeadLetterSettings, Letter, Original, context_of, dead_letter, original
+from connect.pipeline.error_topics import ErrorTopics
 from connect.pipeline.failure import Failure
 from connect.pipeline.policy import ErrorCounts
-from connect.pipeline.side_topics import SideTopics
 
 
 class DeadLetterQueue:
@@ -30,7 +30,7 @@ class DeadLetterQueue:
         settings: DeadLetterSettings,
         connector: str,
         task: int,
-        topics: SideTopics,
+        topics: ErrorTopics,
         counts: ErrorCounts,
         encode: Callable[[SinkRecord], Letter],
         retry_topics: frozenset[str] = frozenset(),

@@ -17,11 +17,11 @@ from connect.errors import ConnectError
 from connect.kafka.read_range import RawRecord
 from connect.pipeline.dead_letters import Original, context_of, original
 from connect.pipeline.error_headers import ErrorContext, ParkedHeaders
+from connect.pipeline.error_topics import ErrorTopics
 from connect.pipeline.failure import Failure
 from connect.pipeline.key_order import KeyOrder, Turn
 from connect.pipeline.parked import RetrySettings, Tier, parked, place_of, unparked
 from connect.pipeline.policy import ErrorCounts
-from connect.pipeline.side_topics import SideTopics
 
 #: How long a partition rests at least, as a share of its tier's wait, so that records that come due one after another
 #: are read together; at most so many seconds.
@@ -71,7 +71,7 @@ class RetryTopics:
         settings: RetrySettings,
         connector: str,
         task: int,
-        topics: SideTopics,
+        topics: ErrorTopics,
         partitions: Callable[[str], int],
         counts: ErrorCounts,
         read: Callable[[Mapping[TopicPartition, int]], Iterable[RawRecord]],

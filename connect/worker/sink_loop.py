@@ -18,9 +18,9 @@ from connect.errors import ConnectError, RetriableError
 from connect.kafka.consume import BatchConsumer, RebalanceListener
 from connect.pipeline import Chain, Failure, Stage
 from connect.pipeline.errant import Handed, PolicyReporter
+from connect.pipeline.error_topics import ErrorTopics
 from connect.pipeline.failure import qualified_name
 from connect.pipeline.put_halving import put_in_parts
-from connect.pipeline.side_topics import SideTopics
 from connect.telemetry.outages import Waiter
 from connect.worker.control import Control, Stopping
 from connect.worker.ending import take_all
@@ -38,7 +38,7 @@ _POLL_S = 0.2
 _EMPTY_PUT_SHARE = 0.1
 _EMPTY_PUT_S = (1.0, 5.0)
 _RETRY_S = 3.0
-#: How long a commit waits for records that went aside.
+#: How long a commit waits for records that went to error topics.
 _SETTLE_S = 2.0
 _NO_RECORDS = SinkBatch("", Values([]), offsets=[])
 
@@ -54,10 +54,10 @@ class SinkLoop:
         control: what the worker wants.
         report: counts for the worker.
         commit_interval: seconds between commits.
-        aside: where records go that the error policy takes, if there is such a place. Nothing is put or committed
+        error_topics: where records go that the error policy takes, if anywhere. Nothing is put or committed
             behind a record that is not durable there (P1).
         reporter: the task's, if it has one.
-        retries: its retry topics, if it has them; `aside` writes to them.
+        retries: its retry topics, if it has them; `error_topics` writes to them.
         halve_puts: whether a put that fails for good is halved until its bad record is alone.
     """
 
@@ -70,7 +70,7 @@ class SinkLoop:
         control: Control,
         report: ProgressReport,
         commit_interval: float,
-        aside: SideTopics | None = None,
+        error_topics: ErrorTopics | None = None,
         reporter: PolicyReporter | None = None,
         retries: RetryTopics | None = None,
         *,
@@ -83,11 +83,11 @@ class SinkLoop:
         self._control = control
         self._report = report
         self._commit_interval = commit_interval
-        self._aside = aside
+        self._error_topics = error_topics
         self._retries = retries
         self._halve_puts = halve_puts
         self._handed: Handed | None = None
-        if aside is not None and reporter is not None:
+        if error_topics is not None and reporter is not None:
             reporter.handed = self._handed = Handed(self.commit_soon)
         self._consumer: BatchConsumer | None = None
         self._member: str | None = None
@@ -252,8 +252,8 @@ class SinkLoop:
             batch = self._chain.run(batch)
             if self._retries is not None:
                 batch = self._retries.hold_back(batch)
-            if self._aside is not None:
-                self._aside.settle()
+            if self._error_topics is not None:
+                self._error_topics.settle()
             self._control.proceed()  # retries in the chain may have outlasted the lease
             self._deliver(batch)
         elif now >= self._put_due and not self._paused_by_worker:
@@ -300,8 +300,8 @@ class SinkLoop:
         policy, task = self._chain.policy, type(self._task)
         policy.counts.failures += 1
         policy.reject(Failure(Stage.TASK_PUT, task.__name__, error, one.records()[0], one, qualified_name(task)))
-        if self._aside is not None:
-            self._aside.settle()
+        if self._error_topics is not None:
+            self._error_topics.settle()
 
     def _hold(self, batch: SinkBatch, error: RetriableError) -> None:
         wait = _RETRY_S if self._retry_in is None else self._retry_in
@@ -383,8 +383,8 @@ class SinkLoop:
             self._handed.committed({p: self._committed.get(p, 0) for p in self._delivered})
 
     def _settled_aside(self) -> bool:
-        """Whether all that went aside is durable. If not, offsets are committed next time."""
-        if self._aside is None or self._aside.settled(_SETTLE_S):
+        """Whether all that went to error topics is durable. If not, offsets are committed next time."""
+        if self._error_topics is None or self._error_topics.settled(_SETTLE_S):
             return True
         self._not_committed("The broker has not yet acknowledged records that failed.")
         return False
@@ -444,8 +444,8 @@ class SinkLoop:
         take_all((*steps, self._waiter.leaves, self._waiter_for_offsets.leaves), log, self._report.tell)
 
     def _close_aside(self) -> None:
-        if self._aside is not None:
-            self._aside.close(_SETTLE_S)
+        if self._error_topics is not None:
+            self._error_topics.close(_SETTLE_S)
 
     def _leave(self) -> None:
         if self._consumer is not None:

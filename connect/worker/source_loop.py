@@ -16,7 +16,7 @@ from connect.data.batch import SourceBatch
 from connect.errors import ConnectError, RetriableError
 from connect.kafka.produce import BatchProducer, DeliveryError
 from connect.pipeline import Chain, RecordError
-from connect.pipeline.side_topics import UnwrittenError
+from connect.pipeline.error_topics import UnwrittenError
 from connect.pipeline.source_dead_letters import SourceDeadLetters
 from connect.telemetry.outages import Waiter
 from connect.worker.control import Control, Stopping

@@ -40,12 +40,12 @@ from connect.telemetry.metrics import Registry
 from connect.telemetry.outages import outages
 from connect.telemetry.redaction import Redactor
 from connect.worker import guard, messages
-from connect.worker.aside import Aside, source_queue
 from connect.worker.boundaries import Boundary, TaskBoundary
 from connect.worker.channel import Channel
 from connect.worker.contexts import SinkContext, SourceContext
 from connect.worker.control import Control
 from connect.worker.engine_loop import EngineContext, EngineLoop
+from connect.worker.error_outputs import ErrorOutputs, source_queue
 from connect.worker.exactly_once import boundary_for, claim, producer_settings, store_of, transactions_of
 from connect.worker.lease import Lease
 from connect.worker.progress import ProgressReport
@@ -134,11 +134,11 @@ def _run(task: messages.TaskSpec, control: Control, redact: Callable[[str], str]
         if not isinstance(plugin, SinkTask):
             raise ConnectError(f"{task_class.__qualname__} is no SinkTask. A sink connector's task class extends it.")
         chain = sink_chain(plugins, task.worker_config, task.connector_config, control.sleep)
-        aside = Aside(task, chain.policy, control, plugins)
-        reporter = aside.reporter(type(plugin).__name__)
+        error_outputs = ErrorOutputs(task, chain.policy, control, plugins)
+        reporter = error_outputs.reporter(type(plugin).__name__)
         context = SinkContext(task.connector, task.task, task.config, metrics, reporter)
         plugin.context = context
-        sink = _sink_loop(task, plugin, chain, control, registry, worker, aside, reporter)
+        sink = _sink_loop(task, plugin, chain, control, registry, worker, error_outputs, reporter)
         context.loop = sink
         _watch(task, sink, control, redact)
         sink.run(started)
@@ -238,7 +238,7 @@ def _sink_loop(
     control: Control,
     registry: Registry,
     worker: settings.Config,
-    aside: Aside,
+    error_outputs: ErrorOutputs,
     reporter: PolicyReporter | None,
 ) -> SinkLoop:
     clients = task_client_settings("consumer", task.worker_config, task.connector_config)
@@ -248,10 +248,10 @@ def _sink_loop(
     rows = clients.runtime.get("max.poll.records", plugin.records_at_once or ROWS_PER_BATCH)
 
     def make_consumer(listener: RebalanceListener) -> BatchConsumer:
-        aside.make_topics(topics)
+        error_outputs.make_topics(topics)
         named = as_static_member(clients.librdkafka, task.worker_config, task.connector, task.task)
-        settings = aside.consumer_settings(named)
-        return BatchConsumer(settings, topics, listener, rows, aside.also, clients.keys)
+        settings = error_outputs.consumer_settings(named)
+        return BatchConsumer(settings, topics, listener, rows, error_outputs.also, clients.keys)
 
     loop: SinkLoop
     loop = SinkLoop(
@@ -262,9 +262,9 @@ def _sink_loop(
         control,
         ProgressReport(control, registry, lambda report: loop.measure(report), _labels(task)),  # noqa: PLW0108 - made here
         worker["offset.flush.interval.ms"] / 1000,
-        aside.topics,
+        error_outputs.topics,
         reporter,
-        aside.retries,
+        error_outputs.retries,
         halve_puts=halves_puts(task.connector_config, plugin),
     )
     return loop

@@ -14,14 +14,14 @@ from connect.data.values import Values
 from connect.errors import ConfigError, ConnectError, RetriableError
 from connect.pipeline import Failure, RecordError, Stage
 from connect.pipeline.errant import Handed
+from connect.pipeline.error_topics import UnwrittenError
 from connect.pipeline.failure import qualified_name
 from connect.pipeline.put_halving import Refused, halves_puts, put_in_parts
-from connect.pipeline.side_topics import UnwrittenError
 from spark_sink.any_sink import notes
-from spark_sink.any_sink.alive import Orphaned
 from spark_sink.any_sink.context import SinkContext, said
-from spark_sink.any_sink.parts import Parts
+from spark_sink.any_sink.liveness import Orphaned
 from spark_sink.any_sink.plan import WritePlan
+from spark_sink.any_sink.resources import Resources
 
 log = logging.getLogger(__name__)
 
@@ -47,17 +47,17 @@ class Delivery:
         ConfigError: puts are to be halved, and the task does not say that it can bear it.
     """
 
-    def __init__(self, plan: WritePlan, task: SinkTask, context: SinkContext, mine: Parts) -> None:
+    def __init__(self, plan: WritePlan, task: SinkTask, context: SinkContext, mine: Resources) -> None:
         self.written = 0
         self.refusals = 0
         self._plan = plan
         self._task = task
         self._context = context
-        self._parts = mine
+        self._resources = mine
         self._halve_puts = halves_puts(plan.connector_config, task)
         self._handed: Handed | None = None
         reporter = context.errant_records
-        if mine.aside is not None and reporter is not None:
+        if mine.error_outputs is not None and reporter is not None:
             reporter.handed = self._handed = Handed(context.request_commit)
         self._waits = False  # and it is noted
 
@@ -100,9 +100,9 @@ class Delivery:
         return durable
 
     def settle(self) -> None:
-        """Return when all that went aside is durable there (P1)."""
-        if self._parts.aside is not None:
-            self._parts.aside.settle()
+        """Return when all that went to error topics is durable there (P1)."""
+        if self._resources.error_outputs is not None:
+            self._resources.error_outputs.settle()
 
     def wait(self, error: RetriableError, what: str) -> None:
         """Wait before the task is asked again, as long as it wants. Spark ends the process when nobody waits for it."""
@@ -112,7 +112,7 @@ class Delivery:
         name = type(self._task).__qualname__
         notes.waiting(self._plan.notes, self._context.task_id, f"{name} cannot {what} now: {error}")
         self._waits = True
-        self._parts.alive.pause(seconds)
+        self._resources.alive.pause(seconds)
 
     def waits_no_more(self) -> None:
         """Take the note back that `wait` made."""
@@ -149,13 +149,13 @@ class Delivery:
             return put_in_parts(self._put_part, batch, self._give_up)
 
     def _put_part(self, part: SinkBatch) -> None:
-        self._parts.alive.check()
+        self._resources.alive.check()
         self._task.put(part)
 
     def _give_up(self, one: SinkBatch, error: Exception) -> None:
         """`put` does not take this record."""
         self.written -= 1
-        policy, task = self._parts.chain.policy, type(self._task)
+        policy, task = self._resources.chain.policy, type(self._task)
         policy.counts.failures += 1
         policy.reject(Failure(Stage.TASK_PUT, task.__name__, error, one.records()[0], one, qualified_name(task)))
         self.settle()

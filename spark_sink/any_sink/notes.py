@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from spark_sink.any_sink.done import Done, Tally
+from spark_sink.any_sink.results import Done, Tally
 
 _TOTALS: Final = "written.json"
 _WAITING: Final = "waiting-"

@@ -18,8 +18,8 @@ from connect.pipeline.error_kinds import ErrorKind, kind_of
 from connect.telemetry.redaction import RedactingFilter, Redactor, names_a_secret
 from spark_sink.any_sink import notes
 from spark_sink.any_sink.context import said
-from spark_sink.any_sink.done import Done
 from spark_sink.any_sink.plan import WritePlan
+from spark_sink.any_sink.results import Done
 from spark_sink.any_sink.rows import check_columns
 from spark_sink.any_sink.write import write
 

@@ -18,11 +18,11 @@ from connect.pipeline.errant import PolicyReporter
 from connect.pipeline.error_checks import takes_reports
 from connect.plugins.loading import load_class
 from connect.telemetry.metrics import Registry
-from spark_sink.any_sink import parts
+from spark_sink.any_sink import resources
 from spark_sink.any_sink.context import SinkContext, said
 from spark_sink.any_sink.delivery import Delivery, quietly
-from spark_sink.any_sink.done import Done, Span, Tally
 from spark_sink.any_sink.plan import WritePlan
+from spark_sink.any_sink.results import Done, Span, Tally
 from spark_sink.any_sink.rows import Order, batches
 
 log = logging.getLogger(__name__)
@@ -48,7 +48,7 @@ def write(plan: WritePlan, number: int, rows: Iterable[Any]) -> Done:
     first = next(filled, None)
     if first is None:
         return Done()  # no task is started for nothing
-    mine = parts.take(plan, number)
+    mine = resources.take(plan, number)
     try:
         with Write(plan, number, mine) as one:
             for batch in chain([first], filled):
@@ -57,7 +57,7 @@ def write(plan: WritePlan, number: int, rows: Iterable[Any]) -> Done:
     except BaseException:
         mine.close()
         raise
-    parts.give_back(plan, number, mine)
+    resources.give_back(plan, number, mine)
     return done
 
 
@@ -71,9 +71,9 @@ class Write:
         mine: converters, transformations, dead letters.
     """
 
-    def __init__(self, plan: WritePlan, number: int, mine: parts.Parts) -> None:
+    def __init__(self, plan: WritePlan, number: int, mine: resources.Resources) -> None:
         self._plan = plan
-        self._parts = mine
+        self._resources = mine
         self._before = replace(mine.chain.policy.counts)
         self._task = _task(plan)
         self._context = SinkContext(
@@ -115,16 +115,16 @@ class Write:
         Raises:
             ConnectError: a record cannot be written, or records are out of order.
         """
-        for batch in batches(rows, self._parts.most):
+        for batch in batches(rows, self._resources.most):
             self._order.check(batch)
             self._open(batch)
             self._count(batch)
             after = batch.next_offsets()
             new = self._unknown(batch)
             if len(new):
-                changed = self._parts.chain.run(new)
+                changed = self._resources.chain.run(new)
                 self._delivery.settle()
-                self._parts.alive.check()
+                self._resources.alive.check()
                 self._await_resumed(changed)
                 self._delivery.put(changed)
             self._next.update(after)
@@ -152,7 +152,7 @@ class Write:
                 seen, until = state, now + self._plan.flush_within
             elif now > until:
                 raise ConfigError("engine", self._kept_back(behind))
-            self._parts.alive.pause(pause)
+            self._resources.alive.pause(pause)
             pause = min(pause * 2, longest)
             self._delivery.put_nothing()
 
@@ -197,7 +197,7 @@ class Write:
     def _await_resumed(self, batch: SinkBatch) -> None:
         """Hand no records of a paused partition over; empty puts give the task its turn."""
         while self._context.paused and self._context.paused.intersection(batch.first_offsets()):
-            self._parts.alive.pause(_PAUSED_S)
+            self._resources.alive.pause(_PAUSED_S)
             self._delivery.put_nothing()
 
     def _behind(self, durable: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
@@ -215,7 +215,7 @@ class Write:
         )
 
     def _done(self) -> Done:
-        before, now = self._before, self._parts.chain.policy.counts
+        before, now = self._before, self._resources.chain.policy.counts
         tally = Tally(
             read=sum(self._rows.values()),
             written=self._delivery.written,

@@ -21,7 +21,7 @@ from spark_sink.delta.table import Table
 from spark_sink.table_settings import SETTINGS
 
 if TYPE_CHECKING:
-    from spark_sink.delta.care import Care
+    from spark_sink.delta.maintenance import Maintenance
     from spark_sink.delta.waiting import Part
     from spark_sink.delta.writer import Writer
 
@@ -54,15 +54,17 @@ class DeltaSinkTask(SinkTask):
                 "Delta tables without Spark need the package deltalake. Install connect-runtime[delta], or set "
                 "engine=spark."
             )
-        from spark_sink.delta.care import Care
+        from spark_sink.delta.maintenance import Maintenance
 
         self._options = options = Options.of(config)
         self._writers: dict[str, Writer] = {}
         self._since: float | None = None  # when the first of the rows came that wait
         self._rest_until = 0.0  # from writing
-        self._care: Care | None = None
+        self._maintenance: Maintenance | None = None
         if self.context.task_id == 0 and (options.compaction_s or options.vacuum_s):
-            self._care = Care(options.storage, options.compaction_s, options.vacuum_s, options.retention_hours)
+            self._maintenance = Maintenance(
+                options.storage, options.compaction_s, options.vacuum_s, options.retention_hours
+            )
 
     def open(self, partitions: Sequence[TopicPartition]) -> Offsets | None:
         for writer in self._writers.values():
@@ -94,8 +96,8 @@ class DeltaSinkTask(SinkTask):
             written = writer.flush(offsets)
             if written:
                 self._tell(uri, written, time.monotonic() - began)
-            if waiting and self._care is not None:
-                self._care.after_commit(uri)
+            if waiting and self._maintenance is not None:
+                self._maintenance.after_commit(uri)
         self._since, now = None, time.monotonic()
         self._rest_until = now + (now - start) * _REST
         return offsets
@@ -105,9 +107,9 @@ class DeltaSinkTask(SinkTask):
             writer.forget(partitions)
 
     def stop(self) -> None:
-        if getattr(self, "_care", None) is not None:
-            assert self._care is not None
-            self._care.join(_CARE_S)
+        if getattr(self, "_maintenance", None) is not None:
+            assert self._maintenance is not None
+            self._maintenance.join(_CARE_S)
 
     # Taking.
 

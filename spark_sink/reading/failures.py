@@ -16,8 +16,8 @@ from connect.pipeline import ErrorPolicy, Failure, Stage
 from connect.pipeline.build import record_encoder
 from connect.pipeline.dead_letter_queue import DeadLetterQueue
 from connect.pipeline.dead_letters import DeadLetterSettings, Letter, original
+from connect.pipeline.error_topics import ErrorTopics
 from connect.pipeline.failure import exception_name
-from connect.pipeline.side_topics import SideTopics
 from connect.plugins import Plugins
 from spark_sink.reading.plan import ReadPlan
 
@@ -42,12 +42,12 @@ class Failures:
         self._plan = plan
         self._policy = policy
         self._kept: list[FailedRecord] = []
-        self._topics: SideTopics | None = None
+        self._topics: ErrorTopics | None = None
         settings = DeadLetterSettings.of(plan.config)
         if plan.rows is not None and plan.rows.failures:
             policy.dead_letter = self._keep
         elif settings is not None:
-            self._topics = SideTopics(self._make_producer, lambda: None)
+            self._topics = ErrorTopics(self._make_producer, lambda: None)
             queue = DeadLetterQueue(settings, plan.connector, 0, self._topics, policy.counts, self._encoder(plugins))
             policy.dead_letter = queue.write
 

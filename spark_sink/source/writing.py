@@ -27,7 +27,7 @@ from connect.kafka.transactional import AbortableError, TransactionalProducer
 from connect.pipeline import Chain, ErrorPolicy, RecordError, source_chain
 from connect.pipeline.dead_letter_queue import new_topic
 from connect.pipeline.dead_letters import DeadLetterSettings
-from connect.pipeline.side_topics import UnwrittenError
+from connect.pipeline.error_topics import UnwrittenError
 from connect.pipeline.source_dead_letters import SourceDeadLetters
 from connect.plugins import Plugins
 from spark_sink.source.accounts import Account, Cut, Run, another_run

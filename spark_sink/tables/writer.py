@@ -15,9 +15,9 @@ from typing import Any, Final
 from connect.errors import ConfigError, ConnectError, RetriableError, SchemaError
 from spark_sink.table_settings import CONSOLE, DELTA, OVERWRITE, UPSERT
 from spark_sink.tables import dead_letters, upsert
-from spark_sink.tables.care import Care
 from spark_sink.tables.files import write_files
 from spark_sink.tables.fitting import Fitted, fit, new_columns
+from spark_sink.tables.maintenance import Maintenance
 from spark_sink.tables.rows import Refusal, Rows
 from spark_sink.tables.settings import TableSettings
 from spark_sink.tables.table import Table
@@ -70,7 +70,7 @@ class TableWriter:
     _told: set[str] = field(default_factory=set, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self._care = Care(self.settings)
+        self._maintenance = Maintenance(self.settings)
 
     def __call__(self, df: Any, batch_id: int) -> None:
         """Write a batch.
@@ -115,7 +115,7 @@ class TableWriter:
             self._commit(good, rows, table, fitted, batch_id)
 
         _until_nobody_is_in_the_way(table.name, attempt)
-        self._care.after_batch(df.sparkSession, table)
+        self._maintenance.after_batch(df.sparkSession, table)
 
     def _commit(self, good: Any, rows: Rows, table: Table, fitted: Fitted, batch_id: int) -> None:
         options = {"txnAppId": self.app_id, "txnVersion": str(batch_id)}

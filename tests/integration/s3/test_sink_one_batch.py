@@ -10,8 +10,8 @@ import pytest
 
 from connectors.s3.sink import task as s3_task
 from spark_sink.any_sink import delivery, notes, parts
-from spark_sink.any_sink.done import Done, Span, Tally
 from spark_sink.any_sink.plan import WritePlan
+from spark_sink.any_sink.results import Done, Span, Tally
 from spark_sink.any_sink.write import write
 from tests.integration.s3.between import Between
 from tests.integration.s3.sink_runs import QUICK, json_lines, numbers

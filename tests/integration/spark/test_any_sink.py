@@ -11,7 +11,7 @@ from connect.errors import RetriableError
 from connect.kafka.broker import Broker
 from connect.pipeline.error_kinds import ErrorKind, kind_of
 from spark_sink.any_sink import notes
-from spark_sink.any_sink.done import Tally
+from spark_sink.any_sink.results import Tally
 from spark_sink.causes import cause_of
 from spark_sink.session.processes import descendants
 

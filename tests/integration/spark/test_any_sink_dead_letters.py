@@ -9,7 +9,7 @@ import pytest
 from connect.kafka.broker import Broker
 from connect.pipeline.error_headers import ErrorContext
 from spark_sink.any_sink import notes
-from spark_sink.any_sink.done import Tally
+from spark_sink.any_sink.results import Tally
 from spark_sink.causes import cause_of
 from tests.integration.errors.conftest import all_of, produce
 from tests.integration.worker.conftest import herd

@@ -4,15 +4,15 @@ import pytest
 
 from connect.herder.dead_letters import Wanted
 from connect.herder.letters import Bytes, Letter, fingerprint
-from connect.kafka.browse import Lying
+from connect.kafka.browse import StoredRecord
 from connect.kafka.replay_marks import _joined, _parsed
 from connect.pipeline.error_headers import ErrorContext
 from connect.telemetry.redaction import redactor
 
 
-def lying(key=b"k", timestamp=1000, **context) -> Lying:
+def lying(key=b"k", timestamp=1000, **context) -> StoredRecord:
     headers = ErrorContext(**context).headers() if context else []
-    return Lying("dead", 0, 5, timestamp, "CreateTime", key, b"v", headers)
+    return StoredRecord("dead", 0, 5, timestamp, "CreateTime", key, b"v", headers)
 
 
 @pytest.mark.parametrize(

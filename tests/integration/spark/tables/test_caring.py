@@ -58,7 +58,7 @@ def test_a_compaction_that_fails_costs_no_batch(
 ) -> None:
     monkeypatch.setattr(Table, "optimize", lambda self: self._run(f"OPTIMIZE {self.sql} WHERE none = 1"))
     writer = tables.writer(**{"compaction.interval.ms": "1"})
-    with caplog.at_level(logging.WARNING, "spark_sink.tables.care"):
+    with caplog.at_level(logging.WARNING, "spark_sink.tables.maintenance"):
         for number in range(3):
             writer(one(tables, number, "x"), number)
     assert "could not be compacted and is left as it is: " in caplog.text

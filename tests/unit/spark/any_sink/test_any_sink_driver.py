@@ -9,7 +9,7 @@ import pytest
 from connect.errors import ConfigError, ConnectError, DataError
 from connect.pipeline.error_kinds import ErrorKind, kind_of
 from spark_sink.any_sink import notes
-from spark_sink.any_sink.done import Done, Span, Tally
+from spark_sink.any_sink.results import Done, Span, Tally
 
 from .raw import COLUMNS, plan, rows
 

@@ -13,10 +13,10 @@ import pytest
 from connect.data.record import TopicPartition
 from connect.errors import ConfigError, ConnectError
 from connect.pipeline import RecordError
-from spark_sink.any_sink import notes, parts
-from spark_sink.any_sink.alive import Alive, Orphaned
+from spark_sink.any_sink import notes, resources
 from spark_sink.any_sink.delivery import Delivery
-from spark_sink.any_sink.done import Done, Span, Tally
+from spark_sink.any_sink.liveness import Alive, Orphaned
+from spark_sink.any_sink.results import Done, Span, Tally
 from spark_sink.any_sink.write import write
 from spark_sink.lease_file import LeaseFile
 
@@ -30,8 +30,8 @@ TOLERANT = {"errors.tolerance": "all", "errors.log.enable": "true"}
 def nothing_kept() -> Iterator[None]:
     calls()
     yield
-    while parts._kept:
-        parts._kept.popitem()[1].close()
+    while resources._kept:
+        resources._kept.popitem()[1].close()
 
 
 def puts(said: list[Any]) -> list[Any]:
@@ -201,12 +201,12 @@ def test_converters_and_transformations_run_and_their_errors_say_where() -> None
 
 def test_a_chain_is_kept_for_the_next_write_unless_it_remembers_records_or_failed() -> None:
     write(plan("Noting"), 0, [rows(b"a")])
-    (kept,) = parts._kept.values()
+    (kept,) = resources._kept.values()
     write(plan("Noting"), 0, [rows(b"a")])
-    assert list(parts._kept.values()) == [kept]
+    assert list(resources._kept.values()) == [kept]
     with pytest.raises(ConnectError):
         write(plan("Failing"), 0, [rows(b"a")])
-    assert list(parts._kept.values()) == [kept]
+    assert list(resources._kept.values()) == [kept]
 
 
 @pytest.mark.promise("P1")
@@ -236,7 +236,7 @@ def test_no_put_begins_while_the_lease_is_over(tmp_path: Path, monkeypatch: pyte
         if len(waited) > 2:
             lease_file.hold_until(time.clock_gettime(time.CLOCK_BOOTTIME) + 60)
 
-    monkeypatch.setattr("spark_sink.any_sink.alive.time.sleep", sleep)
+    monkeypatch.setattr("spark_sink.any_sink.liveness.time.sleep", sleep)
     lease_file.hold_until(time.clock_gettime(time.CLOCK_BOOTTIME) - 1)
     write(plan("Noting", lease_file=str(lease_file.path)), 0, [rows(b"a")])
     assert [[call[0] for call in said] for said in waited] == [["start", "open"], [], []]

@@ -12,7 +12,7 @@ from deltalake import DeltaTable, write_deltalake
 
 from connect import ConfigError, ConnectError, RetriableError
 from connect.testing import SinkRun
-from spark_sink.delta.care import Care
+from spark_sink.delta.maintenance import Maintenance
 from spark_sink.delta.problems import table_error
 from spark_sink.sink.connector import SparkSinkConnector
 
@@ -187,8 +187,8 @@ def test_files_are_joined_and_deleted_on_schedule(run: Run, lake: Path, rows: Ro
     for n in range(4):
         orders.put({"id": n})
         orders.commit()
-        care = orders.task._care  # type: ignore[attr-defined]
-        assert isinstance(care, Care)
+        care = orders.task._maintenance  # type: ignore[attr-defined]
+        assert isinstance(care, Maintenance)
         care.join(30)
     assert [row["id"] for row in rows()] == [0, 1, 2, 3]
     assert len(list((lake / "orders").glob("*.parquet"))) < 4
@@ -196,7 +196,7 @@ def test_files_are_joined_and_deleted_on_schedule(run: Run, lake: Path, rows: Ro
 
 def test_care_that_fails_harms_nobody(lake: Path, caplog: pytest.LogCaptureFixture) -> None:
     write_deltalake(lake / "orders", pa.table({"id": [1]}))
-    care = Care({}, 1e-9, 0, 168)
+    care = Maintenance({}, 1e-9, 0, 168)
     care.after_commit(str(lake / "orders"))
     (lake / "orders" / "_delta_log" / f"{0:020d}.json").write_text("broken")
     care.after_commit(str(lake / "orders"))

@@ -217,7 +217,7 @@ def test_dead_letters_are_acknowledged_before_the_range_is_done(in_executor, mon
         def close(self, seconds: float) -> None:
             said.append("closed")
 
-    monkeypatch.setattr(failures, "SideTopics", Topics)
+    monkeypatch.setattr(failures, "ErrorTopics", Topics)
     values = [{"id": 1}, b"{", {"id": 3}, {"id": "x"}]
     batches = in_executor.batches(values, ID, errors_deadletterqueue_topic_name="dead", **ALL, **QUARANTINE)
     assert len(next(batches)) == 2

@@ -14,7 +14,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-class Turns:
+class KeyedQueues:
     """Queues of work by name. Safe to use from many threads.
 
     Args:

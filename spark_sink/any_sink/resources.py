@@ -1,4 +1,4 @@
-"""What a Python worker of Spark keeps from one write of a connector to the next: `Parts`."""
+"""What a Python worker of Spark keeps from one write of a connector to the next: `Resources`."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from connect.kafka.client_settings import task_client_settings
 from connect.kafka.consume import ROWS_PER_BATCH
 from connect.pipeline import Chain, sink_chain
 from connect.plugins import Plugins
-from spark_sink.any_sink.alive import Alive
-from spark_sink.any_sink.aside import dead_letters
+from spark_sink.any_sink.error_outputs import dead_letters
+from spark_sink.any_sink.liveness import Alive
 from spark_sink.any_sink.plan import WritePlan
 
 log = logging.getLogger(__name__)
@@ -21,7 +21,7 @@ _IDLE_S: Final = 300.0
 _CLOSES_WITHIN_S: Final = 2.0
 
 
-class Parts:
+class Resources:
     """A connector's converters and transformations, and the producer of its dead letters.
 
     Not its sink task: Spark hands the writes of one task now to this process and now to that (tried: they alternate
@@ -33,7 +33,7 @@ class Parts:
 
     Attributes:
         chain: bytes -> values -> transformations.
-        aside: writes dead letters; None where there are none.
+        error_outputs: writes dead letters; None where there are none.
         most: at most so many records are put at once.
         alive: for whatever waits.
 
@@ -45,7 +45,7 @@ class Parts:
         plugins = Plugins.discover(plan.plugin_path)
         self.alive = Alive(plan.lease_file)
         self.chain: Chain = sink_chain(plugins, plan.worker_config, plan.connector_config, self.alive.pause)
-        self.aside = dead_letters(plan, number, self.chain.policy, plugins, self.alive)
+        self.error_outputs = dead_letters(plan, number, self.chain.policy, plugins, self.alive)
         clients = task_client_settings("consumer", plan.worker_config, plan.connector_config)
         self.most: int = clients.runtime.get("max.poll.records", ROWS_PER_BATCH)
         self.used = time.monotonic()
@@ -67,25 +67,25 @@ class Parts:
                 log.error("While closing: %s: %s", type(error).__name__, error, exc_info=error)
 
     def _close_aside(self) -> None:
-        if self.aside is not None:
-            self.aside.close(_CLOSES_WITHIN_S)
+        if self.error_outputs is not None:
+            self.error_outputs.close(_CLOSES_WITHIN_S)
 
 
-_kept: dict[tuple[str, int], Parts] = {}
+_kept: dict[tuple[str, int], Resources] = {}
 
 
-def take(plan: WritePlan, number: int) -> Parts:
-    """The parts for a write: kept ones or new ones. The caller gives them back or closes them."""
+def take(plan: WritePlan, number: int) -> Resources:
+    """What a write needs: kept or made anew. The caller gives it back or closes it."""
     now = time.monotonic()
-    for place in [place for place, parts in _kept.items() if now - parts.used > _IDLE_S]:
+    for place in [place for place, resources in _kept.items() if now - resources.used > _IDLE_S]:
         _kept.pop(place).close()
-    return _kept.pop((plan.key(), number), None) or Parts(plan, number)
+    return _kept.pop((plan.key(), number), None) or Resources(plan, number)
 
 
-def give_back(plan: WritePlan, number: int, parts: Parts) -> None:
-    """Keep the parts of a write that went well for the next one, if they can serve it."""
-    if not parts.keeps_nothing:
-        parts.close()
+def give_back(plan: WritePlan, number: int, resources: Resources) -> None:
+    """Keep what a write that went well needed for the next one, if it can serve that."""
+    if not resources.keeps_nothing:
+        resources.close()
         return
-    parts.used = time.monotonic()
-    _kept[plan.key(), number] = parts
+    resources.used = time.monotonic()
+    _kept[plan.key(), number] = resources

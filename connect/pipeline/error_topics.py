@@ -21,7 +21,7 @@ _SLICE_S: Final = 0.1
 MakeProducer = Callable[[Callable[[DeliveryError, object], None]], BatchProducer]
 
 
-class SideTopics:
+class ErrorTopics:
     """A producer that is made with the first record. Called from the task's thread.
 
     Nothing that `send` took is durable before `settle` has returned (P1).

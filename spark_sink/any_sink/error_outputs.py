@@ -12,9 +12,9 @@ from connect.pipeline import ErrorPolicy
 from connect.pipeline.build import record_encoder
 from connect.pipeline.dead_letter_queue import DeadLetterQueue
 from connect.pipeline.dead_letters import DeadLetterSettings, Letter
-from connect.pipeline.side_topics import SideTopics
+from connect.pipeline.error_topics import ErrorTopics
 from connect.plugins import Plugins
-from spark_sink.any_sink.alive import Alive
+from spark_sink.any_sink.liveness import Alive
 from spark_sink.any_sink.plan import WritePlan
 
 log = logging.getLogger(__name__)
@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 def dead_letters(
     plan: WritePlan, number: int, policy: ErrorPolicy, plugins: Plugins, alive: Alive
-) -> SideTopics | None:
+) -> ErrorTopics | None:
     """Give a policy the connector's dead letter topic, if it names one. Returns what writes there.
 
     Args:
@@ -54,6 +54,6 @@ def dead_letters(
     def count_refusal() -> None:
         policy.counts.dead_letters_failed += 1
 
-    topics = SideTopics(make_producer, alive.check, count_refusal)
+    topics = ErrorTopics(make_producer, alive.check, count_refusal)
     policy.dead_letter = DeadLetterQueue(settings, plan.connector, number, topics, policy.counts, encode).write
     return topics

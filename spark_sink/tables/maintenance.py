@@ -20,7 +20,7 @@ _LISTING = "spark.sql.sources.parallelPartitionDiscovery.parallelism"
 _LISTERS = 32
 
 
-class Care:
+class Maintenance:
     """When which table was looked after. The first time is one interval after the first batch."""
 
     def __init__(self, settings: TableSettings) -> None:

@@ -5,44 +5,44 @@ from collections.abc import Iterator
 
 import pytest
 
-from connect.herder.turns import Turns
+from connect.herder.keyed_queues import KeyedQueues
 
 
 @pytest.fixture
-def turns() -> Iterator[Turns]:
-    made = Turns(4)
+def queues() -> Iterator[KeyedQueues]:
+    made = KeyedQueues(4)
     yield made
     made.close()
 
 
-def test_one_name_is_served_in_order(turns: Turns) -> None:
+def test_one_name_is_served_in_order(queues: KeyedQueues) -> None:
     seen: list[int] = []
-    results = [turns.submit("a", lambda n=n: seen.append(n) or n) for n in range(200)]
+    results = [queues.submit("a", lambda n=n: seen.append(n) or n) for n in range(200)]
     assert [result.result(10) for result in results] == list(range(200))
     assert seen == list(range(200))
 
 
 @pytest.mark.promise("P6")
-def test_one_that_hangs_keeps_one_thread_however_often_it_is_asked(turns: Turns) -> None:
+def test_one_that_hangs_keeps_one_thread_however_often_it_is_asked(queues: KeyedQueues) -> None:
     go = threading.Event()
-    hanging = [turns.submit("hanging", lambda: go.wait(30)) for _ in range(20)]
-    others = [turns.submit(f"other {n}", lambda n=n: n) for n in range(50)]
+    hanging = [queues.submit("hanging", lambda: go.wait(30)) for _ in range(20)]
+    others = [queues.submit(f"other {n}", lambda n=n: n) for n in range(50)]
     assert [other.result(10) for other in others] == list(range(50))
     assert not hanging[0].done()
     go.set()
     assert all(one.result(10) for one in hanging)
 
 
-def test_an_error_is_the_futures_own(turns: Turns) -> None:
-    failing = turns.submit("a", lambda: 1 / 0)
-    after = turns.submit("a", lambda: "on")
+def test_an_error_is_the_futures_own(queues: KeyedQueues) -> None:
+    failing = queues.submit("a", lambda: 1 / 0)
+    after = queues.submit("a", lambda: "on")
     with pytest.raises(ZeroDivisionError):
         failing.result(10)
     assert after.result(10) == "on"
 
 
 def test_closing_begins_nothing_more() -> None:
-    turns = Turns(1)
+    queues = KeyedQueues(1)
     go, began = threading.Event(), threading.Event()
 
     def work() -> str:
@@ -50,11 +50,11 @@ def test_closing_begins_nothing_more() -> None:
         go.wait(30)
         return "done"
 
-    first, second = turns.submit("a", work), turns.submit("a", work)
+    first, second = queues.submit("a", work), queues.submit("a", work)
     began.wait(10)
-    closing = threading.Thread(target=turns.close)
+    closing = threading.Thread(target=queues.close)
     closing.start()
-    while not turns.submit("b", work).cancelled():
+    while not queues.submit("b", work).cancelled():
         pass
     go.set()
     closing.join(10)

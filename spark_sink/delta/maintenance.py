@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 log = logging.getLogger(__name__)
 
 
-class Care:
+class Maintenance:
     """Looks after tables.
 
     Args:

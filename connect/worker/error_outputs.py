@@ -20,8 +20,8 @@ from connect.pipeline.dead_letter_queue import DeadLetterQueue, new_topic
 from connect.pipeline.dead_letters import DeadLetterSettings, Letter
 from connect.pipeline.errant import PolicyReporter
 from connect.pipeline.error_checks import takes_reports
+from connect.pipeline.error_topics import ErrorTopics
 from connect.pipeline.parked import RetrySettings
-from connect.pipeline.side_topics import SideTopics
 from connect.pipeline.source_dead_letters import SourceDeadLetters
 from connect.plugins import Plugins
 from connect.worker.control import Control
@@ -33,7 +33,7 @@ log = logging.getLogger("connect.worker.sink")
 _LOOK_AGAIN_S = 0.05
 
 
-class Aside:
+class ErrorOutputs:
     """Where records of one task go that the error policy takes. The policy is given what writes there.
 
     Args:
@@ -60,11 +60,11 @@ class Aside:
         self._counts: dict[str, int] = {}
         self._dead_letters = dead = DeadLetterSettings.of(task.connector_config)
         self._retry_settings = retry = RetrySettings.of(task.connector_config, task.connector)
-        self.topics: SideTopics | None = None
+        self.topics: ErrorTopics | None = None
         self.retries: RetryTopics | None = None
         self.also: tuple[str, ...] = retry.topics if retry is not None else ()
         if dead is not None or retry is not None:
-            self.topics = SideTopics(self._make_producer, control.proceed, self._count_refusal)
+            self.topics = ErrorTopics(self._make_producer, control.proceed, self._count_refusal)
         if retry is not None and self.topics is not None:
             self.retries = RetryTopics(
                 retry,
