@@ -34,7 +34,7 @@ _ROW_S: Final = 30.0
 _SAY_AGAIN_S: Final = 300.0
 
 # Librdkafka's words. It begins with the broker's address, and ends with what changes from one try to the next.
-_PLACE: Final = re.compile(r"^\S(?:(?!://)\S)*+://\S+: ")
+_PLACE: Final = re.compile(r"^\w+://\S+: ")
 _CHANGING: Final = re.compile(r" \(after \d+ms in state .*|, \d+ identical error\(s\) suppressed.*")
 _UNTRUSTED: Final = "certificate verify failed"
 _OURS_REFUSED: Final = re.compile(r"alert (\w+ )?certificate|certificate required|alert unknown ca")

@@ -43,7 +43,8 @@ _CODE_POINT = re.compile(r"\\x\{([0-9a-fA-F]+)\}")
 _OCTAL = re.compile(r"\\0([0-3][0-7]{2}|[0-7]{1,2})")
 _CONTROL = re.compile(r"\\c([@-_a-z])")
 _CHARACTER_NAME = re.compile(r"\\N\{[^}]+\}")
-_COUNT = re.compile(r"\{\d+(?:,\d*)?\}")
+#: Java takes a brace for a count only; Python would read others as letters.
+_QUANTIFIER = re.compile(r"([*+?]|\{\d+(?:,\d*)?\})([+?]?)")
 
 
 def java_regex(pattern: str) -> re.Pattern[str]:
@@ -65,6 +66,9 @@ class _Translation:
         self._pattern = pattern
         self._at = 0
         self._out: list[str] = []
+        # Where in it begins what a quantifier here would repeat, and where each group that is open began.
+        self._item: int | None = None
+        self._groups: list[int] = []
         # For each group that is open, the flags that were switched in it, on and off: one group of ours, if any, which
         # ends where that ends. Were each switch a group of its own, every "|" would have to write them all.
         self._flags: list[tuple[str, str] | None] = [None]
@@ -79,6 +83,10 @@ class _Translation:
 
     def _step(self) -> None:
         rest = self._pattern[self._at]
+        if quantifier := _QUANTIFIER.match(self._pattern, self._at):
+            self._quantify(quantifier)
+            return
+        self._item = len(self._out)
         if rest == "\\":
             self._escape(in_class=False)
         elif rest == "[":
@@ -86,12 +94,13 @@ class _Translation:
         elif rest == "(":
             self._open()
         elif rest == "{":
-            self._count()
+            raise re.error("a brace stands where no count can be, write \\{ for the character")
         elif rest == ")":
             self._close_flags()
             if len(self._flags) == 1:
                 raise re.error("a parenthesis is closed that is not open")
             self._flags.pop()
+            self._item = self._groups.pop()
             self._take(1, ")")
         elif rest == "|":
             self._close_flags()
@@ -103,12 +112,17 @@ class _Translation:
         self._at += length
         self._out.append(written)
 
-    def _count(self) -> None:
-        """A count is the only thing that Java takes a brace for; Python would read others as letters."""
-        count = _COUNT.match(self._pattern, self._at)
-        if count is None or not self._out:
-            raise re.error("a brace stands where no count can be, write \\{ for the character")
-        self._take(len(count[0]), count[0])
+    def _quantify(self, quantifier: re.Match[str]) -> None:
+        """Write a possessive one as an atomic group: Python before 3.11.5 matches too much by `(...)*+` (gh-106052)."""
+        if self._item is None:
+            what = "a brace stands where no count can be, write \\{ for the character"
+            raise re.error(what if quantifier[1][0] == "{" else f"there is nothing that {quantifier[0]} could repeat")
+        if quantifier[2] == "+":
+            self._out.insert(self._item, "(?>")
+            self._take(len(quantifier[0]), f"{quantifier[1]})")
+        else:
+            self._take(len(quantifier[0]), quantifier[0])
+        self._item = None
 
     def _close_flags(self) -> None:
         if self._flags[-1] is not None:
@@ -130,19 +144,23 @@ class _Translation:
         return (")" if before is not None else "") + self._group_of_flags()
 
     def _open(self) -> None:
+        begin = len(self._out)
         if named := _NAMED.match(self._pattern, self._at):
             self._flags.append(None)
+            self._groups.append(begin)
             self._take(len(named[0]), f"(?P<{named[1]}>")
         elif flags := _FLAGS.match(self._pattern, self._at):
             on, off = self._known(flags[1]), self._known(flags[2] or "")
             if flags[3] == ":":
                 self._flags.append(None)
+                self._groups.append(begin)
                 group = f"(?{on}{off}:"
             else:
                 group = self._switch(on, off.removeprefix("-")) if on or off else ""
             self._take(len(flags[0]), group)
         else:
             self._flags.append(None)
+            self._groups.append(begin)
             self._take(1, "(")
 
     def _known(self, flags: str) -> str:

@@ -74,7 +74,7 @@ _CREDENTIALS: Final = re.compile(r"[^\s\"',\\]*", re.ASCII)
 _TOKEN: Final = re.compile(r"[\w.~+/\-]{8,}=*", re.ASCII)
 _NO_WORD: Final = re.compile(r"\d|[a-z][A-Z]")
 _ATOM: Final = re.compile(r"[\[{][^\n]*|[^\s,}\]\"']*", re.ASCII)
-_JAAS: Final = re.compile(r"(?:\"(?:\\.|[^\"\\\n])*+\"?|'(?:\\.|[^'\\\n])*+'?|[^;\n\"'])*+")
+_JAAS: Final = re.compile(r"(?>(?:\"(?>(?:\\.|[^\"\\\n])*)\"?|'(?>(?:\\.|[^'\\\n])*)'?|[^;\n\"'])*)")
 
 _QUOTE: Final = re.compile(r"(\\{0,15})([\"'`])")
 _QUOTE_OR_LINE: Final = re.compile(r"(?:(?<=[\s=:(\[{,<>])|\A)(\\{0,15})([\"'`])|\n", re.ASCII)
@@ -94,7 +94,7 @@ _NEXT_URL: Final = re.compile(r"[\s,;|](?:jdbc:)?[a-z][\w+.\-]{0,40}://", _FLAGS
 _STRICT_SCHEME: Final = re.compile(r"(?:\bjdbc:[\w:+.\-]*|\b(?:http|ws)s?)\Z", _FLAGS)
 # Behind "host:" stands a port, or those of several hosts, and no password.
 _PORT: Final = re.compile(
-    r"(?:\d{1,5}(?:,[^\s:,@/?#;]*(?::\d{0,5})?)*+(?=[/?#;,]|[\"')}\]>.:]{0,8}(?:\s|\Z))|(?=[/?#\s]|\Z))", re.ASCII
+    r"(?:\d{1,5}(?>(?:,[^\s:,@/?#;]*(?::\d{0,5})?)*)(?=[/?#;,]|[\"')}\]>.:]{0,8}(?:\s|\Z))|(?=[/?#\s]|\Z))", re.ASCII
 )
 _USER_AND_PASSWORD: Final = re.compile(r"(?:\A|[\s\"'=(,:;])[\w$#]+/(\S+)\Z", re.ASCII)
 
@@ -297,8 +297,9 @@ def _quoted(text: str, start: int, limit: int, ahead: _Ahead) -> int | None:
     if opening is None:
         return None
     (escape, quote), inner = opening.groups(), opening.end()
-    if text.startswith(opening[0], inner) and _BEHIND.match(text, inner + len(opening[0])):
-        return inner + len(opening[0])  # it is empty
+    behind = inner + len(opening[0])
+    if text.startswith(opening[0], inner) and not text.startswith(quote, behind) and _BEHIND.match(text, behind):
+        return behind  # it is empty, and does not begin with a doubled mark
     closing = ahead.span(_closing(len(escape), quote), inner)
     if closing.start < limit:
         return min(closing.end, limit)

@@ -24,7 +24,27 @@ MORE_LENGTHS: Final = (8_000, 64_000, 256_000)
 _GROWTH: Final = 1.4
 _NOTICEABLE_S: Final = 0.0005
 _REPEATS: Final = {codes.MAX_REPEAT, codes.MIN_REPEAT, codes.POSSESSIVE_REPEAT}
+_SINGLE: Final = {codes.LITERAL, codes.NOT_LITERAL, codes.ANY, codes.IN}
 _COMMON: Final = "a0 _.-:=/\\\"'\n{}$é"
+
+
+def repeats_groups_possessively(pattern: re.Pattern[Any]) -> bool:
+    """Whether it has a `(...)*+`: Python before 3.11.5, as in Debian 12, takes too much by it (gh-106052, gh-100061).
+
+    `(?>(...)*)` is the same and right everywhere; so is `x*+` of one character or class.
+    """
+
+    def inside(part: Any) -> bool:
+        if isinstance(part, parser.SubPattern):
+            return any(map(inside, part))
+        if not isinstance(part, tuple | list):
+            return False
+        match part:
+            case (codes.POSSESSIVE_REPEAT, (_, _, repeated)) if len(repeated) != 1 or repeated[0][0] not in _SINGLE:
+                return True
+        return any(map(inside, part))
+
+    return inside(parser.parse(pattern.pattern, pattern.flags))
 
 
 def slowest(pattern: re.Pattern[Any], method: str) -> tuple[float, str] | None:

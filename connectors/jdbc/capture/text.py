@@ -218,7 +218,7 @@ def point(value: bytes) -> tuple[float, float]:
     return float(x), float(y)
 
 
-_HSTORE = re.compile(r'(?:, )?"((?:[^"\\]|\\.)*+)"=>(?:"((?:[^"\\]|\\.)*+)"|NULL)', re.DOTALL)
+_HSTORE = re.compile(r'(?:, )?"((?>(?:[^"\\]|\\.)*))"=>(?:"((?>(?:[^"\\]|\\.)*))"|NULL)', re.DOTALL)
 
 
 def hstore(value: bytes) -> dict[str, str | None]:
@@ -240,7 +240,7 @@ def _plain(text: str) -> str:
     return re.sub(r"\\(.)", r"\1", text, flags=re.DOTALL) if "\\" in text else text
 
 
-_ELEMENT = re.compile(rb'"((?:[^"\\]|\\.)*+)(?:"|\\?\Z)|([^{},"]+)', re.DOTALL)
+_ELEMENT = re.compile(rb'"((?>(?:[^"\\]|\\.)*))(?:"|\\?\Z)|([^{},"]+)', re.DOTALL)
 
 
 def array(element: Callable[[bytes], Any], null: Any = None) -> Callable[[bytes], list[Any]]:

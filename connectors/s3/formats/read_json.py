@@ -14,9 +14,9 @@ from connectors.s3.formats.read_lines import converted, json_values
 from connectors.s3.formats.reading import CHUNK_BYTES, Chunks, OnBad, Source
 
 _SPACE: Final = b" \t\r\n"
-_STRING: Final = rb'"(?:[^"\\]++|\\.)*+"'
+_STRING: Final = rb'"(?>(?:[^"\\]++|\\.)*)"'
 #: An object without another one in it, a string, or a single sign.
-_MARKS: Final = re.compile(rb'\{(?:[^{}\[\]"]++|' + _STRING + rb")*+\}|" + _STRING + rb'|"|[{}\[\],]', re.DOTALL)
+_MARKS: Final = re.compile(rb'\{(?>(?:[^{}\[\]"]++|' + _STRING + rb")*)\}|" + _STRING + rb'|"|[{}\[\],]', re.DOTALL)
 
 
 def read_json(source: Source, *, envelope: bool, longest: int, skip: int, on_bad: OnBad) -> Chunks:

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from connectors.s3.sink import task as s3_task
-from spark_sink.any_sink import delivery, notes, parts
+from spark_sink.any_sink import delivery, notes, resources
 from spark_sink.any_sink.plan import WritePlan
 from spark_sink.any_sink.results import Done, Span, Tally
 from spark_sink.any_sink.write import write
@@ -30,8 +30,8 @@ WORKER = {
 @pytest.fixture(autouse=True)
 def nothing_kept() -> Iterator[None]:
     yield
-    while parts._kept:
-        parts._kept.popitem()[1].close()
+    while resources._kept:
+        resources._kept.popitem()[1].close()
 
 
 def batch(numbers: Sequence[int]) -> pa.RecordBatch:

@@ -36,3 +36,24 @@ def test_flags_hold_to_the_end_of_their_group(pattern: str, matches: list[str], 
     compiled: re.Pattern[str] = java_regex(pattern)
     assert [text for text in matches if not compiled.fullmatch(text)] == []
     assert [text for text in not_these if compiled.fullmatch(text)] == []
+
+
+@pytest.mark.parametrize(
+    ("pattern", "written"),
+    [
+        ("(?:ab?c)*+", "(?>(?:ab?c)*)"),
+        ("x(a|(b)++c){2,3}+y", "x(?>(a|(?>(b)+)c){2,3})y"),
+        ("(?i)(ab)?+", "(?i:(?>(ab)?))"),
+        ("[a-c]*+x+?", "(?>[a-c]*)x+?"),
+        (r"\Qab\E++", "(?>ab+)"),
+    ],
+)
+def test_what_is_possessive_is_an_atomic_group(pattern: str, written: str) -> None:
+    """Python before 3.11.5 found `(?:ab?c)*+` in "a"."""
+    assert java_regex(pattern).pattern == written
+
+
+@pytest.mark.parametrize("pattern", ["*+", "a(*+)", "a|*+", "a*+*", "a{2}{3}", "{2}", "a*+++", "(?i)*+"])
+def test_a_quantifier_of_nothing_is_refused(pattern: str) -> None:
+    with pytest.raises(ValueError, match="is no regular expression"):
+        java_regex(pattern)

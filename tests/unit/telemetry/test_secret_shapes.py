@@ -131,6 +131,14 @@ def form(name: str) -> st.SearchStrategy[tuple[str, str, str]]:
 
 
 @pytest.mark.promise("P8")
+@pytest.mark.parametrize("behind", ["", ",LOG=DEBUG", '"'])
+def test_a_password_that_begins_with_a_doubled_quotation_mark_is_not_empty(behind: str) -> None:
+    text = f"jdbc:teradata://host/USER=etl,PASSWORD='''\t{MARK}'{behind}"
+    assert MARK not in shown(text, secret=False)
+    assert shown("jdbc:teradata://host/USER=etl,PASSWORD='',LOG=DEBUG", secret=False).endswith(",LOG=DEBUG")
+
+
+@pytest.mark.promise("P8")
 @pytest.mark.parametrize("name", FORMS)
 @settings(max_examples=EXAMPLES)
 @given(data=st.data())
