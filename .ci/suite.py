@@ -10,6 +10,7 @@ Each such test is named; more than two of them fail the run all the same.
 
 import argparse
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -79,8 +80,21 @@ def _pytest(options: Sequence[str]) -> tuple[int, list[str]]:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "failures")
         with subprocess.Popen([sys.executable, "-m", "pytest", f"--failures={file}", *options]) as pytest:
-            code = orphans.wait_for(pytest)
+            try:
+                code = orphans.wait_for(pytest)
+            except KeyboardInterrupt:
+                if not _has_terminal():  # which sends Ctrl-C to all of its processes
+                    pytest.send_signal(signal.SIGINT)
+                orphans.wait_for(pytest)  # it stops its servers
+                raise
         return code, file.read_text().splitlines() if file.exists() else []
+
+
+def _has_terminal() -> bool:
+    try:
+        return os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp()
+    except (OSError, ValueError):
+        return False
 
 
 def _minutes(seconds: float) -> str:
@@ -105,7 +119,10 @@ def main() -> int:
     options = parser.parse_args()
     orphans.adopt()
     run = Run(options.second_try)
-    _parts(run, options, began)
+    try:
+        _parts(run, options, began)
+    except KeyboardInterrupt:
+        run.broken.append("the run, which was interrupted,")
     if not orphans.reap(_GONE_WITHIN_S):
         run.broken.append("a process that the tests started still runs")
     return run.end()

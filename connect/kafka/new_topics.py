@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +17,8 @@ log = logging.getLogger("connect.kafka")
 #: How long a task that is to stop may wait for an answer.
 _ANSWER_S = 2.0
 _PAUSE_S = 0.2
+#: A client without an answer for so long is made anew: librdkafka's may wait for a controller that the others know.
+_ANEW_S = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,7 @@ class TopicMaker:
         self._plan = plan
         self._wait = wait
         self._admin: Any = None
+        self._asked_in_vain: float | None = None  # since when this client has had no answer
         self._brokers = ClientErrors(settings)
 
     def __call__(self, topic: str) -> None:
@@ -72,7 +76,7 @@ class TopicMaker:
             try:
                 if not self._exists(topic):
                     self._make(self._plan(topic))
-                self._brokers.answered()
+                self._answered()
                 return
             except KafkaException as error:
                 problem = error.args[0]
@@ -88,7 +92,7 @@ class TopicMaker:
         while True:
             try:
                 found = self._client().list_topics(timeout=_ANSWER_S).topics
-                self._brokers.answered()
+                self._answered()
                 return {name: len(topic.partitions) for name, topic in found.items() if topic.error is None}
             except KafkaException as error:
                 self._not_yet(error.args[0])
@@ -100,6 +104,15 @@ class TopicMaker:
         self._brokers.check()
         if self._brokers.refusal is None:
             self._brokers.unanswered(problem)
+        now = time.monotonic()
+        if self._asked_in_vain is None:
+            self._asked_in_vain = now
+        elif now - self._asked_in_vain >= _ANEW_S:
+            self._admin = self._asked_in_vain = None
+
+    def _answered(self) -> None:
+        self._asked_in_vain = None
+        self._brokers.answered()
 
     def _client(self) -> Any:
         from confluent_kafka.admin import AdminClient

@@ -15,6 +15,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 JAVA = "org.apache.kafka.connect.file.FileStream"
 NAMES = ("a", "b")
+MASK = "[hidden]"
 LINES = [f"line {number}" for number in range(5)]
 
 
@@ -135,3 +136,36 @@ def test_connectors_run_wherever_the_group_puts_them(pool: Pool, tmp_path: Path,
         pool.until(lambda: all_run(ours), "ours has it all")
         flow(pool, tmp_path, sent)
         rest_works(pool, ours, ours)
+
+
+@pytest.mark.promise("P8")
+@pytest.mark.parametrize("leads", ["java", "python"])
+def test_what_ours_masked_and_java_took_is_no_password(pool: Pool, tmp_path: Path, leads: str) -> None:
+    """As a script does that reads at one worker, changes something else, and writes at another."""
+    pool.settings |= {"offset.storage.partitions": "1", "status.storage.partitions": "1"}
+    config = {"connector.class": f"{JAVA}SourceConnector", "file": str(tmp_path / "in"), "topic": tmp_path.name}
+    config |= {"db.password": "hunter22"}
+    (tmp_path / "in").touch()
+    with ExitStack() as stack:
+        if leads == "python":
+            (ours,) = pool.start(1)
+        java = stack.enter_context(java_worker(pool.bootstrap, pool.name, "sessioned", tmp_path))
+        java.until(lambda: java.get("/connectors"))
+        if leads == "java":
+            (ours,) = pool.start(1)
+        theirs = seen_as(java)
+        ours.create("a", config)
+        pool.until(lambda: theirs.runs("a", 1), "it runs")
+        read = ours.get("/connectors/a/config")
+        assert (read["db.password"], theirs.get("/connectors/a/config")["db.password"]) == (MASK, "hunter22")
+        theirs.do("PUT", "/connectors/a/config", {**read, "batch.size": "7"})
+        pool.until(lambda: ours.get("/connectors/a/config")["batch.size"] == "7", "it is changed")
+        stored = theirs.get("/connectors/a/config")["db.password"]
+    if leads == "python":  # what is asked of Java comes to ours, which knows what its masks stand for
+        assert stored == "hunter22"
+    else:
+        assert stored == MASK
+        pool.until(lambda: ours.states("a").get("connector") == ("FAILED", ours.id), "ours does not start it")
+        assert f'key "db.password": {MASK} stands there' in ours.get("/connectors/a/status")["connector"]["trace"]
+        ours.do("PUT", "/connectors/a/config", config)
+    pool.until(lambda: ours.runs("a", 1) and {at for _, at in ours.states("a").values()} == {ours.id}, "ours runs it")

@@ -1,8 +1,11 @@
 """Topics of source connectors, made by topic.creation.* on a broker that makes none, and on one that guards them."""
 
 import socket
+import threading
+import time
 import uuid
 from collections.abc import Iterator
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -150,6 +153,53 @@ def test_a_broker_that_is_away_is_awaited_until_the_task_is_to_end(strict_broker
             TopicMaker(settings, lambda name: NewTopic(name, 2, 1, {}), end)(name())
     finally:
         strict_broker.start()
+
+
+class DeafAtFirst:
+    """What stands before a broker: who connects to it in the first five seconds is never answered."""
+
+    def __init__(self, broker_port: int, stack: ExitStack) -> None:
+        self.listener = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+        self.port: int = self.listener.getsockname()[1]
+        self.held: list[socket.socket] = []
+        stack.callback(lambda: [each.close() for each in self.held])
+        threading.Thread(target=self._accept, args=(broker_port, time.monotonic() + 5), daemon=True).start()
+
+    def _accept(self, broker_port: int, hears_from: float) -> None:
+        while True:
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return
+            self.held.append(client)
+            if time.monotonic() >= hears_from:
+                broker = socket.create_connection(("127.0.0.1", broker_port))
+                self.held.append(broker)
+                for one, other in ((client, broker), (broker, client)):
+                    threading.Thread(target=self._pass, args=(one, other), daemon=True).start()
+
+    @staticmethod
+    def _pass(one: socket.socket, other: socket.socket) -> None:
+        with suppress(OSError):
+            while data := one.recv(1 << 16):
+                other.sendall(data)
+
+
+def test_a_client_that_has_no_answer_is_made_anew(strict_broker):
+    """As one of librdkafka that waits for a controller which all others know."""
+    patient = {"socket.timeout.ms": 300_000, "api.version.request.timeout.ms": 300_000}
+    began = time.monotonic()
+
+    def not_for_ever(seconds: float) -> None:
+        assert time.monotonic() - began < 60
+        time.sleep(seconds)
+
+    topic = name()
+    with ExitStack() as stack:
+        before = DeafAtFirst(int(strict_broker.bootstrap_servers.rpartition(":")[2]), stack)
+        settings = {"bootstrap.servers": f"127.0.0.1:{before.port}", **patient}
+        TopicMaker(settings, lambda name: NewTopic(name, 2, 1, {}), not_for_ever)(topic)
+    assert described(strict_broker, topic) == (2, {})
 
 
 # A broker that guards its topics.
