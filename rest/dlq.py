@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query, Request, Response
 
 from connect.herder.dead_letters import AFTER, MOST, DeadLetters, Wanted
-from connect.herder.replay import MOST_REPLAYED, Order, replay
+from connect.herder.replay import MOST_REPLAYED, ReplayRequest, replay
 from rest import bodies
 from rest.api import Api, ConnectorName, describe
 from rest.calls import json_answer
@@ -100,10 +100,10 @@ def routes(api: Api) -> APIRouter:
     async def replay_dead_letters(connector: ConnectorName, request: Request) -> Response:
         """Write dead letters again into the topics they came from, or have their connector try them again."""
         body = await bodies.typed(request, Replay)
-        order = _order(connector, body)
-        outcome = await api.result(api.herder.dead_letters(connector, lambda letters: replay(letters, order)))
-        if not order.dry_run:
-            api.access.changes(connector, replayed=len(outcome.replayed), edited=bool(order.put or order.values))
+        wanted = _request(connector, body)
+        outcome = await api.result(api.herder.dead_letters(connector, lambda letters: replay(letters, wanted)))
+        if not wanted.dry_run:
+            api.access.changes(connector, replayed=len(outcome.replayed), edited=bool(wanted.put or wanted.values))
         return json_answer(outcome)
 
     return router
@@ -122,7 +122,7 @@ def _wanted(connector: str, since: str | None, until: str | None, *texts: str | 
     )
 
 
-def _order(connector: str, body: Replay) -> Order:
+def _request(connector: str, body: Replay) -> ReplayRequest:
     places = None if body.places is None else frozenset((one.partition, one.offset) for one in body.places)
     wanted = Wanted(
         since=body.since,
@@ -138,7 +138,7 @@ def _order(connector: str, body: Replay) -> Order:
         values = {(one.partition, one.offset): one.data() for one in body.values}
     except ValueError as error:
         raise ApiError(400, f"values: {error}.") from None
-    return Order(
+    return ReplayRequest(
         wanted=wanted,
         limit=MOST_REPLAYED if body.limit is None else body.limit,
         to=body.to,

@@ -11,10 +11,10 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from connect.herder.dead_letter_view import DeadLetterView
 from connect.herder.dead_letters import LetterGroups, LetterPage
 from connect.herder.lag import ConnectorLag
 from connect.herder.lag_status import LagStatus
-from connect.herder.letters import Letter
 from connect.herder.model import ConnectorInfo, ConnectorState, OffsetEntry
 from connect.herder.replay import MOST_REPLAYED, Replayed
 from connect.plugins import PluginRef
@@ -268,7 +268,7 @@ class DeadLetterGroups(LetterGroups):
     """GET /connectors/{connector}/dlq/groups."""
 
 
-class DeadLetter(Letter):
+class DeadLetter(DeadLetterView):
     """GET /connectors/{connector}/dlq/{partition}/{offset}."""
 
 

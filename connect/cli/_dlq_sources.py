@@ -36,8 +36,8 @@ class Letters(Protocol):
     def one(self, partition: int, offset: int) -> dict[str, Any]:
         """One, whole."""
 
-    def replay(self, order: Mapping[str, Any]) -> dict[str, Any]:
-        """Replay some. The order has the form of REST: see `rest.models.Replay`."""
+    def replay(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Replay some. The request has the form of REST: see `rest.models.Replay`."""
 
     def config(self) -> dict[str, str]:
         """The connector's configuration, as far as it is known here."""
@@ -74,8 +74,8 @@ class _Asked:
     def one(self, partition: int, offset: int) -> dict[str, Any]:
         return self._ask("GET", (str(partition), str(offset)))
 
-    def replay(self, order: Mapping[str, Any]) -> dict[str, Any]:
-        return self._ask("POST", ("replay",), body=dict(order))
+    def replay(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        return self._ask("POST", ("replay",), body=dict(request))
 
     def config(self) -> dict[str, str]:
         found: dict[str, str] = self._client.get(*self._path, "config")
@@ -122,22 +122,24 @@ class _Read:
     def one(self, partition: int, offset: int) -> dict[str, Any]:
         return _plain(self._letters.one(partition, offset))
 
-    def replay(self, order: Mapping[str, Any]) -> dict[str, Any]:
-        from connect.herder.replay import MOST_REPLAYED, Order, replay
+    def replay(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        from connect.herder.replay import MOST_REPLAYED, ReplayRequest, replay
 
         names = ("since", "until", "stage", "error", "fingerprint", "key")
-        wanted = self._wanted({name: order[name] for name in names if order.get(name) is not None}, order.get("places"))
-        values = {(one["partition"], one["offset"]): _data(one) for one in order.get("values", ())}
-        made = Order(
+        wanted = self._wanted(
+            {name: request[name] for name in names if request.get(name) is not None}, request.get("places")
+        )
+        values = {(one["partition"], one["offset"]): _data(one) for one in request.get("values", ())}
+        made = ReplayRequest(
             wanted=wanted,
-            limit=order.get("limit") or MOST_REPLAYED,
-            to=order.get("to", "topic"),
-            into=order.get("into"),
-            put=order.get("set", {}),
-            drop=order.get("unset", ()),
+            limit=request.get("limit") or MOST_REPLAYED,
+            to=request.get("to", "topic"),
+            into=request.get("into"),
+            put=request.get("set", {}),
+            drop=request.get("unset", ()),
             values=values,
-            dry_run=order.get("dry_run", False),
-            again=order.get("again", False),
+            dry_run=request.get("dry_run", False),
+            again=request.get("again", False),
         )
         return _plain(replay(self._letters, made))
 

@@ -23,7 +23,7 @@ from connect.converters.json_rows import Rows
 from connect.converters.json_text import read, read_at
 from connect.converters.json_values import objects
 from connect.converters.kind import CONVERTER_TYPE, with_type
-from connect.converters.remembered import Remembered
+from connect.converters.lru_cache import LruCache
 from connect.data.column import Column
 from connect.data.columns_text import pyarrow_is_there
 from connect.data.headers import Headers
@@ -95,11 +95,11 @@ class JsonConverter(Converter, HeaderConverter):
         numeric = config["decimal.format"].upper() == "NUMERIC"
         self._preparer = Preparer(decimal_numeric=numeric, replace_null=replace_null)
         size = config["schemas.cache.size"]
-        self._by_start: Remembered[bytes, Schema | None] = Remembered(size)
-        self._by_node: Remembered[str, Schema | None] = Remembered(size)
-        self._starts: Remembered[Schema | None, bytes] = Remembered(size)
-        self._rows: Remembered[Schema, Rows | None] = Remembered(size)
-        self._arrow_rows: Remembered[Schema, ArrowRows | None] = Remembered(size)
+        self._by_start: LruCache[bytes, Schema | None] = LruCache(size)
+        self._by_node: LruCache[str, Schema | None] = LruCache(size)
+        self._starts: LruCache[Schema | None, bytes] = LruCache(size)
+        self._rows: LruCache[Schema, Rows | None] = LruCache(size)
+        self._arrow_rows: LruCache[Schema, ArrowRows | None] = LruCache(size)
         self._declared: Schema | None = None
         if self._envelope and config["schema.content"]:
             try:

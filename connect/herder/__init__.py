@@ -1,1 +1,1 @@
-"""Turns wishes (configurations, target states) into running tasks."""
+"""Turns what users want (configurations, target states) into running tasks."""

@@ -13,10 +13,10 @@ from typing import Any
 from connect.errors import ConnectError
 from connect.group import TaskId, Work
 from connect.herder.automatic_restarts import AutomaticRestarts
+from connect.herder.connector_work import ConnectorWork
 from connect.herder.fencing import Fencing
-from connect.herder.follow_ups import FollowUps
 from connect.herder.group_member import GroupMember
-from connect.herder.leading import Leading
+from connect.herder.leader import Leader
 from connect.herder.model import TargetState
 from connect.herder.pool_states import PoolStates
 from connect.herder.restart_policy import RestartPolicy
@@ -45,9 +45,9 @@ class AssignedWork:
         member: what is owned.
         config: what is wanted.
         states: tells how it is.
-        leading: writes task configurations.
+        leader: writes task configurations.
         fencing: sees to it that no old tasks write any more.
-        turns: the queue of work on each connector.
+        work: the queue of work on each connector.
     """
 
     def __init__(
@@ -56,17 +56,17 @@ class AssignedWork:
         member: GroupMember,
         config: ConfigLog,
         states: PoolStates,
-        leading: Leading,
+        leader: Leader,
         fencing: Fencing,
-        turns: FollowUps,
+        work: ConnectorWork,
     ) -> None:
         self._worker = worker
         self._member = member
         self._config = config
         self._states = states
-        self._leading = leading
+        self._leader = leader
         self._fencing = fencing
-        self._turns = turns
+        self._work = work
         # Held from looking whether a task is ours to its start, so that none begins after it was given up.
         self._starting = threading.Lock()
         self._restarts = AutomaticRestarts(
@@ -75,7 +75,7 @@ class AssignedWork:
             policy=lambda name: RestartPolicy.of(worker.raw, config.state.connectors.get(name, {})),
             wanted=self._wanted,
             live=lambda: member.role.generation >= 0 and member.membership.live(),
-            submit=turns.submit,
+            submit=work.submit,
             restart=self._restart_by_itself,
         )
         #: For each connector the offset of the configuration that it was last started with.
@@ -88,9 +88,9 @@ class AssignedWork:
         it may wait for them, since they end transactions that a worker which died left open in the offsets topic.
         """
         for name, number in sorted(work.tasks):
-            self._turns.submit(name, f"starting task {name}-{number}", partial(self._begin_task, name, number))
+            self._work.submit(name, f"starting task {name}-{number}", partial(self._begin_task, name, number))
         for name in sorted(work.connectors):
-            self._turns.submit(name, f"starting connector {name}", partial(self.run_connector, name))
+            self._work.submit(name, f"starting connector {name}", partial(self.run_connector, name))
 
     def stop(self, work: Work) -> None:
         """Stop work that is not ours any more, and return when all has ended; within the graceful time (P11)."""
@@ -101,7 +101,7 @@ class AssignedWork:
         for name, number in work.tasks:
             if number not in self._config.state.task_ids(name):
                 worker.statuses.forget(name, number)
-        stopping = {name: self._turns.turn(name, partial(self._stop_connector, name)) for name in work.connectors}
+        stopping = {name: self._work.turn(name, partial(self._stop_connector, name)) for name in work.connectors}
         deadline = time.monotonic() + worker.graceful
         for name, stopped in stopping.items():
             try:
@@ -117,20 +117,20 @@ class AssignedWork:
     def reconfigure(self, connector: str) -> None:
         """A connector wants its task configurations made anew."""
         if connector in self._member.owned.connectors:
-            self._turns.submit(connector, f"reconfiguring connector {connector}", lambda: self.publish_tasks(connector))
+            self._work.submit(connector, f"reconfiguring connector {connector}", lambda: self.publish_tasks(connector))
 
     def connector_failed(self, connector: str, summary: str, trace: str, kind: ErrorKind) -> None:
         """A connector raised an error by itself, or its process is gone."""
-        if not self._turns.is_ending and connector in self._member.owned.connectors:
+        if not self._work.is_ending and connector in self._member.owned.connectors:
             log.error("%s", summary, extra={"about": connector})
             self._worker.connectors.lost(connector)
             self.failed(connector, trace, kind)
 
     def connector_lost(self, connector: str) -> None:
         """The process that the connector shared is gone: start it in one of its own."""
-        if not self._turns.is_ending and connector in self._member.owned.connectors:
+        if not self._work.is_ending and connector in self._member.owned.connectors:
             self._worker.connectors.lost(connector)
-            self._turns.submit(connector, f"starting connector {connector}", lambda: self.run_connector(connector))
+            self._work.submit(connector, f"starting connector {connector}", lambda: self.run_connector(connector))
 
     def source_offsets(self, connector: str, partitions: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any] | None]:
         """Stored offsets, for a connector that asks."""
@@ -148,7 +148,7 @@ class AssignedWork:
         """A task FAILED: see `connect.herder.tasks.Tasks`."""
         self._restarts.failed(name, number, kind, tell)
 
-    def taken_over(self, name: str, number: int | None) -> None:
+    def cancel_automatic_restart(self, name: str, number: int | None) -> None:
         """A user restarts a connector (None), or one of its tasks: it is not restarted by itself any more."""
         self._restarts.cancel(name, number)
 
@@ -210,11 +210,11 @@ class AssignedWork:
         if written == [dict(config) for config in state.task_configs(name)] and not state.to_cut(name):
             return
         try:
-            self._leading.write_tasks(name, written, cut_for)
+            self._leader.write_tasks(name, written, cut_for)
         except ConnectError as error:
             log.warning("The tasks of %s were not written, trying again in %.3g s: %s", name, pause, error)
             again = partial(self.publish_tasks, name, min(2 * pause, _LONGEST_PAUSE_S))
-            timer = threading.Timer(pause, self._turns.submit, (name, f"reconfiguring connector {name}", again))
+            timer = threading.Timer(pause, self._work.submit, (name, f"reconfiguring connector {name}", again))
             timer.daemon = True
             timer.start()
 
@@ -275,7 +275,7 @@ class AssignedWork:
             commit=state.commits.get(name, -1),
         )
         with self._starting:
-            if TaskId(name, number) in self._member.owned.tasks and not self._turns.is_ending:
+            if TaskId(name, number) in self._member.owned.tasks and not self._work.is_ending:
                 worker.tasks.start(spec, ref.version, (applied, committed))
 
     def _stop_connector(self, name: str) -> None:

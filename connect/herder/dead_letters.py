@@ -17,8 +17,8 @@ from typing import Final
 import msgspec
 
 from connect.errors import ConnectError
+from connect.herder.dead_letter_view import PREVIEW, DeadLetterView, fingerprint
 from connect.herder.errors import BadRequestError, NotFoundError
-from connect.herder.letters import PREVIEW, Letter, fingerprint
 from connect.kafka.browse import Browser, NoTopicError, Span, StoredRecord
 from connect.pipeline.error_headers import ErrorContext
 from connect.telemetry.redaction import redactor
@@ -40,7 +40,7 @@ class LetterPage(msgspec.Struct):
     """Some dead letters, the newest of each partition first. `next` asks for the page after; None: it is the last."""
 
     topic: str
-    letters: list[Letter]
+    letters: list[DeadLetterView]
     next: str | None
 
 
@@ -167,7 +167,7 @@ class DeadLetters:
             if number in spans:
                 begin = spans[number].begin
                 spans[number] = Span(begin, max(begin, min(end, spans[number].end)))
-        found: dict[int, list[Letter]] = {number: [] for number in spans}
+        found: dict[int, list[DeadLetterView]] = {number: [] for number in spans}
         reached = {number: span.end for number, span in spans.items()}
         window = max(_WINDOW, limit)
         while sum(map(len, found.values())) < limit and time.monotonic() < deadline:
@@ -196,9 +196,9 @@ class DeadLetters:
         cursor = ",".join(f"{number}:{offset}" for number, offset in sorted(reached.items()))
         return LetterPage(self.topic, taken, cursor if more else None)
 
-    def one(self, partition: int, offset: int) -> Letter:
+    def one(self, partition: int, offset: int) -> DeadLetterView:
         """One letter, whole. Raises NotFoundError, ConnectError."""
-        return Letter.of(self.stored(partition, offset), whole=True)
+        return DeadLetterView.of(self.stored(partition, offset), whole=True)
 
     def stored(self, partition: int, offset: int) -> StoredRecord:
         """One record as it lies there. Raises NotFoundError, ConnectError."""
@@ -263,15 +263,15 @@ class DeadLetters:
 
     def _newest(
         self, part: Mapping[int, Span], wanted: Wanted, limit: int, deadline: float
-    ) -> dict[int, tuple[list[Letter], int]]:
+    ) -> dict[int, tuple[list[DeadLetterView], int]]:
         """Of each span the last letters that are wanted, newest first, and down to which offset that is all."""
-        kept: dict[int, deque[Letter]] = {number: deque(maxlen=limit) for number in part}
+        kept: dict[int, deque[DeadLetterView]] = {number: deque(maxlen=limit) for number in part}
         dropped: dict[int, bool] = dict.fromkeys(part, False)
         for stored in self.browser.read(self.topic, part, max(0.0, deadline - time.monotonic())):
             _, context = ErrorContext.split(stored.headers)
             if wanted.takes(stored, context):
                 dropped[stored.partition] |= len(kept[stored.partition]) == limit
-                kept[stored.partition].append(Letter.of(stored, whole=False))
+                kept[stored.partition].append(DeadLetterView.of(stored, whole=False))
         return {
             number: (list(reversed(letters)), letters[0].offset if dropped[number] else part[number].begin)
             for number, letters in kept.items()
@@ -294,9 +294,9 @@ def _count(groups: dict[str, LetterGroup], name: str, stored: StoredRecord, cont
         group.partition, group.offset = stored.partition, stored.offset
 
 
-def _merged(found: Mapping[int, list[Letter]], limit: int) -> tuple[list[Letter], dict[int, int]]:
+def _merged(found: Mapping[int, list[DeadLetterView]], limit: int) -> tuple[list[DeadLetterView], dict[int, int]]:
     """The newest of all partitions, each partition's in its order; and how many of each were taken."""
-    taken: list[Letter] = []
+    taken: list[DeadLetterView] = []
     places = dict.fromkeys(found, 0)
     heads = [(-(letters[0].timestamp or 0), number) for number, letters in found.items() if letters]
     heapq.heapify(heads)

@@ -19,15 +19,15 @@ from connect.herder import offsets as changes
 from connect.herder.answers import Answers
 from connect.herder.assigned import AssignedWork
 from connect.herder.background import Ending
+from connect.herder.config_follower import ConfigFollower
+from connect.herder.connector_work import ConnectorWork
 from connect.herder.dead_letters import DeadLetters
 from connect.herder.errors import AlreadyExistsError, ElsewhereError, ForbiddenError, HerderError, NotFoundError
 from connect.herder.fencing import Fencing
-from connect.herder.follow_ups import FollowUps
-from connect.herder.following import Following
 from connect.herder.group_member import GroupMember
 from connect.herder.health import health_of, readiness_of, waits_for
 from connect.herder.lag import ConnectorLag, LagWatch
-from connect.herder.leading import CATCH_UP_S, CUT_FOR, Leading
+from connect.herder.leader import CATCH_UP_S, CUT_FOR, Leader
 from connect.herder.measures import span_of
 from connect.herder.model import Change, ConnectorInfo, ConnectorState, Health, OffsetEntry, TargetState
 from connect.herder.offset_stores import exactly_once
@@ -110,13 +110,15 @@ class DistributedHerder:
         self._lag = LagWatch(self.worker)
         self._metrics = WorkerMetrics(self.worker, self._lag, self._member.rebalances)
         self._states = PoolStates(self.worker, statuses, self._config, self._member, self._answers.submit)
-        self._leading = Leading(config, self._config, self._member, self._stages)
-        self._turns = FollowUps(_AT_ONCE, self._stages, self._failed)
-        self._fencing = Fencing(self.worker, self._config, self._member, self._leading)
+        self._leader = Leader(config, self._config, self._member, self._stages)
+        self._work = ConnectorWork(_AT_ONCE, self._stages, self._failed)
+        self._fencing = Fencing(self.worker, self._config, self._member, self._leader)
         self._assigned = AssignedWork(
-            self.worker, self._member, self._config, self._states, self._leading, self._fencing, self._turns
+            self.worker, self._member, self._config, self._states, self._leader, self._fencing, self._work
         )
-        self._following = Following(self.worker, self._member, self._config, self._states, self._assigned, self._turns)
+        self._following = ConfigFollower(
+            self.worker, self._member, self._config, self._states, self._assigned, self._work
+        )
         self._started = False
 
     def start(self) -> None:
@@ -133,16 +135,16 @@ class DistributedHerder:
     def stop(self) -> None:
         """Stop what is owned, leave the group, and end."""
         ending = Ending(self.worker.graceful)
-        self._turns.ending()
+        self._work.ending()
         self._answers.close()
         self._lag.stop()
-        self._leading.close()
+        self._leader.close()
         self._fencing.close()
         self._assigned.close()
         self._assigned.stop(self._member.owned)
         self._member.leave(ending.left())
         self._config.close(ending.left())  # what still waits for it, on any thread, waits no longer (P11)
-        self._turns.close()
+        self._work.close()
         self.worker.stop(ending)
         self._statuses.close(ending.left())
 
@@ -226,10 +228,10 @@ class DistributedHerder:
 
         def checked() -> Change:
             self._refuse_if_wrong(name, config)
-            return self._leading.submit(f"putting connector {name}", put).result()
+            return self._leader.submit(f"putting connector {name}", put).result()
 
         config = dict(config)
-        self._leading.refuse_unless_leader()
+        self._leader.refuse_unless_leader()
         return self._answers.submit(checked)
 
     def patch_connector(self, name: str, patch: Mapping[str, str | None]) -> Future[ConnectorInfo]:
@@ -248,12 +250,12 @@ class DistributedHerder:
         def change() -> ConnectorInfo:
             changed = None
             while changed is None:
-                of, config = self._leading.submit(what, read).result()
+                of, config = self._leader.submit(what, read).result()
                 self._refuse_if_wrong(name, config)
-                changed = self._leading.submit(what, partial(put, of, config)).result()
+                changed = self._leader.submit(what, partial(put, of, config)).result()
             return changed
 
-        self._leading.refuse_unless_leader()
+        self._leader.refuse_unless_leader()
         return self._answers.submit(change)
 
     def delete_connector(self, name: str) -> Future[None]:
@@ -261,7 +263,7 @@ class DistributedHerder:
             self._configured(self._config.state, name)
             self._config.remove_connector(name)
 
-        return self._leading.submit(f"deleting connector {name}", remove)
+        return self._leader.submit(f"deleting connector {name}", remove)
 
     def pause(self, name: str) -> Future[None]:
         return self._aim(name, TargetState.PAUSED)
@@ -275,7 +277,7 @@ class DistributedHerder:
             self._config.put_target(name, "STOPPED")
             self._config.put_tasks(name, [])
 
-        return self._leading.submit(f"stopping connector {name}", stop)
+        return self._leader.submit(f"stopping connector {name}", stop)
 
     def restart_connector(
         self, name: str, *, include_tasks: bool = False, only_failed: bool = False
@@ -289,7 +291,7 @@ class DistributedHerder:
             self._config.put_restart(RestartRequest(name, include_tasks, only_failed))
             return plan.state
 
-        return self._leading.submit(f"restarting connector {name}", restart)
+        return self._leader.submit(f"restarting connector {name}", restart)
 
     def restart_task(self, name: str, number: int) -> Future[None]:
         state = self._config.state
@@ -298,15 +300,15 @@ class DistributedHerder:
             raise NotFoundError(f"Unknown task: {name}-{number}")
         if TaskId(name, number) not in self._member.owned.tasks:
             raise self._at_the_owner(name, number)
-        self._assigned.taken_over(name, number)
+        self._assigned.cancel_automatic_restart(name, number)
         what = f"restarting task {name}-{number}"
-        return self._turns.submit(name, what, lambda: self._assigned.run_task(name, number))
+        return self._work.submit(name, what, lambda: self._assigned.run_task(name, number))
 
     def _restart_here(self, name: str) -> Future[ConnectorState]:
         self._configured(self._config.state, name, "Unknown connector: {}")
         if name not in self._member.owned.connectors:
             raise self._at_the_owner(name)
-        self._assigned.taken_over(name, None)
+        self._assigned.cancel_automatic_restart(name, None)
         answer: Future[ConnectorState] = Future()
 
         def answered(_: Future[None]) -> None:
@@ -315,7 +317,7 @@ class DistributedHerder:
             except HerderError as error:
                 answer.set_exception(error)
 
-        work = self._turns.submit(name, f"restarting connector {name}", lambda: self._assigned.run_connector(name))
+        work = self._work.submit(name, f"restarting connector {name}", lambda: self._assigned.run_connector(name))
         work.add_done_callback(answered)
         return answer
 
@@ -344,11 +346,11 @@ class DistributedHerder:
         def fence_and_change() -> str:
             if connector_type(self.worker.plugins, first.result()) == "source":
                 self._fencing.fence(name).result()  # a task that is thought dead must not store others afterwards
-            return self._leading.submit(what, lambda: change(checked())).result()
+            return self._leader.submit(what, lambda: change(checked())).result()
 
         if not exactly_once(self.worker.config):
-            return self._leading.submit(what, lambda: change(checked()))
-        first = self._leading.submit(what, checked)
+            return self._leader.submit(what, lambda: change(checked()))
+        first = self._leader.submit(what, checked)
         return self._answers.submit(fence_and_change)
 
     # Plug-ins, loggers.
@@ -373,27 +375,27 @@ class DistributedHerder:
         return None if key is None else key.key
 
     def key_settled(self) -> bool:
-        return self._leading.key_settled()
+        return self._leader.key_settled()
 
     def check_headers(self, headers: Mapping[str, str]) -> None:
-        self._leading.check_headers(headers)
+        self._leader.check_headers(headers)
 
     def put_task_configs(self, connector: str, body: bytes, headers: Mapping[str, str]) -> Future[None]:
         """A follower's connector cut its work: `POST /connectors/{name}/tasks`, signed under "sessioned" (KIP-507)."""
-        self._leading.check_signature(body, headers)
+        self._leader.check_signature(body, headers)
 
         cut_for = headers.get(CUT_FOR)
 
         def put() -> None:
             self._configured(self._config.state, connector)
             configs = [dict(config) for config in orjson.loads(body)]
-            self._leading.put_tasks(connector, configs, None if cut_for is None else int(cut_for))
+            self._leader.put_tasks(connector, configs, None if cut_for is None else int(cut_for))
 
-        return self._leading.submit(f"writing the tasks of connector {connector}", put)
+        return self._leader.submit(f"writing the tasks of connector {connector}", put)
 
     def fence_zombies(self, connector: str, body: bytes, headers: Mapping[str, str]) -> Future[None]:
         """A follower is about to start tasks that deliver exactly once: `PUT /connectors/{name}/fence` (KIP-618)."""
-        self._leading.check_signature(body, headers)
+        self._leader.check_signature(body, headers)
         return self._fencing.fence(connector)
 
     # The host's listener: see `AssignedWork`.
@@ -413,7 +415,7 @@ class DistributedHerder:
     # Small things.
 
     def _start_work(self, work: Work) -> None:
-        self._leading.begin(self._tidy_states)
+        self._leader.begin(self._tidy_states)
         self._assigned.start(work)
 
     def _tidy_states(self) -> None:
@@ -450,7 +452,7 @@ class DistributedHerder:
             self._configured(self._config.state, name, "Unknown connector {}")
             self._config.put_target(name, target.value)
 
-        return self._leading.submit(f"making connector {name} {target.value}", aim)
+        return self._leader.submit(f"making connector {name} {target.value}", aim)
 
     def _configured(self, state: ConfigState, name: str, unknown: str = "Connector {} not found") -> Mapping[str, str]:
         config = state.connectors.get(name)

@@ -18,7 +18,7 @@ from urllib.parse import quote
 from connect.group import TaskId
 from connect.herder.errors import BadRequestError, ElsewhereError, HerderError, NotFoundError, RebalanceError
 from connect.herder.group_member import GroupMember
-from connect.herder.leading import CATCH_UP_S, Leading
+from connect.herder.leader import CATCH_UP_S, Leader
 from connect.herder.offset_stores import exactly_once
 from connect.herder.views import connector_plugin, connector_type
 from connect.herder.worker import Worker
@@ -54,14 +54,14 @@ class Fencing:
         worker: whose tasks are to start.
         config: the config topic.
         member: what is owned.
-        leading: writes the config topic where this worker leads, and asks the leader where not.
+        leader: writes the config topic where this worker leads, and asks the leader where not.
     """
 
-    def __init__(self, worker: Worker, config: ConfigLog, member: GroupMember, leading: Leading) -> None:
+    def __init__(self, worker: Worker, config: ConfigLog, member: GroupMember, leader: Leader) -> None:
         self._worker = worker
         self._config = config
         self._member = member
-        self._leading = leading
+        self._leader = leader
         self._threads = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="fencing")
         self._rounds: dict[str, Future[None]] = {}
         self._lock = threading.Lock()
@@ -85,7 +85,7 @@ class Fencing:
             running = self._rounds.get(name)
             if running is not None and not running.done():
                 return running
-            planned = self._leading.submit(f"fencing out the tasks of connector {name}", lambda: self._plan(name))
+            planned = self._leader.submit(f"fencing out the tasks of connector {name}", lambda: self._plan(name))
             running = self._rounds[name] = self._threads.submit(self._carry_out, name, planned)
             return running
 
@@ -124,7 +124,7 @@ class Fencing:
                 )
             self._config.put_fencing(name, wanted.tasks)
 
-        self._leading.submit(f"noting the fencing of connector {name}", note).result()
+        self._leader.submit(f"noting the fencing of connector {name}", note).result()
 
     # The part of whoever starts tasks.
 
@@ -158,7 +158,7 @@ class Fencing:
         if self._member.role.leader:
             self.fence(name).result(_ASK_S)
         else:
-            self._leading.ask("PUT", f"connectors/{quote(name, safe='')}/fence", b"")
+            self._leader.ask("PUT", f"connectors/{quote(name, safe='')}/fence", b"")
 
     def confirm(self, task: messages.TaskSpec) -> None:
         """Whether a task that holds its transactional id by now may begin to read and to write.

@@ -21,7 +21,7 @@ from connect.herder.errors import BadRequestError
 from connect.kafka.browse import NoTopicError, StoredRecord
 from connect.kafka.replay_marks import Marks
 from connect.kafka.resend import Resender
-from connect.pipeline.dead_letters import Letter, Original
+from connect.pipeline.dead_letters import EncodedRecord, Original
 from connect.pipeline.error_headers import ErrorContext
 from connect.pipeline.parked import RetrySettings, Tier, parked
 
@@ -73,7 +73,7 @@ class Replayed(msgspec.Struct):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
+class ReplayRequest:
     """What is to be replayed, and how.
 
     Attributes:
@@ -102,37 +102,37 @@ class Order:
 _Written = tuple[str, int | None, bytes | None, bytes | None, Sequence[tuple[str, bytes | None]], int | None]
 
 
-def replay(letters: DeadLetters, order: Order) -> Replayed:
+def replay(letters: DeadLetters, request: ReplayRequest) -> Replayed:
     """Do it. Blocks until all is acknowledged, or the time of `letters` is over.
 
     Raises:
-        BadRequestError: the order makes no sense.
+        BadRequestError: the request makes no sense.
         ConnectError: the brokers refuse, or do not answer. What was acknowledged before is marked.
     """
-    if not 1 <= order.limit <= MOST_REPLAYED:
+    if not 1 <= request.limit <= MOST_REPLAYED:
         raise BadRequestError(f"limit is between 1 and {MOST_REPLAYED}.")
     worker, connector = letters.worker, letters.connector
-    done = Replayed(letters.topic, order.dry_run, [], [], 0, True, None)
+    done = Replayed(letters.topic, request.dry_run, [], [], 0, True, None)
     marks = Marks(worker, connector, letters.topic, f"connect-dlq-replay-{connector.get('name') or letters.topic}")
     try:
         marks.read()
     except ConnectError as error:
         # Without the right to use the group, all else works.
         done.warning = f"It is not known what was replayed before: {error}"
-    aim = _Aim(letters, order)
-    writer = None if order.dry_run else Resender(worker, connector)
+    destination = _Destination(letters, request)
+    writer = None if request.dry_run else Resender(worker, connector)
     try:
         batch = _Batch(letters, marks, writer, done)
-        for stored in letters.each(order.wanted):
-            if not order.again and marks.has(stored.partition, stored.offset):
+        for stored in letters.each(request.wanted):
+            if not request.again and marks.has(stored.partition, stored.offset):
                 done.marked_before += 1
                 continue
             try:
-                written = aim.written(stored)
+                written = destination.written(stored)
             except (EditError, _CannotError) as error:
                 done.skipped.append(Skipped(stored.partition, stored.offset, str(error)))
                 continue
-            if len(done.replayed) + len(batch) >= order.limit:
+            if len(done.replayed) + len(batch) >= request.limit:
                 done.complete = False
                 break
             batch.add(stored, written)
@@ -151,16 +151,16 @@ class _CannotError(ConnectError):
     """A letter cannot be replayed; the message says why."""
 
 
-class _Aim:
+class _Destination:
     """Where letters go, and as what."""
 
-    def __init__(self, letters: DeadLetters, order: Order) -> None:
+    def __init__(self, letters: DeadLetters, request: ReplayRequest) -> None:
         self._letters = letters
-        self._order = order
+        self._request = request
         self._partitions: dict[str, list[int] | None] = {}
         self._tier: Tier | None = None
-        if order.to == "connector":
-            if order.into:
+        if request.to == "connector":
+            if request.into:
                 raise BadRequestError("A replay goes to the connector or into a topic, not both.")
             self._tier = _first_tier(letters.connector)
 
@@ -169,9 +169,9 @@ class _Aim:
         own, context = ErrorContext.split(stored.headers)
         value = self._value(stored, context)
         if self._tier is not None:
-            return self._to_connector(self._tier, Letter(stored.key, value, own, stored.timestamp), context)
-        if self._order.into:
-            topic, partition = self._order.into, None
+            return self._to_connector(self._tier, EncodedRecord(stored.key, value, own, stored.timestamp), context)
+        if self._request.into:
+            topic, partition = self._request.into, None
         elif context is None or not context.topic:
             raise _CannotError("its headers do not say which topic it came from; name one.")
         elif context.source_partition is not None:
@@ -186,7 +186,7 @@ class _Aim:
             raise _CannotError(f"there is no topic {topic}.")
         return topic, partition if partition in partitions else None, stored.key, value, own, stored.timestamp
 
-    def _to_connector(self, tier: Tier, letter: Letter, context: ErrorContext | None) -> _Written:
+    def _to_connector(self, tier: Tier, letter: EncodedRecord, context: ErrorContext | None) -> _Written:
         """Parked in the first retry topic, due at once, as if it had not been tried yet."""
         if context is None or context.source_partition is not None:
             raise _CannotError("its headers do not say that a sink consumed it.")
@@ -201,12 +201,12 @@ class _Aim:
         return tier.topic, partition, made.key, made.value, made.headers, made.timestamp
 
     def _value(self, stored: StoredRecord, context: ErrorContext | None) -> bytes | None:
-        order, place = self._order, (stored.partition, stored.offset)
-        if place in order.values:
-            return order.values[place]
+        request, place = self._request, (stored.partition, stored.offset)
+        if place in request.values:
+            return request.values[place]
         if context is not None and context.omitted:
             raise _CannotError(f"its value is not in the dead letter: {context.omitted}")
-        return edited(stored.value, order.put, order.drop) if order.put or order.drop else stored.value
+        return edited(stored.value, request.put, request.drop) if request.put or request.drop else stored.value
 
     def _known(self, topic: str) -> list[int] | None:
         if topic not in self._partitions:

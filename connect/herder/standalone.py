@@ -13,6 +13,7 @@ import traceback
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeVar
 
 from connect.errors import ConnectError
@@ -20,9 +21,9 @@ from connect.herder import offsets as changes
 from connect.herder.answers import Answers
 from connect.herder.automatic_restarts import AutomaticRestarts
 from connect.herder.background import Ending
+from connect.herder.connector_work import ConnectorWork
 from connect.herder.dead_letters import DeadLetters
 from connect.herder.errors import AlreadyExistsError, NotFoundError
-from connect.herder.follow_ups import FollowUps
 from connect.herder.health import health_of, readiness_of
 from connect.herder.lag import ConnectorLag, LagWatch
 from connect.herder.model import Change, ConnectorInfo, ConnectorState, Health, OffsetEntry, TargetState
@@ -54,7 +55,7 @@ T = TypeVar("T")
 
 
 @dataclass(slots=True)
-class _Wish:
+class _DesiredConnector:
     """A connector as its user wants it; `tasks` are the configurations that it cut its work into.
 
     Variables are in place in all of them: each start looks them up.
@@ -66,7 +67,7 @@ class _Wish:
 
 
 class StandaloneHerder:
-    """Turns wishes into running connectors: a `connect.herder.herder.Herder`. Safe to use from many threads.
+    """Turns desired states into running connectors: a `connect.herder.herder.Herder`. Safe to use from many threads.
 
     Args:
         raw, config, resolver, offsets: see `Worker`.
@@ -80,14 +81,14 @@ class StandaloneHerder:
         self._answers = Answers(self.worker)
         self._lag = LagWatch(self.worker)
         self._metrics = WorkerMetrics(self.worker, self._lag)
-        self._wishes: dict[str, _Wish] = {}
+        self._desired: dict[str, _DesiredConnector] = {}
         self._lock = threading.Lock()
         self._stages = Stages()
-        self._work = FollowUps(_AT_ONCE, self._stages, self._failed)
+        self._work = ConnectorWork(_AT_ONCE, self._stages, self._failed)
         self._restarts = AutomaticRestarts(
             self.worker.statuses,
             self.worker.id,
-            policy=lambda name: RestartPolicy.of(raw, self._wish(name).config),
+            policy=lambda name: RestartPolicy.of(raw, self._desired_of(name).config),
             wanted=self._wanted,
             live=lambda: True,
             submit=self._work.submit,
@@ -131,19 +132,19 @@ class StandaloneHerder:
 
     def connectors(self) -> list[str]:
         with self._lock:
-            return sorted(self._wishes)
+            return sorted(self._desired)
 
     def info(self, name: str) -> ConnectorInfo:
-        wish = self._wish(name)
-        return connector_info(self.worker.plugins, name, wish.config, len(wish.tasks))
+        desired = self._desired_of(name)
+        return connector_info(self.worker.plugins, name, desired.config, len(desired.tasks))
 
     def status(self, name: str) -> ConnectorState:
-        wish = self._wish(name, "No status found for connector {}")
-        return connector_state(self.worker.plugins, self.worker.statuses, name, wish.config)
+        desired = self._desired_of(name, "No status found for connector {}")
+        return connector_state(self.worker.plugins, self.worker.statuses, name, desired.config)
 
     def task_configs(self, name: str) -> list[dict[str, str]]:
-        wish = self._wish(name)
-        return [dict(config) for config in wish.tasks]
+        desired = self._desired_of(name)
+        return [dict(config) for config in desired.tasks]
 
     def active_topics(self, name: str) -> list[str]:
         return self.worker.topics.of(name)
@@ -157,13 +158,13 @@ class StandaloneHerder:
         return self._metrics
 
     def lag(self, name: str) -> Future[ConnectorLag]:
-        config = self._wish(name).config
+        config = self._desired_of(name).config
         return self._answers.submit(lambda: self._lag.of(name, {**self.worker.resolved(config).values, "name": name}))
 
     # Dead letters.
 
     def dead_letters(self, name: str, ask: Callable[[DeadLetters], T]) -> Future[T]:
-        return self._answers.dead_letters(name, self._wish(name).config, ask)
+        return self._answers.dead_letters(name, self._desired_of(name).config, ask)
 
     # Changes.
 
@@ -179,7 +180,7 @@ class StandaloneHerder:
 
     def patch_connector(self, name: str, patch: Mapping[str, str | None]) -> Future[ConnectorInfo]:
         def change() -> ConnectorInfo:
-            merged = {**self._wish(name).config, **patch}
+            merged = {**self._desired_of(name).config, **patch}
             config = {key: value for key, value in merged.items() if value is not None}
             return self._put_checked(name, config, None, replace=True).info
 
@@ -201,7 +202,7 @@ class StandaloneHerder:
         self, name: str, *, include_tasks: bool = False, only_failed: bool = False
     ) -> Future[ConnectorState]:
         """See `Herder`. The tasks run on that are not asked for, unless the connector cuts its work in another way."""
-        self._wish(name, "Unknown connector: {}")
+        self._desired_of(name, "Unknown connector: {}")
         plan = plan_restart(self.status(name), include_tasks=include_tasks, only_failed=only_failed)
         if plan.connector:
             self._restarts.cancel(name, None)
@@ -210,7 +211,7 @@ class StandaloneHerder:
             if status.task in plan.tasks:
                 self._restarts.cancel(name, status.task)
                 self.worker.statuses.put(status)
-        work = self._follow_up(name, f"restarting connector {name}", lambda wish: self._restart(name, wish, plan))
+        work = self._follow_up(name, f"restarting connector {name}", lambda desired: self._restart(name, desired, plan))
         if include_tasks or only_failed:
             return _done(plan.state)
         answer: Future[ConnectorState] = Future()
@@ -218,18 +219,18 @@ class StandaloneHerder:
         return answer
 
     def restart_task(self, name: str, number: int) -> Future[None]:
-        wish = self._wish(name, "Unknown connector: {}")
-        if number not in range(len(wish.tasks)):
+        desired = self._desired_of(name, "Unknown connector: {}")
+        if number not in range(len(desired.tasks)):
             raise NotFoundError(f"Unknown task: {name}-{number}")
         self._restarts.cancel(name, number)
         return self._follow_up(
-            name, f"restarting task {name}-{number}", lambda wish: self._restart_task(name, wish, number)
+            name, f"restarting task {name}-{number}", lambda desired: self._restart_task(name, desired, number)
         )
 
     # Offsets.
 
     def offsets(self, name: str) -> Future[list[OffsetEntry]]:
-        config = self._wish(name).config
+        config = self._desired_of(name).config
         return self._answers.submit(changes.read_offsets, self.worker, name, config)
 
     def alter_offsets(self, name: str, entries: Sequence[OffsetEntry]) -> Future[str]:
@@ -240,10 +241,10 @@ class StandaloneHerder:
 
     def _change_offsets(self, name: str, change: Callable[[Mapping[str, str]], str]) -> Future[str]:
         def checked() -> str:
-            wish = self._wish(name)
-            changes.refuse_unless_stopped(name, wish.target, len(self.worker.tasks.of(name)))
+            desired = self._desired_of(name)
+            changes.refuse_unless_stopped(name, desired.target, len(self.worker.tasks.of(name)))
             with self._stages.enter(f"changing offsets of connector {name}"):
-                return change(wish.config)
+                return change(desired.config)
 
         return self._work.turn(name, checked)
 
@@ -262,14 +263,14 @@ class StandaloneHerder:
 
     def reconfigure(self, connector: str) -> None:
         """A connector wants its task configurations made anew."""
-        if not self._work.is_ending and connector in self._wishes:
+        if not self._work.is_ending and connector in self._desired:
             self._follow_up(
-                connector, f"reconfiguring connector {connector}", lambda wish: self._reconfigure(connector, wish)
+                connector, f"reconfiguring connector {connector}", lambda desired: self._reconfigure(connector, desired)
             )
 
     def connector_failed(self, connector: str, summary: str, trace: str, kind: ErrorKind) -> None:
         """A connector raised an error by itself, or its process is gone."""
-        if self._work.is_ending or connector not in self._wishes:
+        if self._work.is_ending or connector not in self._desired:
             return
         log.error("%s", summary, extra={"about": connector})
         self.worker.connectors.lost(connector)
@@ -279,7 +280,7 @@ class StandaloneHerder:
         """The process that the connector shared is gone: start it in one of its own. Its tasks run on."""
         if not self._work.is_ending and self.worker.connectors.get(connector) is not None:
             self.worker.connectors.lost(connector)
-            self._follow_up(connector, f"starting connector {connector}", lambda wish: self._revive(connector, wish))
+            self._follow_up(connector, f"starting connector {connector}", partial(self._revive, connector))
 
     def source_offsets(self, connector: str, partitions: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any] | None]:
         """Stored offsets, for a connector that asks."""
@@ -287,111 +288,111 @@ class StandaloneHerder:
 
     # The work, one piece at a time for each connector.
 
-    def _wish(self, name: str, unknown: str = "Connector {} not found") -> _Wish:
+    def _desired_of(self, name: str, unknown: str = "Connector {} not found") -> _DesiredConnector:
         with self._lock:
-            wish = self._wishes.get(name)
-        if wish is None:
+            desired = self._desired.get(name)
+        if desired is None:
             raise NotFoundError(unknown.format(name))
-        return wish
+        return desired
 
-    def _follow_up(self, name: str, what: str, work: Callable[[_Wish], None]) -> Future[None]:
+    def _follow_up(self, name: str, what: str, work: Callable[[_DesiredConnector], None]) -> Future[None]:
         """Do something for a connector if it still exists then; what goes wrong makes it FAILED."""
 
         def run() -> None:
             with self._lock:
-                wish = self._wishes.get(name)
-            if wish is not None:
-                work(wish)
+                desired = self._desired.get(name)
+            if desired is not None:
+                work(desired)
 
         return self._work.submit(name, what, run)
 
     def _aim(self, name: str, target: TargetState) -> Future[None]:
-        self._wish(name, "Unknown connector {}").target = target
+        self._desired_of(name, "Unknown connector {}").target = target
         self._restarts.cancel_all(name)
-        self._follow_up(name, f"making connector {name} {target.value}", lambda wish: self._follow(name, wish))
+        self._follow_up(name, f"making connector {name} {target.value}", lambda desired: self._follow(name, desired))
         return _done(None)
 
     def _put_checked(self, name: str, config: dict[str, str], target: TargetState | None, *, replace: bool) -> Change:
         with self._stages.enter(f"validating the configuration of connector {name}"):
             self._answers.refuse_if_wrong(name, config)
-        if not replace and name in self._wishes:
+        if not replace and name in self._desired:
             raise AlreadyExistsError(f"Connector {name} already exists")
         return self._put_config(name, config, target)
 
     def _put_config(self, name: str, config: dict[str, str], target: TargetState | None) -> Change:
         with self._lock:
-            wish = self._wishes.get(name)
-            created = wish is None
-            if wish is None:
-                wish = self._wishes[name] = _Wish(config, target or TargetState.STARTED)
+            desired = self._desired.get(name)
+            created = desired is None
+            if desired is None:
+                desired = self._desired[name] = _DesiredConnector(config, target or TargetState.STARTED)
             else:
-                wish.config = config
-                wish.target = target or wish.target
+                desired.config = config
+                desired.target = target or desired.target
         self._restarts.cancel_all(name)
-        self._work.or_fail(name, f"starting connector {name}", lambda: self._apply(name, wish))
+        self._work.or_fail(name, f"starting connector {name}", lambda: self._apply(name, desired))
         return Change(created, self.info(name))
 
-    def _apply(self, name: str, wish: _Wish) -> None:
+    def _apply(self, name: str, desired: _DesiredConnector) -> None:
         """Start the connector with its configuration, and its tasks as they follow from it."""
-        self._start(name, wish)
-        self._run_tasks(name, wish, anew=True)
+        self._start(name, desired)
+        self._run_tasks(name, desired, anew=True)
 
-    def _start(self, name: str, wish: _Wish) -> None:
-        if wish.target is TargetState.STOPPED:
+    def _start(self, name: str, desired: _DesiredConnector) -> None:
+        if desired.target is TargetState.STOPPED:
             self.worker.connectors.stop(name)
         else:
-            refuse_masks(self.worker, wish.config)
-            resolved = self.worker.resolved(wish.config)
+            refuse_masks(self.worker, desired.config)
+            resolved = self.worker.resolved(desired.config)
             ref = connector_plugin(self.worker.plugins, resolved.values)
             self.worker.connectors.start(name, ref, resolved.values, secrets_of(resolved))
-        self._put_state(name, STATES[wish.target])
+        self._put_state(name, STATES[desired.target])
 
-    def _revive(self, name: str, wish: _Wish) -> None:
+    def _revive(self, name: str, desired: _DesiredConnector) -> None:
         """Start the connector again; its tasks stay unless it cuts the work in another way now."""
-        self._start(name, wish)
-        self._run_tasks(name, wish, anew=False)
+        self._start(name, desired)
+        self._run_tasks(name, desired, anew=False)
 
-    def _restart(self, name: str, wish: _Wish, plan: RestartPlan) -> None:
+    def _restart(self, name: str, desired: _DesiredConnector, plan: RestartPlan) -> None:
         if plan.connector:
-            self._revive(name, wish)
+            self._revive(name, desired)
         for number in plan.tasks:
-            self._restart_task(name, wish, number)
+            self._restart_task(name, desired, number)
 
-    def _follow(self, name: str, wish: _Wish) -> None:
+    def _follow(self, name: str, desired: _DesiredConnector) -> None:
         """Do what the target state says."""
-        if wish.target is TargetState.STOPPED:
+        if desired.target is TargetState.STOPPED:
             self._stop_tasks(name)
-            wish.tasks = []
+            desired.tasks = []
             self.worker.connectors.stop(name)
         elif self.worker.connectors.get(name) is None or not self.worker.tasks.of(name):
-            self._apply(name, wish)
+            self._apply(name, desired)
         else:
-            self.worker.tasks.pause(name, paused=wish.target is TargetState.PAUSED)
-        self._put_state(name, STATES[wish.target])
+            self.worker.tasks.pause(name, paused=desired.target is TargetState.PAUSED)
+        self._put_state(name, STATES[desired.target])
 
-    def _reconfigure(self, name: str, wish: _Wish) -> None:
+    def _reconfigure(self, name: str, desired: _DesiredConnector) -> None:
         if self.worker.connectors.get(name) is not None:
-            self._run_tasks(name, wish, anew=False)
+            self._run_tasks(name, desired, anew=False)
 
-    def _run_tasks(self, name: str, wish: _Wish, *, anew: bool) -> None:
+    def _run_tasks(self, name: str, desired: _DesiredConnector, *, anew: bool) -> None:
         """Run the tasks that the connector wants: all of them anew, or only when it cuts the work in another way."""
-        if wish.target is TargetState.STOPPED:
+        if desired.target is TargetState.STOPPED:
             self._stop_tasks(name)
-            wish.tasks = []
+            desired.tasks = []
             return
         started = self.worker.connectors.get(name)
         assert started is not None
         configs = self.worker.connectors.cut(name)
         task_class = started.ref.task or started.task_class
-        cut = as_written([{**config, "task.class": task_class} for config in configs], wish.config)
+        cut = as_written([{**config, "task.class": task_class} for config in configs], desired.config)
         # What variables stand for may be something else by now: that alone is no reason to disturb tasks that run.
         running = {number: task.written for number, task in self.worker.tasks.of(name).items()}
-        if not anew and running == {number: (wish.config, config) for number, config in enumerate(cut)}:
+        if not anew and running == {number: (desired.config, config) for number, config in enumerate(cut)}:
             return
         self._stop_tasks(name)
-        wish.tasks = cut
+        desired.tasks = cut
         for number in range(len(cut)):
-            self._start_task(name, wish, number, started.version)
+            self._start_task(name, desired, number, started.version)
 
     def _stop_tasks(self, name: str) -> None:
         numbers = list(self.worker.tasks.of(name))
@@ -400,14 +401,14 @@ class StandaloneHerder:
         for number in numbers:
             self.worker.statuses.forget(name, number)
 
-    def _restart_task(self, name: str, wish: _Wish, number: int) -> None:
-        if number >= len(wish.tasks):
+    def _restart_task(self, name: str, desired: _DesiredConnector, number: int) -> None:
+        if number >= len(desired.tasks):
             return
         before = self.worker.tasks.of(name).get(number)
         version = None if before is None else before.version
         self.worker.tasks.stop([(name, number)], self.worker.graceful)
         try:
-            self._start_task(name, wish, number, version)
+            self._start_task(name, desired, number, version)
         except (ConnectError, ValueError) as error:
             log.error("%s", error, extra={"about": f"{name}-{number}"})
             trace = traceback.format_exc()
@@ -420,10 +421,10 @@ class StandaloneHerder:
                 ),
             )
 
-    def _start_task(self, name: str, wish: _Wish, number: int, version: str | None) -> None:
+    def _start_task(self, name: str, desired: _DesiredConnector, number: int, version: str | None) -> None:
         """Start a task with what its variables stand for now. Its connector need not run for that."""
-        worker, committed = self.worker, wish.tasks[number]
-        connector, task = worker.resolved(wish.config), worker.resolved(committed)
+        worker, committed = self.worker, desired.tasks[number]
+        connector, task = worker.resolved(desired.config), worker.resolved(committed)
         ref = connector_plugin(worker.plugins, connector.values)
         spec = worker.spec(
             name,
@@ -432,12 +433,12 @@ class StandaloneHerder:
             task.values,
             connector.values,
             (*secrets_of(connector), *secrets_of(task)),
-            paused=wish.target is TargetState.PAUSED,
+            paused=desired.target is TargetState.PAUSED,
         )
-        worker.tasks.start(spec, version or ref.version, (wish.config, committed))
+        worker.tasks.start(spec, version or ref.version, (desired.config, committed))
 
     def _delete(self, name: str) -> None:
-        self._wish(name)
+        self._desired_of(name)
         self._stop_tasks(name)
         try:
             self.worker.connectors.stop(name)
@@ -445,7 +446,7 @@ class StandaloneHerder:
             log.warning("%s", error, extra={"about": name})
         finally:
             with self._lock:
-                self._wishes.pop(name, None)
+                self._desired.pop(name, None)
             self._restarts.forget([(name, None)])
             self.worker.hosts.forget(name)
             self.worker.statuses.forget(name)
@@ -459,27 +460,27 @@ class StandaloneHerder:
     def _wanted(self, name: str, number: int | None) -> Mapping[str, str] | None:
         """How a connector or a task of it is to run; None when it is not."""
         with self._lock:
-            wish = self._wishes.get(name)
-            if wish is None or wish.target is not TargetState.STARTED:
+            desired = self._desired.get(name)
+            if desired is None or desired.target is not TargetState.STARTED:
                 return None
             if number is None:
-                return wish.config
-            return wish.tasks[number] if number < len(wish.tasks) else None
+                return desired.config
+            return desired.tasks[number] if number < len(desired.tasks) else None
 
     def _restart_by_itself(self, name: str, number: int | None) -> None:
-        wish = self._wish(name)
+        desired = self._desired_of(name)
         if number is None:
-            self._revive(name, wish)
+            self._revive(name, desired)
         else:
-            self._restart_task(name, wish, number)
+            self._restart_task(name, desired, number)
 
     def _put_state(self, name: str, state: State, trace: str | None = None, restart: RestartNote | None = None) -> None:
         with self._lock:
-            wish = self._wishes.get(name)
-        if wish is None:  # deleted in between
+            desired = self._desired.get(name)
+        if desired is None:  # deleted in between
             return
         started = self.worker.connectors.get(name)
-        version = started.version if started is not None else plugin_version(self.worker.plugins, wish.config)
+        version = started.version if started is not None else plugin_version(self.worker.plugins, desired.config)
         self.worker.statuses.put(ConnectorStatus(name, state, self.worker.id, trace, 0, version, restart))
 
 

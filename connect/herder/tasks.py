@@ -350,14 +350,14 @@ class Tasks:
         except Exception as error:
             task.send(messages.Offsets(question.question, [], f"Offsets cannot be read: {error}"))
 
-    def _store(self, task: TaskProcess, wish: messages.StoreOffsets) -> None:
+    def _store(self, task: TaskProcess, request: messages.StoreOffsets) -> None:
         try:
-            self._stores.shared.set(task.spec.connector, wish.entries)
-            task.send(messages.Stored(wish.question))
+            self._stores.shared.set(task.spec.connector, request.entries)
+            task.send(messages.Stored(request.question))
         except Exception as error:
             if task.spec.offsets_topic is not None:
                 log.warning("The shared topic does not take its offsets besides: %s", error, extra={"about": task.id})
-            task.send(messages.Stored(wish.question, f"Offsets cannot be stored: {error}"))
+            task.send(messages.Stored(request.question, f"Offsets cannot be stored: {error}"))
 
     def _answer_keys(self, task: TaskProcess, question: messages.AskOffsetKeys) -> None:
         try:

@@ -11,9 +11,9 @@ from typing import Final, Protocol
 from weakref import WeakKeyDictionary
 
 from connect import __version__
-from connect.herder.about_tasks import about_connector, about_steps, about_task
 from connect.herder.processes import cpu_seconds, pss_bytes
 from connect.herder.task_figures import Figures
+from connect.herder.task_info import about_connector, about_steps, about_task
 from connect.herder.tasks import RunningTask
 from connect.herder.worker import Worker
 from connect.settings.metrics_keys import JMX_REPORTER

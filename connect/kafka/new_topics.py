@@ -135,20 +135,20 @@ class TopicMaker:
             raise
         return True
 
-    def _make(self, wish: NewTopic) -> None:
+    def _make(self, topic: NewTopic) -> None:
         from confluent_kafka import KafkaError, KafkaException, admin
 
         asked = self._client().create_topics(
-            [admin.NewTopic(wish.name, wish.partitions, wish.replication, config=dict(wish.settings))],
+            [admin.NewTopic(topic.name, topic.partitions, topic.replication, config=dict(topic.settings))],
             request_timeout=_ANSWER_S,
         )
         try:
-            asked[wish.name].result()
+            asked[topic.name].result()
         except KafkaException as error:
             if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:  # another task was quicker
                 raise
         else:
-            log.info("made topic %s", wish.name)
+            log.info("made topic %s", topic.name)
 
     def _refused(self, topic: str, problem: Any) -> ConnectError:
         from confluent_kafka import KafkaError

@@ -60,7 +60,7 @@ def exchange(
     )
     # Workers reach each other as they are: this machine's proxies are for the world outside.
     opener = urllib.request.build_opener(
-        urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=tls or _tls), _AsItIs
+        urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=tls or _tls), _EveryStatusIsAnAnswer
     )
     try:
         with opener.open(request, timeout=timeout) as answer:
@@ -90,7 +90,7 @@ def send(
     return content
 
 
-class _AsItIs(urllib.request.HTTPErrorProcessor):
+class _EveryStatusIsAnAnswer(urllib.request.HTTPErrorProcessor):
     """Takes every status as an answer, redirections included."""
 
     def http_response(self, request: urllib.request.Request, response: Any) -> Any:

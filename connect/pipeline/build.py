@@ -13,7 +13,7 @@ from connect.data.batch import SourceBatch
 from connect.data.record import SinkRecord, SourceRecord
 from connect.errors import ConfigError
 from connect.pipeline.chain import Chain, Step
-from connect.pipeline.dead_letters import Letter
+from connect.pipeline.dead_letters import EncodedRecord
 from connect.pipeline.policy import ErrorPolicy
 from connect.pipeline.steps import Decode, DecodeHeaders, Encode, EncodeHeaders, Transform
 from connect.plugins import PluginKind, Plugins, load
@@ -60,7 +60,7 @@ def source_chain(
 
 def record_encoder(
     plugins: Plugins, worker: Mapping[str, str], connector: Mapping[str, str]
-) -> Callable[[SinkRecord], Letter]:
+) -> Callable[[SinkRecord], EncodedRecord]:
     """What makes bytes of a record that a sink task made itself, by the connector's converters. Errors as above."""
     steps: list[Step] = [
         EncodeHeaders(header_converter(plugins, worker, connector)),
@@ -68,7 +68,7 @@ def record_encoder(
         Encode(converter(plugins, worker, connector, "value.converter"), is_key=False),
     ]
 
-    def encode(record: SinkRecord) -> Letter:
+    def encode(record: SinkRecord) -> EncodedRecord:
         batch = SourceBatch.of(
             [
                 SourceRecord(
@@ -85,7 +85,7 @@ def record_encoder(
         for step in steps:
             batch = step.run(batch)
         raw: Any = batch.headers[0]  # bytes by now
-        return Letter(batch.keys[0], batch.values[0], list(raw or ()), record.timestamp)
+        return EncodedRecord(batch.keys[0], batch.values[0], list(raw or ()), record.timestamp)
 
     return encode
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from connect.data.batch import SinkBatch
 from connect.data.record import SinkRecord
 from connect.kafka.new_topics import NewTopic
-from connect.pipeline.dead_letters import DeadLetterSettings, Letter, Original, context_of, dead_letter, original
+from connect.pipeline.dead_letters import DeadLetterSettings, EncodedRecord, Original, context_of, dead_letter, original
 from connect.pipeline.error_topics import ErrorTopics
 from connect.pipeline.failure import Failure
 from connect.pipeline.policy import ErrorCounts
@@ -32,7 +32,7 @@ class DeadLetterQueue:
         task: int,
         topics: ErrorTopics,
         counts: ErrorCounts,
-        encode: Callable[[SinkRecord], Letter],
+        encode: Callable[[SinkRecord], EncodedRecord],
         retry_topics: frozenset[str] = frozenset(),
     ) -> None:
         self._settings = settings

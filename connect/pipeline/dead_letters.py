@@ -17,7 +17,7 @@ from connect.settings.connector_keys import DEAD_LETTER, DEAD_LETTER_TOPIC
 
 
 @dataclass(frozen=True, slots=True)
-class Letter:
+class EncodedRecord:
     """A record to be written beside a task's own way.
 
     Attributes:
@@ -45,7 +45,7 @@ class Original:
     topic: str
     partition: int
     offset: int
-    letter: Letter
+    letter: EncodedRecord
     parked: ParkedHeaders | None = None
 
 
@@ -96,9 +96,9 @@ def original(batch: SinkBatch, row: int, *, parked: bool = False) -> Original:
     key, value, timestamp = consumed.keys[row], consumed.values[row], consumed.timestamps[row]
     if not parked:
         topic, partition = consumed.original_topics[row], consumed.original_partitions[row]
-        return Original(topic, partition, consumed.offsets[row], Letter(key, value, own, timestamp))
+        return Original(topic, partition, consumed.offsets[row], EncodedRecord(key, value, own, timestamp))
     own, place = ParkedHeaders.split(own)
-    return Original(place.topic, place.partition, place.offset, Letter(key, value, own, place.timestamp), place)
+    return Original(place.topic, place.partition, place.offset, EncodedRecord(key, value, own, place.timestamp), place)
 
 
 def context_of(failure: Failure, connector: str, task: int, source: Original | None) -> ErrorContext:
@@ -117,7 +117,7 @@ def context_of(failure: Failure, connector: str, task: int, source: Original | N
     return replace(context, topic=source.topic, partition=source.partition, offset=source.offset)
 
 
-def dead_letter(source: Original, context: ErrorContext | None) -> Letter:
+def dead_letter(source: Original, context: ErrorContext | None) -> EncodedRecord:
     """The dead letter of a record, with headers that say what happened where a context is given."""
     own = source.letter
     return own if context is None else replace(own, headers=[*own.headers, *context.headers()])

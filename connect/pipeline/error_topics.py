@@ -11,7 +11,7 @@ from connect.data.column import Constant, Plain
 from connect.data.values import Values
 from connect.errors import ConnectError
 from connect.kafka.produce import BatchProducer, DeliveryError
-from connect.pipeline.dead_letters import Letter
+from connect.pipeline.dead_letters import EncodedRecord
 
 log = logging.getLogger("connect.pipeline")
 
@@ -41,7 +41,7 @@ class ErrorTopics:
         self._producer: BatchProducer | None = None
         self._unsettled = False
 
-    def send(self, topic: str, letter: Letter, partition: int | None = None) -> None:
+    def send(self, topic: str, letter: EncodedRecord, partition: int | None = None) -> None:
         """Hand a record over; waits while too much is under way. Without a partition it goes by its key, as in Java.
 
         Raises:

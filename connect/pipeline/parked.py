@@ -16,7 +16,7 @@ from typing import Any
 from connect.data.batch import SinkBatch
 from connect.data.column import Plain
 from connect.errors import ConnectError
-from connect.pipeline.dead_letters import Letter, Original
+from connect.pipeline.dead_letters import EncodedRecord, Original
 from connect.pipeline.error_headers import ErrorContext, ParkedHeaders, default_retry_prefix, retry_topic
 from connect.settings.error_keys import RETRY_TOPICS, RETRY_TOPICS_KEY, duration_ms
 
@@ -75,7 +75,7 @@ class RetrySettings:
         return self.tiers[min(number, len(self.tiers) - 1)]
 
 
-def parked(source: Original, error: ErrorContext, wait_ms: int, now_ms: int, *, failed: bool) -> Letter:
+def parked(source: Original, error: ErrorContext, wait_ms: int, now_ms: int, *, failed: bool) -> EncodedRecord:
     """A record as it is written to a retry topic.
 
     Args:
@@ -96,7 +96,7 @@ def parked(source: Original, error: ErrorContext, wait_ms: int, now_ms: int, *, 
         due=now_ms + wait_ms,
     )
     headers = place.after(source.letter.headers, replace(error, stacktrace=None))
-    return Letter(source.letter.key, source.letter.value, headers, None)
+    return EncodedRecord(source.letter.key, source.letter.value, headers, None)
 
 
 def place_of(batch: SinkBatch, row: int) -> ParkedHeaders:

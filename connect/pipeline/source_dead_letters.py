@@ -11,7 +11,7 @@ from connect.data.column import Plain
 from connect.data.record import SourceRecord
 from connect.data.values import Values
 from connect.kafka.produce import DeliveryError
-from connect.pipeline.dead_letters import DeadLetterSettings, Letter, context_of
+from connect.pipeline.dead_letters import DeadLetterSettings, EncodedRecord, context_of
 from connect.pipeline.failure import Failure, Stage
 from connect.pipeline.policy import ErrorCounts
 from connect.pipeline.source_letters import SourceLetters
@@ -38,7 +38,7 @@ class SourceDeadLetters:
         self._letters = SourceLetters()
         self._polled = SourceBatch.of(())
         self._rows: list[int] = []
-        self._waiting: list[Letter] = []
+        self._waiting: list[EncodedRecord] = []
 
     def polled(self, batch: SourceBatch) -> None:
         """What fails from now on is of this batch."""

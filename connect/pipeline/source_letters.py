@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from connect.converters import JsonConverter, SimpleHeaderConverter
 from connect.data.record import SourceRecord
-from connect.pipeline.dead_letters import Letter
+from connect.pipeline.dead_letters import EncodedRecord
 from connect.pipeline.error_headers import ErrorContext
 
 _TOO_LARGE: Final = "MSG_SIZE_TOO_LARGE"
@@ -28,7 +28,7 @@ class SourceLetters:
         self._json.configure({"schemas.enable": "true", "converter.type": "value"}, is_key=False)
         self._headers = SimpleHeaderConverter()
 
-    def letter(self, record: SourceRecord, context: ErrorContext | None, *, code: str | None = None) -> Letter:
+    def letter(self, record: SourceRecord, context: ErrorContext | None, *, code: str | None = None) -> EncodedRecord:
         """The dead letter of a record.
 
         Args:
@@ -52,7 +52,7 @@ class SourceLetters:
                 source_offset=dict(record.source_offset),
             )
             headers += context.headers()
-        return Letter(key, value, headers, record.timestamp)
+        return EncodedRecord(key, value, headers, record.timestamp)
 
     def _envelope(self, record: SourceRecord, schema: Any, value: Any) -> bytes | None:
         return _or_text(

@@ -1,4 +1,4 @@
-"""Which engine runs a connector, by its own wish, its worker's default, and what its class is made for."""
+"""Which engine runs a connector, by its own asked_for, its worker's default, and what its class is made for."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def chosen_engine(connector: type[Any], config: Mapping[str, str], worker: Mappi
     if not offered:
         named = " or ".join(connector.engines)
         raise ConfigError("engine", f"{connector.__name__} runs on {named}, which this runtime does not have.")
-    wish = (config.get("engine") or "").strip()
-    if wish and wish not in offered:
-        known = "." if wish in {WORKER, *_ENGINES} else f', and there is no engine "{wish}".'
+    asked_for = (config.get("engine") or "").strip()
+    if asked_for and asked_for not in offered:
+        known = "." if asked_for in {WORKER, *_ENGINES} else f', and there is no engine "{asked_for}".'
         raise ConfigError("engine", f"{connector.__name__} runs on {' or '.join(offered)}{known} Write {offered[0]}.")
-    if wish:
-        return wish
+    if asked_for:
+        return asked_for
     default = (worker.get("engine.default") or WORKER).strip()
     return default if offered[0] == WORKER and default in offered else offered[0]
 

@@ -81,16 +81,16 @@ class TaskBoundary(Boundary):
     # The task's side.
 
     def commit(self, record: SourceRecord | None = None) -> None:
-        self._wish(record, End.COMMIT)
+        self._ask(record, End.COMMIT)
 
     def abort(self, record: SourceRecord | None = None) -> None:
-        self._wish(record, End.ABORT)
+        self._ask(record, End.ABORT)
 
-    def _wish(self, record: SourceRecord | None, end: End) -> None:
+    def _ask(self, record: SourceRecord | None, end: End) -> None:
         if record is None:
             before, self._batch = self._batch, end
         else:
-            before = next((wish for wished, wish in self._records if wished is record), None)
+            before = next((end for asked, end in self._records if asked is record), None)
             self._records.append((record, end))
         if before not in (None, end):
             raise ConnectError(

@@ -17,7 +17,7 @@ from connect.kafka.read_range import RawRecord, read_to_end
 from connect.pipeline import ErrorPolicy
 from connect.pipeline.build import record_encoder
 from connect.pipeline.dead_letter_queue import DeadLetterQueue, new_topic
-from connect.pipeline.dead_letters import DeadLetterSettings, Letter
+from connect.pipeline.dead_letters import DeadLetterSettings, EncodedRecord
 from connect.pipeline.errant import PolicyReporter
 from connect.pipeline.error_checks import takes_reports
 from connect.pipeline.error_topics import ErrorTopics
@@ -56,7 +56,7 @@ class ErrorOutputs:
         self._policy = policy
         self._control = control
         self._plugins = plugins
-        self._encode: Callable[[SinkRecord], Letter] | None = None
+        self._encode: Callable[[SinkRecord], EncodedRecord] | None = None
         self._counts: dict[str, int] = {}
         self._dead_letters = dead = DeadLetterSettings.of(task.connector_config)
         self._retry_settings = retry = RetrySettings.of(task.connector_config, task.connector)
@@ -156,7 +156,7 @@ class ErrorOutputs:
             log.warning("%s", warning)
         return BatchProducer(clients.librdkafka, self._control.proceed, refused, keys=clients.keys)
 
-    def _bytes_of(self, record: SinkRecord) -> Letter:
+    def _bytes_of(self, record: SinkRecord) -> EncodedRecord:
         if self._encode is None:
             self._encode = record_encoder(self._plugins, self._task.worker_config, self._task.connector_config)
         return self._encode(record)

@@ -25,7 +25,7 @@ from connect.worker.messages import Paused
 from connect.worker.meter import SourceMeter
 from connect.worker.positions import Positions, positions
 from connect.worker.progress import ProgressReport
-from connect.worker.told import told_records
+from connect.worker.records_to_confirm import records_to_confirm
 from connect.worker.transactions import Transactions
 
 log = logging.getLogger("connect.worker.source")
@@ -214,7 +214,7 @@ class SourceLoop:
 
     def _send_each(self, producer: BatchProducer, batch: SourceBatch, encoded: SourceBatch) -> None:
         """Send, and tell the task of every record: also of those that a transformation or the error policy dropped."""
-        told = told_records(self._task, batch)
+        told = records_to_confirm(self._task, batch)
         rows = encoded.rows.to_list()
         kept = set(rows)
         for row, record in told.items():

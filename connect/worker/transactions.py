@@ -17,7 +17,7 @@ from connect.worker.boundaries import Boundary, End
 from connect.worker.control import Control, Stopping
 from connect.worker.offset_records import OffsetRecords
 from connect.worker.positions import Positions, positions
-from connect.worker.told import told_records
+from connect.worker.records_to_confirm import records_to_confirm
 
 log = logging.getLogger("connect.worker.source")
 
@@ -165,7 +165,7 @@ class Transactions:
 
     def _send(self, batch: SourceBatch, encoded: SourceBatch, dead: SourceBatch | None) -> None:
         self._torn = True
-        part = _Part(batch, encoded, told_records(self._task, batch), {}, dead)
+        part = _Part(batch, encoded, records_to_confirm(self._task, batch), {}, dead)
         if part.sends():
             self._begin()
             self._hand_over(part)

@@ -11,7 +11,7 @@ from connect.kafka.produce import BatchProducer, DeliveryError
 from connect.pipeline import ErrorPolicy
 from connect.pipeline.build import record_encoder
 from connect.pipeline.dead_letter_queue import DeadLetterQueue
-from connect.pipeline.dead_letters import DeadLetterSettings, Letter
+from connect.pipeline.dead_letters import DeadLetterSettings, EncodedRecord
 from connect.pipeline.error_topics import ErrorTopics
 from connect.plugins import Plugins
 from spark_sink.any_sink.liveness import Alive
@@ -38,9 +38,9 @@ def dead_letters(
     settings = DeadLetterSettings.of(plan.connector_config)
     if settings is None:
         return None
-    encoders: list[Callable[[SinkRecord], Letter]] = []
+    encoders: list[Callable[[SinkRecord], EncodedRecord]] = []
 
-    def encode(record: SinkRecord) -> Letter:
+    def encode(record: SinkRecord) -> EncodedRecord:
         if not encoders:
             encoders.append(record_encoder(plugins, plan.worker_config, plan.connector_config))
         return encoders[0](record)

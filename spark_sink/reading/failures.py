@@ -15,7 +15,7 @@ from connect.kafka.produce import BatchProducer, DeliveryError
 from connect.pipeline import ErrorPolicy, Failure, Stage
 from connect.pipeline.build import record_encoder
 from connect.pipeline.dead_letter_queue import DeadLetterQueue
-from connect.pipeline.dead_letters import DeadLetterSettings, Letter, original
+from connect.pipeline.dead_letters import DeadLetterSettings, EncodedRecord, original
 from connect.pipeline.error_topics import ErrorTopics
 from connect.pipeline.failure import exception_name
 from connect.plugins import Plugins
@@ -110,10 +110,10 @@ class Failures:
         clients = task_client_settings("producer", self._plan.worker, self._plan.config)
         return BatchProducer(clients.librdkafka, lambda: None, refused)
 
-    def _encoder(self, plugins: Plugins) -> Callable[[SinkRecord], Letter]:
-        made: list[Callable[[SinkRecord], Letter]] = []
+    def _encoder(self, plugins: Plugins) -> Callable[[SinkRecord], EncodedRecord]:
+        made: list[Callable[[SinkRecord], EncodedRecord]] = []
 
-        def encode(record: SinkRecord) -> Letter:
+        def encode(record: SinkRecord) -> EncodedRecord:
             if not made:
                 made.append(record_encoder(plugins, self._plan.worker, self._plan.config))
             return made[0](record)

@@ -19,6 +19,7 @@ from connect.converters.avro.to_connect import ToConnect
 from connect.converters.avro.types import AvroType, parse
 from connect.converters.avro.writing import MadeWriter
 from connect.converters.kind import CONVERTER_TYPE, with_type
+from connect.converters.lru_cache import LruCache
 from connect.converters.registry import (
     RegistryClient,
     RegistryNotFound,
@@ -31,7 +32,6 @@ from connect.converters.registry import (
 )
 from connect.converters.registry.client import AVRO
 from connect.converters.registry.wire import PREFIX_LENGTH, Named, is_number
-from connect.converters.remembered import Remembered
 from connect.data.column import Column, Constant, Plain
 from connect.data.headers import Headers
 from connect.data.schema import Schema
@@ -143,11 +143,11 @@ class AvroConverter(Converter):
         self._latest: bool = parsed["use.latest.version"]
         self._use_id: int = parsed["use.schema.id"]
         size = parsed["schemas.cache.config"]
-        self._avro: Remembered[int | str, AvroType] = Remembered(size)
-        self._made_readers: Remembered[tuple[int | str, int | None], _Reading] = Remembered(size)
-        self._readers: Remembered[tuple[str, int | str], _Reading] = Remembered(size)
-        self._by_schema: Remembered[Schema | None, tuple[AvroType, str]] = Remembered(size)
-        self._writers: Remembered[tuple[Schema | None, int], MadeWriter | None] = Remembered(size)
+        self._avro: LruCache[int | str, AvroType] = LruCache(size)
+        self._made_readers: LruCache[tuple[int | str, int | None], _Reading] = LruCache(size)
+        self._readers: LruCache[tuple[str, int | str], _Reading] = LruCache(size)
+        self._by_schema: LruCache[Schema | None, tuple[AvroType, str]] = LruCache(size)
+        self._writers: LruCache[tuple[Schema | None, int], MadeWriter | None] = LruCache(size)
 
     # Reading.
 

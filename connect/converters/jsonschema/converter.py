@@ -17,9 +17,9 @@ from connect.converters.jsonschema.to_json_schema import text_of
 from connect.converters.jsonschema.to_schema import schema_of
 from connect.converters.jsonschema.validation import Validator
 from connect.converters.jsonschema.writing import SchemaPreparer, is_tombstone, with_defaults
+from connect.converters.lru_cache import LruCache
 from connect.converters.registry.client import JSON, RegistrySchema, SchemaId
 from connect.converters.registry.converter import RegistryConverter
-from connect.converters.remembered import Remembered
 from connect.data.schema import Schema
 from connect.data.values import Values
 from connect.errors import DataError
@@ -44,9 +44,9 @@ class JsonSchemaConverter(RegistryConverter):
         self._preparer = SchemaPreparer(self._options)
         self._validates: bool = config["json.fail.invalid.schema"]
         size = config["schemas.cache.config"]
-        self._readings: Remembered[tuple[str, int | str], _Reading] = Remembered(size)
-        self._texts: Remembered[Schema, RegistrySchema] = Remembered(size)
-        self._validators: Remembered[RegistrySchema, Validator] = Remembered(size)
+        self._readings: LruCache[tuple[str, int | str], _Reading] = LruCache(size)
+        self._texts: LruCache[Schema, RegistrySchema] = LruCache(size)
+        self._validators: LruCache[RegistrySchema, Validator] = LruCache(size)
 
     # Reading.
 

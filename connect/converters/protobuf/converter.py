@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from google.protobuf.message import Message
 
+from connect.converters.lru_cache import LruCache
 from connect.converters.protobuf import indexes, keys
 from connect.converters.protobuf.descriptors import ProtoFile, parse
 from connect.converters.protobuf.keys import Options
@@ -18,7 +19,6 @@ from connect.converters.protobuf.to_proto import proto_of
 from connect.converters.protobuf.writing import Writer
 from connect.converters.registry.client import PROTOBUF, RegistrySchema, SchemaId
 from connect.converters.registry.converter import RegistryConverter
-from connect.converters.remembered import Remembered
 from connect.data.schema import Schema
 from connect.data.values import GroupedValues, Values
 from connect.errors import DataError
@@ -43,9 +43,9 @@ class ProtobufConverter(RegistryConverter):
     def _configured(self, config: Config) -> None:
         self._options = Options.of(config)
         size = config["schemas.cache.config"]
-        self._files: Remembered[RegistrySchema, ProtoFile] = Remembered(size)
-        self._readers: Remembered[tuple[str, int | str, tuple[int, ...]], Reader] = Remembered(size)
-        self._plans: Remembered[tuple[str, Schema], _Plan] = Remembered(size)
+        self._files: LruCache[RegistrySchema, ProtoFile] = LruCache(size)
+        self._readers: LruCache[tuple[str, int | str, tuple[int, ...]], Reader] = LruCache(size)
+        self._plans: LruCache[tuple[str, Schema], _Plan] = LruCache(size)
 
     # Reading.
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
+from connect.converters.lru_cache import LruCache
 from connect.converters.registry.errors import RegistryNotFound, RegistryRefused, RegistryUnavailable
 from connect.converters.registry.http import RegistryHttp
-from connect.converters.remembered import Remembered
 from connect.errors import ConfigError, DataError
 
 __all__ = [
@@ -98,11 +98,11 @@ class RegistryClient:
         self._http = http
         self._format = schema_format
         self._latest_for = latest_for
-        self._by_id: Remembered[int | str, RegistrySchema] = Remembered(size)
-        self._registered: Remembered[tuple[str, RegistrySchema, bool], SchemaId] = Remembered(size)
-        self._found: Remembered[tuple[str, RegistrySchema, bool, bool], Version] = Remembered(size)
-        self._versions: Remembered[tuple[str, int], Version] = Remembered(size)
-        self._latest: Remembered[str, tuple[float, Version]] = Remembered(size)
+        self._by_id: LruCache[int | str, RegistrySchema] = LruCache(size)
+        self._registered: LruCache[tuple[str, RegistrySchema, bool], SchemaId] = LruCache(size)
+        self._found: LruCache[tuple[str, RegistrySchema, bool, bool], Version] = LruCache(size)
+        self._versions: LruCache[tuple[str, int], Version] = LruCache(size)
+        self._latest: LruCache[str, tuple[float, Version]] = LruCache(size)
 
     def schema_by_id(self, number: int, subject: str | None = None) -> RegistrySchema:
         """The schema of this number; `subject` is a hint for registries with several contexts."""

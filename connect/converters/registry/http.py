@@ -68,7 +68,7 @@ class RegistryHttp:
         self._opener = urllib.request.build_opener(
             urllib.request.ProxyHandler({"http": proxy, "https": proxy} if proxy else None),
             urllib.request.HTTPSHandler(context=tls),
-            _AsItIs,
+            _EveryStatusIsAnAnswer,
         )
         self._down: tuple[float, str] = (0.0, "")
 
@@ -215,7 +215,7 @@ def _words(reason: Any) -> str:
     return getattr(reason, "strerror", None) or str(reason) or type(reason).__name__
 
 
-class _AsItIs(urllib.request.HTTPErrorProcessor):
+class _EveryStatusIsAnAnswer(urllib.request.HTTPErrorProcessor):
     """Takes every status as an answer; follows no redirection, which would carry the login elsewhere."""
 
     def http_response(self, request: urllib.request.Request, response: Any) -> Any:

@@ -17,7 +17,7 @@ _KINDS: Final = {
 }
 
 
-class _AsItIs(Serializer):
+class _AlreadyJson(Serializer):
     """Bodies are bytes on both sides."""
 
     def dumps(self, data: Any) -> bytes:
@@ -46,7 +46,7 @@ class ElasticsearchLink:
             node_class=Node,
             basic_auth=settings.user if settings.api_key is None else None,
             api_key=settings.api_key,
-            serializers=dict.fromkeys(kinds, _AsItIs()),
+            serializers=dict.fromkeys(kinds, _AlreadyJson()),
             max_retries=0,
             retry_on_status=(),
         )

@@ -13,7 +13,7 @@ from connectors.elasticsearch.cluster.connections import Connections
 from connectors.elasticsearch.cluster.keys import ClusterSettings
 
 
-class _AsItIs(Serializer):
+class _AlreadyJson(Serializer):
     """Bodies are bytes, answers texts."""
 
     mimetype = "application/json"
@@ -44,7 +44,7 @@ class OpenSearchLink:
             [_host(url) for url in settings.urls],
             connection_class=Connection,
             http_auth=auth,
-            serializer=_AsItIs(),
+            serializer=_AlreadyJson(),
             max_retries=0,
             retry_on_timeout=True,  # with no retries: a node that does not answer in time is left out for a while
             timeout=settings.read_timeout,

@@ -13,7 +13,7 @@ from connectors.jdbc.sink.options import Options
 
 if TYPE_CHECKING:
     from connectors.jdbc.database import Database
-    from connectors.jdbc.sink.behind import Behind
+    from connectors.jdbc.sink.background_writer import BackgroundWriter
     from connectors.jdbc.sink.ledger import Ledger
     from connectors.jdbc.sink.writer import Writer, Written
 
@@ -39,7 +39,7 @@ class JdbcSinkTask(SinkTask):
             if importlib.util.find_spec(package) is None:
                 raise ConnectError(f"The JDBC sink needs the package {package}. Install connect-runtime[jdbc].")
         from connectors.jdbc.database import Database
-        from connectors.jdbc.sink.behind import Behind
+        from connectors.jdbc.sink.background_writer import BackgroundWriter
         from connectors.jdbc.sink.ledger import Ledger
         from connectors.jdbc.sink.writer import Writer
 
@@ -49,24 +49,24 @@ class JdbcSinkTask(SinkTask):
         if options.exactly_once:
             self._ledger = Ledger(self._database, options.offsets_table, self.context.connector)
         self._writer: Writer = Writer(options, self._database, self._ledger)
-        self._behind: Behind = Behind(self._writer.write)
+        self._background: BackgroundWriter = BackgroundWriter(self._writer.write)
         self._left: list[SinkBatch] = []  # what the thread could not write
         self._tries = 0
 
     def open(self, partitions: Sequence[TopicPartition]) -> Offsets | None:
         if self._ledger is None or not partitions:
             return None
-        self._left += self._behind.withdraw()
+        self._left += self._background.withdraw()
         found = self._ledger.claim(partitions)
         # The group is ahead where it was moved on purpose, or where the last records are none that is written.
         group = self.context.committed(*found)
         return {place: max(offset, group.get(place, 0)) for place, offset in found.items()}
 
     def put(self, batch: SinkBatch) -> None:
-        if not len(batch) and not self._behind.failed and not self._left:
+        if not len(batch) and not self._background.failed and not self._left:
             self._tell()
             return
-        if self._options.behind and len(batch) >= _MANY and not self._left and self._behind.hand(batch):
+        if self._options.behind and len(batch) >= _MANY and not self._left and self._background.hand(batch):
             self._tell()
             return
         self._settle()
@@ -79,14 +79,14 @@ class JdbcSinkTask(SinkTask):
 
     def close(self, partitions: Sequence[TopicPartition]) -> None:
         gone = set(partitions)
-        self._left = [kept for each in (*self._left, *self._behind.withdraw()) if len(kept := _without(each, gone))]
+        self._left = [kept for each in (*self._left, *self._background.withdraw()) if len(kept := _without(each, gone))]
         if self._ledger is not None:
             self._ledger.forget(partitions)
 
     def stop(self) -> None:
-        if hasattr(self, "_behind"):
-            self._behind.end()
-            self._behind.withdraw()
+        if hasattr(self, "_background"):
+            self._background.end()
+            self._background.withdraw()
             self._tell()
             self._database.close()
 
@@ -94,7 +94,7 @@ class JdbcSinkTask(SinkTask):
 
     def _settle(self) -> None:
         """Wait until all that was taken is written."""
-        left, error = self._behind.settle()
+        left, error = self._background.settle()
         self._tell()
         self._left += left
         if error is not None:
@@ -138,7 +138,7 @@ class JdbcSinkTask(SinkTask):
         return RetriableError(f"{said} {retry}", waits_for=str(self._database))
 
     def _tell(self) -> None:
-        for written in self._behind.written():
+        for written in self._background.written():
             self._tries = 0
             self._count(written)
 

@@ -14,7 +14,7 @@ from connect.converters.avro.options import Options
 from connect.converters.avro.text import schema_text
 from connect.converters.avro.types import parse
 from connect.converters.avro.writing import MadeWriter
-from connect.converters.remembered import Remembered
+from connect.converters.lru_cache import LruCache
 from connectors.s3.formats.format import Encoded, Format, Payload, Sink, Writer
 from connectors.s3.formats.lines import Lines
 
@@ -49,7 +49,7 @@ class Avro(Format):
     def __init__(self, codec: str = "null", options: Options | None = None) -> None:
         self._codec = CODECS[codec]
         self._options = options or Options(enhanced=True)
-        self._made: Remembered[Schema | None, tuple[str, MadeWriter | None, bytes | None]] = Remembered(_MOST_SCHEMAS)
+        self._made: LruCache[Schema | None, tuple[str, MadeWriter | None, bytes | None]] = LruCache(_MOST_SCHEMAS)
 
     def encode(self, batch: SinkBatch, values: Values) -> Encoded:
         records: list[bytes] = [b""] * len(values)

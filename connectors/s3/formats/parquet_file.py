@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from connect import DataError, Schema, Type, Values
-from connect.converters.remembered import Remembered
+from connect.converters.lru_cache import LruCache
 from connect.data import arrow
 from connect.data.column import Column, NoArrowForm
 from connect.data.struct_columns import FieldColumn
@@ -20,7 +20,7 @@ _ROW_GROUP: Final = 64 << 20
 _MOST_SCHEMAS: Final = 1000
 
 
-_types: Final[Remembered[Schema, pa.Schema]] = Remembered(_MOST_SCHEMAS)
+_types: Final[LruCache[Schema, pa.Schema]] = LruCache(_MOST_SCHEMAS)
 
 
 def encode(values: Values) -> Encoded:

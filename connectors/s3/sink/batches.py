@@ -13,8 +13,8 @@ from connectors.s3.formats.format import Encoded, Format, Payload
 from connectors.s3.formats.lines import FieldsCsv
 from connectors.s3.sink.bad_rows import BadRows, find
 from connectors.s3.sink.compatibility import Compatibility
+from connectors.s3.sink.object_names import Folders
 from connectors.s3.sink.options import Options
-from connectors.s3.sink.places import Folders
 from connectors.s3.sink.rotation import Part, Rows
 
 #: In place of a value's schema: records without a value, of which only keys and headers are written.

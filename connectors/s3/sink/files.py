@@ -24,9 +24,9 @@ from connectors.s3.bucket.failures import Failure, failure
 from connectors.s3.formats.format import Format, Payload, Writer
 from connectors.s3.sink.buffer import Buffer
 from connectors.s3.sink.keys import SMALLEST_PART
-from connectors.s3.sink.lanes import Job, Lanes
 from connectors.s3.sink.memory import Memory
 from connectors.s3.sink.options import Options
+from connectors.s3.sink.ordered_uploads import Job, OrderedUploads
 from connectors.s3.sink.upload import Conflict, Upload
 
 log = logging.getLogger(__name__)
@@ -91,7 +91,7 @@ class Files:
         self.memory = Memory(options.memory)
         self._held = 0  # by files that are open
         self._enough = 0.0  # when so much is, it is worth a look
-        self._lanes = Lanes(options.threads, self._job_failed)
+        self._uploads = OrderedUploads(options.threads, self._job_failed)
         self._work: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._open: dict[File, None] = {}
         self._lock = threading.Lock()
@@ -138,7 +138,7 @@ class Files:
         dropped = set(files)
         for file in dropped:
             file.dropped = True
-        self.memory.take(-self._lanes.drop(dropped))
+        self.memory.take(-self._uploads.drop(dropped))
         self._work.put(lambda: self._drop(dropped))
 
     def done(self) -> list[Done]:
@@ -158,13 +158,13 @@ class Files:
     def retry(self) -> None:
         """Send again what failed."""
         self._failure = None
-        self._lanes.retry()
+        self._uploads.retry()
 
     def stop(self) -> None:
         """Give everything up. Uploads that have begun are aborted, as far as that is quickly done."""
         self._work.put(None)
         self._thread.join(_STOP_S)
-        self._lanes.end(_STOP_S)
+        self._uploads.end(_STOP_S)
         shutil.rmtree(self._folder, ignore_errors=True)
 
     # In the writer's thread.
@@ -226,7 +226,7 @@ class Files:
             file.bytes += len(body)
             self.memory.take(-len(body))
 
-        self._lanes.add(file.lane, file, send, len(body))
+        self._uploads.add(file.lane, file, send, len(body))
         self._account(file)
 
     def _close(self, file: File, last: int, records: int) -> None:
@@ -242,7 +242,7 @@ class Files:
         self._leave(file)
         self._account(file)
 
-        self._lanes.add(file.lane, file, lambda: self._send_rest(file), 0)
+        self._uploads.add(file.lane, file, lambda: self._send_rest(file), 0)
 
     def _send_rest(self, file: File) -> None:
         """Make a file visible that is complete: in a thread of uploads, again when it failed."""
@@ -297,7 +297,7 @@ class Files:
                 file.buffer.clear()
                 self._account(file)
             if file.in_parts:
-                self._lanes.add(file.lane, None, file.upload.abort, 0)
+                self._uploads.add(file.lane, None, file.upload.abort, 0)
 
     def _leave(self, file: File) -> None:
         """It is open no longer: what it still takes it will not give."""
@@ -360,7 +360,7 @@ class Files:
         file: File | None = job.owner
         doing = f"writing {file.key}" if file is not None else f"aborting an upload of {lane}"
         if file is None:
-            self._lanes.drop({None})
+            self._uploads.drop({None})
             log.info("%s", failure(error, self._bucket.settings, doing).sentence)
             return
         if isinstance(error, ConnectError):

@@ -17,8 +17,8 @@ from connectors.s3.formats.escapes import unescaped
 from connectors.s3.formats.format import Format
 from connectors.s3.sink import keys, times
 from connectors.s3.sink.compatibility import OF_WORDS
+from connectors.s3.sink.object_names import Folders, ObjectNames, Templates
 from connectors.s3.sink.partitioners import DAILY, DAY_MS, HOUR_MS, HOURLY, ByField, ByPartition, ByTime, Partitioner
-from connectors.s3.sink.places import Folders, Places, Templates
 from connectors.s3.sink.rotation import Rules
 from connectors.s3.sink.time_pattern import TimePattern, has_words
 
@@ -84,7 +84,7 @@ class Options:
     format: Format
     keys_format: Format | None
     headers_format: Format | None
-    places: Places
+    places: ObjectNames
     extract: times.Extractor | None
     live: bool
     rules: Rules
@@ -183,7 +183,7 @@ def _evolution(parsed: Config) -> EvolutionPolicy | None:
     return EvolutionPolicy.of(parsed)
 
 
-def _single(places: Places, parsed: Mapping[str, Any]) -> bool:
+def _single(places: ObjectNames, parsed: Mapping[str, Any]) -> bool:
     """Whether all records of a partition go to one place."""
     return isinstance(places, Folders) and _PARTITIONERS.get(_last_word(parsed["partitioner.class"])) == "default"
 
@@ -216,7 +216,7 @@ def _extractor(parsed: Mapping[str, Any], *, by_time: bool) -> str:
 
 def _places(
     parsed: Mapping[str, Any], config: Mapping[str, Any], form: Format, zone: ZoneInfo
-) -> tuple[Places, bool, bool]:
+) -> tuple[ObjectNames, bool, bool]:
     """Where objects are; whether that goes by time through the extractor; whether it is the same again."""
     template = parsed["file.name.template"]
     if template or keys.is_aivens(config):

@@ -50,7 +50,7 @@ class Part:
     """A file as far as rotation knows it.
 
     Attributes:
-        place: where it goes, see `connectors.s3.sink.places`.
+        place: where it goes, see `connectors.s3.sink.object_names`.
         schema: that it was opened for.
         first, last: offsets of its records.
         row: of its first record, in the batch in which it began.

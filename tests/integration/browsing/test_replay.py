@@ -9,7 +9,7 @@ from kafka.partitioner.default import murmur2
 from connect.errors import ConnectError
 from connect.herder.dead_letters import DeadLetters, Wanted
 from connect.herder.errors import BadRequestError
-from connect.herder.replay import Order, replay
+from connect.herder.replay import ReplayRequest, replay
 from connect.kafka.replay_marks import Marks
 
 from .letters import KEPT, OWN, letter, write
@@ -59,7 +59,7 @@ def places(outcome):
 
 
 def test_a_record_comes_back_to_the_letter(letters, target, arrived):
-    outcome = replay(letters, Order(limit=3))
+    outcome = replay(letters, ReplayRequest(limit=3))
     assert outcome.skipped == []
     assert [(sent.offset, sent.topic, sent.to_partition) for sent in outcome.replayed] == [
         (0, target, 1),
@@ -75,7 +75,7 @@ def test_a_record_comes_back_to_the_letter(letters, target, arrived):
 
 
 def test_what_cannot_go_back_is_skipped_and_says_why(letters, target, arrived):
-    outcome = replay(letters, Order())
+    outcome = replay(letters, ReplayRequest())
     assert [one.offset for one in outcome.replayed] == [0, 1, 2, 3]
     assert [(one.offset, one.reason) for one in outcome.skipped] == [
         (4, "its headers do not say which topic it came from; name one.")
@@ -90,19 +90,19 @@ def test_the_same_is_not_replayed_twice_unless_it_is_asked_for(letters, target, 
     def written():
         return sum(end_of(broker.bootstrap_servers, target, number) for number in (0, 1))
 
-    only = Order(wanted=Wanted(places=frozenset([(0, 1)])))
+    only = ReplayRequest(wanted=Wanted(places=frozenset([(0, 1)])))
     assert places(replay(letters, only)) == [(1, 0)]
     again = replay(letters, only)
     assert (places(again), again.marked_before, written()) == ([], 1, 1)
-    rest = replay(letters, Order())
+    rest = replay(letters, ReplayRequest())
     assert ([one.offset for one in rest.replayed], rest.marked_before) == ([0, 2, 3], 1)
-    assert replay(letters, Order()).marked_before == 4
-    assert places(replay(letters, Order(wanted=only.wanted, again=True))) == [(1, 0)]
+    assert replay(letters, ReplayRequest()).marked_before == 4
+    assert places(replay(letters, ReplayRequest(wanted=only.wanted, again=True))) == [(1, 0)]
     assert written() == 5
 
 
 def test_a_dry_run_writes_and_marks_nothing(letters, target, end_of, broker):
-    outcome = replay(letters, Order(dry_run=True))
+    outcome = replay(letters, ReplayRequest(dry_run=True))
     assert [(sent.offset, sent.to_partition, sent.to_offset) for sent in outcome.replayed] == [
         (0, 1, None),
         (1, 0, None),
@@ -110,14 +110,14 @@ def test_a_dry_run_writes_and_marks_nothing(letters, target, end_of, broker):
         (3, None, None),
     ]
     assert [end_of(broker.bootstrap_servers, target, number) for number in (0, 1)] == [0, 0]
-    assert replay(letters, Order(dry_run=True)).marked_before == 0
+    assert replay(letters, ReplayRequest(dry_run=True)).marked_before == 0
 
 
 def test_edits_change_json_and_nothing_else_of_the_record(letters, target, arrived):
-    order = Order(
+    request = ReplayRequest(
         wanted=Wanted(places=frozenset([(0, 0), (0, 1), (0, 2)])), put={"id": 5, "by": "me"}, drop=["nothing"]
     )
-    outcome = replay(letters, order)
+    outcome = replay(letters, request)
     assert [(one.offset, one.reason) for one in outcome.skipped] == [
         (1, "the value is not JSON."),
         (2, "the value is null, and not JSON."),
@@ -127,13 +127,13 @@ def test_edits_change_json_and_nothing_else_of_the_record(letters, target, arriv
 
 def test_values_take_the_place_of_those_that_lie_there(letters, target, arrived):
     wanted = Wanted(places=frozenset([(0, 0), (0, 1)]))
-    replay(letters, Order(wanted=wanted, values={(0, 0): None, (0, 1): b"new"}))
+    replay(letters, ReplayRequest(wanted=wanted, values={(0, 0): None, (0, 1): b"new"}))
     assert [(value, headers) for _, _, value, headers, _ in arrived(target, 2)] == [(b"new", OWN), (None, OWN)]
 
 
 def test_another_topic_takes_also_what_has_no_headers(letters, new_topic, arrived):
     other = new_topic(config=KEPT)
-    outcome = replay(letters, Order(into=other, wanted=Wanted(places=frozenset([(0, 0), (0, 4)]))))
+    outcome = replay(letters, ReplayRequest(into=other, wanted=Wanted(places=frozenset([(0, 0), (0, 4)]))))
     assert outcome.skipped == []
     assert [(key, headers) for _, key, _, headers, _ in arrived(other, 2)] == [
         (b"\x00k", OWN),
@@ -142,7 +142,7 @@ def test_another_topic_takes_also_what_has_no_headers(letters, new_topic, arrive
 
 
 def test_a_topic_that_is_gone_is_not_made(letters, broker):
-    outcome = replay(letters, Order(into="replay-nowhere", limit=10))
+    outcome = replay(letters, ReplayRequest(into="replay-nowhere", limit=10))
     assert {one.reason for one in outcome.skipped} == {"there is no topic replay-nowhere."}
     assert "replay-nowhere" not in AdminClient({"bootstrap.servers": broker.bootstrap_servers}).list_topics().topics
 
@@ -152,20 +152,20 @@ def test_a_value_that_was_left_out_is_not_replayed_as_null(broker, new_topic, ta
     headers = letter(target, 0, 1, omitted="it is larger than the producer takes")
     write(broker.bootstrap_servers, name, [{"value": None, "headers": headers}])
     letters = DeadLetters({"bootstrap.servers": broker.bootstrap_servers}, {"name": name}, name)
-    (skipped,) = replay(letters, Order()).skipped
+    (skipped,) = replay(letters, ReplayRequest()).skipped
     assert skipped.reason == "its value is not in the dead letter: it is larger than the producer takes"
-    assert len(replay(letters, Order(values={(0, 0): b"whole"})).replayed) == 1
+    assert len(replay(letters, ReplayRequest(values={(0, 0): b"whole"})).replayed) == 1
 
 
 def test_a_record_that_the_topic_does_not_take_is_told_and_not_marked(letters, broker, new_topic):
     small = new_topic(config={"max.message.bytes": "500", **KEPT})
-    order = Order(into=small, wanted=Wanted(places=frozenset([(0, 0), (0, 2)])), values={(0, 0): b"x" * 1000})
-    outcome = replay(letters, order)
+    request = ReplayRequest(into=small, wanted=Wanted(places=frozenset([(0, 0), (0, 2)])), values={(0, 0): b"x" * 1000})
+    outcome = replay(letters, request)
     assert [one.offset for one in outcome.replayed] == [2]
     (skipped,) = outcome.skipped
     assert (skipped.offset, f"{small} does not take it: " in skipped.reason) == (0, True)
     assert "MSG_SIZE_TOO_LARGE" in skipped.reason
-    assert replay(letters, Order(wanted=order.wanted)).marked_before == 1
+    assert replay(letters, ReplayRequest(wanted=request.wanted)).marked_before == 1
 
 
 def test_marks_are_kept_as_ranges_and_too_many_of_them_are_refused(broker, new_topic):
@@ -200,24 +200,24 @@ def test_many_are_replayed_in_order(broker, new_topic, target, read):
         [{"value": json.dumps(number), "headers": letter(target, 0, number)} for number in range(1300)],
     )
     letters = DeadLetters({"bootstrap.servers": broker.bootstrap_servers}, {"name": name}, name)
-    outcome = replay(letters, Order())
+    outcome = replay(letters, ReplayRequest())
     assert (len(outcome.replayed), outcome.complete, outcome.warning) == (1300, True, None)
     assert [int(one.value()) for one in read(broker.bootstrap_servers, target, 1300)] == list(range(1300))
 
 
 def test_a_connector_without_retry_topics_takes_nothing_back_directly(letters):
     with pytest.raises(BadRequestError, match="has no retry topics to replay through"):
-        replay(letters, Order(to="connector"))
+        replay(letters, ReplayRequest(to="connector"))
     with pytest.raises(BadRequestError, match="not both"):
-        replay(letters, Order(to="connector", into="t"))
+        replay(letters, ReplayRequest(to="connector", into="t"))
     with pytest.raises(BadRequestError, match="limit is between"):
-        replay(letters, Order(limit=0))
+        replay(letters, ReplayRequest(limit=0))
 
 
 def test_a_letter_of_a_source_is_written_only_where_somebody_says(broker, new_topic, target):
     name, other = new_topic(config=KEPT), new_topic(config=KEPT)
     write(broker.bootstrap_servers, name, [{"value": "{}", "headers": letter(target, 0, 1, source_partition={"a": 1})}])
     letters = DeadLetters({"bootstrap.servers": broker.bootstrap_servers}, {"name": name}, name)
-    (skipped,) = replay(letters, Order()).skipped
+    (skipped,) = replay(letters, ReplayRequest()).skipped
     assert skipped.reason.startswith("it is a source's, and lies here as JSON")
-    assert len(replay(letters, Order(into=other)).replayed) == 1
+    assert len(replay(letters, ReplayRequest(into=other)).replayed) == 1

@@ -6,7 +6,7 @@ import uuid
 import pytest
 
 from connect.herder.dead_letters import Wanted
-from connect.herder.replay import Order, replay
+from connect.herder.replay import ReplayRequest, replay
 
 
 @pytest.mark.promise("P5")
@@ -32,14 +32,14 @@ def test_a_sink_takes_its_dead_letters_back_when_what_was_wrong_is_mended(
         return run.herder.dead_letters(name, lambda letters: replay(letters, order)).result(60)
 
     only = Wanted(key="k", connector=name)
-    planned = replayed(Order(to="connector", wanted=only, dry_run=True))
+    planned = replayed(ReplayRequest(to="connector", wanted=only, dry_run=True))
     assert [(sent.topic, sent.to_partition) for sent in planned.replayed] == [(f"connect-retry-{name}-100ms", 1)]
     assert lines_of() == []
     (tmp_path / "gate").touch()
-    outcome = replayed(Order(to="connector", wanted=only))
+    outcome = replayed(ReplayRequest(to="connector", wanted=only))
     assert (len(outcome.replayed), outcome.skipped, outcome.warning) == (1, [], None)
     run.until(lambda: lines_of() == [f"{topic} k bad one"], lines_of)
-    assert len(replayed(Order(to="connector", wanted=Wanted(connector=name))).replayed) == 1
+    assert len(replayed(ReplayRequest(to="connector", wanted=Wanted(connector=name))).replayed) == 1
     run.until(lambda: lines_of() == [f"{topic} k bad one", f"{topic} None bad two"], lines_of)
     # The topic itself has what it had.
     assert len(all_of(topic, 2)) == 2

@@ -8,7 +8,7 @@ import pytest
 
 from connect import peers
 from connect.herder.errors import BadRequestError, ForbiddenError, RebalanceError
-from connect.herder.leading import Leading
+from connect.herder.leader import Leader
 from connect.storage.config_state import SessionKey
 
 KEY = b"k" * 32
@@ -22,7 +22,7 @@ def state() -> SimpleNamespace:
 
 
 @pytest.fixture
-def leading(state: SimpleNamespace) -> Leading:
+def leader(state: SimpleNamespace) -> Leader:
     settings: Any = {
         "rest.security.authentication": state.authentication,
         "inter.worker.verification.algorithms": [RIGHT],
@@ -30,24 +30,24 @@ def leading(state: SimpleNamespace) -> Leading:
     }
     config: Any = SimpleNamespace(state=state)
     member: Any = SimpleNamespace(role=state)
-    return Leading(settings, config, member, SimpleNamespace())  # type: ignore[arg-type]
+    return Leader(settings, config, member, SimpleNamespace())  # type: ignore[arg-type]
 
 
 def signed(body: bytes = b"body", key: bytes = KEY, algorithm: str = RIGHT) -> dict[str, str]:
     return {peers.SIGNATURE_HEADER: peers.sign(key, body, algorithm), peers.ALGORITHM_HEADER: algorithm}
 
 
-def test_who_signs_is_heard(leading: Leading) -> None:
-    leading.check_headers(signed())
-    leading.check_signature(b"body", signed())
+def test_who_signs_is_heard(leader: Leader) -> None:
+    leader.check_headers(signed())
+    leader.check_signature(b"body", signed())
 
 
-def test_headers_alone_do_not_prove_anything(leading: Leading) -> None:
-    leading.check_headers(signed(b"another"))
+def test_headers_alone_do_not_prove_anything(leader: Leader) -> None:
+    leader.check_headers(signed(b"another"))
     with pytest.raises(ForbiddenError):
-        leading.check_signature(b"body", signed(b"another"))
+        leader.check_signature(b"body", signed(b"another"))
     with pytest.raises(ForbiddenError):
-        leading.check_signature(b"body", signed(key=b"x" * 32))
+        leader.check_signature(b"body", signed(key=b"x" * 32))
 
 
 @pytest.mark.parametrize(
@@ -60,32 +60,32 @@ def test_headers_alone_do_not_prove_anything(leading: Leading) -> None:
         ({**signed(), peers.SIGNATURE_HEADER: "\xe4"}, ForbiddenError),
     ],
 )
-def test_what_cannot_be_right_is_refused_without_its_body(leading: Leading, headers: Any, error: Any) -> None:
+def test_what_cannot_be_right_is_refused_without_its_body(leader: Leader, headers: Any, error: Any) -> None:
     with pytest.raises(error):
-        leading.check_headers(headers)
+        leader.check_headers(headers)
 
 
-def test_without_a_key_it_is_to_be_sent_again(leading: Leading, state: SimpleNamespace) -> None:
+def test_without_a_key_it_is_to_be_sent_again(leader: Leader, state: SimpleNamespace) -> None:
     state.session_key = None
     with pytest.raises(RebalanceError):
-        leading.check_headers(signed())
-    assert not leading.key_settled()
+        leader.check_headers(signed())
+    assert not leader.key_settled()
 
 
 def test_where_nothing_is_signed_nothing_is_asked_for_unless_users_log_in(
-    leading: Leading, state: SimpleNamespace
+    leader: Leader, state: SimpleNamespace
 ) -> None:
     state.protocol = "compatible"
-    leading.check_headers({})
-    leading.check_signature(b"body", {})
+    leader.check_headers({})
+    leader.check_signature(b"body", {})
     state.authentication.append("basic")
     with pytest.raises(BadRequestError):
-        leading.check_headers({})
+        leader.check_headers({})
 
 
 @pytest.mark.parametrize(("age_ms", "settled"), [(0, False), (120_000, True), (HOUR_MS, False), (-120_000, False)])
 def test_a_key_is_everywhere_when_it_is_not_new_and_not_due(
-    leading: Leading, state: SimpleNamespace, age_ms: int, settled: bool
+    leader: Leader, state: SimpleNamespace, age_ms: int, settled: bool
 ) -> None:
     state.session_key = SessionKey(KEY, RIGHT, int(time.time() * 1000) - age_ms)
-    assert leading.key_settled() is settled
+    assert leader.key_settled() is settled

@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
+from connect.herder.dead_letter_view import Bytes, DeadLetterView, LetterHeader
 from connect.herder.dead_letters import LetterGroup, LetterGroups, LetterPage, Wanted
 from connect.herder.errors import BadRequestError, NotFoundError
-from connect.herder.letters import Bytes, Letter, LetterHeader
-from connect.herder.replay import MOST_REPLAYED, Order, Replayed, Sent
+from connect.herder.replay import MOST_REPLAYED, Replayed, ReplayRequest, Sent
 from rest import dlq
 
-LETTER = Letter(0, 812, 1000, Bytes.of(b"k"), Bytes.of(b"\xff"), [LetterHeader("n", None)], None)
+LETTER = DeadLetterView(0, 812, 1000, Bytes.of(b"k"), Bytes.of(b"\xff"), [LetterHeader("n", None)], None)
 
 
 class FakeLetters:
@@ -27,7 +27,7 @@ class FakeLetters:
         self.asked.append(wanted)
         return LetterGroups("dead", [LetterGroup("f", "S", "c", "e", "m", 1, 2, 3, 0, 5)], 1, True)
 
-    def one(self, partition: int, offset: int) -> Letter:
+    def one(self, partition: int, offset: int) -> DeadLetterView:
         self.asked.append((partition, offset))
         if offset == 404:
             raise NotFoundError("There is no record 404 in partition 0 of dead.")
@@ -42,13 +42,13 @@ def letters(herder) -> FakeLetters:
 
 
 @pytest.fixture
-def orders(letters, monkeypatch) -> list[Order]:
+def orders(letters, monkeypatch) -> list[ReplayRequest]:
     """What is to be replayed; nothing is."""
-    found: list[Order] = []
+    found: list[ReplayRequest] = []
 
-    def replay(_: Any, order: Order) -> Replayed:
-        found.append(order)
-        return Replayed("dead", order.dry_run, [Sent(0, 1, "t", 2, 3)], [], 0, True, None)
+    def replay(_: Any, request: ReplayRequest) -> Replayed:
+        found.append(request)
+        return Replayed("dead", request.dry_run, [Sent(0, 1, "t", 2, 3)], [], 0, True, None)
 
     monkeypatch.setattr(dlq, "replay", replay)
     return found
@@ -126,7 +126,7 @@ def test_a_replay_is_ordered_as_the_body_says(client, orders) -> None:
     answer = client.post("/connectors/orders/dlq/replay", json=body)
     assert answer.json()["replayed"] == [{"partition": 0, "offset": 1, "topic": "t", "to_partition": 2, "to_offset": 3}]
     assert orders == [
-        Order(
+        ReplayRequest(
             wanted=Wanted(since=1, places=frozenset([(0, 5)]), connector="orders"),
             limit=7,
             to="connector",
@@ -139,7 +139,7 @@ def test_a_replay_is_ordered_as_the_body_says(client, orders) -> None:
         )
     ]
     client.post("/connectors/orders/dlq/replay", json={})
-    assert orders[1] == Order(wanted=Wanted(connector="orders"), limit=MOST_REPLAYED, drop=[])
+    assert orders[1] == ReplayRequest(wanted=Wanted(connector="orders"), limit=MOST_REPLAYED, drop=[])
 
 
 @pytest.mark.parametrize(

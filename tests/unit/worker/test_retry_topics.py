@@ -11,7 +11,7 @@ from connect.data.record import TopicPartition
 from connect.data.values import Values
 from connect.errors import ConnectError, DataError
 from connect.pipeline import ErrorCounts, Failure, Stage
-from connect.pipeline.dead_letters import Letter
+from connect.pipeline.dead_letters import EncodedRecord
 from connect.pipeline.error_headers import ErrorContext, ParkedHeaders
 from connect.pipeline.parked import RetrySettings, Tier
 from connect.worker import retry_topics
@@ -49,7 +49,7 @@ class Setting:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, *, keep_order: bool = False) -> None:
         self.clock = Clock()
         monkeypatch.setattr(retry_topics, "time", self.clock)
-        self.written: list[tuple[str, Letter, int | None]] = []
+        self.written: list[tuple[str, EncodedRecord, int | None]] = []
         self.consumer = Consumer()
         self.counts = ErrorCounts()
         settings = RetrySettings((Tier("retry-5s", 5000), Tier("retry-1m", 60_000)), None, -1, keep_order)
@@ -59,7 +59,7 @@ class Setting:
             settings, "sink", 0, writes, lambda _: 2, self.counts, lambda begin: [], self.purged.append
         )
 
-    def send(self, topic: str, letter: Letter, partition: int | None = None) -> None:
+    def send(self, topic: str, letter: EncodedRecord, partition: int | None = None) -> None:
         self.written.append((topic, letter, partition))
 
     def admit(self, batch: SinkBatch) -> SinkBatch:

@@ -9,7 +9,7 @@ from connect.data.schema import INT64, OPTIONAL_STRING, Schema
 from connect.data.schema import STRING as TEXT
 from connect.errors import SchemaError
 from connect.pipeline import RecordError
-from connect.pipeline.dead_letters import Letter
+from connect.pipeline.dead_letters import EncodedRecord
 from spark_sink.reading import executor, failures
 from spark_sink.reading.plan import RowShape
 from spark_sink.reading.schema_change import SchemaChanged
@@ -208,7 +208,7 @@ def test_dead_letters_are_acknowledged_before_the_range_is_done(in_executor, mon
         def __init__(self, make_producer: Any, keep_going: Any) -> None:
             pass
 
-        def send(self, topic: str, letter: Letter) -> None:
+        def send(self, topic: str, letter: EncodedRecord) -> None:
             said.append((topic, letter.value))
 
         def settle(self) -> None:

@@ -20,7 +20,7 @@ from connectors.s3.sink.time_pattern import TimePattern
 MARK: Final = "\x00"
 
 
-class Places(Protocol):
+class ObjectNames(Protocol):
     """Names the places of records.
 
     Attributes:

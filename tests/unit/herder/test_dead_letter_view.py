@@ -2,8 +2,8 @@
 
 import pytest
 
+from connect.herder.dead_letter_view import Bytes, DeadLetterView, fingerprint
 from connect.herder.dead_letters import Wanted
-from connect.herder.letters import Bytes, Letter, fingerprint
 from connect.kafka.browse import StoredRecord
 from connect.kafka.replay_marks import _joined, _parsed
 from connect.pipeline.error_headers import ErrorContext
@@ -82,7 +82,7 @@ def test_a_letter_without_headers_is_anybodys_and_of_no_stage() -> None:
 def test_secrets_are_hidden_in_errors_and_payloads_are_the_users() -> None:
     redactor.remember(["hunter2222"])
     one = lying(key=b"hunter2222", stage="S", message="with hunter2222", stacktrace="at hunter2222")
-    letter = Letter.of(one, whole=True)
+    letter = DeadLetterView.of(one, whole=True)
     assert (letter.error.message, letter.error.stacktrace) == ("with [hidden]", "at [hidden]")
     assert letter.key.text == "hunter2222"
 

@@ -35,7 +35,7 @@ class _Lane:
     stopped: bool = False
 
 
-class Lanes:
+class OrderedUploads:
     """The threads.
 
     Args:

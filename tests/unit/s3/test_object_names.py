@@ -4,7 +4,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from connect import SinkBatch, SinkRecord
-from connectors.s3.sink.places import Templates
+from connectors.s3.sink.object_names import Templates
 
 
 def places(template: str, *records: SinkRecord, prefix: str = "", zone: str = "UTC") -> list[str]:

@@ -8,7 +8,7 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-class Remembered(dict[K, V]):
+class LruCache(dict[K, V]):
     """A dict that forgets its oldest entry when it is full."""
 
     def __init__(self, size: int) -> None:

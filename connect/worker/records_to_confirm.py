@@ -7,7 +7,7 @@ from connect.data.batch import SourceBatch
 from connect.data.record import SourceRecord
 
 
-def told_records(task: SourceTask, batch: SourceBatch) -> dict[int, SourceRecord]:
+def records_to_confirm(task: SourceTask, batch: SourceBatch) -> dict[int, SourceRecord]:
     """For each row of a batch of which `commit_record` is to be called, its record."""
     if not task.acknowledges_records:
         return {}

@@ -51,7 +51,7 @@ class _Signature(NamedTuple):
     algorithm: str
 
 
-class Leading:
+class Leader:
     """The leader's work where this worker leads, and the way to the leader where it does not. For many threads.
 
     Args:

@@ -19,7 +19,7 @@ log = logging.getLogger("connect.herder")
 T = TypeVar("T")
 
 
-class FollowUps:
+class ConnectorWork:
     """One piece of work after another for each connector, side by side for different ones. For many threads.
 
     Args:

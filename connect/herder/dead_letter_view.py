@@ -100,7 +100,7 @@ class LetterError(msgspec.Struct):
         )
 
 
-class Letter(msgspec.Struct):
+class DeadLetterView(msgspec.Struct):
     """A dead letter. `error` is None where the connector writes no headers of errors."""
 
     partition: int
@@ -112,7 +112,7 @@ class Letter(msgspec.Struct):
     error: LetterError | None
 
     @classmethod
-    def of(cls, lying: StoredRecord, *, whole: bool) -> Letter:
+    def of(cls, lying: StoredRecord, *, whole: bool) -> DeadLetterView:
         """With all bytes, or with previews."""
         own, context = ErrorContext.split(lying.headers)
         most = None if whole else PREVIEW

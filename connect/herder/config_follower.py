@@ -7,7 +7,7 @@ from functools import partial
 
 from connect.group import TaskId
 from connect.herder.assigned import AssignedWork
-from connect.herder.follow_ups import FollowUps
+from connect.herder.connector_work import ConnectorWork
 from connect.herder.group_member import GroupMember
 from connect.herder.model import TargetState
 from connect.herder.pool_states import PoolStates
@@ -30,7 +30,7 @@ from connect.storage.config_state import (
 from connect.telemetry.levels import levels
 
 
-class Following:
+class ConfigFollower:
     """Turns the events of the config topic into work in the connectors' turns.
 
     Args:
@@ -39,7 +39,7 @@ class Following:
         config: what is wanted.
         states: tells how it is.
         assigned: starts and stops it.
-        turns: the queue of work on each connector.
+        work: the queue of work on each connector.
     """
 
     def __init__(
@@ -49,14 +49,14 @@ class Following:
         config: ConfigLog,
         states: PoolStates,
         assigned: AssignedWork,
-        turns: FollowUps,
+        work: ConnectorWork,
     ) -> None:
         self._worker = worker
         self._member = member
         self._config = config
         self._states = states
         self._assigned = assigned
-        self._turns = turns
+        self._work = work
 
     def follow(self, event: Event) -> None:
         """Called in the log's thread, for each event in order: nothing here may wait."""
@@ -65,20 +65,20 @@ class Following:
                 self._assigned.all_taken_over(name)
                 # Its tasks go on as they are until those that it cuts now are committed (P4).
                 if name in self._member.owned.connectors:
-                    self._turns.submit(name, f"starting connector {name}", partial(self._assigned.run_connector, name))
+                    self._work.submit(name, f"starting connector {name}", partial(self._assigned.run_connector, name))
                 elif name not in self._config.state.applied:
                     self._member.rebalance(f"there is a connector {name}")
             case ConnectorRemoved(name):
                 self._member.rebalance(f"connector {name} is gone")
             case TasksCommitted(name):
-                self._turns.submit(name, f"starting tasks of {name}", partial(self._assigned.run_tasks, name))
+                self._work.submit(name, f"starting tasks of {name}", partial(self._assigned.run_tasks, name))
                 self._member.rebalance(f"the tasks of {name} are others now")
             case TargetChanged(name):
                 self._assigned.all_taken_over(name)
-                self._turns.submit(name, f"following what is wanted of {name}", partial(self._follow_target, name))
+                self._work.submit(name, f"following what is wanted of {name}", partial(self._follow_target, name))
             case RestartAsked(request):
                 name = request.connector
-                self._turns.submit(name, f"restarting {name}", partial(self._restart, request))
+                self._work.submit(name, f"restarting {name}", partial(self._restart, request))
             case LoggerChanged(namespace, level):
                 with contextlib.suppress(ValueError):
                     levels.set(namespace, level)
@@ -108,11 +108,11 @@ class Following:
         now = connector_state(self._worker.plugins, self._worker.statuses, name, config)
         plan = plan_restart(now, include_tasks=request.include_tasks, only_failed=request.only_failed)
         if plan.connector and name in self._member.owned.connectors:
-            self._assigned.taken_over(name, None)
+            self._assigned.cancel_automatic_restart(name, None)
             self._states.put(name, State.RESTARTING)
             self._assigned.run_connector(name)
         for number in plan.tasks:
             if TaskId(name, number) in self._member.owned.tasks:
-                self._assigned.taken_over(name, number)
+                self._assigned.cancel_automatic_restart(name, number)
                 self._states.put_task(name, number, State.RESTARTING)
                 self._assigned.run_task(name, number)

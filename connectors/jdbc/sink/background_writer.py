@@ -16,7 +16,7 @@ from connectors.jdbc.sink.writer import Written
 _MOST_WAITING = 8
 
 
-class Behind:
+class BackgroundWriter:
     """A thread that writes, and stops at the first error: then `settle` gives back what is not written.
 
     All methods are for the task's thread.
