@@ -1,4 +1,4 @@
-"""One batch of a query, cut among writers: rows of one key come to one writer, in order, and are written once."""
+"""One batch of a query, divided among writers: rows of one key come to one writer, in order, and are written once."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any, Final
 
 from connect.errors import ConfigError, ConnectError
 from spark_sink.lease_file import work_may_begin
-from spark_sink.source.accounts import Accounts, Cut
 from spark_sink.source.changes import NONE, RANKS, TYPE, VERSION, ChangeShape
+from spark_sink.source.committed_batches import CommittedBatches, Partitioning
 from spark_sink.source.records import RowShape
-from spark_sink.source.writing import WRITER, PartWriter, Turn, WritePlan, Written
+from spark_sink.source.writing import WRITER, BatchRequest, PartWriter, WritePlan, Written
 
 #: Types whose values can be compared and hashed alike by everybody.
 _ATOMIC: Final = ("byte", "short", "integer", "long", "float", "double", "boolean", "string", "binary", "date")
@@ -53,8 +53,8 @@ class BatchWriter:
 
     Args:
         plan: see `WritePlan`.
-        cut: how batches are cut.
-        accounts: with exactly-once, of the plan's run, which has begun.
+        partitioning: how batches are divided among writers.
+        committed: with exactly-once, of the plan's run, which has begun.
         lease_file: the file of `spark_sink.lease_file`, where the driver sees it.
         tally: told of what was written.
     """
@@ -62,14 +62,14 @@ class BatchWriter:
     def __init__(
         self,
         plan: WritePlan,
-        cut: Cut,
-        accounts: Accounts | None = None,
+        partitioning: Partitioning,
+        committed: CommittedBatches | None = None,
         lease_file: str | None = None,
         tally: Tally | None = None,
     ) -> None:
         self._plan = plan
-        self._cut = cut
-        self._accounts = accounts
+        self._partitioning = partitioning
+        self._committed = committed
         self._lease_file = lease_file
         self._tally = tally
 
@@ -91,29 +91,31 @@ class BatchWriter:
         """
         if self._lease_file is not None and not work_may_begin(self._lease_file):
             raise NotNow("The connector is paused, or its worker does not answer for it.")
-        accounts = self._accounts
-        turn = Turn(batch, self._cut)
-        if accounts is not None:
-            since = accounts.refresh()
-            turn = Turn(batch, accounts.cut_of(batch, self._cut), accounts.done(batch), since)
-        parts = self._cut_rows(rows, turn.cut).mapInArrow(PartWriter(self._plan, turn), Written.COLUMNS).collect()
+        committed = self._committed
+        request = BatchRequest(batch, self._partitioning)
+        if committed is not None:
+            since = committed.refresh()
+            partitioning = committed.partitioning_of(batch, self._partitioning)
+            request = BatchRequest(batch, partitioning, committed.done(batch), since)
+        divided = self._divided(rows, request.partitioning)
+        parts = divided.mapInArrow(PartWriter(self._plan, request), Written.COLUMNS).collect()
         if self._tally is not None:
             self._tally.add([Written(**part.asDict()) for part in parts])
 
-    def _cut_rows(self, rows: Any, cut: Cut) -> Any:
+    def _divided(self, rows: Any, partitioning: Partitioning) -> Any:
         """The rows of each writer in a partition of its own, in order."""
         from pyspark.sql import functions as sf
 
         shape = self._plan.shape
         if isinstance(shape, ChangeShape) and shape.envelope == NONE and not shape.tombstones:
             rows = rows.where(sf.col(TYPE).isin("insert", "update_postimage"))
-        by = [_column(name) for name in cut.by] or [_hashable(each) for each in rows.schema.fields]
-        writer = sf.pmod(sf.hash(*by), sf.lit(cut.writers)).cast("int")
-        cut_rows = rows.withColumn(WRITER, writer).repartitionById(cut.writers, WRITER)
+        by = [_column(name) for name in partitioning.by] or [_hashable(each) for each in rows.schema.fields]
+        writer = sf.pmod(sf.hash(*by), sf.lit(partitioning.writers)).cast("int")
+        divided = rows.withColumn(WRITER, writer).repartitionById(partitioning.writers, WRITER)
         ordered = self._sorting(shape)
         if ordered:
-            cut_rows = cut_rows.sortWithinPartitions(*ordered)
-        return cut_rows.select(*(_selected(rows.schema[name]) for name in shape.columns), WRITER)
+            divided = divided.sortWithinPartitions(*ordered)
+        return divided.select(*(_selected(rows.schema[name]) for name in shape.columns), WRITER)
 
     def _sorting(self, shape: RowShape) -> list[Any]:
         from pyspark.sql import functions as sf

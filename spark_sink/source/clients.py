@@ -64,7 +64,7 @@ class SourceClients:
         return TransactionalProducer(settings, keep_going, refused, self._topic_maker())
 
     def newest(self, topic: str) -> NewestRecords:
-        """Reads accounts, as the user who writes them."""
+        """Reads committed batches, as the user who writes them."""
         own = ("bootstrap.servers", "security.", "ssl.", "sasl.", "client.dns.lookup")
         return NewestRecords(topic, {key: value for key, value in self.java().items() if key.startswith(own)})
 

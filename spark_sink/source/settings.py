@@ -101,7 +101,7 @@ _WRITING = (
         default=None,
         group=_RUNNING,
         importance="LOW",
-        doc="With exactly.once=true: the compacted topic of accounts, made if it does not exist. By default "
+        doc="With exactly.once=true: the compacted topic of committed batches, made if it does not exist. By default "
         "connect-batches-<connector>.",
     ),
 )

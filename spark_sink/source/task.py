@@ -20,9 +20,9 @@ from spark_sink.query.progress import QueryProgress, rows_in
 from spark_sink.query.settings import SETTINGS
 from spark_sink.query.supervised import Query, SupervisedTask
 from spark_sink.source import positions, settings
-from spark_sink.source.accounts import Accounts, Cut, Run
 from spark_sink.source.batches import BatchWriter, NotNow, Tally
 from spark_sink.source.clients import SourceClients
+from spark_sink.source.committed_batches import CommittedBatches, Partitioning, Run
 from spark_sink.source.records import RowShape
 from spark_sink.source.writing import WritePlan
 
@@ -33,7 +33,7 @@ _QUERY: Final = "query"
 
 
 class Place(NamedTuple):
-    """Where exactly-once keeps its accounts: a topic, and what transactional ids begin with."""
+    """Where exactly-once notes committed batches: a topic, and what transactional ids begin with."""
 
     topic: str
     prefix: str
@@ -96,7 +96,7 @@ class SourceQueryTask(SupervisedTask):
         self.running: Config = SETTINGS.parse(context.connector_config)
         self.clients = SourceClients(context.connector, context.worker_config, context.connector_config)
         self.tally = Tally()
-        self._accounts: Accounts | None = None
+        self._committed: CommittedBatches | None = None
         self._reported: Mapping[str, Any] | None = None
         self._report_due = 0.0
         self._problem = ""
@@ -192,7 +192,7 @@ class SourceQueryTask(SupervisedTask):
     # How it writes.
 
     def _exactly_once(self) -> Place | None:
-        """Where accounts are kept: with exactly-once of the worker among its offsets, else in a topic of our own."""
+        """Where committed batches are noted: with exactly-once workers among offsets, else in a topic of ours."""
         context = self.context
         if context.transactional_id is not None:
             assert context.offsets_topic is not None
@@ -211,26 +211,27 @@ class SourceQueryTask(SupervisedTask):
         run = self._run(checkpoint)
         if run is None:
             return False
-        accounts = Accounts(run, self.clients)
+        committed = CommittedBatches(run, self.clients)
         try:
-            accounts.begin(Cut(1), self.keep_going)
-            return accounts.has_any
+            committed.begin(Partitioning(1), self.keep_going)
+            return committed.has_any
         finally:
-            accounts.close()
+            committed.close()
 
     def writer(self, shape: RowShape) -> BatchWriter:
         """What writes batches of these rows. With exactly-once a new run begins with it."""
         spark, context = self.session.spark, self.context
-        cut = Cut(settings.writers(self.config, int(spark.conf.get("spark.sql.shuffle.partitions", "8"))), shape.key)
+        shuffle = int(spark.conf.get("spark.sql.shuffle.partitions", "8"))
+        partitioning = Partitioning(settings.writers(self.config, shuffle), shape.key)
         run = self._run(self.checkpoint)
-        if self._accounts is not None:
-            self._accounts.close()
-        self._accounts = None if run is None else Accounts(run, self.clients)
-        if self._accounts is not None:
-            self._accounts.begin(cut, self.keep_going)
+        if self._committed is not None:
+            self._committed.close()
+        self._committed = None if run is None else CommittedBatches(run, self.clients)
+        if self._committed is not None:
+            self._committed.begin(partitioning, self.keep_going)
         plan = WritePlan(shape, self.clients, tuple(context.plugin_path), run)
         lease_file = str(self.lease_file.path) if self.driver_is_here() else None
-        return BatchWriter(plan, cut, self._accounts, lease_file, self.tally)
+        return BatchWriter(plan, partitioning, self._committed, lease_file, self.tally)
 
     def columns(self, names: Sequence[str]) -> tuple[str, ...]:
         """The columns of values, of rows with these. Raises ConfigError."""
@@ -287,9 +288,9 @@ class SourceQueryTask(SupervisedTask):
             for query in self.queries:
                 self.end_query(query)
             self._report()
-        if getattr(self, "_accounts", None) is not None:
-            assert self._accounts is not None
-            self._accounts.close()
+        if getattr(self, "_committed", None) is not None:
+            assert self._committed is not None
+            self._committed.close()
         super().stop()
 
     def _report(self) -> None:

@@ -1,6 +1,7 @@
 """Writes one part of a batch to Kafka, in an executor: rows -> records -> transformations -> converters -> producer.
 
-With exactly-once a part is one transaction, which also holds the writer's account (see `spark_sink.source.accounts`).
+With exactly-once a part is one transaction, which also holds the batch's number
+(see `spark_sink.source.committed_batches`).
 Without, its records are acknowledged when Spark is told that the part is written.
 """
 
@@ -30,9 +31,9 @@ from connect.pipeline.dead_letters import DeadLetterSettings
 from connect.pipeline.error_topics import UnwrittenError
 from connect.pipeline.source_dead_letters import SourceDeadLetters
 from connect.plugins import Plugins
-from spark_sink.source.accounts import Account, Cut, Run, another_run
 from spark_sink.source.changes import ChangeRecords, ChangeShape, whole_groups
 from spark_sink.source.clients import SourceClients
+from spark_sink.source.committed_batches import CommittedBatch, Partitioning, Run, another_run
 from spark_sink.source.records import Records, RowShape
 
 log = logging.getLogger(__name__)
@@ -69,18 +70,18 @@ class WritePlan:
 
 
 @dataclass(frozen=True)
-class Turn:
+class BatchRequest:
     """One batch.
 
     Attributes:
         batch: its number.
-        cut: how it is cut among writers.
+        partitioning: how it is divided among writers.
         done: the writers that have committed it.
-        since: by partition of the topic of accounts, the offset up to which the driver has read it.
+        since: by partition of the topic of committed batches, the offset up to which the driver has read it.
     """
 
     batch: int
-    cut: Cut
+    partitioning: Partitioning
     done: frozenset[int] = frozenset()
     since: Mapping[int, int] = field(default_factory=dict)
 
@@ -132,9 +133,9 @@ class PartWriter:
     Rows have the columns of the plan's shape and `WRITER`, which is the same in all of them.
     """
 
-    def __init__(self, plan: WritePlan, turn: Turn) -> None:
+    def __init__(self, plan: WritePlan, request: BatchRequest) -> None:
         self._plan = plan
-        self._turn = turn
+        self._request = request
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Write the rows, and say what became of them. Nothing is done for a part without rows.
@@ -152,19 +153,20 @@ class PartWriter:
         yield self._write(writer, _of_writer(writer, first, filled)).row()
 
     def _write(self, writer: int, rows: Iterator[pa.RecordBatch]) -> Written:
-        if writer in self._turn.done:
+        if writer in self._request.done:
             return Written(writer, repeated=True)
-        bench = bench_of(self._plan)
-        made = bench.make(rows)
+        resources = part_resources(self._plan)
+        made = resources.make(rows)
         if self._plan.run is None:
-            return bench.fill(Acknowledged(self._plan.clients, bench.policy, bench.dead_letters), writer, made)
-        transaction = OneTransaction(self._plan.run, self._turn, writer, bench, self._plan.clients)
+            output = Acknowledged(self._plan.clients, resources.policy, resources.dead_letters)
+            return resources.fill(output, writer, made)
+        transaction = OneTransaction(self._plan.run, self._request, writer, resources, self._plan.clients)
         if not transaction.begin():
             return Written(writer, repeated=True)
-        return bench.fill(transaction, writer, made)
+        return resources.fill(transaction, writer, made)
 
 
-class Out(ABC):
+class RecordOutput(ABC):
     """Where the records of one part go. Called from one thread: `send`*, then `finish`; `close` in any case."""
 
     @abstractmethod
@@ -186,8 +188,8 @@ class Out(ABC):
         """Release the client; what is not finished is taken back, where it can be."""
 
 
-class Bench:
-    """What an executor's process keeps between the parts that it writes: the chain, and who reads accounts."""
+class PartResources:
+    """What an executor's process keeps between the parts that it writes: the chain, and who reads committed batches."""
 
     def __init__(self, plan: WritePlan) -> None:
         clients = plan.clients
@@ -196,18 +198,18 @@ class Bench:
         self.chain: Chain = source_chain(plugins, clients.worker, clients.config, time.sleep)
         self.policy: ErrorPolicy = self.chain.policy
         self.dead_letters: SourceDeadLetters | None = None
-        self._accounts: NewestRecords | None = None
+        self._committed: NewestRecords | None = None
         settings = DeadLetterSettings.of(clients.config)
         if settings is not None:
             clients.make_topic(new_topic(settings), "errors.deadletterqueue.topic.*")
             self.dead_letters = SourceDeadLetters(settings, clients.connector, 0, self.policy.counts)
             self.policy.dead_letter = self.dead_letters.write
 
-    def accounts(self, run: Run) -> NewestRecords:
+    def committed(self, run: Run) -> NewestRecords:
         """Who reads them."""
-        if self._accounts is None:
-            self._accounts = self.plan.clients.newest(run.topic)
-        return self._accounts
+        if self._committed is None:
+            self._committed = self.plan.clients.newest(run.topic)
+        return self._committed
 
     def make(self, rows: Iterator[pa.RecordBatch]) -> Iterator[SourceBatch]:
         """Records of the rows."""
@@ -221,7 +223,7 @@ class Bench:
                 records = kind(shape, batch.schema)
             yield records.of(batch)
 
-    def fill(self, out: Out, writer: int, made: Iterator[SourceBatch]) -> Written:
+    def fill(self, output: RecordOutput, writer: int, made: Iterator[SourceBatch]) -> Written:
         """Send everything, and return when it is durable."""
         errors, read, written, topics = self.policy.counts.errors, 0, 0, set[str]()
         try:
@@ -231,44 +233,44 @@ class Bench:
                 try:
                     encoded = self.chain.run(batch)
                 except RecordError:
-                    if isinstance(out, Acknowledged):
+                    if isinstance(output, Acknowledged):
                         # The part fails, as a sink's task does, and not without its dead letter.
-                        out.send(batch, batch.slice(0, 0), self._take_dead())
-                        out.finish()
+                        output.send(batch, batch.slice(0, 0), self._take_dead())
+                        output.finish()
                     raise
-                out.send(batch, encoded, self._take_dead())
+                output.send(batch, encoded, self._take_dead())
                 read += len(batch)
                 written += len(encoded)
                 topics.update(encoded.by_topic() if len(encoded) else ())
-            out.finish()
+            output.finish()
         finally:
-            out.close()
+            output.close()
         return Written(writer, read, written, self.policy.counts.errors - errors, topics=tuple(sorted(topics)))
 
     def close(self) -> None:
         """Release what is held."""
         self.chain.close()
-        if self._accounts is not None:
-            self._accounts.close()
+        if self._committed is not None:
+            self._committed.close()
 
     def _take_dead(self) -> SourceBatch | None:
         return None if self.dead_letters is None else self.dead_letters.take()
 
 
-_benches: list[Bench] = []
+_kept: list[PartResources] = []
 
 
-def bench_of(plan: WritePlan) -> Bench:
-    """The bench of a plan in this process. A process has one: when another query is written here, it is made anew."""
-    if _benches and _benches[0].plan.id != plan.id:
+def part_resources(plan: WritePlan) -> PartResources:
+    """The resources of a plan in this process, which keeps those of one: another query's take their place."""
+    if _kept and _kept[0].plan.id != plan.id:
         with suppress(Exception):  # plug-ins raise anything, and nobody needs it any more
-            _benches.pop().close()
-    if not _benches:
-        _benches.append(Bench(plan))
-    return _benches[0]
+            _kept.pop().close()
+    if not _kept:
+        _kept.append(PartResources(plan))
+    return _kept[0]
 
 
-class Acknowledged(Out):
+class Acknowledged(RecordOutput):
     """At least once: every record is acknowledged when the part is finished."""
 
     def __init__(self, clients: SourceClients, policy: ErrorPolicy, dead_letters: SourceDeadLetters | None) -> None:
@@ -318,25 +320,27 @@ class Acknowledged(Out):
         count_refusal(self._policy, error)
 
 
-class OneTransaction(Out):
-    """Exactly once: the part and its writer's account appear together, or not at all.
+class OneTransaction(RecordOutput):
+    """Exactly once: the part and the batch's number appear together, or not at all.
 
     What is sent is kept, up to the producer's window, so that it can be written once more when Kafka does not let the
     transaction through. What is more fails the part; Spark repeats it.
 
     Args:
         run: the writer's.
-        turn: the batch.
+        request: the batch.
         writer: its number.
-        bench: of this process.
+        resources: of this process.
         clients: makes the producer.
     """
 
-    def __init__(self, run: Run, turn: Turn, writer: int, bench: Bench, clients: SourceClients) -> None:
+    def __init__(
+        self, run: Run, request: BatchRequest, writer: int, resources: PartResources, clients: SourceClients
+    ) -> None:
         self._run = run
-        self._turn = turn
+        self._request = request
         self._writer = writer
-        self._bench = bench
+        self._resources = resources
         self._producer: TransactionalProducer = clients.transactional(
             run.writer_id(writer), refused=lambda error, _: self._refused(error)
         )
@@ -371,10 +375,10 @@ class OneTransaction(Out):
                 self._producer.send(part, None)
 
     def finish(self) -> None:
-        account = Account(self._turn.batch, self._run.stream, self._turn.cut).to_json()
+        committed = CommittedBatch(self._request.batch, self._run.stream, self._request.partitioning).to_json()
         for tries in range(1, _TRIES + 1):
             try:
-                self._producer.write(self._run.topic, [(self._run.key(self._writer), account)])
+                self._producer.write(self._run.topic, [(self._run.key(self._writer), committed)])
                 self._producer.commit(_wait)
                 break
             except AbortableError as error:
@@ -402,15 +406,15 @@ class OneTransaction(Out):
         self._producer.close()
 
     def _is_done(self) -> bool:
-        """Read the account, after the id was taken: nobody else can commit it now. Raises FencedError."""
-        run, topic = self._run, self._bench.accounts(self._run)
+        """Read what was committed, after the id was taken: nobody else can commit it now. Raises FencedError."""
+        run, topic = self._run, self._resources.committed(self._run)
         own, of_run = run.key(self._writer), run.own_key
         places = {topic.place_of(own, _PATIENCE_S), topic.place_of(of_run, _PATIENCE_S)}
-        found = topic.look({own, of_run}.__contains__, _PATIENCE_S, self._turn.since, places).values
+        found = topic.look({own, of_run}.__contains__, _PATIENCE_S, self._request.since, places).values
         if of_run in found and not run.is_named_in(found[of_run]):
             raise another_run(run)
-        account = Account.of(found.get(own))
-        return account is not None and account.stream == run.stream and account.batch >= self._turn.batch
+        committed = CommittedBatch.of(found.get(own))
+        return committed is not None and committed.stream == run.stream and committed.batch >= self._request.batch
 
     def _keep(self, part: SourceBatch) -> None:
         self._bytes += sum(len(value) for value in part.values.to_list() if value is not None)
@@ -422,9 +426,9 @@ class OneTransaction(Out):
 
     def _refused(self, error: DeliveryError) -> None:
         # In a transaction there is no telling which record it was, and so no dead letter.
-        if self._bench.dead_letters is not None:
+        if self._resources.dead_letters is not None:
             raise error
-        count_refusal(self._bench.policy, error)
+        count_refusal(self._resources.policy, error)
 
 
 def count_refusal(policy: ErrorPolicy, error: DeliveryError) -> None:

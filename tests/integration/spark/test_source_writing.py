@@ -19,12 +19,12 @@ from connect import ConnectError, FencedError
 from connect.kafka.broker import Broker
 from connect.kafka.newest import NewestRecords
 from connect.pipeline import RecordError
-from spark_sink.source.accounts import Accounts, Cut, Run
 from spark_sink.source.clients import SourceClients
+from spark_sink.source.committed_batches import CommittedBatches, Partitioning, Run
 from spark_sink.source.records import RowShape
-from spark_sink.source.writing import PartWriter, Turn, WritePlan, Written
+from spark_sink.source.writing import BatchRequest, PartWriter, WritePlan, Written
 
-CUT = Cut(2, ("id",))
+CUT = Partitioning(2, ("id",))
 ROOT = Path(__file__).parents[3]
 
 
@@ -46,35 +46,35 @@ def rows(ids: Sequence[int], writer: int = 0) -> pa.RecordBatch:
     )
 
 
-def written(plan: WritePlan, turn: Turn, *batches: pa.RecordBatch) -> list[Written]:
-    found = [row for made in PartWriter(plan, turn)(batches) for row in made.to_pylist()]
+def written(plan: WritePlan, request: BatchRequest, *batches: pa.RecordBatch) -> list[Written]:
+    found = [row for made in PartWriter(plan, request)(batches) for row in made.to_pylist()]
     return [Written(**{**row, "topics": tuple(row["topics"])}) for row in found]
 
 
 class Place:
-    """A topic, and a topic of accounts."""
+    """A topic, and a topic of committed batches."""
 
-    def __init__(self, broker: Broker, topic: str, accounts: str) -> None:
+    def __init__(self, broker: Broker, topic: str, committed: str) -> None:
         self.broker = broker
         self.topic = topic
-        self.accounts_topic = accounts
+        self.committed_topic = committed
         self.clients = clients(broker)
         self.prefix = f"test-{uuid.uuid4().hex[:8]}"
 
-    def begin(self, cut: Cut = CUT, stream: str = "g1/query") -> Accounts:
+    def begin(self, partitioning: Partitioning = CUT, stream: str = "g1/query") -> CommittedBatches:
         """A new run."""
-        made = Accounts(Run("orders", self.prefix, self.accounts_topic, stream), self.clients)
-        made.begin(cut, lambda: None)
+        made = CommittedBatches(Run("orders", self.prefix, self.committed_topic, stream), self.clients)
+        made.begin(partitioning, lambda: None)
         return made
 
-    def plan(self, accounts: Accounts | None = None, **config: str) -> WritePlan:
+    def plan(self, committed: CommittedBatches | None = None, **config: str) -> WritePlan:
         shape = RowShape(self.topic, ("id",), ("id", "name"))
         own = clients(self.broker, **config)
-        return WritePlan(shape, own, run=None if accounts is None else accounts.run)
+        return WritePlan(shape, own, run=None if committed is None else committed.run)
 
-    def turn(self, accounts: Accounts, batch: int, cut: Cut = CUT) -> Turn:
-        since = accounts.refresh()
-        return Turn(batch, accounts.cut_of(batch, cut), accounts.done(batch), since)
+    def request(self, committed: CommittedBatches, batch: int, partitioning: Partitioning = CUT) -> BatchRequest:
+        since = committed.refresh()
+        return BatchRequest(batch, committed.partitioning_of(batch, partitioning), committed.done(batch), since)
 
     def ids(self, isolation: str = "read_committed") -> list[int]:
         """What a consumer finds, in order."""
@@ -105,8 +105,8 @@ def place(broker: Broker, new_topic: Callable[..., str]) -> Place:
 
 
 def test_a_part_and_its_account_appear_together(place: Place) -> None:
-    accounts = place.begin()
-    [part] = written(place.plan(accounts), place.turn(accounts, 0), rows([1, 2]), rows([3]))
+    committed = place.begin()
+    [part] = written(place.plan(committed), place.request(committed, 0), rows([1, 2]), rows([3]))
     assert part == Written(0, 3, 3, 0, False, (place.topic,))
     assert place.ids() == [1, 2, 3]
     assert place.begin().done(0) == {0}
@@ -114,29 +114,29 @@ def test_a_part_and_its_account_appear_together(place: Place) -> None:
 
 @pytest.mark.promise("P10")
 def test_a_part_that_comes_again_is_written_once(place: Place) -> None:
-    accounts = place.begin()
-    plan, turn = place.plan(accounts), place.turn(accounts, 0)
-    written(plan, turn, rows([1, 2]))
-    [again] = written(plan, turn, rows([1, 2]))  # in the same run: a task that Spark repeats
+    committed = place.begin()
+    plan, request = place.plan(committed), place.request(committed, 0)
+    written(plan, request, rows([1, 2]))
+    [again] = written(plan, request, rows([1, 2]))  # in the same run: a task that Spark repeats
     assert again.repeated
     successor = place.begin()  # in the next run, which knows without looking
-    [later] = written(place.plan(successor), place.turn(successor, 0), rows([1, 2]))
+    [later] = written(place.plan(successor), place.request(successor, 0), rows([1, 2]))
     assert later.repeated
-    [next_batch] = written(place.plan(successor), place.turn(successor, 1), rows([9]))
+    [next_batch] = written(place.plan(successor), place.request(successor, 1), rows([9]))
     assert not next_batch.repeated
     assert place.ids() == [1, 2, 9]
 
 
 def test_a_part_without_rows_needs_nobody(place: Place) -> None:
-    accounts = place.begin()
-    assert written(place.plan(accounts), place.turn(accounts, 0), rows([])) == []
-    assert written(place.plan(accounts), place.turn(accounts, 0)) == []
+    committed = place.begin()
+    assert written(place.plan(committed), place.request(committed, 0), rows([])) == []
+    assert written(place.plan(committed), place.request(committed, 0)) == []
 
 
 @pytest.mark.promise("P3", "P10")
 @pytest.mark.parametrize("writer", [0, 3])
 def test_what_a_run_of_before_has_open_is_never_seen(place: Place, writer: int) -> None:
-    before = place.begin(Cut(4, ("id",)))
+    before = place.begin(Partitioning(4, ("id",)))
     zombie = place.clients.transactional(before.run.writer_id(writer))
     zombie.claim()
     zombie.begin()
@@ -146,55 +146,55 @@ def test_what_a_run_of_before_has_open_is_never_seen(place: Place, writer: int) 
     with pytest.raises(FencedError):
         zombie.commit(lambda: None)
     zombie.close()
-    written(place.plan(after), place.turn(after, 0), rows([1]))
+    written(place.plan(after), place.request(after, 0), rows([1]))
     assert place.ids() == [1]
 
 
 @pytest.mark.promise("P3", "P10")
 def test_a_late_writer_of_a_run_of_before_leaves_without_having_written(place: Place) -> None:
     before = place.begin()
-    plan, turn = place.plan(before), place.turn(before, 0)
+    plan, request = place.plan(before), place.request(before, 0)
     after = place.begin()
     with pytest.raises(FencedError, match="Another run of orders has begun"):
-        written(plan, turn, rows([666]))
+        written(plan, request, rows([666]))
     with pytest.raises(FencedError):
         before.refresh()
-    written(place.plan(after), place.turn(after, 0), rows([1]))
+    written(place.plan(after), place.request(after, 0), rows([1]))
     assert place.ids("read_uncommitted") == [1]
 
 
 @pytest.mark.promise("P10")
 def test_a_batch_is_repeated_as_it_was_cut(place: Place) -> None:
-    four = Cut(4, ("id",))
+    four = Partitioning(4, ("id",))
     before = place.begin(four)
-    written(place.plan(before), place.turn(before, 7, four), rows([1], 3))
+    written(place.plan(before), place.request(before, 7, four), rows([1], 3))
     after = place.begin(CUT)
-    turn = place.turn(after, 7)
-    assert turn.cut == four
-    assert turn.done == {3}
-    assert place.turn(after, 8).cut == CUT
+    request = place.request(after, 7)
+    assert request.partitioning == four
+    assert request.done == {3}
+    assert place.request(after, 8).partitioning == CUT
 
 
 def test_another_checkpoint_begins_anew(place: Place) -> None:
     before = place.begin(stream="g1/query")
-    written(place.plan(before), place.turn(before, 3), rows([1]))
+    written(place.plan(before), place.request(before, 3), rows([1]))
     after = place.begin(stream="g2/query")
-    [part] = written(place.plan(after), place.turn(after, 0), rows([2]))
+    [part] = written(place.plan(after), place.request(after, 0), rows([2]))
     assert not part.repeated
     assert place.ids() == [1, 2]
 
 
 KILLED = """
     import os, signal, sys, json, pyarrow as pa
-    from spark_sink.source.accounts import Run
+    from spark_sink.source.committed_batches import Run
     from spark_sink.source.clients import SourceClients
     from spark_sink.source.records import RowShape
-    from spark_sink.source.writing import PartWriter, Turn, WritePlan, OneTransaction
-    from spark_sink.source.accounts import Cut
+    from spark_sink.source.writing import PartWriter, BatchRequest, WritePlan, OneTransaction
+    from spark_sink.source.committed_batches import Partitioning
     told = json.loads(sys.argv[1])
     plan = WritePlan(RowShape(told["topic"], ("id",), ("id", "name")), SourceClients("orders", told["worker"], {}),
                      run=Run(**told["run"]))
-    turn = Turn(0, Cut(2, ("id",)), since={int(k): v for k, v in told["since"].items()})
+    request = BatchRequest(0, Partitioning(2, ("id",)), since={int(k): v for k, v in told["since"].items()})
     if told["when"] == "after the commit":
         finish = OneTransaction.finish
         def killed(self):
@@ -208,21 +208,21 @@ KILLED = """
             import time
             time.sleep(1)  # what was sent is with the broker
             os.kill(os.getpid(), signal.SIGKILL)
-    list(PartWriter(plan, turn)(batches()))
+    list(PartWriter(plan, request)(batches()))
 """
 
 
 @pytest.mark.promise("P10")
 @pytest.mark.parametrize("when", ["in the transaction", "after the commit"])
 def test_a_writer_that_is_killed_is_repeated_and_every_row_is_there_once(place: Place, when: str) -> None:
-    accounts = place.begin()
-    turn = place.turn(accounts, 0)
-    run = accounts.run
+    committed = place.begin()
+    request = place.request(committed, 0)
+    run = committed.run
     told = {
         "topic": place.topic,
         "worker": dict(place.clients.worker),
         "run": {name: getattr(run, name) for name in ("connector", "prefix", "topic", "stream", "id")},
-        "since": turn.since,
+        "since": request.since,
         "when": when,
     }
     ended = subprocess.run(
@@ -234,22 +234,22 @@ def test_a_writer_that_is_killed_is_repeated_and_every_row_is_there_once(place: 
     assert ended.returncode == -signal.SIGKILL
     if when == "in the transaction":
         assert place.ids("read_uncommitted") == [1, 2, 3]
-    [part] = written(place.plan(accounts), turn, rows([1, 2, 3]))
+    [part] = written(place.plan(committed), request, rows([1, 2, 3]))
     assert part.repeated == (when == "after the commit")
     assert place.ids() == [1, 2, 3]
 
 
 def test_a_record_that_cannot_be_written_takes_its_part_back(place: Place) -> None:
-    accounts = place.begin()
+    committed = place.begin()
     bad = {
         "transforms": "c",
         "transforms_c_type": "org.apache.kafka.connect.transforms.Cast$Value",
         "transforms_c_spec": "name:int32",
     }
     with pytest.raises(RecordError):
-        written(place.plan(accounts, **bad), place.turn(accounts, 0), rows([1, 2]))
+        written(place.plan(committed, **bad), place.request(committed, 0), rows([1, 2]))
     assert place.ids() == []
-    [part] = written(place.plan(accounts, errors_tolerance="all", **bad), place.turn(accounts, 0), rows([1, 2]))
+    [part] = written(place.plan(committed, errors_tolerance="all", **bad), place.request(committed, 0), rows([1, 2]))
     assert (part.read, part.written, part.errors) == (2, 0, 2)
     assert place.begin().done(0) == {0}
 
@@ -268,10 +268,10 @@ def test_dead_letters_are_written_with_their_part(
     }
     given = rows([1, 2]).set_column(1, "name", pa.array(["17", "x"]))
     if exactly_once:
-        accounts = place.begin()
-        [part] = written(place.plan(accounts, **keys), place.turn(accounts, 0), given)
+        committed = place.begin()
+        [part] = written(place.plan(committed, **keys), place.request(committed, 0), given)
     else:
-        [part] = written(place.plan(**keys), Turn(0, CUT), given)
+        [part] = written(place.plan(**keys), BatchRequest(0, CUT), given)
     assert (part.written, part.errors) == (1, 1)
     assert place.ids() == [1]
     [letter] = everything(place.broker, dead)
@@ -279,9 +279,9 @@ def test_dead_letters_are_written_with_their_part(
 
 
 def test_at_least_once_writes_without_transactions(place: Place) -> None:
-    [part] = written(place.plan(), Turn(0, CUT), rows([1, 2]))
+    [part] = written(place.plan(), BatchRequest(0, CUT), rows([1, 2]))
     assert part == Written(0, 2, 2, 0, False, (place.topic,))
-    written(place.plan(), Turn(0, CUT), rows([1, 2]))
+    written(place.plan(), BatchRequest(0, CUT), rows([1, 2]))
     assert place.ids() == [1, 2, 1, 2]
 
 
@@ -290,7 +290,7 @@ def test_topics_are_made_as_the_connector_says(place: Place, broker: Broker) -> 
     plan = place.plan(**{name.replace("replication_factor", "replication.factor"): v for name, v in keys.items()})
     topic = f"made-{uuid.uuid4().hex[:8]}"
     shape = RowShape(topic, ("id",), ("id",))
-    written(WritePlan(shape, plan.clients), Turn(0, CUT), rows([1]))
+    written(WritePlan(shape, plan.clients), BatchRequest(0, CUT), rows([1]))
     found = Producer({"bootstrap.servers": broker.bootstrap_servers}).list_topics(topic, timeout=10).topics[topic]
     assert len(found.partitions) == 3
 
@@ -298,28 +298,28 @@ def test_topics_are_made_as_the_connector_says(place: Place, broker: Broker) -> 
 def test_rows_of_two_writers_in_one_part_are_refused(place: Place) -> None:
     mixed = pa.concat_batches([rows([1], 0), rows([2], 1)])
     with pytest.raises(ConnectError, match="several writers"):
-        written(place.plan(), Turn(0, CUT), mixed)
+        written(place.plan(), BatchRequest(0, CUT), mixed)
 
 
-# The topic of accounts belongs to others, too.
+# The topic of committed batches belongs to others, too.
 
 
 def test_transactions_of_others_are_waited_for_only_where_they_matter(place: Place) -> None:
-    accounts = place.begin()
-    plan = place.plan(accounts)
-    written(plan, place.turn(accounts, 0), rows([1]))
+    committed = place.begin()
+    plan = place.plan(committed)
+    written(plan, place.request(committed, 0), rows([1]))
     other = Producer({"bootstrap.servers": place.broker.bootstrap_servers, "transactional.id": uuid.uuid4().hex})
     other.init_transactions(30)
     other.begin_transaction()
     for partition in range(5):
-        other.produce(place.accounts_topic, b"{}", b'["other",{"a":1}]', partition)
+        other.produce(place.committed_topic, b"{}", b'["other",{"a":1}]', partition)
     other.flush(30)
-    turn = place.turn(accounts, 1)  # does not wait either, though an account was written since
-    [part] = written(plan, turn, rows([2]))  # does not wait: what it looks for is not there
+    request = place.request(committed, 1)  # does not wait either, though a batch was written since
+    [part] = written(plan, request, rows([2]))  # does not wait: what it looks for is not there
     assert not part.repeated
     ending = threading.Timer(1.0, other.commit_transaction, [30])
     ending.start()
-    [again] = written(plan, turn, rows([2]))  # waits: its own account stands behind the other's transaction
+    [again] = written(plan, request, rows([2]))  # waits: its own account stands behind the other's transaction
     assert again.repeated
     ending.join()
     assert place.ids() == [1, 2]

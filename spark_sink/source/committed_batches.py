@@ -1,20 +1,21 @@
-r"""Which batches of a query are in Kafka: an account for each writer, written in the transaction of the batch itself.
+r"""Which batches of a query are in Kafka: each writer says so in the transaction of the batch itself.
 
-A batch is cut among writers, each with a transactional id of its own. What a writer commits holds its records and its
-account, under the key that Connect gives source partitions:
+A batch is divided among writers, each with a transactional id of its own. What a writer commits holds its records and
+the batch's number, under the key that Connect gives source partitions:
 
     ["orders",{"writer":3}]        {"batch":17,"stream":"000001-5e0c…/query","writers":8,"by":"[\"id\"]"}
     ["orders",{"writer":"run"}]    {"run":"9f…","writers":8}
 
-Spark repeats a batch that was not finished when its driver ended. A writer whose account has that batch does nothing.
+Spark repeats a batch that was not finished when its driver ended. A writer that has committed that batch does nothing.
 Nobody of an earlier run gets anything committed once a new run has begun:
 
 - the new run first takes the transactional id of runs and writes its name under "run", then has the brokers fence every
   writer's id; what a writer of before had open is aborted by that, and its producer refused from then on;
-- a writer takes its id and only then reads who runs, and its account. A late one finds another run there, and leaves.
+- a writer takes its id and only then reads who runs, and what it committed last. A late one finds another run there
+  and leaves.
 
-So accounts stand still while a new run reads them. If writers of a batch were told apart otherwise when it was begun
-(another number of writers, another key), it is repeated as it was begun; the next one is cut anew.
+So nothing changes while a new run reads. If a batch was divided otherwise when it was begun (another number of writers,
+another key), it is repeated as it was begun; the next one is divided anew.
 """
 
 from __future__ import annotations
@@ -44,8 +45,8 @@ _FENCED_WITHIN_S: Final = 60.0
 
 
 @dataclass(frozen=True)
-class Cut:
-    """How a batch is cut among writers.
+class Partitioning:
+    """How a batch is divided among writers.
 
     Attributes:
         writers: how many.
@@ -57,26 +58,26 @@ class Cut:
 
 
 @dataclass(frozen=True)
-class Account:
-    """What one writer has committed last: a batch of a stream, cut so."""
+class CommittedBatch:
+    """What one writer has committed last: a batch of a stream, and how it was divided."""
 
     batch: int
     stream: str
-    cut: Cut
+    partitioning: Partitioning
 
     def to_json(self) -> bytes:
         """As it lies in the topic."""
-        by = json.dumps(self.cut.by)  # text, because offsets are flat
-        told = {"batch": self.batch, "stream": self.stream, "writers": self.cut.writers, "by": by}
+        by = json.dumps(self.partitioning.by)  # text, because offsets are flat
+        told = {"batch": self.batch, "stream": self.stream, "writers": self.partitioning.writers, "by": by}
         return to_json(told).encode()
 
     @classmethod
-    def of(cls, value: bytes | None) -> Account | None:
+    def of(cls, value: bytes | None) -> CommittedBatch | None:
         """What lies there; None for nothing, or what is none."""
         try:
             found = json.loads(value or b"null")
             by = tuple(map(str, json.loads(found["by"])))
-            return cls(int(found["batch"]), str(found["stream"]), Cut(int(found["writers"]), by))
+            return cls(int(found["batch"]), str(found["stream"]), Partitioning(int(found["writers"]), by))
         except (ValueError, TypeError, KeyError):
             return None
 
@@ -88,7 +89,7 @@ class Run:
     Attributes:
         connector: its name.
         prefix: of transactional ids.
-        topic: where accounts lie.
+        topic: where committed batches are noted.
         stream: the checkpoint whose batches are counted.
         id: of the run.
     """
@@ -109,7 +110,7 @@ class Run:
         return f"{self.prefix}-run"
 
     def key(self, writer: int | str) -> bytes:
-        """The key of a writer's account."""
+        """The key of a writer's committed batch."""
         return key(self.connector, {WRITER: writer})
 
     @property
@@ -125,7 +126,7 @@ class Run:
             return False
 
 
-class Accounts:
+class CommittedBatches:
     """The driver's side: begins a run, and tells what its writers need to know. Called from one thread at a time.
 
     It travels to where Spark calls for each batch; what it has read travels with it, its clients do not.
@@ -134,18 +135,18 @@ class Accounts:
     def __init__(self, run: Run, clients: SourceClients) -> None:
         self.run = run
         self._clients = clients
-        self._known: dict[int, Account] = {}
+        self._known: dict[int, CommittedBatch] = {}
         self._ends: dict[int, int] = {}
         self._topic: NewestRecords | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_topic": None}
 
-    def begin(self, cut: Cut, keep_going: Callable[[], None]) -> None:
+    def begin(self, partitioning: Partitioning, keep_going: Callable[[], None]) -> None:
         """Begin the run: whoever ran before gets nothing committed any more.
 
         Args:
-            cut: how batches are to be cut.
+            partitioning: how batches are to be divided.
             keep_going: called while waiting; raises to end the wait.
 
         Raises:
@@ -155,7 +156,7 @@ class Accounts:
         try:
             producer.claim()
             before = self._read()
-            most = max(cut.writers, _writers(before), *(writer + 1 for writer in self._known), 1)
+            most = max(partitioning.writers, _writers(before), *(writer + 1 for writer in self._known), 1)
             self._write_run(producer, most, keep_going)
         finally:
             producer.close()
@@ -168,7 +169,7 @@ class Accounts:
     def refresh(self) -> Mapping[int, int]:
         """See that the run is still the one; gives the offsets up to which that was seen, by partition.
 
-        Accounts are not read again: what this run's writers commit they know themselves.
+        Committed batches are not read again: what this run's writers commit they know themselves.
 
         Raises:
             FencedError: another run has begun.
@@ -180,33 +181,33 @@ class Accounts:
         self._ends |= found.ends
         return dict(self._ends)
 
-    def cut_of(self, batch: int, cut: Cut) -> Cut:
-        """How a batch is to be cut: as it was begun, else as is wished.
+    def partitioning_of(self, batch: int, partitioning: Partitioning) -> Partitioning:
+        """How a batch is to be divided: as it was begun, else as given.
 
         Raises:
-            ConnectError: a later batch is accounted for, so the checkpoint is not the newest one.
+            ConnectError: a later batch is committed, so the checkpoint is not the newest one.
         """
-        mine = [account for account in self._known.values() if account.stream == self.run.stream]
-        if any(account.batch > batch for account in mine):
+        mine = [committed for committed in self._known.values() if committed.stream == self.run.stream]
+        if any(committed.batch > batch for committed in mine):
             raise ConnectError(
                 f"Batch {batch} of {self.run.connector} is to be written, and a later one is in Kafka already: the"
                 " checkpoint was deleted, or an old one was put in its place. Alter or reset the connector's offsets to"
                 " begin anew."
             )
-        return next((account.cut for account in mine if account.batch == batch), cut)
+        return next((committed.partitioning for committed in mine if committed.batch == batch), partitioning)
 
     def done(self, batch: int) -> frozenset[int]:
         """The writers that have committed a batch."""
         return frozenset(
             writer
-            for writer, account in self._known.items()
-            if account.stream == self.run.stream and account.batch == batch
+            for writer, committed in self._known.items()
+            if committed.stream == self.run.stream and committed.batch == batch
         )
 
     @property
     def has_any(self) -> bool:
-        """Whether anything of the run's checkpoint is accounted for."""
-        return any(account.stream == self.run.stream for account in self._known.values())
+        """Whether anything of the run's checkpoint is committed."""
+        return any(committed.stream == self.run.stream for committed in self._known.values())
 
     def close(self) -> None:
         """Release clients."""
@@ -221,7 +222,7 @@ class Accounts:
         producer.commit(keep_going)
 
     def _read(self) -> bytes | None:
-        """Read the accounts; gives what lies under the key of runs, None where nothing new does."""
+        """Read what writers committed; gives what lies under the key of runs, None where nothing new does."""
         prefix = self.run.key(0).removesuffix(b"0}]")
         found = self._reader().look(lambda each: each.startswith(prefix), _PATIENCE_S, self._ends)
         self._ends |= found.ends
@@ -229,11 +230,11 @@ class Accounts:
             writer = json.loads(name)[1][WRITER]
             if not isinstance(writer, int):
                 continue
-            account = Account.of(value)
-            if account is None:
+            committed = CommittedBatch.of(value)
+            if committed is None:
                 self._known.pop(writer, None)
             else:
-                self._known[writer] = account
+                self._known[writer] = committed
         return found.values.get(self.run.own_key)
 
     def _reader(self) -> NewestRecords:
