@@ -8,6 +8,7 @@ import logging
 import msgspec
 from fastapi import FastAPI, Request, Response
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
 from connect.errors import ConnectError
 from connect.herder.errors import ElsewhereError, HerderError
@@ -44,6 +45,7 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(HerderError, _answer)
     app.add_exception_handler(ConnectError, _answer)
     app.add_exception_handler(HTTPException, _of_http)
+    app.add_exception_handler(ClientDisconnect, _to_nobody)
     app.add_exception_handler(Exception, _unforeseen)
 
 
@@ -57,6 +59,11 @@ async def _answer(request: Request, error: Exception) -> Response:
 async def _of_http(_: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     return plain_error(error.status_code)
+
+
+async def _to_nobody(_: Request, __: Exception) -> Response:
+    """The client went before all of its body had come: no fault of ours, and nobody reads the answer."""
+    return plain_error(400)
 
 
 async def _unforeseen(request: Request, error: Exception) -> Response:

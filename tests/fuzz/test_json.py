@@ -78,6 +78,9 @@ def comes_back(writer: JsonConverter, reader: JsonConverter, record: bytes, each
         # A schema may name a field by half of a surrogate pair. In a record no name may have one, in Java as here.
         if "a name without halves of surrogate pairs" in str(error):
             return
+        # A key that is null is written as the default of its schema, which may stand there as well.
+        if "two keys that only Java tells apart" in str(error) and b'"default"' in record:
+            return
         raise
     assert writer.from_connect_data("t", *reader.to_connect_data("t", again)) == again, record
 

@@ -189,6 +189,8 @@ def test_the_others_of_a_connector_are_left_alone(world: World) -> None:
     world.fail(1)
     world.restarts.cancel("c", 0)
     world.turn()
+    if not world.restarted:  # the first one had come before it was called off
+        world.turn()
     assert world.restarted == [("c", 1)]
 
 
