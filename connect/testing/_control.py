@@ -44,10 +44,10 @@ class MemoryControl:
         if self.stopping:
             raise Stopping
 
-    def proceed(self) -> None:
+    def await_lease(self) -> None:
         self.check()
 
-    def owned(self) -> bool:
+    def holds_lease(self) -> bool:
         return self.alive
 
     def wait(self, seconds: float) -> None:
@@ -62,7 +62,7 @@ class MemoryControl:
         self.check()
         time.sleep(seconds)
 
-    def doing(self, what: str) -> None:
+    def set_activity(self, what: str) -> None:
         """Nobody watches for a task that is stuck here but the test itself."""
 
     def send(self, message: Message) -> None:

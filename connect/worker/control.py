@@ -62,7 +62,7 @@ class Control:
         if self.stopping:
             raise Stopping
 
-    def proceed(self) -> None:
+    def await_lease(self) -> None:
         """Return when a poll, a put or a commit may start: the lease is valid and the task is not to end.
 
         Raises:
@@ -74,13 +74,13 @@ class Control:
             self._lease.wait(0.5)
             if self.stopping:
                 raise Stopping
-        self.doing("")
+        self.set_activity("")
 
-    def doing(self, what: str) -> None:
+    def set_activity(self, what: str) -> None:
         """The task's thread begins something that may take long."""
         self.activity = (what, time.monotonic())
 
-    def owned(self) -> bool:
+    def holds_lease(self) -> bool:
         """Whether the lease is valid at this moment."""
         return self._lease.valid()
 

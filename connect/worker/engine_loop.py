@@ -92,15 +92,15 @@ class EngineLoop:
             started: called once the task has started, with whether it is paused.
         """
         try:
-            self._control.proceed()
-            self._control.doing("starting the engine")
+            self._control.await_lease()
+            self._control.set_activity("starting the engine")
             self._task.start(paused=self._paused)
             self._follow_pause()  # starting takes a while; what is told then is how it is then
             started(self._told_pause)
             while True:
                 self._control.check()
                 self._follow_pause()
-                self._control.doing("poll")  # it may wait as long as it likes while nothing is there
+                self._control.set_activity("poll")  # it may wait as long as it likes while nothing is there
                 self._take(self._task.watch(_WATCH_S))
                 self._report.tell_if_due()
         except Stopping:

@@ -64,7 +64,7 @@ class ErrorOutputs:
         self.retries: RetryTopics | None = None
         self.also: tuple[str, ...] = retry.topics if retry is not None else ()
         if dead is not None or retry is not None:
-            self.topics = ErrorTopics(self._make_producer, control.proceed, self._count_refusal)
+            self.topics = ErrorTopics(self._make_producer, control.await_lease, self._count_refusal)
         if retry is not None and self.topics is not None:
             self.retries = RetryTopics(
                 retry,
@@ -148,13 +148,13 @@ class ErrorOutputs:
 
     def _wait(self, seconds: float) -> None:
         self._control.sleep(seconds)
-        self._control.proceed()
+        self._control.await_lease()
 
     def _make_producer(self, refused: Callable[[DeliveryError, object], None]) -> BatchProducer:
         clients = task_client_settings("producer", self._task.worker_config, self._task.connector_config)
         for warning in clients.warnings:
             log.warning("%s", warning)
-        return BatchProducer(clients.librdkafka, self._control.proceed, refused, keys=clients.keys)
+        return BatchProducer(clients.librdkafka, self._control.await_lease, refused, keys=clients.keys)
 
     def _bytes_of(self, record: SinkRecord) -> EncodedRecord:
         if self._encode is None:
@@ -184,7 +184,7 @@ def source_queue(
 def _maker(task: TaskSpec, control: Control, plan: Callable[[str], NewTopic], keys: str) -> TopicMaker:
     def wait(seconds: float) -> None:
         control.sleep(seconds)
-        control.proceed()
+        control.await_lease()
 
     admin = task_client_settings("admin", task.worker_config, task.connector_config)
     return TopicMaker(admin.librdkafka, plan, wait, keys)

@@ -214,7 +214,7 @@ class SinkLoop:
             self._moved_at = time.monotonic()
             self._commit_due = self._moved_at + self._commit_interval
             while True:
-                self._control.proceed()
+                self._control.await_lease()
                 self._follow_pause()
                 self._once()
                 self._report.tell_if_due()
@@ -234,7 +234,7 @@ class SinkLoop:
         if self._retries is not None:
             self._retries.wake(self.consumer, self._flows)
             due = min(due, self._retries.next_due(self._flows) or due)
-        self._control.doing("poll")
+        self._control.set_activity("poll")
         batch = self.consumer.poll(min(self._longest_poll, max(0.0, due - now)))
         if not self.consumer.assignment:
             self._tell_membership()
@@ -248,17 +248,17 @@ class SinkLoop:
             if not self._after.keys() <= self._first.keys():
                 self._first = {**batch.first_offsets(), **self._first}
             self._report.used(batch.topics)
-            self._control.doing("The pipeline")
+            self._control.set_activity("The pipeline")
             batch = self._chain.run(batch)
             if self._retries is not None:
                 batch = self._retries.hold_back(batch)
             if self._error_topics is not None:
                 self._error_topics.settle()
-            self._control.proceed()  # retries in the chain may have outlasted the lease
+            self._control.await_lease()  # retries in the chain may have outlasted the lease
             self._deliver(batch)
         elif now >= self._put_due and not self._paused_by_worker:
             self._after = {}
-            self._control.proceed()
+            self._control.await_lease()
             self._deliver(_NO_RECORDS)
 
     def _deliver(self, batch: SinkBatch) -> None:
@@ -292,7 +292,7 @@ class SinkLoop:
         self._delivered.update(self._after)
 
     def _put_part(self, part: SinkBatch) -> None:
-        self._control.proceed()
+        self._control.await_lease()
         self._task.put(part)
 
     def _give_up(self, one: SinkBatch, error: Exception) -> None:
@@ -363,7 +363,7 @@ class SinkLoop:
         }
         if not changed or not self._settled_aside():
             return
-        if not self._control.owned():
+        if not self._control.holds_lease():
             self._meter.commit_skipped()
             return
         began = time.monotonic()
@@ -398,7 +398,7 @@ class SinkLoop:
 
     def assigned(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, int] | None:
         """Open partitions; begin where the task's target says, if it does."""
-        self._control.doing("")  # the task's own work, in the consumer's poll
+        self._control.set_activity("")  # the task's own work, in the consumer's poll
         known = self._task.open(partitions)
         begin = known
         if self._retries is not None:
@@ -412,16 +412,16 @@ class SinkLoop:
 
     def revoked(self, partitions: Sequence[TopicPartition]) -> None:
         """Commit what is durable, then close."""
-        self._control.doing("")
+        self._control.set_activity("")
         try:
-            if self._control.owned():
+            if self._control.holds_lease():
                 self._commit(partitions)
         finally:
             self.lost(partitions)
 
     def lost(self, partitions: Sequence[TopicPartition]) -> None:
         """Close partitions and forget what was taken of them."""
-        self._control.doing("")
+        self._control.set_activity("")
         for partition in partitions:
             self._delivered.pop(partition, None)
             self._committed.pop(partition, None)

@@ -148,7 +148,7 @@ class SourceLoop:
             self._moved_at = time.monotonic()
             self._store_due = self._moved_at + self._commit_interval
             while True:
-                self._control.proceed()
+                self._control.await_lease()
                 self._follow_pause()
                 self._serve(self._producer)
                 began = time.monotonic()
@@ -173,7 +173,7 @@ class SourceLoop:
     def _once(self, producer: BatchProducer) -> bool:
         """Move one batch. False when there was none."""
         began = time.monotonic()
-        self._control.doing("poll")
+        self._control.set_activity("poll")
         try:
             polled = self._task.poll()
         except RetriableError as error:
@@ -190,7 +190,7 @@ class SourceLoop:
             return False
         self._report.read += len(batch)
         self.meter.polled(batch, time.monotonic() - began)
-        self._control.doing("The pipeline")
+        self._control.set_activity("The pipeline")
         if self._dead_letters is not None:
             self._dead_letters.polled(batch)
         try:
@@ -199,7 +199,7 @@ class SourceLoop:
             if self._transactions is None:
                 self._send_dead(producer)  # the task fails, as a sink's does, and not without it
             raise
-        self._control.proceed()  # the poll, and retries in the chain, may have outlasted the lease
+        self._control.await_lease()  # the poll, and retries in the chain, may have outlasted the lease
         self._report.used(encoded.topics)
         if self._transactions is not None:
             self._transactions.send(batch, encoded, self._take_dead())
@@ -357,7 +357,7 @@ class SourceLoop:
             self._producer.drain(self._graceful * _DRAIN_SHARE)
         finally:
             self._collect(self._producer)
-            if self._control.owned():
+            if self._control.holds_lease():
                 self._store_acknowledged(self._producer)
 
     def _close_producer(self) -> None:

@@ -188,7 +188,7 @@ def _source_loop(
     def make_producer(refused: Callable[[DeliveryError, Any], None]) -> BatchProducer:
         make_queue()
         kind = BatchProducer if boundary is None else TransactionalProducer
-        made = kind(clients.librdkafka, control.proceed, refused, make_topic, loop.meter.settled, clients.keys)
+        made = kind(clients.librdkafka, control.await_lease, refused, make_topic, loop.meter.settled, clients.keys)
         return claim(made, control) if isinstance(made, TransactionalProducer) else made
 
     def open_transactions(producer: BatchProducer) -> Transactions:
@@ -225,7 +225,7 @@ def _topic_maker(task: messages.TaskSpec, control: Control, *, enabled: bool) ->
 
     def wait(seconds: float) -> None:
         control.sleep(seconds)
-        control.proceed()
+        control.await_lease()
 
     admin = task_client_settings("admin", task.worker_config, task.connector_config)
     return TopicMaker(admin.librdkafka, rules.new_topic, wait)

@@ -148,7 +148,7 @@ class Transactions:
                 raise ConnectError("The brokers did not end the last transaction in time; it will be aborted.")
 
         try:
-            if self._torn or not (self._with_offsets or self._boundary.keeps_rest) or not self._control.owned():
+            if self._torn or not (self._with_offsets or self._boundary.keeps_rest) or not self._control.holds_lease():
                 if self._open:
                     self._producer.abort(waiting)
                     self._open = False
@@ -225,7 +225,7 @@ class Transactions:
         if end is End.ABORT:
             self._drop()
         if self._pending:
-            self._control.proceed()
+            self._control.await_lease()
             self._commit(self._control.check)
 
     def _drop(self) -> None:

@@ -97,7 +97,7 @@ class Watchdog:
             self._control.send(Waiting())
 
     def _verdict(self, now: float) -> str:
-        if self._control.paused or self._control.stopping or not self._control.owned():
+        if self._control.paused or self._control.stopping or not self._control.holds_lease():
             self._calm_at = now
             return ""
         waiting = self._loop.waiting()

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from connect.api.engine import EngineProgress, EngineTask
 from connect.errors import ConnectError
-from spark_sink.causes import cause_of
+from spark_sink.error_translation import translate_error
 from spark_sink.lease_file import LeaseFile, work_may_begin
 from spark_sink.query.progress import QueryProgress
 from spark_sink.session import Session, open_session
@@ -173,7 +173,7 @@ class SupervisedTask(EngineTask):
         except Exception as error:
             if (ended := self.session.ended()) is not None:
                 raise ended from error
-            raise cause_of(error) from error
+            raise translate_error(error) from error
 
     def _begin_all(self) -> None:
         if not work_may_begin(str(self.lease_file.path)):

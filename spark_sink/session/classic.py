@@ -18,7 +18,7 @@ from typing import Any, Self
 
 from connect.errors import ConfigError, ConnectError, RetriableError
 from connect.jvm.jars import JarsUnavailable, resolve
-from spark_sink.causes import cause_of
+from spark_sink.error_translation import translate_error
 from spark_sink.session import conf as confs
 from spark_sink.session.jvm import JarsNotFetched, Jvm, Stopped, await_ready, died, last_words, launch
 from spark_sink.session.jvm_log import quieten_python
@@ -177,7 +177,7 @@ def _said(error: Exception, jvm: Jvm, master: Master) -> ConnectError:
             f"The Spark master {master.url} did not answer as a master does. Check the address, and that it runs this "
             "version of Spark."
         )
-    found = cause_of(error)
+    found = translate_error(error)
     if isinstance(found, ConfigError):
         return found
     return type(found)(f"Spark at {master.url} cannot start. {str(found).removeprefix('Spark failed: ')}")

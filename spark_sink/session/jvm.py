@@ -25,7 +25,7 @@ from connect.errors import ConfigError, ConnectError, NotInstalledError, Retriab
 from connect.jvm.java import Java, JavaNotFound, find_java
 from connect.jvm.java_home import home_without
 from connect.jvm.truststore import jvm_options
-from spark_sink.causes import cause_of
+from spark_sink.error_translation import translate_error
 from spark_sink.session import conf as confs
 from spark_sink.session.jvm_log import JvmLog, write_configuration
 from spark_sink.session.processes import Process, descendants, dying_with_parent, end, process
@@ -259,7 +259,7 @@ def died(jvm: Jvm, what: str = "Spark") -> ConnectError:
     if "Error occurred during initialization of boot layer" in said:  # a module that this Java does not have
         return SparkNotInstalled(f"{what} cannot start on this Java: {said[:500]}. Set JAVA_HOME to another one.")
     words = last_words(jvm)
-    known = cause_of(RuntimeError(words))
+    known = translate_error(RuntimeError(words))
     if not str(known).startswith("Spark failed"):
         return known
     return ConnectError(f"{what}'s JVM ended with exit code {code}: {words}")

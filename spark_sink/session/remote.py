@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from connect.errors import ConnectError, RetriableError
-from spark_sink.causes import cause_of
+from spark_sink.error_translation import translate_error
 from spark_sink.session.jvm import SparkNotInstalled, Stopped
 from spark_sink.session.jvm_log import quieten_python
 from spark_sink.session.masters import Master
@@ -116,7 +116,7 @@ def _within(make: Callable[[], Any], where: str, deadline: float, stopping: Call
                 f"{where} takes connections and does not answer. See that it is a Spark Connect server."
             )
     if errors:
-        cause = cause_of(errors[0])
+        cause = translate_error(errors[0])
         raise type(cause)(f"{where} refused a session: {cause}") from errors[0]
     return results[0]
 

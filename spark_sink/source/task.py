@@ -14,7 +14,7 @@ from connect.api.metrics import PluginMetrics
 from connect.errors import ConnectError
 from connect.kafka.new_topics import NewTopic
 from connect.settings import Config, Definition
-from spark_sink.causes import text_of
+from spark_sink.error_translation import text_of
 from spark_sink.lease_file import work_may_begin
 from spark_sink.query.progress import QueryProgress, rows_in
 from spark_sink.query.settings import SETTINGS

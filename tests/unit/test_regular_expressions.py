@@ -36,7 +36,7 @@ OF_THE_RUN = {
     "connectors.s3.sink.object_names.belongs": "a user's template, in the task; a key of S3 has 1,024 bytes at most",
     "rest.security.certificates.parse_rules": "the operator's",
     "rest.security.roles._compiled": "Python's own, linear for each star",
-    "spark_sink.conditions._rule": "attributes of the module, measured there",
+    "spark_sink.known_errors._rule": "attributes of the module, measured there",
     "spark_sink.delta.routing.tables_of": "a user's template, in the task; a folder's name has 255 bytes at most",
     "transforms.expressions.texts._like": "Python's own, linear for each star",
     "transforms.expressions.texts._regexp": "a user's, in the task",

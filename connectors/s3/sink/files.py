@@ -138,7 +138,7 @@ class Files:
         dropped = set(files)
         for file in dropped:
             file.dropped = True
-        self.memory.take(-self._uploads.drop(dropped))
+        self.memory.release(self._uploads.drop(dropped))
         self._work.put(lambda: self._drop(dropped))
 
     def done(self) -> list[Done]:
@@ -221,10 +221,10 @@ class Files:
                 file.upload.part(body)
             except Exception:
                 if file.dropped:
-                    self.memory.take(-len(body))
+                    self.memory.release(len(body))
                 raise
             file.bytes += len(body)
-            self.memory.take(-len(body))
+            self.memory.release(len(body))
 
         self._uploads.add(file.lane, file, send, len(body))
         self._account(file)
@@ -257,7 +257,7 @@ class Files:
                 if body:
                     file.upload.part(body)
                     file.bytes += len(body)
-                    self.memory.take(-len(body))
+                    self.memory.release(len(body))
                     body = b""
                 file.upload.complete(file.last)
             else:
@@ -265,7 +265,7 @@ class Files:
             if file.tags is not None:
                 self._tag(file)
         except Conflict as conflict:
-            self.memory.take(-len(body))
+            self.memory.release(len(body))
             file.dropped = True
             self._finished(Done(file, conflict.last))
             raise
@@ -274,10 +274,10 @@ class Files:
                 if not file.dropped:
                     file.buffer.add(body)
                     self._spill(file)  # many may wait for the same store
-            self.memory.take(-len(body))
+            self.memory.release(len(body))
             raise
         file.bytes += len(body)
-        self.memory.take(-len(body))
+        self.memory.release(len(body))
         self._finished(Done(file))
 
     def _tag(self, file: File) -> None:

@@ -21,12 +21,16 @@ class Memory:
         self._changed = threading.Condition()
 
     def take(self, size: int) -> None:
-        """Take, or with a negative size give back."""
+        """Take so much; a size below 0, where what is held turned out smaller, is released."""
         with self._changed:
             self.used += size
             self.most = max(self.most, self.used)
             if size < 0:
                 self._changed.notify_all()
+
+    def release(self, size: int) -> None:
+        """Give back what was taken."""
+        self.take(-size)
 
     def wake(self) -> None:
         """Let whoever waits look again, for another reason."""

@@ -12,7 +12,7 @@ from connect.kafka.broker import Broker
 from connect.pipeline.error_kinds import ErrorKind, kind_of
 from spark_sink.any_sink import notes
 from spark_sink.any_sink.results import Tally
-from spark_sink.causes import cause_of
+from spark_sink.error_translation import translate_error
 from spark_sink.session.processes import descendants
 
 from .any_sinks import FILE, AnySinks, failed, twice, until
@@ -72,7 +72,7 @@ def test_a_python_worker_killed_in_the_middle_of_a_put_loses_nothing(sinks: AnyS
     hanging = sinks.folder / "hanging"
     until(hanging.exists, query)
     os.kill(int(hanging.read_text()), signal.SIGKILL)
-    error = cause_of(failed(query))
+    error = translate_error(failed(query))
     assert isinstance(error, RetriableError)  # a restart helps
     assert "A Python process of Spark ended without a word" in str(error)
     before = [line[0] for line in sinks.lines(topic)]
@@ -127,7 +127,7 @@ def test_a_sink_that_keeps_records_back_fails_with_what_to_do(sinks: AnySinks, n
     topic = new_topic()
     sinks.produce(topic, numbers(10))
     plan = sinks.plan("LinesTask", {"folder": str(sinks.folder), "keep": "4"}, flush_within=0.5)
-    error = cause_of(failed(sinks.start([topic], plan)))
+    error = translate_error(failed(sinks.start([topic], plan)))
     assert kind_of(error) is ErrorKind.CONFIGURATION  # it is not restarted
     assert str(error) == (
         'key "engine": LinesTask cannot run on Spark as it is: it keeps records back, and there each micro-batch has to'
@@ -165,7 +165,7 @@ def test_a_put_that_is_refused_is_tried_until_it_is_taken_or_spark_ends_it(sinks
 def test_a_record_that_a_put_does_not_take_says_where_it_is(sinks: AnySinks, new_topic: Any) -> None:
     topic = new_topic()
     sinks.produce(topic, numbers(10))
-    error = cause_of(
+    error = translate_error(
         failed(sinks.start([topic], sinks.plan("LinesTask", {"folder": str(sinks.folder), "poison": "7"})))
     )
     assert str(error) == f"LinesTask.put of {topic}-0@0-9 failed: It is poison."

@@ -10,7 +10,7 @@ from connect.kafka.broker import Broker
 from connect.pipeline.error_headers import ErrorContext
 from spark_sink.any_sink import notes
 from spark_sink.any_sink.results import Tally
-from spark_sink.causes import cause_of
+from spark_sink.error_translation import translate_error
 from tests.integration.errors.conftest import all_of, produce
 from tests.integration.worker.conftest import herd
 
@@ -97,7 +97,7 @@ def test_a_dead_letter_that_the_topic_does_not_take_fails_the_query(
     produce(topic, (b"k", b"1"), (b"k", b"bad" + b"x" * 400))
     said = {**config_of("converter", queue, tmp_path), "topics": topic}
     plan = sinks.plan("picky:PickyTask", said, folder=PLUGINS, plugin_path=(PLUGINS,))
-    error = str(cause_of(failed(sinks.start([topic], plan))))
+    error = str(translate_error(failed(sinks.start([topic], plan))))
     assert f'could not be written to the topic "{queue}" (MSG_SIZE_TOO_LARGE)' in error
     assert not (tmp_path / "out").exists()
 
@@ -110,6 +110,6 @@ def test_without_tolerance_the_record_is_a_dead_letter_and_the_query_fails(
     produce(topic, (b"k", b"bad 1"), (b"k", b"bad 2"))
     said = {**config_of("converter", queue, tmp_path), "errors.tolerance": "none"}
     plan = sinks.plan("picky:PickyTask", said, folder=PLUGINS, plugin_path=(PLUGINS,))
-    error = str(cause_of(failed(sinks.start([topic], plan))))
+    error = str(translate_error(failed(sinks.start([topic], plan))))
     assert error.startswith(f"record {topic}-0@0: value converter PickyConverter failed: DataError: bad 1 is bad")
     assert [letter.value() for letter in all_of(queue, 1)] == [b"bad 1"]

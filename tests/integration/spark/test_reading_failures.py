@@ -9,7 +9,7 @@ import pytest
 from connect.data.record import TopicPartition
 from connect.data.schema import INT64, OPTIONAL_STRING, Schema
 from connect.pipeline.error_headers import ErrorContext
-from spark_sink.causes import cause_of
+from spark_sink.error_translation import translate_error
 from spark_sink.reading.schema_change import changed_at
 from tests.integration.errors.conftest import all_of, produce
 from tests.integration.worker.conftest import herd
@@ -30,7 +30,7 @@ def test_an_error_that_is_not_tolerated_ends_the_query_and_names_the_record(read
     topic = new_topic()
     readings.produce(topic, VALUES)
     error = readings.start(readings.plan(topic, values=IDS)).error()
-    cause = cause_of(error)
+    cause = translate_error(error)
     assert f"record {topic}-0@1: value converter JsonConverter failed" in str(cause)
     assert "errors.tolerance" in str(cause)
     assert "\n" not in str(cause)
@@ -124,6 +124,6 @@ def test_a_record_that_fits_no_schema_ends_the_query_or_is_left_to_the_error_pol
     readings.produce(topic, [{"id": 1}, {"id": "x"}, {"id": 3}])
     error = readings.start(readings.plan(topic, values=IDS, config=ALL), "fails").error()
     assert changed_at(error) is None
-    assert f"The record {topic}-0@1 does not fit the table" in str(cause_of(error))
+    assert f"The record {topic}-0@1 does not fit the table" in str(translate_error(error))
     quarantine = {**ALL, "schema.evolution.on.mismatch": "quarantine"}
     assert [row["id"] for row in readings.values(readings.plan(topic, values=IDS, config=quarantine))] == [1, 3]

@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from connect.errors import ConnectError
-from spark_sink.causes import cause_of
+from spark_sink.error_translation import translate_error
 from spark_sink.session import open_session
 from spark_sink.session.cluster import Cluster
 from tests.support.waiting import until
@@ -102,7 +102,7 @@ def test_executors_without_our_code_are_sent_it_with_plugins(cluster: Cluster, t
         with pytest.raises(Exception) as caught:  # noqa: PT011  what it becomes is tested
             executors(session.spark, 1)
 
-        assert "does not have the module connect" in str(cause_of(caught.value))
+        assert "does not have the module connect" in str(translate_error(caught.value))
 
 
 @pytest.mark.promise("P10")
@@ -148,7 +148,7 @@ def test_an_executor_without_memory_is_said(cluster: Cluster) -> None:
         with pytest.raises(Exception) as caught:  # noqa: PT011  what it becomes is tested
             session.spark.range(1).selectExpr("length(repeat(cast(id AS string), 1000000000))").collect()
 
-        found = cause_of(caught.value)
+        found = translate_error(caught.value)
 
     assert "ran out of memory" in str(found), caught.value
     assert "spark.executor.memory" in str(found)

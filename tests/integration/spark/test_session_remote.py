@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from connect.errors import ConfigError, ConnectError, DataError, RetriableError
-from spark_sink.causes import cause_of
+from spark_sink.error_translation import translate_error
 from spark_sink.session import open_session
 from spark_sink.session.jvm import Stopped
 from spark_sink.session.server import Server
@@ -79,11 +79,11 @@ def test_an_error_of_ours_comes_from_a_server_as_itself(connect_server: Server, 
         with pytest.raises(Exception) as of_nothing:  # noqa: PT011
             session.spark.read.format("delta").load(str(tmp_path / "nothing")).count()
 
-    assert type(cause_of(of_driver.value)) is DataError
-    assert str(cause_of(of_driver.value)) == "the value is not JSON."
-    assert type(cause_of(of_executor.value)) is RetriableError
-    assert str(cause_of(of_executor.value)) == "the service is away."
-    assert "does not find" in str(cause_of(of_nothing.value))
+    assert type(translate_error(of_driver.value)) is DataError
+    assert str(translate_error(of_driver.value)) == "the value is not JSON."
+    assert type(translate_error(of_executor.value)) is RetriableError
+    assert str(translate_error(of_executor.value)) == "the service is away."
+    assert "does not find" in str(translate_error(of_nothing.value))
 
 
 def test_a_session_that_ends_leaves_no_query_behind(connect_server: Server, tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ class FakeControl:
     Attributes:
         lease: whether the task holds it.
         said: what the task told its worker.
-        on_proceed: called at each `proceed`.
+        on_await_lease: called at each `await_lease`.
     """
 
     def __init__(self, clock: Clock, calls: list[Any]) -> None:
@@ -45,7 +45,7 @@ class FakeControl:
         self.lease = True
         self.said: list[Message] = []
         self.waits: deque[Callable[[], None]] = deque()
-        self.on_proceed: Callable[[], None] = lambda: None
+        self.on_await_lease: Callable[[], None] = lambda: None
         self._clock = clock
         self._calls = calls
 
@@ -53,20 +53,20 @@ class FakeControl:
         if self.stopping:
             raise Stopping
 
-    def proceed(self) -> None:
+    def await_lease(self) -> None:
         self.check()
-        self.on_proceed()
+        self.on_await_lease()
         self.check()
         if not self.lease:
             raise Stopping  # the real one waits for a renewal or the end
 
-    def owned(self) -> bool:
+    def holds_lease(self) -> bool:
         return self.lease
 
     def wake_by(self, wake: Callable[[], None]) -> None:
         pass
 
-    def doing(self, what: str) -> None:
+    def set_activity(self, what: str) -> None:
         self.activity = (what, self._clock.monotonic())
 
     def wait(self, seconds: float) -> None:

@@ -73,31 +73,31 @@ def worker() -> Iterator[Worker]:
 @pytest.mark.promise("P3")
 def test_nothing_proceeds_without_the_lease():
     worker = Worker(held=False)
-    doing = Doing(worker.control.proceed)
-    assert not worker.control.owned()
+    doing = Doing(worker.control.await_lease)
+    assert not worker.control.holds_lease()
     doing._thread.join(0.05)
     assert not doing.done
     worker.says(messages.Renew(now() + AGES))
     doing.get()
-    assert worker.control.owned()
+    assert worker.control.holds_lease()
     worker.close()
 
 
 def test_with_the_lease_work_proceeds_at_once(worker):
-    worker.control.proceed()
+    worker.control.await_lease()
 
 
 def test_a_task_that_is_to_stop_proceeds_no_more_even_with_a_lease(worker):
     worker.says(messages.Stop())
     with pytest.raises(Stopping):
-        worker.control.proceed()
+        worker.control.await_lease()
     with pytest.raises(Stopping):
         worker.control.check()
 
 
 def test_a_task_that_waits_for_its_lease_can_be_stopped():
     worker = Worker(held=False)
-    doing = Doing(worker.control.proceed)
+    doing = Doing(worker.control.await_lease)
     worker.says(messages.Stop())
     with pytest.raises(Stopping):
         doing.get()

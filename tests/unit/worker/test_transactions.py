@@ -299,7 +299,7 @@ def test_a_commit_that_was_begun_is_finished_at_the_end(at: Setting) -> None:
     at.send(1)
     boundary.commit()
     at.broker.trouble = [TimeoutError()]
-    at.control.on_proceed = lambda: setattr(at.control, "stopping", True) if at.broker.trouble else None
+    at.control.on_await_lease = lambda: setattr(at.control, "stopping", True) if at.broker.trouble else None
     at.control.check = _after(at.control.check, 1)  # type: ignore[method-assign]
     with pytest.raises(Stopping):
         at.it.polled()

@@ -37,7 +37,7 @@ class Task:
         self.activity = ("", clock.now)
         self.said: list[Any] = []
 
-    def owned(self) -> bool:
+    def holds_lease(self) -> bool:
         return self.lease
 
     def send(self, message: Any) -> None:
@@ -52,10 +52,10 @@ class Task:
     def failing(self) -> tuple[float, str] | None:
         return self.trouble
 
-    def proceed(self) -> None:
+    def await_lease(self) -> None:
         self.activity = ("", self.clock.now)
 
-    def doing(self, what: str) -> None:
+    def set_activity(self, what: str) -> None:
         self.activity = (what, self.clock.now)
 
     def waits(self) -> list[tuple[float, str]]:
@@ -103,7 +103,7 @@ def go_on(clock: Clock, task: Task, waiter: Waiter) -> Callable[..., list[str]]:
         while clock.now < end:
             clock.now = min(end, clock.now + 2)
             if alive:
-                task.proceed()
+                task.await_lease()
             watchdog.look()
         return task.verdicts()
 
@@ -164,19 +164,19 @@ def test_a_call_that_does_not_return_is_found_and_its_end_is_told(task: Task, go
 
 
 def test_the_pipeline_may_try_a_record_again_and_stands_still_meanwhile(task: Task, go_on: GoOn) -> None:
-    task.doing("The pipeline")
+    task.set_activity("The pipeline")
     (found,) = go_on(AFTER + 4, alive=False)
     assert found.startswith("The pipeline has not returned for 30")
 
 
 def test_a_source_may_wait_for_its_source(task: Task, go_on: GoOn) -> None:
-    task.doing("poll")
+    task.set_activity("poll")
     assert go_on(10_000, alive=False) == []
 
 
 @pytest.mark.promise("P9")
 def test_a_source_must_not_wait_while_records_are_not_through(task: Task, go_on: GoOn) -> None:
-    task.doing("poll")
+    task.set_activity("poll")
     task.work = "3 records are not acknowledged"
     assert go_on(AFTER - 2, alive=False) == []
     (found,) = go_on(10, alive=False)

@@ -9,7 +9,7 @@ import pyarrow.parquet
 import pytest
 
 from connect.errors import SchemaError
-from spark_sink.causes import cause_of
+from spark_sink.error_translation import translate_error
 from spark_sink.session import open_session
 from tests.integration.spark.tables.conftest import Tables
 
@@ -105,7 +105,7 @@ def _says_what_does_not_fit(tables: Any) -> None:
     query.add([_record(1, "a", 7)])
     with pytest.raises(Exception, match="is of type string, and the value") as raised:
         query.run(tables.writer())
-    cause = cause_of(raised.value)
+    cause = translate_error(raised.value)
     assert isinstance(cause, SchemaError)
     assert str(cause).startswith(
         'Topic t, partition 0, offset 7: It does not fit the table. The column "id" is of type'

@@ -25,7 +25,7 @@ def test_code_is_sent_where_it_is_not(choice: str, master: str, wanted: bool) ->
 
 def test_the_runtime_is_imported_from_its_archive(tmp_path: Path) -> None:
     (archive,) = shipping.archives([], tmp_path)
-    code = "import connect, spark_sink.causes, transforms, connectors; print(connect.__file__)"
+    code = "import connect, spark_sink.error_translation, transforms, connectors; print(connect.__file__)"
     run = subprocess.run(
         [sys.executable, "-c", code],
         env={"PYTHONPATH": str(archive)},

@@ -3,7 +3,7 @@
 import pytest
 
 from connect.errors import ConnectError, DataError, FencedError, RetriableError
-from spark_sink.causes import cause_of, is_passing
+from spark_sink.error_translation import is_passing, translate_error
 
 TRACEBACK = """Lost task 0.0: org.apache.spark.api.python.PythonException: Traceback (most recent call last):
   File "/app/read.py", line 12, in read
@@ -20,8 +20,8 @@ def test_an_error_of_ours_comes_back_as_it_is() -> None:
     wrapped = RuntimeError("outside")
     wrapped.__cause__ = ours
 
-    assert cause_of(ours) is ours
-    assert cause_of(wrapped) is ours
+    assert translate_error(ours) is ours
+    assert translate_error(wrapped) is ours
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_an_error_of_ours_comes_back_as_it_is() -> None:
     ],
 )
 def test_the_last_line_of_a_traceback_counts(raised: str, kind: type[ConnectError], message: str) -> None:
-    found = cause_of(RuntimeError(TRACEBACK.format(raised=raised)))
+    found = translate_error(RuntimeError(TRACEBACK.format(raised=raised)))
 
     assert type(found) is kind
     assert str(found) == message
@@ -51,7 +51,7 @@ def test_the_outer_error_of_two_of_ours_counts() -> None:
         'Traceback (most recent call last):\n  File "x", line 1, in f\nconnect.errors.RetriableError: outer.'
     )
 
-    assert str(cause_of(RuntimeError(TRACEBACK.format(raised=both)))) == "outer."
+    assert str(translate_error(RuntimeError(TRACEBACK.format(raised=both)))) == "outer."
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_the_outer_error_of_two_of_ours_counts() -> None:
     ],
 )
 def test_what_may_pass(text: str, says: str) -> None:
-    found = cause_of(RuntimeError(text))
+    found = translate_error(RuntimeError(text))
 
     assert says in str(found)
     assert isinstance(found, RetriableError)
@@ -83,17 +83,17 @@ def test_what_may_pass(text: str, says: str) -> None:
     ],
 )
 def test_what_does_not_pass_by_itself(text: str, says: str) -> None:
-    assert says in str(cause_of(RuntimeError(text)))
+    assert says in str(translate_error(RuntimeError(text)))
     assert not is_passing(RuntimeError(text))
 
 
 def test_a_socket_of_a_jvm_that_is_gone() -> None:
-    assert "Spark's JVM does not answer" in str(cause_of(ConnectionRefusedError(111, "Connection refused")))
+    assert "Spark's JVM does not answer" in str(translate_error(ConnectionRefusedError(111, "Connection refused")))
 
 
 def test_a_message_is_one_line_and_its_cause_the_whole_text() -> None:
     text = "[SOME_CONDITION] It went\nwrong. SQLSTATE: 42000\n\tat org.apache.Spark.run\n" + "x" * 100_000
-    found = cause_of(RuntimeError(text))
+    found = translate_error(RuntimeError(text))
 
     assert "\n" not in str(found)
     assert len(str(found)) < 1000
@@ -108,4 +108,4 @@ def test_an_error_that_cannot_be_printed_any_more() -> None:
         def __str__(self) -> str:
             raise ConnectionRefusedError
 
-    assert "while calling o1.start" in str(cause_of(Gone()))
+    assert "while calling o1.start" in str(translate_error(Gone()))

@@ -1,9 +1,9 @@
-"""From whatever Spark raises to one line a person can act on: `cause_of`.
+"""From whatever Spark raises to one line a person can act on: `translate_error`.
 
 An error goes through many hands here: Python in an executor, Spark's JVM there, the driver's JVM, Python in the driver,
 perhaps a Spark Connect server, and each wraps it in words of its own. What we look for, in this order: an error of
-ours, wherever its Python ran; a condition that we know what to do about (`conditions.py`); the innermost cause. All of
-it is text by then.
+ours, wherever its Python ran; a condition that we know what to do about (`known_errors.py`); the innermost cause. It is
+all text by then.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from connect import errors
 from connect.errors import ConfigError, ConnectError, RetriableError
-from spark_sink.conditions import RULES
+from spark_sink.known_errors import RULES
 
 _LONGEST = 600  # characters of a message
 _LONGEST_TRACE = 30_000  # of the whole text
@@ -51,7 +51,7 @@ _CONFIG = re.compile(r'key "(?P<key>[^"]+)": (?P<message>.+)', re.DOTALL)
 _FIELD = re.compile(r"^ \|-- (?P<name>[^:]+): (?P<type>\w+)", re.MULTILINE)
 
 
-def cause_of(error: BaseException) -> ConnectError:
+def translate_error(error: BaseException) -> ConnectError:
     """The error as a line: what, where, what to do. Its cause is the whole text, for the trace.
 
     An error that is ours already comes back as it is. `RetriableError` says that a restart may help.
@@ -69,7 +69,7 @@ def cause_of(error: BaseException) -> ConnectError:
 
 def is_passing(error: BaseException) -> bool:
     """Whether a restart may help: something was away, in use, or lost."""
-    return isinstance(cause_of(error), RetriableError)
+    return isinstance(translate_error(error), RetriableError)
 
 
 def text_of(error: BaseException) -> str:

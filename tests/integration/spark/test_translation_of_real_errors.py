@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
 from connect.errors import ConfigError, ConnectError, DataError, RetriableError
-from spark_sink.causes import SparkTrace, cause_of, is_passing
+from spark_sink.error_translation import SparkTrace, is_passing, translate_error
 
 
 def stream(spark: Any, fail: Callable[[], None]) -> Any:
@@ -58,7 +58,7 @@ def ended(frame: Any, folder: Path, each: Callable[[Any, int], None], checkpoint
             query.awaitTermination(60)
     finally:
         query.stop()
-    return cause_of(caught.value)
+    return translate_error(caught.value)
 
 
 def count(batch: Any, batch_id: int) -> None:
@@ -169,7 +169,7 @@ def test_a_folder_that_is_no_delta_table(spark: Any, tmp_path: Path) -> None:
     with pytest.raises(Exception) as caught:  # noqa: PT011
         spark.sql(f"DESCRIBE HISTORY delta.`{tmp_path}/parquet`").collect()
 
-    assert "not a Delta table" in str(cause_of(caught.value))
+    assert "not a Delta table" in str(translate_error(caught.value))
 
 
 @pytest.mark.slow
@@ -222,7 +222,7 @@ def test_writers_that_meet_may_pass(spark: Any, tmp_path: Path) -> None:
 
     assert caught
     assert all(is_passing(error) for error in caught)
-    assert "Another writer changed the table" in str(cause_of(caught[0]))
+    assert "Another writer changed the table" in str(translate_error(caught[0]))
 
 
 def test_a_damaged_checkpoint_is_named(spark: Any, tmp_path: Path) -> None:
