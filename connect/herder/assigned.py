@@ -152,7 +152,7 @@ class AssignedWork:
         """A user restarts a connector (None), or one of its tasks: it is not restarted by itself any more."""
         self._restarts.cancel(name, number)
 
-    def all_taken_over(self, name: str) -> None:
+    def cancel_all_automatic_restarts(self, name: str) -> None:
         """A user changes something about a connector: nothing of it is restarted by itself any more."""
         self._restarts.cancel_all(name)
 

@@ -62,7 +62,7 @@ class ConfigFollower:
         """Called in the log's thread, for each event in order: nothing here may wait."""
         match event:
             case ConnectorChanged(name):
-                self._assigned.all_taken_over(name)
+                self._assigned.cancel_all_automatic_restarts(name)
                 # Its tasks go on as they are until those that it cuts now are committed (P4).
                 if name in self._member.owned.connectors:
                     self._work.submit(name, f"starting connector {name}", partial(self._assigned.run_connector, name))
@@ -74,7 +74,7 @@ class ConfigFollower:
                 self._work.submit(name, f"starting tasks of {name}", partial(self._assigned.run_tasks, name))
                 self._member.rebalance(f"the tasks of {name} are others now")
             case TargetChanged(name):
-                self._assigned.all_taken_over(name)
+                self._assigned.cancel_all_automatic_restarts(name)
                 self._work.submit(name, f"following what is wanted of {name}", partial(self._follow_target, name))
             case RestartAsked(request):
                 name = request.connector

@@ -157,7 +157,7 @@ def _beginnings(
 ) -> dict[TopicPartition, int | None]:
     """Where a connector begins that has no offsets.
 
-    An engine that keeps its position elsewhere takes what is in the group for a wish of the user's, and must find one:
+    An engine that keeps its position elsewhere takes what is in the group for the user's request, and must find one:
     that nothing is there may mean only that the group's offsets were too old.
     """
     ends = TopicEnds(worker.raw, config, sorted({place.topic for place in places}))

@@ -99,14 +99,14 @@ class Admin(Asking):
         """Make a topic. -1 leaves a number to the broker. False where it exists already."""
 
         async def question(manager: KafkaConnectionManager) -> bool:
-            wish = CreateTopicsRequest.CreatableTopic(
+            created = CreateTopicsRequest.CreatableTopic(
                 name=topic,
                 num_partitions=partitions,
                 replication_factor=replication,
                 assignments=[],
                 configs=[CreateTopicsRequest.CreatableTopic.CreatableTopicConfig(*each) for each in settings.items()],
             )
-            request = CreateTopicsRequest(topics=[wish], timeout_ms=self._patience_ms(timeout), validate_only=False)
+            request = CreateTopicsRequest(topics=[created], timeout_ms=self._patience_ms(timeout), validate_only=False)
             answer = (await manager.send(request)).topics[0]
             if name(answer.error_code) == "TOPIC_ALREADY_EXISTS":
                 return False
@@ -119,8 +119,8 @@ class Admin(Asking):
         """Give a topic so many partitions, more than it has."""
 
         async def question(manager: KafkaConnectionManager) -> None:
-            wish = CreatePartitionsRequest.CreatePartitionsTopic(name=topic, count=partitions, assignments=None)
-            request = CreatePartitionsRequest(topics=[wish], timeout_ms=self._patience_ms(None), validate_only=False)
+            created = CreatePartitionsRequest.CreatePartitionsTopic(name=topic, count=partitions, assignments=None)
+            request = CreatePartitionsRequest(topics=[created], timeout_ms=self._patience_ms(None), validate_only=False)
             answer = (await manager.send(request)).results[0]
             check(answer.error_code, answer.error_message)
 
@@ -188,7 +188,7 @@ class Admin(Asking):
         """Make an ACL of a single topic."""
 
         async def question(manager: KafkaConnectionManager) -> None:
-            wish = CreateAclsRequest.AclCreation(
+            created = CreateAclsRequest.AclCreation(
                 resource_type=_TOPIC,
                 resource_name=acl.topic,
                 resource_pattern_type=_LITERAL,
@@ -197,7 +197,7 @@ class Admin(Asking):
                 operation=ACLOperation[acl.operation],
                 permission_type=ACLPermissionType[acl.permission],
             )
-            answer = (await manager.send(CreateAclsRequest(creations=[wish]))).results[0]
+            answer = (await manager.send(CreateAclsRequest(creations=[created]))).results[0]
             check(answer.error_code, answer.error_message)
 
         self._ask(question)
@@ -310,10 +310,10 @@ class Admin(Asking):
 
     def forget(self, group: str, places: Collection[TopicPartition]) -> None:
         """Forget what a group, which consumes none of their topics, has committed there. No group is no error."""
-        wishes = [(topic, [(place.partition,) for place in some]) for topic, some in by_topic(places)]
+        deleted = [(topic, [(place.partition,) for place in some]) for topic, some in by_topic(places)]
 
         async def question(manager: KafkaConnectionManager) -> None:
-            request = OffsetDeleteRequest(group_id=group, topics=wishes)
+            request = OffsetDeleteRequest(group_id=group, topics=deleted)
             answer = await manager.send(request, node_id=await self._coordinator(manager, group))
             if name(answer.error_code) == "GROUP_ID_NOT_FOUND":
                 return
@@ -323,7 +323,7 @@ class Admin(Asking):
                     if name(place.error_code) != "UNKNOWN_TOPIC_OR_PARTITION":
                         check(place.error_code)
 
-        if wishes:
+        if deleted:
             self._ask(question)
 
     def delete_group(self, group: str) -> None:

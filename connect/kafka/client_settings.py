@@ -231,7 +231,7 @@ def _translate(kind: Kind, java: Mapping[str, str], written: Mapping[str, str]) 
                 raise ClientSettingError(shown, advice)
             case None:
                 native[key] = value
-    # librdkafka's own spelling is the more exact wish, so it comes last.
+    # librdkafka's own spelling says more exactly what is wanted, so it comes last.
     for key, value in native.items():
         shown = written.get(key, key)
         if key not in PROPERTIES:

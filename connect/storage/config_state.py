@@ -2,8 +2,8 @@
 
 A worker acts on a connector's task configurations only from their commit record on (P4). A commit counts for what was
 written since the one before it, and never for older configurations: compaction may have taken a part of the set, and
-half of one set with half of another is nobody's wish. Then the connector is inconsistent until the leader writes its
-tasks anew.
+half of one set with half of another is what nobody asked for. Then the connector is inconsistent until the leader
+writes its tasks anew.
 
 Keys and values are those of Kafka Connect's KafkaConfigBackingStore: schemaless JSON.
 """
@@ -50,7 +50,7 @@ class SessionKey:
 
 @dataclass(frozen=True, slots=True)
 class RestartRequest:
-    """A user's wish to restart a connector (KIP-745)."""
+    """A user's request to restart a connector (KIP-745)."""
 
     connector: str
     include_tasks: bool
