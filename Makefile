@@ -7,8 +7,7 @@ VENV  := .venv
 PY    := $(VENV)/bin/python
 STAMP := $(VENV)/.setup-done
 # Tests run in so many processes, each with its own servers (about 4 GiB); a module stays in one.
-JOBS  ?= 2
-SUITE := JOBS=$(JOBS) $(PY) .ci/suite.py
+SUITE := $(if $(JOBS),JOBS=$(JOBS)) $(PY) .ci/suite.py
 PACKAGES := connect connectors transforms rest spark_sink
 CODE  := $(PACKAGES) tests .ci $(wildcard bench)
 say    = @printf '\033[1m==> %s\033[0m\n' $(1)

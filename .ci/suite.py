@@ -1,7 +1,7 @@
 """Runs the tests in parts, and says at the end what happened: `make test-full` and continuous integration.
 
     python .ci/suite.py quick                 what `make test` runs
-    python .ci/suite.py full                  everything: in JOBS processes, then what wants the machine for itself
+    python .ci/suite.py full                  everything: in JOBS processes (3), then what wants the machine for itself
     python .ci/suite.py planned --minutes 40  the quick tests, then of all others what fits, what ran longest ago first
 
 With --second-try a test that failed runs once more by itself: the machine is shared, and what fails twice is broken.
@@ -130,7 +130,9 @@ def main() -> int:
 
 def _parts(run: Run, options: argparse.Namespace, began: float) -> None:
     # When one of its processes dies, xdist 3.8 waits for ever for the tests that it was to run: end the run instead.
-    jobs = ["-n", os.environ.get("JOBS", "2"), "--dist=loadfile", "--no-loadscope-reorder", "--max-worker-restart=0"]
+    # The slow tests wait for servers: with two at once two cores idle for a fifth of the time.
+    count = os.environ.get("JOBS") or ("3" if options.tests == "full" else "2")
+    jobs = ["-n", count, "--dist=loadfile", "--no-loadscope-reorder", "--max-worker-restart=0"]
     also = ["--write-durations"] if options.write_durations else []
     if options.tests == "full":
         run.part("side by side", *jobs, *also, "--alone=without")
