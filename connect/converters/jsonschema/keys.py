@@ -47,12 +47,6 @@ SETTINGS: Final = registry_settings(
         default=False,
         doc="Whether properties that are not required are optional.",
     ),
-    settings.Boolean(
-        "ignore.modern.dialects",
-        default=False,
-        doc="Understood, without effect: all dialects are read alike.",
-        importance=Importance.LOW,
-    ),
     settings.String(
         "decimal.format",
         default="BASE64",
@@ -78,6 +72,8 @@ SETTINGS: Final = registry_settings(
         default=False,
         doc="Whether records are validated against their schema, when they are read and when they are written.",
     ),
+).with_others(
+    without_effect={"ignore.modern.dialects": settings.WithoutEffect("all dialects are read alike", unless=("false",))}
 )
 
 

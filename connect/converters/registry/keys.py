@@ -20,11 +20,16 @@ from connect.settings.definition import Validator
 
 _NAMESPACE: Final = "schema.registry."
 _TLS: Final = _NAMESPACE + "ssl."
+_STRICT: Final = {
+    "latest.compatibility.strict": "with use.latest.version a record's value must fit the latest schema",
+    "id.compatibility.strict": "with use.schema.id a record's value must fit that schema",
+}
 
 
 def registry_settings(*own: Setting) -> Definition:
     """The settings of a converter: its own after those that all have in common."""
-    return settings.define(*_COMMON, *own)
+    strict = {key: settings.WithoutEffect(why, unless=("true",)) for key, why in _STRICT.items()}
+    return settings.define(*_COMMON, *own, without_effect=strict)
 
 
 def registry_client(config: Config) -> RegistryClient:
@@ -143,18 +148,6 @@ _COMMON: Final = (
         default=False,
         doc="Whether records are written with the latest schema of their subject, whatever their own. Only with "
         "auto.register.schemas=false.",
-        importance=Importance.LOW,
-    ),
-    settings.Boolean(
-        "latest.compatibility.strict",
-        default=True,
-        doc="Understood, without effect: with use.latest.version a record's value must fit the latest schema.",
-        importance=Importance.LOW,
-    ),
-    settings.Boolean(
-        "id.compatibility.strict",
-        default=True,
-        doc="Understood, without effect: with use.schema.id a record's value must fit that schema.",
         importance=Importance.LOW,
     ),
     settings.Boolean(

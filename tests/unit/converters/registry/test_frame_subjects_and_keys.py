@@ -4,6 +4,10 @@ import uuid
 
 import pytest
 
+from connect import Converter
+from connect.converters.avro.converter import AvroConverter
+from connect.converters.jsonschema.converter import JsonSchemaConverter
+from connect.converters.protobuf.converter import ProtobufConverter
 from connect.converters.registry import SchemaId, Subjects, Wire, registry_client, registry_settings
 from connect.errors import ConfigError, DataError
 
@@ -89,3 +93,23 @@ def test_what_is_wrong_says_so_and_shows_no_secret(settings: dict[str, str], mes
     with pytest.raises(ConfigError, match=message) as raised:
         registry_client(registry_settings().parse({"schema.registry.url": "http://localhost:8081", **settings}))
     assert "hush" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("converter", "config", "remarks"),
+    [
+        (AvroConverter, {"latest.compatibility.strict": "true", "id.compatibility.strict": "True"}, []),
+        (AvroConverter, {"latest.compatibility.strict": "false"}, ["latest.compatibility.strict"]),
+        (ProtobufConverter, {"id.compatibility.strict": "false"}, ["id.compatibility.strict"]),
+        (JsonSchemaConverter, {"ignore.modern.dialects": "false"}, []),
+        (
+            JsonSchemaConverter,
+            {"ignore.modern.dialects": "true", "id.compatibility.strict": "false"},
+            ["ignore.modern.dialects", "id.compatibility.strict"],
+        ),
+    ],
+)
+def test_keys_of_the_original_that_do_nothing_are_named_where_they_ask_for_something(
+    converter: type[Converter], config: dict[str, str], remarks: list[str]
+) -> None:
+    assert [key for key, _ in converter.settings.remarks(config)] == remarks
