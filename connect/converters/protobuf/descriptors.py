@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import errno
 import re
 import tempfile
 from collections.abc import Mapping
@@ -185,14 +186,26 @@ def _as_protoc_asks(text: str) -> str:
     return text
 
 
+#: Names that are too long, or that are a file and a folder at once.
+_OF_THE_NAME: Final = frozenset({errno.ENAMETOOLONG, errno.ENOTDIR, errno.EISDIR, errno.EEXIST})
+_DEEPEST: Final = 100  # folders of a name
+_SHOWN: Final = 200  # characters of a name in a message
+
+
 def _write(folder: Path, name: str, content: bytes) -> None:
     """Write a file under the name by which it is imported. That comes from the registry: it must stay in the folder."""
     path = PurePosixPath(name)
-    if not path.parts or path.is_absolute() or ".." in path.parts or "\0" in name or "\\" in name:
-        raise DataError(f'a schema imports "{name}", which is no name of a file that it may use.')
+    refused = DataError(f'a schema imports "{name[:_SHOWN]}", which is no name of a file that it may use.')
+    if not 0 < len(path.parts) <= _DEEPEST or path.is_absolute() or ".." in path.parts or "\0" in name or "\\" in name:
+        raise refused
     target = folder / path
-    target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_bytes(content)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(content)
+    except OSError as error:
+        if error.errno in _OF_THE_NAME:
+            raise refused from None
+        raise
 
 
 _AT_ROOT: Final = re.compile(rf"^{re.escape(_ROOT)}:(\d+):(\d+) ")

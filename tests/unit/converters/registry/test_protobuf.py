@@ -379,3 +379,15 @@ def test_schemas_are_compiled_once_and_print_nothing(
     with pytest.raises(DataError):
         converter(registry).from_connect_data("t", Schema.struct({"a b": schema.INT32}), {"a b": 1})
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    "names",
+    [["a" * 300], ["a/" * 2_500 + "b.proto"], ["a/" * 1_500 + "b.proto"], ["a", "a/b.proto"], ["a/b.proto", "a"]],
+    ids=len,
+)
+def test_an_import_that_can_be_no_file_is_refused(names: list[str]) -> None:
+    text = 'syntax = "proto3"; ' + "".join(f'import "{name}"; ' for name in names) + "message A {}"
+    with pytest.raises(DataError, match="no name of a file that it may use") as refused:
+        parse(text, dict.fromkeys(names, 'syntax = "proto3";'))
+    assert len(str(refused.value)) < 300
