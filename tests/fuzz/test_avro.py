@@ -45,7 +45,13 @@ DEEP = [
 
 
 #: Schemas of which an error was raised that is no DataError.
-FOUND = ['{"type": "int", "connect.type": []}', '{"type": "array", "items": []}', "[]"]
+FOUND = [
+    *('{"type": "int", "connect.type": []}', '{"type": "array", "items": []}', "[]"),
+    *(
+        f'{{"type": "fixed", "name": "F", "size": {size}}}'
+        for size in ("1e999", "Infinity", "3.0", "-1", "true", "null")
+    ),
+]
 
 
 class Values:

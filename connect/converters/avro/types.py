@@ -16,6 +16,7 @@ from connect.errors import DataError
 PRIMITIVES: Final = frozenset({"null", "boolean", "int", "long", "float", "double", "bytes", "string"})
 _NAMED: Final = frozenset({"record", "error", "enum", "fixed"})
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*\Z")
+_MOST_BYTES: Final = 2**31 - 1  # of a fixed, as in Java
 _STRUCTURE: Final = frozenset(
     {"type", "name", "namespace", "fields", "symbols", "items", "values", "size", "aliases", "doc", "default"}
 )
@@ -158,7 +159,9 @@ def _read_named(
         made.symbols = [str(symbol) for symbol in node["symbols"]]
         made.default = node.get("default")
     elif kind == "fixed":
-        made.size = int(node["size"])
+        made.size = node["size"]
+        if type(made.size) is not int or not 0 <= made.size <= _MOST_BYTES:
+            raise DataError(f'an Avro schema gives "{name}" the size {made.size!r:.40}, which is no number of bytes.')
     else:
         made.fields = [
             AvroField(
