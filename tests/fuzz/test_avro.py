@@ -47,6 +47,8 @@ DEEP = [
 #: Schemas of which an error was raised that is no DataError.
 FOUND = [
     *('{"type": "int", "connect.type": []}', '{"type": "array", "items": []}', "[]"),
+    '{"type": "record", "name": "R", "fields": [{"name": "a", "type": "int"}, {"name": "a", "type": ["int"]}]}',
+    '{"type": "enum", "name": "E", "symbols": ["a", "b", "a"]}',
     *(
         f'{{"type": "fixed", "name": "F", "size": {size}}}'
         for size in ("1e999", "Infinity", "3.0", "-1", "true", "null")

@@ -158,6 +158,7 @@ def _read_named(
     if kind == "enum":
         made.symbols = [str(symbol) for symbol in node["symbols"]]
         made.default = node.get("default")
+        _refuse_twice(name, "symbol", made.symbols)
     elif kind == "fixed":
         made.size = node["size"]
         if type(made.size) is not int or not 0 <= made.size <= _MOST_BYTES:
@@ -172,4 +173,13 @@ def _read_named(
             )
             for each in node["fields"]
         ]
+        _refuse_twice(name, "field", [field.name for field in made.fields])
     return made
+
+
+def _refuse_twice(name: str, what: str, given: list[str]) -> None:
+    seen: set[str] = set()
+    for each in given:
+        if each in seen:
+            raise DataError(f'an Avro schema gives "{name}" the {what} "{each:.80}" twice.')
+        seen.add(each)
