@@ -129,9 +129,9 @@ def main() -> int:
 
 
 def _parts(run: Run, options: argparse.Namespace, began: float) -> None:
-    # When one of its processes dies, xdist 3.8 waits for ever for the tests that it was to run: end the run instead.
     # The slow tests wait for servers: with two at once two cores idle for a fifth of the time.
     count = os.environ.get("JOBS") or ("3" if options.tests == "full" else "2")
+    # When one of its processes dies, xdist 3.8 waits for ever for the tests that it was to run: end the run instead.
     jobs = ["-n", count, "--dist=loadfile", "--no-loadscope-reorder", "--max-worker-restart=0"]
     also = ["--write-durations"] if options.write_durations else []
     if options.tests == "full":

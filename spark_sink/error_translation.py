@@ -13,12 +13,12 @@ import sys
 from collections.abc import Iterator
 
 from connect import errors
+from connect.error_chain import cause_of, chain_of
 from connect.errors import ConfigError, ConnectError, RetriableError
 from spark_sink.known_errors import RULES
 
 _LONGEST = 600  # characters of a message
 _LONGEST_TRACE = 30_000  # of the whole text
-_DEEPEST = 20  # causes of causes; a chain may be a circle
 
 _TRACE = "JVM stacktrace:"
 # Offsets and the plan of a query, up to the stack of Java's calls.
@@ -190,12 +190,9 @@ def _one_line(text: str) -> str:
     return line if len(line) <= _LONGEST else line[: _LONGEST - 4] + " ..."
 
 
-def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    for _ in range(_DEEPEST):
-        if error is None:
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    """As `chain_of`, without what stands behind an error of the JVM: py4j's own, which PySpark replaced."""
+    for each in chain_of(error):
+        yield each
+        if hasattr(each, "_desc") and type(cause_of(each)).__module__.startswith("py4j."):
             return
-        yield error
-        hidden = error.__suppress_context__
-        following = error.__cause__ if error.__cause__ is not None or hidden else error.__context__
-        # A call into the JVM fails with py4j's error first, which PySpark replaces and leaves as the context.
-        error = None if type(following).__module__.startswith("py4j.") and hasattr(error, "_desc") else following

@@ -47,7 +47,7 @@ class AssignedWork:
         states: tells how it is.
         leader: writes task configurations.
         fencing: sees to it that no old tasks write any more.
-        work: the queue of work on each connector.
+        queues: of work, one for each connector.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class AssignedWork:
         states: PoolStates,
         leader: Leader,
         fencing: Fencing,
-        work: ConnectorWork,
+        queues: ConnectorWork,
     ) -> None:
         self._worker = worker
         self._member = member
@@ -66,7 +66,7 @@ class AssignedWork:
         self._states = states
         self._leader = leader
         self._fencing = fencing
-        self._work = work
+        self._queues = queues
         # Held from looking whether a task is ours to its start, so that none begins after it was given up.
         self._starting = threading.Lock()
         self._restarts = AutomaticRestarts(
@@ -75,7 +75,7 @@ class AssignedWork:
             policy=lambda name: RestartPolicy.of(worker.raw, config.state.connectors.get(name, {})),
             wanted=self._wanted,
             live=lambda: member.role.generation >= 0 and member.membership.live(),
-            submit=work.submit,
+            submit=queues.submit,
             restart=self._restart_by_itself,
         )
         #: For each connector the offset of the configuration that it was last started with.
@@ -88,9 +88,9 @@ class AssignedWork:
         it may wait for them, since they end transactions that a worker which died left open in the offsets topic.
         """
         for name, number in sorted(work.tasks):
-            self._work.submit(name, f"starting task {name}-{number}", partial(self._begin_task, name, number))
+            self._queues.submit(name, f"starting task {name}-{number}", partial(self._begin_task, name, number))
         for name in sorted(work.connectors):
-            self._work.submit(name, f"starting connector {name}", partial(self.run_connector, name))
+            self._queues.submit(name, f"starting connector {name}", partial(self.run_connector, name))
 
     def stop(self, work: Work) -> None:
         """Stop work that is not ours any more, and return when all has ended; within the graceful time (P11)."""
@@ -101,7 +101,7 @@ class AssignedWork:
         for name, number in work.tasks:
             if number not in self._config.state.task_ids(name):
                 worker.statuses.forget(name, number)
-        stopping = {name: self._work.turn(name, partial(self._stop_connector, name)) for name in work.connectors}
+        stopping = {name: self._queues.turn(name, partial(self._stop_connector, name)) for name in work.connectors}
         deadline = time.monotonic() + worker.graceful
         for name, stopped in stopping.items():
             try:
@@ -117,20 +117,22 @@ class AssignedWork:
     def reconfigure(self, connector: str) -> None:
         """A connector wants its task configurations made anew."""
         if connector in self._member.owned.connectors:
-            self._work.submit(connector, f"reconfiguring connector {connector}", lambda: self.publish_tasks(connector))
+            self._queues.submit(
+                connector, f"reconfiguring connector {connector}", lambda: self.publish_tasks(connector)
+            )
 
     def connector_failed(self, connector: str, summary: str, trace: str, kind: ErrorKind) -> None:
         """A connector raised an error by itself, or its process is gone."""
-        if not self._work.is_ending and connector in self._member.owned.connectors:
+        if not self._queues.is_ending and connector in self._member.owned.connectors:
             log.error("%s", summary, extra={"about": connector})
             self._worker.connectors.lost(connector)
             self.failed(connector, trace, kind)
 
     def connector_lost(self, connector: str) -> None:
         """The process that the connector shared is gone: start it in one of its own."""
-        if not self._work.is_ending and connector in self._member.owned.connectors:
+        if not self._queues.is_ending and connector in self._member.owned.connectors:
             self._worker.connectors.lost(connector)
-            self._work.submit(connector, f"starting connector {connector}", lambda: self.run_connector(connector))
+            self._queues.submit(connector, f"starting connector {connector}", lambda: self.run_connector(connector))
 
     def source_offsets(self, connector: str, partitions: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any] | None]:
         """Stored offsets, for a connector that asks."""
@@ -214,7 +216,7 @@ class AssignedWork:
         except ConnectError as error:
             log.warning("The tasks of %s were not written, trying again in %.3g s: %s", name, pause, error)
             again = partial(self.publish_tasks, name, min(2 * pause, _LONGEST_PAUSE_S))
-            timer = threading.Timer(pause, self._work.submit, (name, f"reconfiguring connector {name}", again))
+            timer = threading.Timer(pause, self._queues.submit, (name, f"reconfiguring connector {name}", again))
             timer.daemon = True
             timer.start()
 
@@ -275,7 +277,7 @@ class AssignedWork:
             commit=state.commits.get(name, -1),
         )
         with self._starting:
-            if TaskId(name, number) in self._member.owned.tasks and not self._work.is_ending:
+            if TaskId(name, number) in self._member.owned.tasks and not self._queues.is_ending:
                 worker.tasks.start(spec, ref.version, (applied, committed))
 
     def _stop_connector(self, name: str) -> None:

@@ -39,7 +39,7 @@ class ConfigFollower:
         config: what is wanted.
         states: tells how it is.
         assigned: starts and stops it.
-        work: the queue of work on each connector.
+        queues: of work, one for each connector.
     """
 
     def __init__(
@@ -49,14 +49,14 @@ class ConfigFollower:
         config: ConfigLog,
         states: PoolStates,
         assigned: AssignedWork,
-        work: ConnectorWork,
+        queues: ConnectorWork,
     ) -> None:
         self._worker = worker
         self._member = member
         self._config = config
         self._states = states
         self._assigned = assigned
-        self._work = work
+        self._queues = queues
 
     def follow(self, event: Event) -> None:
         """Called in the log's thread, for each event in order: nothing here may wait."""
@@ -65,20 +65,20 @@ class ConfigFollower:
                 self._assigned.cancel_all_automatic_restarts(name)
                 # Its tasks go on as they are until those that it cuts now are committed (P4).
                 if name in self._member.owned.connectors:
-                    self._work.submit(name, f"starting connector {name}", partial(self._assigned.run_connector, name))
+                    self._queues.submit(name, f"starting connector {name}", partial(self._assigned.run_connector, name))
                 elif name not in self._config.state.applied:
                     self._member.rebalance(f"there is a connector {name}")
             case ConnectorRemoved(name):
                 self._member.rebalance(f"connector {name} is gone")
             case TasksCommitted(name):
-                self._work.submit(name, f"starting tasks of {name}", partial(self._assigned.run_tasks, name))
+                self._queues.submit(name, f"starting tasks of {name}", partial(self._assigned.run_tasks, name))
                 self._member.rebalance(f"the tasks of {name} are others now")
             case TargetChanged(name):
                 self._assigned.cancel_all_automatic_restarts(name)
-                self._work.submit(name, f"following what is wanted of {name}", partial(self._follow_target, name))
+                self._queues.submit(name, f"following what is wanted of {name}", partial(self._follow_target, name))
             case RestartAsked(request):
                 name = request.connector
-                self._work.submit(name, f"restarting {name}", partial(self._restart, request))
+                self._queues.submit(name, f"restarting {name}", partial(self._restart, request))
             case LoggerChanged(namespace, level):
                 with contextlib.suppress(ValueError):
                     levels.set(namespace, level)

@@ -111,13 +111,13 @@ class DistributedHerder:
         self._metrics = WorkerMetrics(self.worker, self._lag, self._member.rebalances)
         self._states = PoolStates(self.worker, statuses, self._config, self._member, self._answers.submit)
         self._leader = Leader(config, self._config, self._member, self._stages)
-        self._work = ConnectorWork(_AT_ONCE, self._stages, self._failed)
+        self._queues = ConnectorWork(_AT_ONCE, self._stages, self._failed)
         self._fencing = Fencing(self.worker, self._config, self._member, self._leader)
         self._assigned = AssignedWork(
-            self.worker, self._member, self._config, self._states, self._leader, self._fencing, self._work
+            self.worker, self._member, self._config, self._states, self._leader, self._fencing, self._queues
         )
         self._following = ConfigFollower(
-            self.worker, self._member, self._config, self._states, self._assigned, self._work
+            self.worker, self._member, self._config, self._states, self._assigned, self._queues
         )
         self._started = False
 
@@ -135,7 +135,7 @@ class DistributedHerder:
     def stop(self) -> None:
         """Stop what is owned, leave the group, and end."""
         ending = Ending(self.worker.graceful)
-        self._work.ending()
+        self._queues.ending()
         self._answers.close()
         self._lag.stop()
         self._leader.close()
@@ -144,7 +144,7 @@ class DistributedHerder:
         self._assigned.stop(self._member.owned)
         self._member.leave(ending.left())
         self._config.close(ending.left())  # what still waits for it, on any thread, waits no longer (P11)
-        self._work.close()
+        self._queues.close()
         self.worker.stop(ending)
         self._statuses.close(ending.left())
 
@@ -302,7 +302,7 @@ class DistributedHerder:
             raise self._at_the_owner(name, number)
         self._assigned.cancel_automatic_restart(name, number)
         what = f"restarting task {name}-{number}"
-        return self._work.submit(name, what, lambda: self._assigned.run_task(name, number))
+        return self._queues.submit(name, what, lambda: self._assigned.run_task(name, number))
 
     def _restart_here(self, name: str) -> Future[ConnectorState]:
         self._configured(self._config.state, name, "Unknown connector: {}")
@@ -317,7 +317,7 @@ class DistributedHerder:
             except HerderError as error:
                 answer.set_exception(error)
 
-        work = self._work.submit(name, f"restarting connector {name}", lambda: self._assigned.run_connector(name))
+        work = self._queues.submit(name, f"restarting connector {name}", lambda: self._assigned.run_connector(name))
         work.add_done_callback(answered)
         return answer
 

@@ -75,7 +75,7 @@ class Coordinator(BaseCoordinator):
     """One member's view of its coordinator.
 
     What differs from kafka-python: heartbeats go on while the others join, on another connection, because the broker
-    reads nothing more from the one with the pending join; an answer is credited to the moment of its request; asking to
+    reads nothing more from the one with the pending join; an answer is credited to the moment of its request; a call to
     join again that comes during a join is kept. A coordinator that cannot be reached costs the membership when the
     session is over, and not after a heartbeat's interval as in Java: leases end with the session.
     """

@@ -8,9 +8,9 @@ from __future__ import annotations
 import enum
 import errno
 import re
-from collections.abc import Iterator
 from typing import Final
 
+from connect.error_chain import chain_of
 from connect.errors import (
     ConfigError,
     ConnectError,
@@ -51,12 +51,11 @@ _UNREACHABLE: Final = {
     *(errno.ENETDOWN, errno.ENETUNREACH, errno.ENETRESET, errno.EHOSTDOWN, errno.EHOSTUNREACH, errno.ETIMEDOUT),
     *(errno.EAGAIN, errno.EINTR, errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO),
 }
-_DEEPEST: Final = 20  # causes of causes; a chain may be a circle
 
 
 def kind_of(error: BaseException) -> ErrorKind:
     """The kind of an error: what it says of itself, else what its cause says, and so on."""
-    kinds = [kind for each in _chain(error) if (kind := _own_kind(each)) is not ErrorKind.UNKNOWN]
+    kinds = [kind for each in chain_of(error) if (kind := _own_kind(each)) is not ErrorKind.UNKNOWN]
     if not kinds:
         return ErrorKind.UNKNOWN
     if isinstance(error, RecordError) and ErrorKind.PASSING in kinds:
@@ -89,12 +88,3 @@ def _own_kind(error: BaseException) -> ErrorKind:
         case OSError() if error.errno in _UNREACHABLE or type(error).__name__ == "gaierror":
             return ErrorKind.PASSING
     return ErrorKind.UNKNOWN
-
-
-def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    for _ in range(_DEEPEST):
-        if error is None:
-            return
-        yield error
-        hidden = error.__suppress_context__
-        error = error.__cause__ if error.__cause__ is not None or hidden else error.__context__

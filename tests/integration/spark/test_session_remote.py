@@ -3,7 +3,6 @@
 import socket
 import sys
 import threading
-import time
 from pathlib import Path
 from typing import Any
 
@@ -100,7 +99,9 @@ def test_a_session_that_ends_leaves_no_query_behind(connect_server: Server, tmp_
     with open_session({"spark.remote": connect_server.url}, "look") as session:
         # Of a server, a session sees its own queries only; what it writes is what counts.
         mark.unlink()
-        time.sleep(5)
+        rates = session.spark.readStream.format("rate").load()
+        alive = rates.writeStream.option("checkpointLocation", str(tmp_path / "alive")).format("noop").start()
+        until(lambda: len(alive.recentProgress) > 3, every=0.1)  # a query that lives writes meanwhile
 
     assert not mark.exists()
 

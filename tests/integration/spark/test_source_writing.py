@@ -205,8 +205,16 @@ KILLED = """
         yield pa.RecordBatch.from_pydict({"id": [1, 2], "name": ["a", "b"], "_writer": pa.array([0, 0], pa.int32())})
         yield pa.RecordBatch.from_pydict({"id": [3], "name": ["c"], "_writer": pa.array([0], pa.int32())})
         if told["when"] == "in the transaction":
-            import time
-            time.sleep(1)  # what was sent is with the broker
+            from confluent_kafka import Consumer, TopicPartition
+            looks = Consumer({
+                "bootstrap.servers": told["worker"]["bootstrap.servers"],
+                "group.id": "looks",
+                "isolation.level": "read_uncommitted",
+            })
+            known = looks.list_topics(told["topic"]).topics[told["topic"]].partitions
+            partitions = [TopicPartition(told["topic"], number) for number in known]
+            while sum(looks.get_watermark_offsets(each, timeout=30)[1] for each in partitions) < 3:
+                pass  # until what was sent is with the broker
             os.kill(os.getpid(), signal.SIGKILL)
     list(PartWriter(plan, request)(batches()))
 """
