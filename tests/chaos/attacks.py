@@ -7,9 +7,10 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from tests.support.processes import is_running
 from tests.support.waiting import until
 
-from .worker import Worker, is_running
+from .worker import Worker
 
 if TYPE_CHECKING:
     from connect.kafka.broker import Broker

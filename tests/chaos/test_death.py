@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.support.processes import is_running
 from tests.support.waiting import until
 
 from . import topic as topics
 from .conftest import StartWorker
-from .worker import Worker, hanging_pid, is_running, notes, unruly
+from .worker import Worker, hanging_pid, notes, unruly
 
 if TYPE_CHECKING:
     from connect.kafka.broker import Broker

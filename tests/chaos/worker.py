@@ -15,6 +15,7 @@ from typing import Any
 
 import psutil
 
+from tests.support.processes import is_running
 from tests.support.waiting import until
 from tests.support.worker_process import WorkerProcess, last_words
 
@@ -26,14 +27,6 @@ TEXT = {
     "key.converter": "org.apache.kafka.connect.storage.StringConverter",
     "value.converter": "org.apache.kafka.connect.storage.StringConverter",
 }
-
-
-def is_running(pid: int) -> bool:
-    """Whether this process executes anything: a dead one that nobody has waited for does not."""
-    try:
-        return psutil.Process(pid).status() not in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
-    except psutil.NoSuchProcess:
-        return False
 
 
 def unruly(folder: Path, kind: str = "UnrulySource", **config: str) -> dict[str, str]:

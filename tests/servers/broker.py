@@ -6,6 +6,9 @@ from pathlib import Path
 
 from connect.kafka.broker import Broker, ensure_running, stop
 
+#: Tests write records of any time; a broker that keeps a week's would delete them while they are read.
+KEEPS = {"log.retention.ms": "-1"}
+
 
 @contextmanager
 def a_broker(data: Path, *, port: int = 0, settings: Mapping[str, str] | None = None) -> Iterator[Broker]:
@@ -16,6 +19,6 @@ def a_broker(data: Path, *, port: int = 0, settings: Mapping[str, str] | None = 
         JarsUnavailable: Kafka's jars cannot be fetched.
     """
     try:
-        yield ensure_running(data, port=port, settings=settings)
+        yield ensure_running(data, port=port, settings={**KEEPS, **(settings or {})})
     finally:
         stop(data)

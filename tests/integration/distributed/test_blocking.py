@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.chaos.worker import hanging_pid, is_running, notes, unruly
+from tests.chaos.worker import hanging_pid, notes, unruly
+from tests.support.processes import is_running
 from tests.support.rest import Answer
 
 from .pool import Pool, PoolWorker, a_pool, steady

@@ -21,6 +21,7 @@ from connect.jvm import class_archive
 from connect.jvm.java import JavaNotFound, find_java
 from connect.kafka import broker as embedded
 from connect.kafka.broker import BrokerError, ended_by_itself, ensure_running, status, stop
+from tests.support.processes import gone
 from tests.support.waiting import until
 
 CONNECT = [sys.executable, "-m", "connect.cli", "broker"]
@@ -56,11 +57,6 @@ def read_first(bootstrap_servers: str, topic: str) -> bytes:
     raise AssertionError(f"nothing in {topic}")
 
 
-def await_end(pid: int) -> None:
-    if psutil.pid_exists(pid):
-        psutil.wait_procs([psutil.Process(pid)], timeout=30)
-
-
 @pytest.mark.quick
 def test_it_serves_and_listens_on_loopback_only(broker):
     write(broker.bootstrap_servers, "serves", b"hello")
@@ -81,7 +77,7 @@ def test_data_and_port_survive_a_stop_and_a_kill(data):
     assert second.bootstrap_servers == first.bootstrap_servers
     assert read_first(second.bootstrap_servers, "survives") == b"still here"
     os.kill(second.pid, signal.SIGKILL)
-    await_end(second.pid)
+    assert gone([second.pid])
     assert status(data) is None
     assert ended_by_itself(data)
 
@@ -182,7 +178,7 @@ def test_one_whose_process_id_is_only_being_written_is_stopped_all_the_same(data
     writing = threading.Timer(0.3, file.write_text, [written])
     writing.start()
     assert stop(data)
-    await_end(running.pid)
+    assert gone([running.pid])
     writing.join()
 
 
@@ -197,7 +193,7 @@ def test_a_process_id_that_another_program_has_now_is_not_taken_for_the_broker(d
         assert started.pid != other.pid
         (data / "broker.pid").write_text(str(other.pid))
         os.kill(started.pid, signal.SIGKILL)
-        await_end(started.pid)
+        assert gone([started.pid])
         assert not stop(data)
         assert other.poll() is None
     finally:

@@ -13,6 +13,7 @@ import psutil
 import pytest
 
 from connect.kafka.broker import Broker
+from tests.support.processes import running
 from tests.support.waiting import until
 
 ROOT = Path(__file__).parents[3]
@@ -74,16 +75,8 @@ def run(tmp_path: Path) -> Iterator[Callable[..., Run]]:
 
 
 def alive(said: list[Said]) -> list[psutil.Process]:
-    """Those of the processes that run: a dead one that nobody has waited for does not."""
-    found = []
-    for pid in (pid for each in said for pid in each["pids"]):
-        try:
-            process = psutil.Process(pid)
-            if process.status() != psutil.STATUS_ZOMBIE:
-                found.append(process)
-        except psutil.NoSuchProcess:
-            pass
-    return found
+    """Those of the processes that run."""
+    return running(pid for each in said for pid in each["pids"])
 
 
 def of_the_run(folder: str) -> list[psutil.Process]:

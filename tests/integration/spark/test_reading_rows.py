@@ -36,8 +36,8 @@ def smt(name: str, kind: str, **config: str) -> dict[str, str]:
 def test_rows_are_what_converters_and_transformations_make(readings: Readings, new_topic: Any) -> None:
     """Metadata, keys, a tombstone, and the origin of records that are routed elsewhere."""
     topic = new_topic(partitions=2)
-    readings.produce(topic, [{"id": 1, "secret": "x"}, None], 0, key=b"a", timestamp=1_790_000_000_123)
-    readings.produce(topic, [{"id": 2, "secret": "y"}], 1, key=b"b", timestamp=1_790_000_000_124)
+    readings.produce(topic, [{"id": 1, "secret": "x"}, None], 0, key=b"a", timestamp=1_700_000_000_123)
+    readings.produce(topic, [{"id": 2, "secret": "y"}], 1, key=b"b", timestamp=1_700_000_000_124)
     config = {
         "transforms": "drop,route",
         **smt("drop", "ReplaceField$Value", exclude="secret"),
@@ -53,7 +53,7 @@ def test_rows_are_what_converters_and_transformations_make(readings: Readings, n
             "_partition": partition,
             "_offset": offset,
             # PySpark hands out timestamps as this machine's wall clock says them.
-            "_timestamp": dt.datetime.fromtimestamp(1_790_000_000 + (123 + partition) / 1000),  # noqa: DTZ006
+            "_timestamp": dt.datetime.fromtimestamp(1_700_000_000 + (123 + partition) / 1000),  # noqa: DTZ006
             "_origin": {"topic": topic, "partition": partition, "offset": offset},
             "_key": {"key": key},
             "_value": value,
@@ -130,7 +130,7 @@ def test_types_of_fields_come_through_spark_as_they_are(readings: Readings, new_
     }
     value = {name: item for name, (_, item) in fields.items()} | {
         "day": 20_000,
-        "at": 1_790_000_000_123,
+        "at": 1_700_000_000_123,
         "list": ["a", "b"],
         "map": {"k": 1},
         "deep": {"x": 3},
@@ -143,7 +143,7 @@ def test_types_of_fields_come_through_spark_as_they_are(readings: Readings, new_
     sample = sampler.look({}, None, lambda: None)
     sampler.close()
     found = readings.values(readings.plan(topic, values=sample.values, config=config))
-    at = dt.datetime.fromtimestamp(1_790_000_000.123)  # noqa: DTZ006 - as PySpark hands it out
+    at = dt.datetime.fromtimestamp(1_700_000_000.123)  # noqa: DTZ006 - as PySpark hands it out
     row = {**value, "day": dt.date(2024, 10, 4), "at": at}
     assert found == [row, None, {**row, "list": None, "map": None, "deep": None}]
 

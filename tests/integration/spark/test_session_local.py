@@ -19,6 +19,7 @@ from connect.errors import ConnectError, RetriableError
 from spark_sink.session import Session, open_session
 from spark_sink.session.jvm import SparkNotInstalled, Stopped
 from spark_sink.session.processes import eventually
+from tests.support.processes import gone
 from tests.support.waiting import until
 
 DRIVER = Path(__file__).parent / "driver.py"
@@ -61,12 +62,6 @@ def driver(shared_spark: Any) -> Iterator[Callable[..., Driver]]:
     for each in started:
         each.process.kill()
         each.process.communicate()
-
-
-def gone(pids: list[int]) -> bool:
-    """Whether none of them runs, in half a minute at most."""
-    processes = [psutil.Process(pid) for pid in pids if psutil.pid_exists(pid)]
-    return not psutil.wait_procs(processes, timeout=30)[1]
 
 
 def test_a_local_session_writes_and_reads_a_delta_table(spark: Any, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import pytest
 from connect.worker import host_process, messages
 from connect.worker.host_process import HostSpec
 from connect.worker.processes import ChildProcess, how_it_ended, start_server
+from tests.support.processes import is_running
 from tests.support.waiting import until
 
 WITHIN_S = 30.0
@@ -48,7 +49,7 @@ def test_children_die_with_the_fork_server_and_the_next_one_gets_another():
     os.kill(server, signal.SIGKILL)
     assert select.select([made.sentinel], [], [], WITHIN_S)[0]
     assert made.reap() == 255
-    assert not psutil.pid_exists(made.pid) or psutil.Process(made.pid).status() == psutil.STATUS_ZOMBIE
+    assert not is_running(made.pid)
     another = child()
     another.channel.send(messages.Call(1, "no such method", "", {}))
     answer = another.channel.receive()
