@@ -31,10 +31,11 @@ from bench.rest import Rest
 from bench.tables import Figure, compare
 from bench.topics import Topics
 from bench.work import write_properties
-from bench.workers import JVM_OPTIONS, SIDES, free_port, stop
+from bench.workers import JVM_OPTIONS, SIDES, stop
 from connect.jvm.jars import classpath
 from connect.jvm.java import find_java
 from connect.kafka import broker
+from connect.ports import free_port
 
 WORKERS = 3
 IDLE_TASKS = 100

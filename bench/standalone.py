@@ -16,9 +16,10 @@ from typing import Self
 
 from bench import tree
 from bench.machine import ROOT
-from bench.workers import HEAP, JVM_OPTIONS, free_port, stop
+from bench.workers import HEAP, JVM_OPTIONS, stop
 from connect.jvm.jars import classpath
 from connect.jvm.java import find_java
+from connect.ports import free_port
 
 #: Seconds until a run is given up.
 WITHIN_S = 300.0

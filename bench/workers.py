@@ -2,7 +2,6 @@
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ from bench import tree
 from bench.work import JAVA_UNCHANGED, OUR_UNCHANGED, PLUGINS, Work, write_properties
 from connect.jvm.jars import classpath
 from connect.jvm.java import find_java
+from connect.ports import free_port
 
 STOP_WITHIN = 30.0  # seconds until a worker that does not stop is killed
 
@@ -105,10 +105,3 @@ def stop(process: subprocess.Popen[bytes]) -> None:
         with suppress(ProcessLookupError):
             os.kill(left.pid, signal.SIGKILL)
     process.wait()
-
-
-def free_port() -> int:
-    """A port on which nobody listens now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

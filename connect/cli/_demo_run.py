@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import socket
 import subprocess
 import sys
 import time
@@ -18,6 +17,7 @@ import connect
 from connect.cli._rest_client import RestClient
 from connect.cli.status import parts, reason, statuses_of
 from connect.errors import ConnectError
+from connect.ports import free_port
 from connect.worker.guard import die_with
 
 FILES = ("connect-standalone.properties", "connect-file-source.properties", "connect-file-sink.properties")
@@ -65,7 +65,7 @@ def _comes_back(client: RestClient, name: str) -> bool:
 @contextmanager
 def worker(folder: Path, environment: dict[str, str], log: Path, files: Sequence[str] = FILES) -> Iterator[Worker]:
     """Run `connect standalone` with these files of the folder, and stop it at the end."""
-    url = f"http://127.0.0.1:{_free_port()}"
+    url = f"http://127.0.0.1:{free_port()}"
     with (folder / files[0]).open("a", encoding="utf-8") as settings:
         settings.write(f"\n# The usual port may be somebody else's.\nlisteners={url}\n")
     command = [sys.executable, "-m", "connect.cli", "standalone", *files]
@@ -116,13 +116,6 @@ def await_(condition: Callable[[], bool], worker: Worker, within: float = _ARRIV
         if ended is None:
             raise DemoError(f"The lines did not arrive within {within:.0f} s.")
         raise DemoError(f"The worker ended with exit code {ended}.")
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def copy_changed(name: str, folder: Path, changes: Mapping[str, str], new_name: str | None = None) -> str:

@@ -4,11 +4,9 @@ KRaft with one node: https://kafka.apache.org/43/documentation.html#kraft
 """
 
 import base64
-import errno
 import os
 import re
 import shutil
-import socket
 import subprocess
 import uuid
 from collections.abc import Mapping
@@ -16,6 +14,7 @@ from pathlib import Path
 from typing import IO
 
 from connect.jvm import class_archive
+from connect.ports import free_port, is_free
 
 HOST = "127.0.0.1"
 PORT = 9092
@@ -102,14 +101,14 @@ def choose_port(data: Path, asked: int | None) -> int:
         BrokerError: another program listens there.
     """
     if asked == 0:
-        return _any_port()
+        return free_port()
     known = asked or port_of(data)
     if known is None:
-        return PORT if _is_free(PORT) else _any_port()
+        return PORT if _is_free(PORT) else free_port()
     if not _is_free(known):
         raise BrokerError(
             f"Port {known} of {HOST} is taken by another program. "
-            f"Choose another: connect broker start --data {data} --port {_any_port()}"
+            f"Choose another: connect broker start --data {data} --port {free_port()}"
         )
     return known
 
@@ -126,7 +125,7 @@ def check_room(data: Path) -> None:
 
 def write_properties(data: Path, port: int, settings: Mapping[str, str]) -> None:
     """Write the server's properties for this start."""
-    controller = _any_port()
+    controller = free_port()
     properties = {
         **PROPERTIES,
         "listeners": f"PLAINTEXT://{HOST}:{port},CONTROLLER://{HOST}:{controller}",
@@ -251,21 +250,7 @@ def _logs(data: Path) -> Path:
 
 
 def _is_free(port: int) -> bool:
-    with socket.socket() as probe:
-        # As the broker does: connections of a broker before us that linger do not take the port.
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((HOST, port))
-        except OSError as error:
-            if error.errno == errno.EADDRINUSE:
-                return False
-            raise BrokerError(
-                f"Port {port} of {HOST} cannot be used: {error.strerror}. Choose one with --port"
-            ) from error
-    return True
-
-
-def _any_port() -> int:
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        return int(probe.getsockname()[1])
+    try:
+        return is_free(port)
+    except OSError as error:
+        raise BrokerError(f"Port {port} of {HOST} cannot be used: {error.strerror}. Choose one with --port") from error

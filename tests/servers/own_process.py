@@ -5,7 +5,6 @@ import os
 import pwd
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import zipfile
@@ -18,14 +17,6 @@ import psutil
 
 from connect.jvm.cache import cache_path
 from connect.jvm.jars import resolve
-
-
-def free_port() -> int:
-    """A port that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def not_root() -> dict[str, Any]:

@@ -10,8 +10,9 @@ from typing import Any, ClassVar
 
 import psutil
 
+from connect.ports import free_port
 from tests.servers import guardian
-from tests.servers.own_process import free_port, kill_tree, not_root, own_folder
+from tests.servers.own_process import kill_tree, not_root, own_folder
 
 
 class CannotRunHere(Exception):

@@ -12,8 +12,8 @@ from typing import Any
 
 from connect.jvm.jars import resolve
 from connect.jvm.java import find_java
+from connect.ports import free_port
 from connect.storage import java_offsets
-from tests.servers.own_process import free_port
 from tests.servers.postgresql import PostgresDatabase
 from tests.support.worker_process import WorkerProcess
 

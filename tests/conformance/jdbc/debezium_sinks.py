@@ -9,11 +9,11 @@ from confluent_kafka import ConsumerGroupTopicPartitions, KafkaError, KafkaExcep
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from connect import ConnectError
+from connect.ports import free_port
 from connect.testing import Message, SinkRun
 from connectors.jdbc.sink import JdbcSinkConnector
 from tests.conformance.jdbc.debezium_connector import java_worker
 from tests.servers.mariadb import MariaDatabase
-from tests.servers.own_process import free_port
 from tests.servers.postgresql import PostgresDatabase
 from tests.support.rest import NO_ANSWER, ask
 

@@ -15,8 +15,8 @@ from confluent_kafka import Producer
 
 from connect.jvm.jars import classpath
 from connect.jvm.java import find_java
+from connect.ports import free_port
 from connect.telemetry.catalogue import KAFKA
-from tests.servers.own_process import free_port
 from tests.support.java import JavaProgram
 from tests.support.rest import NO_ANSWER, ask
 from tests.support.worker_process import WorkerProcess, our_command

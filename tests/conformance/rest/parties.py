@@ -8,7 +8,7 @@ from typing import NoReturn
 
 from connect.jvm.jars import JarsUnavailable, classpath
 from connect.jvm.java import JavaNotFound, find_java
-from tests.servers.own_process import free_port
+from connect.ports import free_port
 from tests.support.worker_process import WorkerProcess
 
 from .talk import Party

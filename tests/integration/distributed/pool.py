@@ -14,7 +14,7 @@ from typing import Any, Self
 
 import psutil
 
-from tests.servers.own_process import free_port
+from connect.ports import free_port
 from tests.support.rest import NO_ANSWER, Answer, ask
 from tests.support.rounds import rounds
 from tests.support.waiting import until

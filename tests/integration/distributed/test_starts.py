@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from connect.ports import free_port
 from tests.servers.broker import a_broker
-from tests.servers.own_process import free_port
 
 from .pool import PATIENCE, Pool, PoolWorker
 

@@ -2,11 +2,11 @@
 
 import pytest
 
+from connect.ports import free_port
 from connect.settings import Definition
 from connectors.elasticsearch.cluster import ELASTICSEARCH, OPENSEARCH, Cluster, ClusterSettings, failure, item_failure
 from tests.servers.elasticsearch import ElasticsearchServer
 from tests.servers.opensearch import OpenSearchServer
-from tests.servers.own_process import free_port
 from tests.servers.search_server import SearchServer
 
 pytestmark = pytest.mark.slow

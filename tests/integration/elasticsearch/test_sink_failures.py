@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from connect import ConnectError, DataError, Header, Headers, RetriableError, SinkRecord, TopicPartition
+from connect.ports import free_port
 from connect.testing import SinkRun
 from tests.integration.elasticsearch.sink_fixtures import Target, only_elasticsearch, target
 from tests.servers.elasticsearch import ElasticsearchServer
 from tests.servers.http_gate import Answer, HttpGate, said
 from tests.servers.opensearch import OpenSearchServer
-from tests.servers.own_process import free_port
 from tests.support.waiting import until
 
 __all__ = ["only_elasticsearch", "target"]

@@ -11,7 +11,7 @@ from confluent_kafka import Consumer, TopicPartition
 
 from connect.jvm.jars import classpath
 from connect.jvm.java import find_java
-from tests.servers.own_process import free_port
+from connect.ports import free_port
 from tests.support.rest import NO_ANSWER, ask
 from tests.support.worker_process import WorkerProcess
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import ipaddress
-import socket
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from cryptography.hazmat.primitives.serialization.pkcs12 import (
 from cryptography.x509.oid import NameOID
 
 from connect.kafka.broker import ensure_running
+from connect.ports import free_port
 
 PASSWORD = "of the stores"
 JAAS = "org.apache.kafka.common.security"
@@ -55,7 +55,7 @@ def start_secure_broker(data: Path, stores: Path) -> SecureBroker:
     """Start one; whoever does stops it by its folder of data."""
     stores.mkdir()
     _make_stores(stores)
-    plain, secure, mutual, controller = _free_ports(4)
+    plain, secure, mutual, controller = (free_port() for _ in range(4))
     listener = "listener.name.secure"
     clients = f"PLAINTEXT://127.0.0.1:{plain},SECURE://127.0.0.1:{secure},MUTUAL://127.0.0.1:{mutual}"
     running = ensure_running(
@@ -117,14 +117,3 @@ def _certificate(
         .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), critical=False)
         .sign(issuer_key, hashes.SHA256())
     )
-
-
-def _free_ports(count: int) -> list[int]:
-    probes = [socket.socket() for _ in range(count)]
-    try:
-        for probe in probes:
-            probe.bind(("127.0.0.1", 0))
-        return [probe.getsockname()[1] for probe in probes]
-    finally:
-        for probe in probes:
-            probe.close()

@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from connect.jvm.jars import resolve
+from connect.ports import free_port
 from tests.servers.archives import unpack_tar
-from tests.servers.own_process import free_port
 from tests.support.java import java_for_server
 from tests.support.worker_process import WorkerProcess
 

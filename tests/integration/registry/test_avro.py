@@ -27,8 +27,8 @@ from connect.data.headers import Header, Headers
 from connect.data.struct_columns import StructColumns
 from connect.data.values import Values
 from connect.errors import ConfigError, DataError, RetriableError
+from connect.ports import free_port
 from connect.testing.conformance import ConverterConformance
-from tests.servers.own_process import free_port
 
 from .front import Front, running
 

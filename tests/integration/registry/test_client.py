@@ -20,8 +20,8 @@ from connect.converters.registry import (
     registry_settings,
 )
 from connect.errors import ConfigError, DataError, RetriableError
+from connect.ports import free_port
 from tests.integration.group.secure_broker import PASSWORD
-from tests.servers.own_process import free_port
 from tests.support.java import to_jks
 
 from .front import Front, running

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from connect.kafka.broker import Broker
-from tests.servers.own_process import free_port
+from connect.ports import free_port
 from tests.support.rest import ask
 from tests.support.worker_process import WorkerProcess, our_command
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.servers.own_process import free_port
+from connect.ports import free_port
 
 
 def test_a_port_in_use_is_said_before_anything_starts(workers) -> None:

@@ -168,7 +168,7 @@ def test_a_task_that_failed_keeps_its_figures_and_its_restarts_are_counted(worke
 
 @pytest.mark.parametrize("enabled", ["true", "false"])
 def test_the_page_is_also_where_admin_is_and_can_be_switched_off(workers, enabled: str) -> None:
-    from tests.servers.own_process import free_port
+    from connect.ports import free_port
 
     port = free_port()
     worker = workers.start(

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.servers.own_process import free_port
+from connect.ports import free_port
 
 from .conftest import Worker
 

@@ -11,9 +11,9 @@ import pytest
 from botocore.exceptions import BotoCoreError, ClientError
 
 from connect import ConfigError
+from connect.ports import free_port
 from connectors.s3.bucket import BUCKET, Bucket, BucketSettings
 from connectors.s3.bucket.failures import Failure, failure
-from tests.servers.own_process import free_port
 from tests.servers.s3 import ACCESS_KEY, SECRET_KEY, S3Bucket, S3Proxy, S3Server
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from connect import ConnectError, RetriableError, TopicPartition
+from connect.ports import free_port
 from connect.testing import SinkRun
 from connectors.s3.sink.task import S3SinkTask
 from tests.integration.s3.sink_runs import (
@@ -18,7 +19,6 @@ from tests.integration.s3.sink_runs import (
     numbers,
     sink_run,
 )
-from tests.servers.own_process import free_port
 from tests.servers.s3 import S3Bucket, S3Proxy
 
 

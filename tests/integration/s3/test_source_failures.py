@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 import pytest
 
 from connect import ConnectError, RetriableError
+from connect.ports import free_port
 from tests.integration.s3.between import Between
 from tests.integration.s3.source_runs import lines, numbers, source_run
-from tests.servers.own_process import free_port
 from tests.servers.s3 import S3Bucket, S3Proxy
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from connect.errors import ConfigError, ConnectError, DataError, RetriableError
+from connect.ports import free_port
 from spark_sink.error_translation import translate_error
 from spark_sink.session import open_session
 from spark_sink.session.jvm import Stopped
@@ -117,8 +118,7 @@ def test_a_wrong_token(connect_server: Server) -> None:
     "config", [{"spark.remote": "sc://localhost:{port}"}, {"spark.master": "spark://127.0.0.1:{port}"}]
 )
 def test_an_address_where_nobody_listens(config: dict[str, str]) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
+    port = free_port()
     config = {key: value.format(port=port) for key, value in config.items()}
 
     with pytest.raises(RetriableError, match=f":{port} does not answer .connection refused"):

@@ -15,9 +15,9 @@ from confluent_kafka import Producer
 
 from connect.kafka import broker as kafka
 from connect.kafka.broker import Broker
+from connect.ports import free_port
 from tests.servers.broker import a_broker
 from tests.servers.elasticsearch import ElasticsearchServer
-from tests.servers.own_process import free_port
 from tests.servers.postgresql import PASSWORD, USER, PostgresServer
 from tests.servers.s3 import GatewayUnavailable, VersityGateway
 from tests.servers.server_process import CannotRunHere

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from connect.kafka.broker import Broker
-from tests.servers.own_process import free_port
+from connect.ports import free_port
 from tests.servers.postgresql import PostgresDatabase
 from tests.servers.s3 import S3Bucket
 from tests.servers.twitter import TOKEN, TwitterServer

@@ -25,6 +25,7 @@ from confluent_kafka.admin import (
 from connect.kafka.broker import Broker
 from connect.kafka.client_settings import client_settings
 from connect.kafka.new_topics import NewTopic, TopicMaker
+from connect.ports import free_port
 from tests.servers.broker import a_broker
 from tests.support.waiting import until
 
@@ -232,11 +233,7 @@ class GuardedBroker:
 
 @pytest.fixture(scope="module")
 def guarded(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[GuardedBroker]:
-    with socket.socket() as one, socket.socket() as two, socket.socket() as three:
-        probes = [one, two, three]
-        for probe in probes:
-            probe.bind(("127.0.0.1", 0))
-        plain, theirs, controller = (probe.getsockname()[1] for probe in probes)
+    plain, theirs, controller = (free_port() for _ in range(3))
     data: Path = tmp_path_factory.mktemp("guarded")
     places = f"PLAINTEXT://127.0.0.1:{plain},GUARDED://127.0.0.1:{theirs}"
     settings = {

@@ -1,7 +1,6 @@
 """What the REST interface says of what is measured, and how it asks others."""
 
 import json
-import socket
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
@@ -9,6 +8,7 @@ from typing import Any
 import pytest
 
 from connect.herder.model import ConnectorState
+from connect.ports import free_port
 from connect.storage import ConnectorStatus, State, TaskStatus
 
 
@@ -82,9 +82,7 @@ def test_others_are_asked_for_their_own_alone_and_named_when_they_do_not_tell(cl
     theirs = {"worker_id": None, "metrics": {}, "unreachable": []}
     ours = Peer({"orders": {"metrics": {**theirs, "tasks": [{"id": 1, "worker_id": "there:2", "metrics": {}}]}}})
     java = Peer({"orders": {}})  # takes no notice of expand=metrics
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        gone = f"127.0.0.1:{probe.getsockname()[1]}"
+    gone = f"127.0.0.1:{free_port()}"
     try:
         with_tasks_on("here:1", ours.id, java.id, gone)
         found = client.get("/connectors?expand=metrics&expand=status").json()["orders"]

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from connect import ConnectError, RetriableError
+from connect.ports import free_port
 from connect.testing import SourceRun
 from connectors.elasticsearch.source import ElasticsearchSourceConnector
 from tests.integration.elasticsearch.source.conftest import Index, NewIndex, numbers
 from tests.integration.elasticsearch.source.gate import Gate
 from tests.servers.elasticsearch import ElasticsearchServer
-from tests.servers.own_process import free_port
 
 pytestmark = pytest.mark.slow
 
