@@ -40,6 +40,7 @@ _EMPTY_PUT_S = (1.0, 5.0)
 _RETRY_S = 3.0
 #: How long a commit waits for records that went to error topics.
 _SETTLE_S = 2.0
+_COMMIT = "offsets are not committed"  # one outage, whatever each of the clients says of it
 _NO_RECORDS = SinkBatch("", Values([]), offsets=[])
 
 
@@ -392,7 +393,7 @@ class SinkLoop:
     def _not_committed(self, problem: str) -> None:
         """Offsets are committed next time."""
         self._failing = self._failing or (time.monotonic(), problem)
-        self._waiter_for_offsets.waits(problem)
+        self._waiter_for_offsets.waits(problem, what=_COMMIT)
 
     # The consumer's listener.
 

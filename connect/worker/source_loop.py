@@ -39,6 +39,7 @@ _IDLE_S = (0.01, 2.0)
 _UNDER_WAY_S = 0.2
 _RETRY_S = 1.0
 _DRAIN_SLICE_S = 0.2
+_STORE = "offsets are not stored"  # one outage, whatever each of the clients says of it
 #: Of the graceful time, what is given to the broker for records under way; the rest is for offsets and for the task's
 #: `stop`.
 _DRAIN_SHARE = 0.6
@@ -295,7 +296,7 @@ class SourceLoop:
         except ConnectError as error:
             self._failing = self._failing or (time.monotonic(), str(error))
             self.meter.committed("failure", time.monotonic() - began)
-            self._waiter_for_offsets.waits(f"Offsets were not stored: {error}")
+            self._waiter_for_offsets.waits(f"Offsets were not stored: {error}", what=_STORE)
             self._acknowledged = {**positions, **self._acknowledged}
             return
         self.meter.committed("success", time.monotonic() - began)

@@ -151,7 +151,7 @@ class FakeConsumer:
     def commit(self, offsets: Mapping[TopicPartition, int]) -> None:
         if self.refuse_commits:
             self.refuse_commits -= 1
-            raise ConnectError("Offsets were not committed: the coordinator moved")
+            raise ConnectError(f"Offsets were not committed: the coordinator moved{'!' * self.refuse_commits}")
         self._calls.append("commit")
         self.committed.append(dict(offsets))
 

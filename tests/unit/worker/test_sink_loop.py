@@ -302,6 +302,15 @@ def test_a_commit_that_the_broker_refuses_is_tried_again(at):
     assert [call[0] for call in at.calls if call[0] == "pre_commit"] == ["pre_commit"] * 2
 
 
+@pytest.mark.promise("P9")
+def test_commits_that_fail_are_one_outage_whatever_is_said_of_each(at, caplog):
+    at.consumer.refuse_commits = 3
+    with caplog.at_level(logging.WARNING):
+        at.run(at.assigns(T0), at.gives(rows(0, 3)), *[at.lets(61)] * 4, at.nothing)
+    assert at.consumer.committed == [{T0: 3}]
+    assert caplog.text.count("Offsets were not committed") == 1
+
+
 @pytest.mark.promise("P1")
 def test_a_flush_that_may_pass_later_commits_nothing_now(at):
     answers = iter([RetriableError("busy")])
