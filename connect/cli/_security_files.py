@@ -113,8 +113,8 @@ class EntryFile:
             self._check(text)
         except ValueError as error:
             line = getattr(error, "line", 0)
-            place = f"{self._path}:{line}" if line else str(self._path)
-            raise ConfigError(self._key, f"{place}: {error}") from error
+            where = f"{self._path}:{line}" if line else str(self._path)
+            raise ConfigError(self._key, f"{where}: {error}") from error
         return text
 
 

@@ -61,16 +61,16 @@ def moment(timestamp: int | None) -> str:
 
 def _lines(outcome: Outcome, number: int, width: int | None) -> Iterator[str]:
     record = outcome.before.record
-    place = f"record {number}"
+    index = f"record {number}"
     if isinstance(record, SinkRecord):
-        place += f", {record.original_topic}-{record.original_partition}@{record.original_offset}"
+        index += f", {record.original_topic}-{record.original_partition}@{record.original_offset}"
     else:
-        place += f", for topic {record.topic}"
+        index += f", for topic {record.topic}"
     last = outcome.steps[-1] if outcome.steps else None
     said = outcome.verdict
     if last is not None and said != "kept":
         said = f"{said} by {last.title}" if said == "dropped" else f"{said} in {last.title}"  # type: ignore[assignment]
-    yield f"{place}: {coloured(_COLOUR[outcome.verdict], plain(said))}"
+    yield f"{index}: {coloured(_COLOUR[outcome.verdict], plain(said))}"
     yield from _record(outcome.before, width)
     for place_in_chain, step in enumerate(outcome.steps, 1):
         yield from _step(place_in_chain, step, width)
@@ -94,8 +94,8 @@ def _record(snapshot: Snapshot, width: int | None) -> Iterator[str]:
         yield plain(f"      header     {header.key} = {value_text(header.value, width)}{typed}")
 
 
-def _step(place: int, step: StepResult, width: int | None) -> Iterator[str]:
-    head = f"  {place} {plain(step.title)}"
+def _step(index: int, step: StepResult, width: int | None) -> Iterator[str]:
+    head = f"  {index} {plain(step.title)}"
     match step.verdict:
         case "unchanged":
             yield f"{head}: changes nothing"

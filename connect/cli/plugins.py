@@ -102,6 +102,6 @@ def _by_kind(found: list[PluginRef]) -> str:
             lines += ["", kind.value.replace("_", " ")]
         width = max((len(ref.aliases[-1]) for ref in refs), default=0)
         for ref in refs:
-            place = f"  ({ref.folder})" if ref.folder else ""
-            lines.append(f"  {ref.aliases[-1]:{width}}  {ref.name}  {ref.version or '-'}{place}")
+            where = f"  ({ref.folder})" if ref.folder else ""
+            lines.append(f"  {ref.aliases[-1]:{width}}  {ref.name}  {ref.version or '-'}{where}")
     return "\n".join(lines[1:])

@@ -159,9 +159,9 @@ class LagWatch:
             yield Sample("connect_sink_lag_total_records", "gauge", labels, lag.lag)
             yield Sample("connect_sink_lag_worst_status", "gauge", labels, int(lag.status))
             for one in lag.partitions:
-                place = {**labels, "topic": one.topic, "partition": str(one.partition)}
-                yield Sample("connect_sink_lag_records", "gauge", place, one.lag)
-                yield Sample("connect_sink_lag_status", "gauge", place, int(one.status))
+                partition = {**labels, "topic": one.topic, "partition": str(one.partition)}
+                yield Sample("connect_sink_lag_records", "gauge", partition, one.lag)
+                yield Sample("connect_sink_lag_status", "gauge", partition, int(one.status))
 
     # The thread.
 
@@ -215,35 +215,40 @@ class LagWatch:
         now, reached = self._clock(), watched.ask.read()
         status = self._worker.statuses.connector(name)
         working = status is None or status.state not in (State.PAUSED, State.STOPPED)
-        windows = {place: self._window(watched, place, reach, now) for place, reach in reached.items()}
+        windows = {partition: self._window(watched, partition, reach, now) for partition, reach in reached.items()}
         judged = {
-            place: judge(window, self._patience) if working else LagStatus.OK for place, window in windows.items()
+            partition: judge(window, self._patience) if working else LagStatus.OK
+            for partition, window in windows.items()
         }
-        behind = {place: reach for place, reach in reached.items() if reach.end > reach.begin}
-        doubtful = behind if probe else {place: r for place, r in behind.items() if judged[place] is LagStatus.STALLED}
+        behind = {partition: reach for partition, reach in reached.items() if reach.end > reach.begin}
+        doubtful = (
+            behind
+            if probe
+            else {partition: r for partition, r in behind.items() if judged[partition] is LagStatus.STALLED}
+        )
         since = self._waiting_since(watched.ask, doubtful)
         partitions = []
-        for place, reach in sorted(reached.items()):
+        for partition, reach in sorted(reached.items()):
             # Behind what is committed there may be no record: marks of transactions, for example.
-            empty = place in since and since[place] is None
-            at = since.get(place)
+            empty = partition in since and since[partition] is None
+            at = since.get(partition)
             partitions.append(
                 PartitionLag(
-                    *place,
+                    *partition,
                     reach.committed,
                     reach.end,
                     0 if empty else max(0, reach.end - reach.begin),
                     None if at is None else max(0, int(time.time() * 1000) - at),
-                    LagStatus.OK if empty else judged[place],
-                    len(windows[place]),
+                    LagStatus.OK if empty else judged[partition],
+                    len(windows[partition]),
                 )
             )
         watched.last = ConnectorLag(name, watched.ask.group, partitions)
         return watched.last
 
-    def _window(self, watched: _Watched, place: TopicPartition, reach: Reach, now: float) -> list[Look]:
+    def _window(self, watched: _Watched, partition: TopicPartition, reach: Reach, now: float) -> list[Look]:
         """The last looks and this one. It is kept for later ones when it is time for one."""
-        kept = watched.looks.setdefault(place, deque(maxlen=self._samples))
+        kept = watched.looks.setdefault(partition, deque(maxlen=self._samples))
         look = Look(now, reach.begin, reach.end)
         # Who asks all the time must not make the window short.
         if not kept or now - kept[-1].at >= 0.9 * self._every:
@@ -252,7 +257,7 @@ class LagWatch:
         return [*kept, look][-self._samples :]
 
     def _waiting_since(self, ask: GroupLag, behind: Mapping[TopicPartition, Reach]) -> dict[TopicPartition, int | None]:
-        first = {place: reach.begin for place, reach in list(behind.items())[:_PROBED]}
+        first = {partition: reach.begin for partition, reach in list(behind.items())[:_PROBED]}
         try:
             return ask.waiting_since(first, _PROBE_S) if first else {}
         except ConnectError as error:

@@ -50,7 +50,7 @@ def read_offsets(worker: Worker, name: str, config: Mapping[str, str]) -> list[O
     if connector_plugin(worker.plugins, resolved).kind is PluginKind.SOURCE:
         return [OffsetEntry(partition, offset) for partition, offset in worker.stores.of(resolved).all(name)]
     committed = groups.committed_offsets(worker.raw, resolved)
-    return [_sink_entry(place, offset) for place, offset in sorted(committed.items())]
+    return [_sink_entry(partition, offset) for partition, offset in sorted(committed.items())]
 
 
 def alter_offsets(worker: Worker, name: str, config: Mapping[str, str], entries: Sequence[OffsetEntry]) -> str:
@@ -71,10 +71,12 @@ def alter_offsets(worker: Worker, name: str, config: Mapping[str, str], entries:
     else:
         offsets = parse_sink_offsets(entries)
         checked, engine = _ask(
-            worker, ref, name, resolved, [(list(place), offset) for place, offset in offsets.items()]
+            worker, ref, name, resolved, [(list(partition), offset) for partition, offset in offsets.items()]
         )
         if engine != WORKER:
-            offsets |= _beginnings(worker, resolved, [place for place, offset in offsets.items() if offset is None])
+            offsets |= _beginnings(
+                worker, resolved, [partition for partition, offset in offsets.items() if offset is None]
+            )
         _change_group(name, "alter", lambda: groups.alter_offsets(worker.raw, resolved, offsets))
     return _done("altered", checked)
 
@@ -89,12 +91,12 @@ def reset_offsets(worker: Worker, name: str, config: Mapping[str, str]) -> str:
         checked, _ = _ask(worker, ref, name, resolved, [(dict(partition), None) for partition in partitions])
         store.set(name, [(partition, None) for partition in partitions])
     else:
-        places = groups.committed_offsets(worker.raw, resolved)
-        checked, engine = _ask(worker, ref, name, resolved, [(list(place), None) for place in places])
+        committed = groups.committed_offsets(worker.raw, resolved)
+        checked, engine = _ask(worker, ref, name, resolved, [(list(partition), None) for partition in committed])
         if engine == WORKER:
             _change_group(name, "reset", lambda: groups.delete_group(worker.raw, resolved))
         else:
-            beginnings = _beginnings(worker, resolved, list(places))
+            beginnings = _beginnings(worker, resolved, list(committed))
             _change_group(name, "reset", lambda: groups.alter_offsets(worker.raw, resolved, beginnings))
     return _done("reset", checked)
 
@@ -110,15 +112,15 @@ def parse_sink_offsets(entries: Sequence[OffsetEntry]) -> dict[TopicPartition, i
         topic = entry.partition[TOPIC]
         if topic is None:
             raise BadRequestError("Kafka topic names must be valid strings and may not be null")
-        place = TopicPartition(str(topic), _whole("partition", "Partition", entry.partition[PARTITION]))
+        partition = TopicPartition(str(topic), _whole("partition", "Partition", entry.partition[PARTITION]))
         if entry.offset is None:
-            offsets[place] = None
+            offsets[partition] = None
         elif OFFSET not in entry.offset:
             raise BadRequestError(
                 f"The offset for a sink connector should either be null or contain the key '{OFFSET}'"
             )
         else:
-            offset = offsets[place] = _whole("offset", "Offset", entry.offset[OFFSET])
+            offset = offsets[partition] = _whole("offset", "Offset", entry.offset[OFFSET])
             if offset < 0:
                 raise BadRequestError(f"The offset {offset} is below 0. Write null to forget an offset.")
     return offsets
@@ -148,22 +150,22 @@ def _whole(what: str, name: str, value: Any) -> int:
     return number
 
 
-def _sink_entry(place: TopicPartition, offset: int) -> OffsetEntry:
-    return OffsetEntry({PARTITION: place.partition, TOPIC: place.topic}, {OFFSET: offset})
+def _sink_entry(partition: TopicPartition, offset: int) -> OffsetEntry:
+    return OffsetEntry({PARTITION: partition.partition, TOPIC: partition.topic}, {OFFSET: offset})
 
 
 def _beginnings(
-    worker: Worker, config: Mapping[str, str], places: Sequence[TopicPartition]
+    worker: Worker, config: Mapping[str, str], partitions: Sequence[TopicPartition]
 ) -> dict[TopicPartition, int | None]:
     """Where a connector begins that has no offsets.
 
     An engine that keeps its position elsewhere takes what is in the group for the user's request, and must find one:
     that nothing is there may mean only that the group's offsets were too old.
     """
-    ends = TopicEnds(worker.raw, config, sorted({place.topic for place in places}))
+    ends = TopicEnds(worker.raw, config, sorted({partition.topic for partition in partitions}))
     settings = task_client_settings("consumer", worker.raw, of_questions(config)).librdkafka
     from_end = str(settings.get("auto.offset.reset", "earliest")) in {"latest", "end", "largest"}
-    return dict(ends.ends(places) if from_end else ends.begins(places))
+    return dict(ends.ends(partitions) if from_end else ends.begins(partitions))
 
 
 def _ask(

@@ -152,23 +152,27 @@ class Asking:
         return max(1, int((self._timeout if timeout is None else timeout) * 1000))
 
     async def _by_leader(
-        self, manager: KafkaConnectionManager, places: Iterable[TopicPartition]
+        self, manager: KafkaConnectionManager, partitions: Iterable[TopicPartition]
     ) -> dict[int, list[tuple[str, list[TopicPartition]]]]:
         """Which broker leads which of these partitions: it alone answers for them."""
-        places = list(places)
-        if any(place not in self._leaders for place in places):
-            for topic in (await manager.send(metadata({place.topic for place in places}))).topics:
+        partitions = list(partitions)
+        if any(partition not in self._leaders for partition in partitions):
+            for topic in (await manager.send(metadata({partition.topic for partition in partitions}))).topics:
                 check(topic.error_code)
-                for partition in topic.partitions:
-                    self._leaders[TopicPartition(topic.name, partition.partition_index)] = partition.leader_id
+                for each in topic.partitions:
+                    self._leaders[TopicPartition(topic.name, each.partition_index)] = each.leader_id
         found = defaultdict(list)
-        for place in places:
-            leader = self._leaders.get(place)
+        for partition in partitions:
+            leader = self._leaders.get(partition)
             if leader is None:
-                raise errors.UnknownTopicOrPartitionError(f"There is no partition {place.partition} of {place.topic}")
+                raise errors.UnknownTopicOrPartitionError(
+                    f"There is no partition {partition.partition} of {partition.topic}"
+                )
             if leader < 0:
-                raise errors.LeaderNotAvailableError(f"Partition {place.partition} of {place.topic} has no leader")
-            found[leader].append(place)
+                raise errors.LeaderNotAvailableError(
+                    f"Partition {partition.partition} of {partition.topic} has no leader"
+                )
+            found[leader].append(partition)
         return {leader: by_topic(some) for leader, some in found.items()}
 
     async def _coordinator(self, manager: KafkaConnectionManager, group: str) -> int:
@@ -191,11 +195,11 @@ def metadata(topics: Collection[str] | None) -> Any:
     return MetadataRequest(topics=asked, allow_auto_topic_creation=False)
 
 
-def by_topic(places: Iterable[TopicPartition]) -> list[tuple[str, list[TopicPartition]]]:
+def by_topic(partitions: Iterable[TopicPartition]) -> list[tuple[str, list[TopicPartition]]]:
     """These partitions by their topics, as requests want them."""
     found = defaultdict(list)
-    for place in places:
-        found[place.topic].append(place)
+    for partition in partitions:
+        found[partition.topic].append(partition)
     return list(found.items())
 
 

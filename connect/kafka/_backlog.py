@@ -46,13 +46,15 @@ class Backlog:
             assignment: our partitions.
             positions: the next offset of those from which something came.
         """
-        from confluent_kafka import TopicPartition as Place
+        from confluent_kafka import TopicPartition as ClientPartition
 
         self._learn_begin(assignment - positions.keys() - self._begin.keys())
         total = 0
         for partition in assignment:
             # Cached: without that the client may wait for ever while another thread polls it.
-            ends: tuple[int, int] | None = self._consumer.get_watermark_offsets(Place(*partition), cached=True)
+            ends: tuple[int, int] | None = self._consumer.get_watermark_offsets(
+                ClientPartition(*partition), cached=True
+            )
             low, high = (-1, -1) if ends is None else ends
             if high < 0 or (partition not in positions and partition not in self._begin):
                 return -1
@@ -64,9 +66,9 @@ class Backlog:
 
     def _learn_begin(self, unknown: Iterable[TopicPartition]) -> None:
         from confluent_kafka import KafkaException
-        from confluent_kafka import TopicPartition as Place
+        from confluent_kafka import TopicPartition as ClientPartition
 
-        asked = [Place(*partition) for partition in unknown]
+        asked = [ClientPartition(*partition) for partition in unknown]
         if not asked or time.monotonic() < self._ask_again:
             return
         try:
@@ -74,7 +76,7 @@ class Backlog:
         except KafkaException:  # the broker is away; the client tells of it
             self._ask_again = time.monotonic() + _COMMITTED_AGAIN_S
             return
-        for place in found:
-            if place.error is None:
-                offset = int(place.offset)
-                self._begin[TopicPartition(str(place.topic), int(place.partition))] = offset if offset >= 0 else None
+        for answer in found:
+            if answer.error is None:
+                offset = int(answer.offset)
+                self._begin[TopicPartition(str(answer.topic), int(answer.partition))] = offset if offset >= 0 else None

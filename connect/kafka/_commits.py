@@ -37,20 +37,20 @@ class Commits:
         finally:
             self._called_back = False
 
-    def commit(self, places: Sequence[Any]) -> Sequence[Any]:
-        """The broker's answer for each place.
+    def commit(self, offsets: Sequence[Any]) -> Sequence[Any]:
+        """The broker's answer for each partition.
 
         Raises:
             TimeoutError: there is none yet, also none to the commit before, perhaps.
             KafkaException: the broker refuses.
         """
         if self._called_back:
-            return self._consumer.commit(offsets=places, asynchronous=False) or ()
+            return self._consumer.commit(offsets=offsets, asynchronous=False) or ()
         answer: Future[Any] = Future()
 
         def run() -> None:
             try:
-                answer.set_result(self._consumer.commit(offsets=places, asynchronous=False))
+                answer.set_result(self._consumer.commit(offsets=offsets, asynchronous=False))
             except Exception as error:
                 answer.set_exception(error)
 

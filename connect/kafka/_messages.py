@@ -15,18 +15,18 @@ _TIMESTAMP_TYPES = ("NoTimestampType", "CreateTime", "LogAppendTime")
 T = TypeVar("T")
 
 
-def batch_of(messages: list[Any], place: tuple[str | None, int | None]) -> SinkBatch:
+def batch_of(messages: list[Any], origin: tuple[str | None, int | None]) -> SinkBatch:
     """Messages as a batch, in their order.
 
     Args:
         messages: of confluent_kafka, none of them an error.
-        place: the topic and the partition that all are from, each where that is known.
+        origin: the topic and the partition that all are from, each where that is known.
     """
     from confluent_kafka import Message
 
     message: Any = Message  # its methods, mapped over a batch, run without a step of Python's
     n = len(messages)
-    topic, partition = place
+    topic, partition = origin
     topics: Column[str] = _deferred(messages, message.topic) if topic is None else Constant(topic, n)
     partitions: Column[int] = _deferred(messages, message.partition) if partition is None else Constant(partition, n)
     stamps = _deferred(messages, message.timestamp)

@@ -79,19 +79,19 @@ class Admin(Asking):
         return self._ask(lambda manager: _topics(manager, topics), timeout)
 
     def offsets(
-        self, places: Mapping[TopicPartition, int], *, committed_only: bool, timeout: float | None = None
+        self, partitions: Mapping[TopicPartition, int], *, committed_only: bool, timeout: float | None = None
     ) -> dict[TopicPartition, int]:
         """An offset of each partition.
 
         Args:
-            places: for each partition `EARLIEST`, `LATEST`, or a moment: then the first offset of that time or later,
+            partitions: for each `EARLIEST`, `LATEST`, or a moment: then the first offset of that time or later,
                 -1 where there is none.
             committed_only: the last is the one before the first open transaction.
             timeout: seconds, if not the client's.
         """
-        if not places:
+        if not partitions:
             return {}
-        return self._ask(lambda manager: self._offsets(manager, places, committed_only), timeout)
+        return self._ask(lambda manager: self._offsets(manager, partitions, committed_only), timeout)
 
     def make_topic(
         self, topic: str, partitions: int, replication: int, settings: Mapping[str, str], timeout: float | None = None
@@ -262,11 +262,11 @@ class Admin(Asking):
             check(answer.error_code)
             found = {}
             for topic in answer.topics or ():
-                for place in topic.partitions:
-                    check(place.error_code)
-                    if place.committed_offset >= 0:
-                        committed = Committed(place.committed_offset, place.metadata or "")
-                        found[TopicPartition(topic.name, place.partition_index)] = committed
+                for partition in topic.partitions:
+                    check(partition.error_code)
+                    if partition.committed_offset >= 0:
+                        committed = Committed(partition.committed_offset, partition.metadata or "")
+                        found[TopicPartition(topic.name, partition.partition_index)] = committed
             return found
 
         return self._ask(question, timeout)
@@ -290,27 +290,27 @@ class Admin(Asking):
                         name=topic,
                         partitions=[
                             place_of(
-                                partition_index=place.partition,
-                                committed_offset=offsets[place].offset,
+                                partition_index=partition.partition,
+                                committed_offset=offsets[partition].offset,
                                 committed_leader_epoch=-1,
-                                committed_metadata=offsets[place].metadata,
+                                committed_metadata=offsets[partition].metadata,
                             )
-                            for place in places
+                            for partition in partitions
                         ],
                     )
-                    for topic, places in by_topic(offsets)
+                    for topic, partitions in by_topic(offsets)
                 ],
                 max_version=8,
             )
             for topic in (await manager.send(request, node_id=await self._coordinator(manager, group))).topics:
-                for place in topic.partitions:
-                    check(place.error_code)
+                for partition in topic.partitions:
+                    check(partition.error_code)
 
         self._ask(question)
 
-    def forget(self, group: str, places: Collection[TopicPartition]) -> None:
+    def forget(self, group: str, partitions: Collection[TopicPartition]) -> None:
         """Forget what a group, which consumes none of their topics, has committed there. No group is no error."""
-        deleted = [(topic, [(place.partition,) for place in some]) for topic, some in by_topic(places)]
+        deleted = [(topic, [(partition.partition,) for partition in some]) for topic, some in by_topic(partitions)]
 
         async def question(manager: KafkaConnectionManager) -> None:
             request = OffsetDeleteRequest(group_id=group, topics=deleted)
@@ -319,9 +319,9 @@ class Admin(Asking):
                 return
             check(answer.error_code)
             for topic in answer.topics:
-                for place in topic.partitions:
-                    if name(place.error_code) != "UNKNOWN_TOPIC_OR_PARTITION":
-                        check(place.error_code)
+                for partition in topic.partitions:
+                    if name(partition.error_code) != "UNKNOWN_TOPIC_OR_PARTITION":
+                        check(partition.error_code)
 
         if deleted:
             self._ask(question)
@@ -355,27 +355,27 @@ class Admin(Asking):
         self._ask(question)
 
     async def _offsets(
-        self, manager: KafkaConnectionManager, places: Mapping[TopicPartition, int], committed_only: bool
+        self, manager: KafkaConnectionManager, partitions: Mapping[TopicPartition, int], committed_only: bool
     ) -> dict[TopicPartition, int]:
         topic_of = ListOffsetsRequest.ListOffsetsTopic
         place_of = topic_of.ListOffsetsPartition
         found = {}
-        for leader, topics in (await self._by_leader(manager, places)).items():
+        for leader, topics in (await self._by_leader(manager, partitions)).items():
             asked = [
                 topic_of(
                     name=topic,
-                    partitions=[place_of(partition_index=p.partition, timestamp=places[p]) for p in some],
+                    partitions=[place_of(partition_index=p.partition, timestamp=partitions[p]) for p in some],
                 )
                 for topic, some in topics
             ]
             request = ListOffsetsRequest(isolation_level=int(committed_only), topics=asked, min_version=2)
             for topic in (await manager.send(request, node_id=leader)).topics:
-                for place in topic.partitions:
+                for partition in topic.partitions:
                     # Of one that was deleted and made again another broker knows: `_by_leader` finds out.
-                    if name(place.error_code) in NO_TOPIC:
+                    if name(partition.error_code) in NO_TOPIC:
                         raise errors.NotLeaderForPartitionError(topic.name)
-                    check(place.error_code)
-                    found[TopicPartition(topic.name, place.partition_index)] = int(place.offset)
+                    check(partition.error_code)
+                    found[TopicPartition(topic.name, partition.partition_index)] = int(partition.offset)
         return found
 
 

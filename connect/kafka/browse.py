@@ -108,7 +108,7 @@ class Browser:
             ConnectError: a broker refuses.
         """
         from confluent_kafka import Consumer, KafkaException
-        from confluent_kafka import TopicPartition as Place
+        from confluent_kafka import TopicPartition as ClientPartition
 
         left = {number: span.end for number, span in spans.items() if span.begin < span.end}
         if not left:
@@ -119,7 +119,7 @@ class Browser:
         consumer = Consumer({**settings, "logger": client_log})
         deadline = time.monotonic() + timeout
         try:
-            consumer.assign([Place(topic, number, spans[number].begin) for number in left])
+            consumer.assign([ClientPartition(topic, number, spans[number].begin) for number in left])
             while left:
                 patience = deadline - time.monotonic()
                 if patience <= 0:
@@ -176,7 +176,7 @@ class Browser:
             found = self._admin.offsets(asked, committed_only=committed_only)
         except AdminError as error:
             raise _refused(topic, error) from error
-        return {place.partition: offset for place, offset in found.items()}
+        return {partition.partition: offset for partition, offset in found.items()}
 
 
 def _refused(topic: str, error: AdminError) -> ConnectError:

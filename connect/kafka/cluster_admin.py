@@ -121,7 +121,7 @@ class ClusterAdmin:
     def commit(self, group: str, offsets: Mapping[TopicPartition, int]) -> None:
         """Commit in place of a group, which must have no members: else `RefusedError` with UNKNOWN_MEMBER_ID."""
         with self._asked("alter_group_offsets", f'The offsets of group "{group}" cannot be set'):
-            self._admin.commit(group, {place: Committed(offset) for place, offset in offsets.items()})
+            self._admin.commit(group, {partition: Committed(offset) for partition, offset in offsets.items()})
 
     # What all have in common.
 

@@ -178,9 +178,9 @@ class BatchConsumer:
 
     def positions(self) -> dict[TopicPartition, int]:
         """For each assigned partition from which something came, the offset of the record that comes next."""
-        from confluent_kafka import TopicPartition as Place
+        from confluent_kafka import TopicPartition as ClientPartition
 
-        asked = [Place(*partition) for partition in self._assignment]
+        asked = [ClientPartition(*partition) for partition in self._assignment]
         found = self._consumer.position(asked) if asked else []
         return {TopicPartition(str(p.topic), int(p.partition)): int(p.offset) for p in found if p.offset >= 0}
 
@@ -191,12 +191,14 @@ class BatchConsumer:
             ConnectError: the broker did not take it, or not yet.
         """
         from confluent_kafka import KafkaException
-        from confluent_kafka import TopicPartition as Place
+        from confluent_kafka import TopicPartition as ClientPartition
 
         if not offsets:
             return
         try:
-            answers = self._commits.commit([Place(p.topic, p.partition, offset) for p, offset in offsets.items()])
+            answers = self._commits.commit(
+                [ClientPartition(p.topic, p.partition, offset) for p, offset in offsets.items()]
+            )
         except TimeoutError:
             raise ConnectError("Offsets were not committed: the brokers do not answer") from None
         except KafkaException as error:
@@ -213,21 +215,23 @@ class BatchConsumer:
             ConnectError: the broker does not say.
         """
         from confluent_kafka import KafkaException
-        from confluent_kafka import TopicPartition as Place
+        from confluent_kafka import TopicPartition as ClientPartition
 
         try:
-            found = self._consumer.committed([Place(*partition) for partition in partitions], timeout=_COMMITTED_S)
+            found = self._consumer.committed(
+                [ClientPartition(*partition) for partition in partitions], timeout=_COMMITTED_S
+            )
         except KafkaException as error:
             raise ConnectError(f"The group's offsets cannot be read: {error.args[0].str()}") from error
         return {TopicPartition(str(p.topic), int(p.partition)): int(p.offset) for p in found if p.offset >= 0}
 
     def seek(self, offsets: Mapping[TopicPartition, int]) -> None:
         """Go on from these offsets, in partitions that are ours."""
-        from confluent_kafka import TopicPartition as Place
+        from confluent_kafka import TopicPartition as ClientPartition
 
         for partition, offset in offsets.items():
             if partition in self._assignment:
-                self._consumer.seek(Place(partition.topic, partition.partition, offset))
+                self._consumer.seek(ClientPartition(partition.topic, partition.partition, offset))
 
     def pause(self, partitions: Iterable[TopicPartition]) -> None:
         """Deliver no more of these."""
@@ -252,9 +256,9 @@ class BatchConsumer:
         if self._arrivals is not None:
             self._arrivals.close()
         if self._assignment:
-            from confluent_kafka import TopicPartition as Place
+            from confluent_kafka import TopicPartition as ClientPartition
 
-            self._revoke(self._consumer, [Place(*partition) for partition in self._assignment])
+            self._revoke(self._consumer, [ClientPartition(*partition) for partition in self._assignment])
         left = self._leave()
         self._brokers.close()
         if self._raised:
@@ -342,16 +346,16 @@ class BatchConsumer:
                     return  # no broker answers; the subscription tells of it
                 time.sleep(0.02)
 
-    def _assign(self, consumer: Any, places: list[Any]) -> None:
+    def _assign(self, consumer: Any, partitions: list[Any]) -> None:
         if self._closing:
             return  # given to us while we leave: they go with us
         with self._commits.in_callback():
-            self._take_over(consumer, places)
+            self._take_over(consumer, partitions)
 
-    def _take_over(self, consumer: Any, places: list[Any]) -> None:
+    def _take_over(self, consumer: Any, partitions: list[Any]) -> None:
         # The client swallows what a callback raises: it is kept for `poll`.
         try:
-            added = [TopicPartition(p.topic, p.partition) for p in places]
+            added = [TopicPartition(p.topic, p.partition) for p in partitions]
             self._changed = True
             self._assignment |= frozenset(added)
             self._assigning = True  # what the listener pauses is paused below: the client does not have it yet
@@ -359,30 +363,30 @@ class BatchConsumer:
                 begin = self._listener.assigned(added) or {}
             finally:
                 self._assigning = False
-            for place in places:
-                offset = begin.get(TopicPartition(place.topic, place.partition))
+            for partition in partitions:
+                offset = begin.get(TopicPartition(partition.topic, partition.partition))
                 if offset is not None:
-                    place.offset = offset
-                    self._backlog.begins(TopicPartition(place.topic, place.partition), offset)
-            (consumer.incremental_assign if self._incremental else consumer.assign)(places)
+                    partition.offset = offset
+                    self._backlog.begins(TopicPartition(partition.topic, partition.partition), offset)
+            (consumer.incremental_assign if self._incremental else consumer.assign)(partitions)
             still_paused = self._paused & set(added)
             if still_paused:
                 self.pause(still_paused)
         except BaseException as error:
             self._raised.append(error)
 
-    def _revoked(self, consumer: Any, places: list[Any]) -> None:
+    def _revoked(self, consumer: Any, partitions: list[Any]) -> None:
         with self._commits.in_callback():
-            self._revoke(consumer, places)
+            self._revoke(consumer, partitions)
 
-    def _revoke(self, consumer: Any, places: list[Any]) -> None:
-        self._give_up(consumer, places, self._listener.revoked)
+    def _revoke(self, consumer: Any, partitions: list[Any]) -> None:
+        self._give_up(consumer, partitions, self._listener.revoked)
 
-    def _lost(self, consumer: Any, places: list[Any]) -> None:
-        self._give_up(consumer, places, self._listener.lost)
+    def _lost(self, consumer: Any, partitions: list[Any]) -> None:
+        self._give_up(consumer, partitions, self._listener.lost)
 
-    def _give_up(self, consumer: Any, places: list[Any], tell: Callable[[Sequence[TopicPartition]], None]) -> None:
-        gone = [TopicPartition(p.topic, p.partition) for p in places]
+    def _give_up(self, consumer: Any, partitions: list[Any], tell: Callable[[Sequence[TopicPartition]], None]) -> None:
+        gone = [TopicPartition(p.topic, p.partition) for p in partitions]
         self._changed = True
         try:
             if not self._leaving:  # else it was told, and this is another thread
@@ -394,7 +398,7 @@ class BatchConsumer:
             self._paused -= set(gone)
             self._backlog.forget(gone)
             if self._incremental:
-                consumer.incremental_unassign([] if self._leaving else places)  # given back already
+                consumer.incremental_unassign([] if self._leaving else partitions)  # given back already
             else:
                 consumer.unassign()
 
@@ -404,13 +408,13 @@ class BatchConsumer:
         note: Callable[[list[TopicPartition]], None],
         partitions: Iterable[TopicPartition],
     ) -> None:
-        from confluent_kafka import TopicPartition as Place
+        from confluent_kafka import TopicPartition as ClientPartition
 
         ours = [partition for partition in partitions if partition in self._assignment]
         if ours:
             note(ours)
         if ours and not self._assigning:
-            switch([Place(p.topic, p.partition) for p in ours])
+            switch([ClientPartition(p.topic, p.partition) for p in ours])
 
     def _on_error(self, error: Any) -> None:
         if error.fatal():
@@ -419,7 +423,7 @@ class BatchConsumer:
             self._brokers.hear(error)
 
 
-def _common(places: frozenset[TopicPartition]) -> tuple[str | None, int | None]:
+def _common(assigned: frozenset[TopicPartition]) -> tuple[str | None, int | None]:
     """The topic, and the partition, of all of these, where they have one."""
-    topics, partitions = {place.topic for place in places}, {place.partition for place in places}
+    topics, partitions = {partition.topic for partition in assigned}, {partition.partition for partition in assigned}
     return topics.pop() if len(topics) == 1 else None, partitions.pop() if len(partitions) == 1 else None

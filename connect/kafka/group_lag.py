@@ -56,30 +56,32 @@ class GroupLag:
 
     def read(self) -> dict[TopicPartition, Reach]:
         """Every partition of the topics that exist. Raises ConnectError when a broker refuses, or none answers."""
-        places = self._ends.places()
-        if not places:
+        partitions = self._ends.partitions()
+        if not partitions:
             return {}
-        ends = self._ends.ends(places)
+        ends = self._ends.ends(partitions)
         try:
-            committed = {place: at.offset for place, at in self._ends.admin.committed(self.group).items()}
+            committed = {partition: at.offset for partition, at in self._ends.admin.committed(self.group).items()}
         except AdminError as error:
             raise ConnectError(f"The lag of group {self.group} is not known: {error.words}.") from error
-        fresh = [place for place in ends if place not in committed]
+        fresh = [partition for partition in ends if partition not in committed]
         from_end = str(self._consumer.get("auto.offset.reset", "latest")) in {"latest", "end", "largest"}
         begins = ends if from_end else self._ends.begins(fresh)
         return {
-            place: Reach(committed.get(place), committed.get(place, begins.get(place, end)), end)
-            for place, end in ends.items()
+            partition: Reach(committed.get(partition), committed.get(partition, begins.get(partition, end)), end)
+            for partition, end in ends.items()
         }
 
-    def waiting_since(self, places: Mapping[TopicPartition, int], timeout: float) -> dict[TopicPartition, int | None]:
+    def waiting_since(
+        self, partitions: Mapping[TopicPartition, int], timeout: float
+    ) -> dict[TopicPartition, int | None]:
         """The timestamps, in ms, of the first records from these offsets on, as far as they come in time.
 
         None for a partition in which there is no record any more: what lies behind are marks of transactions, or
         records of aborted ones.
         """
         from confluent_kafka import Consumer, KafkaError, KafkaException
-        from confluent_kafka import TopicPartition as Place
+        from confluent_kafka import TopicPartition as ClientPartition
 
         found: dict[TopicPartition, int | None] = {}
         own = {"group.id": f"lag-{uuid.uuid4()}", "enable.auto.commit": False, "enable.partition.eof": True}
@@ -88,22 +90,22 @@ class GroupLag:
         consumer = Consumer({**settings, "logger": client_log})
         deadline = time.monotonic() + timeout
         try:
-            consumer.assign([Place(*place, offset) for place, offset in places.items()])
-            while len(found) < len(places) and (left := deadline - time.monotonic()) > 0:
+            consumer.assign([ClientPartition(*partition, offset) for partition, offset in partitions.items()])
+            while len(found) < len(partitions) and (left := deadline - time.monotonic()) > 0:
                 message = consumer.poll(left)
                 if message is None:
                     break
-                place = TopicPartition(str(message.topic()), int(message.partition() or 0))
+                partition = TopicPartition(str(message.topic()), int(message.partition() or 0))
                 error = message.error()
                 if error is None:
                     kind, at = message.timestamp()
                     if kind:
-                        found.setdefault(place, at)
+                        found.setdefault(partition, at)
                 elif error.code() == KafkaError._PARTITION_EOF:
-                    found.setdefault(place, None)
+                    found.setdefault(partition, None)
                 else:
                     continue
-                consumer.pause([Place(*place)])
+                consumer.pause([ClientPartition(*partition)])
         except KafkaException as error:
             log.debug("%s", error)
         finally:

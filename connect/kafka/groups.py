@@ -49,7 +49,7 @@ def committed_offsets(worker: Mapping[str, str], connector: Mapping[str, str]) -
     """
     group = group_of(worker, connector)
     with _asking(group, "admin", worker, connector) as admin:
-        return {place: at.offset for place, at in admin.committed(group).items()}
+        return {partition: at.offset for partition, at in admin.committed(group).items()}
 
 
 def alter_offsets(
@@ -63,8 +63,10 @@ def alter_offsets(
     """
     group = group_of(worker, connector)
     with _asking(group, "admin", worker, connector) as admin:
-        admin.commit(group, {place: Committed(offset) for place, offset in offsets.items() if offset is not None})
-        admin.forget(group, [place for place, offset in offsets.items() if offset is None])
+        admin.commit(
+            group, {partition: Committed(offset) for partition, offset in offsets.items() if offset is not None}
+        )
+        admin.forget(group, [partition for partition, offset in offsets.items() if offset is None])
 
 
 def delete_group(worker: Mapping[str, str], connector: Mapping[str, str]) -> None:

@@ -46,7 +46,7 @@ class MarkedOffsets:
             found = self._admin.committed(self.group)
         except AdminError as error:
             raise ConnectError(f"The offsets of group {self.group} cannot be read: {error.words}.") from error
-        return {place: Marked(at.offset, at.metadata) for place, at in found.items()}
+        return {partition: Marked(at.offset, at.metadata) for partition, at in found.items()}
 
     def report(self, offsets: Mapping[TopicPartition, int], mark: str) -> None:
         """Commit these under a mark.
@@ -55,6 +55,8 @@ class MarkedOffsets:
             ConnectError: the group has members, or the broker refuses.
         """
         try:
-            self._admin.commit(self.group, {place: Committed(offset, mark) for place, offset in offsets.items()})
+            self._admin.commit(
+                self.group, {partition: Committed(offset, mark) for partition, offset in offsets.items()}
+            )
         except AdminError as error:
             raise ConnectError(f"The offsets of group {self.group} cannot be reported: {error.words}.") from error

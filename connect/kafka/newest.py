@@ -128,16 +128,16 @@ class NewestRecords:
                 self._keep_going()
                 message: Any
                 for message in consumer.consume(_ROWS, _WAIT_S):
-                    place, offset = message.partition(), message.offset()
+                    number, offset = message.partition(), message.offset()
                     if (error := message.error()) is None:
-                        if place not in found.ends and (key := message.key()) is not None and wanted(key):
+                        if number not in found.ends and (key := message.key()) is not None and wanted(key):
                             found.values[key] = message.value()
-                            found.last[place] = offset
-                        if offset + 1 >= until.get(place, _NEVER):
-                            found.ends[place] = offset + 1
+                            found.last[number] = offset
+                        if offset + 1 >= until.get(number, _NEVER):
+                            found.ends[number] = offset + 1
                     elif error.name() == "_PARTITION_EOF":
-                        if offset >= until.get(place, 0):
-                            found.ends[place] = offset
+                        if offset >= until.get(number, 0):
+                            found.ends[number] = offset
                     elif not error.retriable():
                         raise self._unread(error)
                 if time.monotonic() >= deadline and len(found.ends) < len(begin):

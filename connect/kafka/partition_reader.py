@@ -46,7 +46,7 @@ class PartitionReader:
         ends: bool = False,
     ) -> None:
         from confluent_kafka import Consumer
-        from confluent_kafka import TopicPartition as Place
+        from confluent_kafka import TopicPartition as ClientPartition
 
         own = {"enable.auto.commit": False, "allow.auto.create.topics": False, "enable.partition.eof": ends}
         self._name = name
@@ -60,7 +60,9 @@ class PartitionReader:
         known = {key: value for key, value in settings.items() if key not in ("group.instance.id", "group.protocol")}
         self._consumer: Any = Consumer({**known, **own, "error_cb": self._on_error, "logger": client_log})
         self._arrivals = arrivals(self._consumer, str(settings.get("client.id", "rdkafka")))
-        self._consumer.assign([Place(place.topic, place.partition, offset) for place, offset in starts.items()])
+        self._consumer.assign(
+            [ClientPartition(partition.topic, partition.partition, offset) for partition, offset in starts.items()]
+        )
 
     @property
     def at_end(self) -> bool:

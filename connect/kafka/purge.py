@@ -34,7 +34,7 @@ class Purge:
         self._wanted.update({partition: offset for partition, offset in offsets.items() if offset > 0})
         if not self._wanted or time.monotonic() < self._due:
             return
-        from confluent_kafka import TopicPartition as Place
+        from confluent_kafka import TopicPartition as ClientPartition
         from confluent_kafka.admin import AdminClient
 
         for answer in self._asked:
@@ -49,7 +49,7 @@ class Purge:
         if self._admin is None:
             settings: dict[str, Any] = {**self._settings, "logger": client_log}
             self._admin = AdminClient(settings)
-        places = [Place(*partition, offset) for partition, offset in self._wanted.items()]
-        self._asked = list(self._admin.delete_records(places).values())
+        before = [ClientPartition(*partition, offset) for partition, offset in self._wanted.items()]
+        self._asked = list(self._admin.delete_records(before).values())
         self._wanted.clear()
         self._due = time.monotonic() + _EVERY_S

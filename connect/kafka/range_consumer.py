@@ -73,7 +73,7 @@ class RangeConsumer:
         self._gone = ""  # why nothing is left to be read
         self._problem = ""
 
-    def read(self, place: TopicPartition, start: int, end: int, rows: int) -> Iterator[SinkBatch]:
+    def read(self, partition: TopicPartition, start: int, end: int, rows: int) -> Iterator[SinkBatch]:
         """The records from offset `start` up to, not including, `end`, as batches of bytes of at most `rows`.
 
         Raises:
@@ -82,12 +82,12 @@ class RangeConsumer:
             ConnectError: the brokers refuse.
         """
         from confluent_kafka import Message
-        from confluent_kafka import TopicPartition as Place
+        from confluent_kafka import TopicPartition as ClientPartition
 
-        self._place, self._gone, self._problem = place, "", ""
-        if start < end and self._at != (place, start):
-            self._consumer.assign([Place(place.topic, place.partition, start)])
-            self._hasten(place.topic)
+        self._place, self._gone, self._problem = partition, "", ""
+        if start < end and self._at != (partition, start):
+            self._consumer.assign([ClientPartition(partition.topic, partition.partition, start)])
+            self._hasten(partition.topic)
         position, partition_end, heard = start, -1, time.monotonic()
         while position < end and not self._gone:
             self._at = None  # until it is certain again
@@ -99,24 +99,24 @@ class RangeConsumer:
                 records = [message for message in records if message.offset() >= position]
             if records:
                 position = records[-1].offset() + 1
-                self._at = (place, max(position, partition_end))
+                self._at = (partition, max(position, partition_end))
                 if position > end:  # behind a gap
                     records = [message for message in records if message.offset() < end]
                 if records:
-                    yield batch_of(records, place)
+                    yield batch_of(records, partition)
                 heard = time.monotonic()  # not before: who takes the records may take long
             elif partition_end >= end:  # only marks of transactions, or what was compacted, lies between
                 position = end
-                self._at = (place, partition_end)
+                self._at = (partition, partition_end)
             elif partition_end >= 0 and time.monotonic() - heard > self._truncated_s:
                 self._gone = f"the partition ends at offset {partition_end}, before {end}"
             elif time.monotonic() - heard > self._silence_s:
                 raise RetriableError(
-                    f"{place.topic}-{place.partition} cannot be read: nothing came for {self._silence_s:.0f} s."
+                    f"{partition.topic}-{partition.partition} cannot be read: nothing came for {self._silence_s:.0f} s."
                     f" {self._problem}".rstrip()
                 )
         if position < end:
-            self._lost(place, self._gone)
+            self._lost(partition, self._gone)
 
     def _hasten(self, topic: str) -> None:
         """Have the client fetch a newly assigned partition now, not when it next looks for such: once a second."""
@@ -148,14 +148,14 @@ class RangeConsumer:
         from confluent_kafka import KafkaError
 
         unknown = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION)
-        place = self._place
+        partition = self._place
         if error.code() not in unknown:
             self._say(error.str())
-        elif place is not None and error.str().startswith(f"{place.topic} [{place.partition}]"):
+        elif partition is not None and error.str().startswith(f"{partition.topic} [{partition.partition}]"):
             self._gone = "there is no such partition any more"
 
-    def _lost(self, place: TopicPartition, why: str) -> None:
-        words = f"Records of {place.topic}-{place.partition} are gone before they were read: {why}."
+    def _lost(self, partition: TopicPartition, why: str) -> None:
+        words = f"Records of {partition.topic}-{partition.partition} are gone before they were read: {why}."
         if self._fail:
             raise DataLossError(
                 f"{words} Alter the connector's offsets to go on from what is there, or set fail.on.data.loss=false."

@@ -16,7 +16,7 @@ _ROWS: Final = 1000
 class RawRecord(NamedTuple):
     """A record as it lies in Kafka, without its value."""
 
-    place: TopicPartition
+    partition: TopicPartition
     offset: int
     key: bytes | None
     headers: list[tuple[str, bytes | None]]
@@ -36,25 +36,25 @@ def read_to_end(
         ConnectError: the brokers refuse.
     """
     from confluent_kafka import Consumer, KafkaException
-    from confluent_kafka import TopicPartition as Place
+    from confluent_kafka import TopicPartition as ClientPartition
 
     own = {"enable.partition.eof": True, "enable.auto.commit": False, "auto.offset.reset": "earliest"}
     consumer = Consumer({**settings, **own, "logger": client_log})
     left = set(begin)
     try:
-        consumer.assign([Place(*partition, offset) for partition, offset in begin.items()])
+        consumer.assign([ClientPartition(*partition, offset) for partition, offset in begin.items()])
         while left:
             keep_going()
             message: Any
             for message in consumer.consume(_ROWS, _WAIT_S):
-                place = TopicPartition(message.topic(), message.partition())
+                origin = TopicPartition(message.topic(), message.partition())
                 if (error := message.error()) is not None:
                     if error.name() == "_PARTITION_EOF":
-                        left.discard(place)
+                        left.discard(origin)
                     elif not error.retriable():
-                        raise ConnectError(f"{place} cannot be read: {error.str()}")
-                elif place in left:
-                    yield RawRecord(place, message.offset(), message.key(), list(message.headers() or ()))
+                        raise ConnectError(f"{origin} cannot be read: {error.str()}")
+                elif origin in left:
+                    yield RawRecord(origin, message.offset(), message.key(), list(message.headers() or ()))
     except KafkaException as error:
         raise ConnectError(f"Retry topics cannot be read: {error.args[0].str()}") from error
     finally:

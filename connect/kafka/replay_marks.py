@@ -49,18 +49,18 @@ class Marks:
         except AdminError as error:
             raise ConnectError(f"Group {self.group}: {error.words}.") from error
         self._ranges = {
-            place.partition: ([(0, at.offset)] if at.offset > 0 else []) + _parsed(at.metadata)
-            for place, at in committed.items()
-            if place.topic == self._topic
+            partition.partition: ([(0, at.offset)] if at.offset > 0 else []) + _parsed(at.metadata)
+            for partition, at in committed.items()
+            if partition.topic == self._topic
         }
 
     def has(self, partition: int, offset: int) -> bool:
         """Whether a record was replayed."""
         return any(begin <= offset < end for begin, end in self._ranges.get(partition, ()))
 
-    def add(self, places: Iterable[tuple[int, int]]) -> None:
+    def add(self, records: Iterable[tuple[int, int]]) -> None:
         """Records, by partition and offset, were replayed. Counts when it is stored."""
-        for partition, offset in places:
+        for partition, offset in records:
             self._ranges.setdefault(partition, []).append((offset, offset + 1))
         self._ranges = {partition: _joined(ranges) for partition, ranges in self._ranges.items()}
 
@@ -73,7 +73,7 @@ class Marks:
         Raises:
             ConnectError: the broker refuses, or they are too many scattered ones.
         """
-        places = {}
+        commits = {}
         for partition, ranges in self._ranges.items():
             first = begins.get(partition, 0)
             # What the topic has no more needs no mark.
@@ -87,9 +87,9 @@ class Marks:
                     f"What was replayed of {self._topic}-{partition} is too scattered to be remembered: it may be"
                     " replayed again. Replay whole stretches, by --since and --until."
                 )
-            places[TopicPartition(self._topic, partition)] = Committed(low, text)
+            commits[TopicPartition(self._topic, partition)] = Committed(low, text)
         try:
-            self._admin.commit(self.group, places)
+            self._admin.commit(self.group, commits)
         except AdminError as error:
             raise ConnectError(f"Group {self.group}: {error.words}.") from error
 

@@ -42,15 +42,15 @@ class TopicEnds:
         self._topics = topics
         self.admin = shared_admin(task_java_settings("admin", worker, connector), "connect-lag")
 
-    def ends(self, places: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+    def ends(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         """For each partition the offset after its last record that a consumer would be given."""
-        return self._offsets(places, LATEST)
+        return self._offsets(partitions, LATEST)
 
-    def begins(self, places: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+    def begins(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         """For each partition the offset of its first record."""
-        return self._offsets(places, EARLIEST)
+        return self._offsets(partitions, EARLIEST)
 
-    def places(self) -> list[TopicPartition]:
+    def partitions(self) -> list[TopicPartition]:
         """Every partition of the topics that exist."""
         with _told():
             if isinstance(self._topics, list):
@@ -66,10 +66,10 @@ class TopicEnds:
         assert not isinstance(self._topics, list)
         return self._topics(there)
 
-    def _offsets(self, places: Iterable[TopicPartition], which: int) -> dict[TopicPartition, int]:
+    def _offsets(self, partitions: Iterable[TopicPartition], which: int) -> dict[TopicPartition, int]:
         with _told():
             return self.admin.offsets(
-                dict.fromkeys(places, which), committed_only=self._committed_only, timeout=TIMEOUT_S
+                dict.fromkeys(partitions, which), committed_only=self._committed_only, timeout=TIMEOUT_S
             )
 
 

@@ -107,7 +107,7 @@ def end_offsets(
             if error.code in _REFUSED or time.monotonic() >= deadline:
                 raise ConnectError(f"Topic {topic} cannot be read: {error.words}.") from error
         else:
-            return {place.partition: offset for place, offset in found.items()}
+            return {at.partition: offset for at, offset in found.items()}
         time.sleep(_LOOK_AGAIN_S)
 
 

@@ -56,8 +56,8 @@ class Problem:
     found: str
 
     def __str__(self) -> str:
-        place = f"{self.path}: " if self.path else ""
-        return f"{place}expected {self.expected}, got {self.found}"
+        index = f"{self.path}: " if self.path else ""
+        return f"{index}expected {self.expected}, got {self.found}"
 
 
 def check_form(expected: Any) -> None:
@@ -147,7 +147,7 @@ def _of_headers(wanted: Any, after: Snapshot, partial: bool) -> Iterator[Problem
             else list(differences(f"headers.{key}", value, one, partial))
             for _, one in there
         ]
-        best = min(range(len(candidates)), key=lambda place: len(candidates[place])) if partial else 0
+        best = min(range(len(candidates)), key=lambda index: len(candidates[index])) if partial else 0
         left.remove(there[best])
         yield from candidates[best]
 
@@ -170,8 +170,8 @@ def differences(path: str, wanted: Any, found: Any, partial: bool) -> Iterator[P
         if len(wanted) != len(found):
             yield Problem(path, f"{len(wanted)} elements", f"{len(found)}: {text(found)}")
         else:
-            for place, (one, other) in enumerate(zip(wanted, found, strict=True)):
-                yield from differences(f"{path}[{place}]", one, other, partial)
+            for index, (one, other) in enumerate(zip(wanted, found, strict=True)):
+                yield from differences(f"{path}[{index}]", one, other, partial)
     elif not _same(wanted, found):
         one, other = text(wanted), text(found)
         if one == other:

@@ -97,8 +97,9 @@ def original(batch: SinkBatch, row: int, *, parked: bool = False) -> Original:
     if not parked:
         topic, partition = consumed.original_topics[row], consumed.original_partitions[row]
         return Original(topic, partition, consumed.offsets[row], EncodedRecord(key, value, own, timestamp))
-    own, place = ParkedHeaders.split(own)
-    return Original(place.topic, place.partition, place.offset, EncodedRecord(key, value, own, place.timestamp), place)
+    own, headers = ParkedHeaders.split(own)
+    encoded = EncodedRecord(key, value, own, headers.timestamp)
+    return Original(headers.topic, headers.partition, headers.offset, encoded, headers)
 
 
 def context_of(failure: Failure, connector: str, task: int, source: Original | None) -> ErrorContext:

@@ -48,17 +48,17 @@ class Handed:
         """Forget batches of which everything is committed, oldest first. A partition that is not named is not ours."""
         while self._batches:
             ends = self._batches[0][0].next_offsets()
-            if any(place in offsets and end > offsets[place] for place, end in ends.items()):
+            if any(partition in offsets and end > offsets[partition] for partition, end in ends.items()):
                 return
             self._forget()
 
     def find(self, record: SinkRecord) -> SinkBatch | None:
         """A record as a batch of its own, that leads back to what was consumed; None when it is not known any more."""
-        place = (record.original_topic, record.original_partition, record.original_offset)
+        partition = (record.original_topic, record.original_partition, record.original_offset)
         for batch, _ in reversed(self._batches):
             rows = zip(batch.original_topics, batch.original_partitions, batch.offsets, strict=True)
             for row, found in enumerate(rows):
-                if found == place:
+                if found == partition:
                     return batch.slice(row, row + 1)
         return None
 

@@ -51,22 +51,22 @@ class KeyOrder:
         """One of the sink's own partitions is consumed from this offset on."""
         self._passed[partition] = offset
 
-    def learn(self, key: bytes | None, place: ParkedHeaders) -> None:
+    def learn(self, key: bytes | None, parked: ParkedHeaders) -> None:
         """A record is in a retry topic."""
         if key is None:
             return
-        waiting = self._waiting.setdefault(TopicPartition(place.topic, place.partition), {})
+        waiting = self._waiting.setdefault(TopicPartition(parked.topic, parked.partition), {})
         offsets = waiting.setdefault(_short(key), {})
-        self._count += place.offset not in offsets
-        offsets[place.offset] = max(place.parked, offsets.get(place.offset, 0))
+        self._count += parked.offset not in offsets
+        offsets[parked.offset] = max(parked.parked, offsets.get(parked.offset, 0))
 
     def forget(self, number: int) -> None:
         """Partitions of this number are not ours any more, or are learnt anew."""
         for partition in [each for each in self._waiting if each.partition == number]:
             self._count -= sum(map(len, self._waiting.pop(partition).values()))
         for table in (self._let_through, self._failed):
-            for place in [each for each in table if each[0].partition == number]:
-                del table[place]
+            for parked in [each for each in table if each[0].partition == number]:
+                del table[parked]
         for partition in [each for each in self._passed if each.partition == number]:
             del self._passed[partition]
 
@@ -83,34 +83,34 @@ class KeyOrder:
             return Turn.DROP
         return self._turn(partition, short, offset, waiting)
 
-    def due(self, place: ParkedHeaders, key: bytes | None) -> Turn:
+    def due(self, parked: ParkedHeaders, key: bytes | None) -> Turn:
         """The turn of a record from a retry topic."""
         if key is None:
             return Turn.GO
-        partition, short = TopicPartition(place.topic, place.partition), _short(key)
+        partition, short = TopicPartition(parked.topic, parked.partition), _short(key)
         waiting = self._offsets(partition, short)
-        if waiting.get(place.offset) != place.parked:
+        if waiting.get(parked.offset) != parked.parked:
             return Turn.DROP
-        if self._passed.get(partition, 0) <= place.offset:
+        if self._passed.get(partition, 0) <= parked.offset:
             return Turn.WAIT  # the sink's own topic is being read once more, and has not come so far
-        turn = self._turn(partition, short, place.offset, waiting)
+        turn = self._turn(partition, short, parked.offset, waiting)
         if turn is Turn.GO:
-            self._let_through.setdefault((partition, short), set()).add(place.offset)
+            self._let_through.setdefault((partition, short), set()).add(parked.offset)
         return turn
 
-    def failed(self, key: bytes | None, place: ParkedHeaders) -> None:
+    def failed(self, key: bytes | None, parked: ParkedHeaders) -> None:
         """A record of the batch was parked because it failed."""
-        self.parked(key, place)
+        self.parked(key, parked)
         if key is not None:
-            at = (TopicPartition(place.topic, place.partition), _short(key))
-            self._failed[at] = min(place.offset, self._failed.get(at, place.offset))
+            at = (TopicPartition(parked.topic, parked.partition), _short(key))
+            self._failed[at] = min(parked.offset, self._failed.get(at, parked.offset))
 
-    def parked(self, key: bytes | None, place: ParkedHeaders) -> None:
+    def parked(self, key: bytes | None, parked: ParkedHeaders) -> None:
         """A record of the batch was parked."""
-        self.learn(key, place)
+        self.learn(key, parked)
         if key is not None:
-            at = (TopicPartition(place.topic, place.partition), _short(key))
-            self._let_through.get(at, set()).discard(place.offset)
+            at = (TopicPartition(parked.topic, parked.partition), _short(key))
+            self._let_through.get(at, set()).discard(parked.offset)
 
     def given_up(self, key: bytes | None, topic: str, partition: int, offset: int) -> None:
         """A record of the batch is tried no more: others of its key need not wait for it."""

@@ -86,7 +86,7 @@ def parked(source: Original, error: ErrorContext, wait_ms: int, now_ms: int, *, 
         failed: whether it was tried; else it only waits behind another of its key.
     """
     before = source.parked
-    place = ParkedHeaders(
+    parked = ParkedHeaders(
         topic=source.topic,
         partition=source.partition,
         offset=source.offset,
@@ -95,7 +95,7 @@ def parked(source: Original, error: ErrorContext, wait_ms: int, now_ms: int, *, 
         parked=(before.parked if before else 0) + 1,
         due=now_ms + wait_ms,
     )
-    headers = place.after(source.letter.headers, replace(error, stacktrace=None))
+    headers = parked.after(source.letter.headers, replace(error, stacktrace=None))
     return EncodedRecord(source.letter.key, source.letter.value, headers, None)
 
 

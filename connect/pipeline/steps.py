@@ -185,5 +185,5 @@ class Transform:
 
 def _in_order(some: B, others: B) -> B:
     """Two parts of one batch put together again; some rows may have been dropped from the first."""
-    place = {row: place for place, row in enumerate(sorted([*some.rows, *others.rows]))}
-    return type(some).interleave([([place[row] for row in part.rows], part) for part in (some, others)])
+    index = {row: index for index, row in enumerate(sorted([*some.rows, *others.rows]))}
+    return type(some).interleave([([index[row] for row in part.rows], part) for part in (some, others)])

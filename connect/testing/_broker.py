@@ -56,9 +56,9 @@ class MemoryBroker:
 
     def take(self, record: SourceRecord, message: Message) -> int:
         """Append a record; gives its offset."""
-        place = TopicPartition(message.topic, message.partition)
-        offset = self._ends.get(place, 0)
-        self._ends[place] = offset + 1
+        partition = TopicPartition(message.topic, message.partition)
+        offset = self._ends.get(partition, 0)
+        self._ends[partition] = offset + 1
         self.sent.append((record, message))
         return offset
 

@@ -26,16 +26,16 @@ class MemoryTopics:
 
     def append(self, record: SinkRecord) -> SinkRecord:
         """Append a record; gives it with its offset."""
-        place = TopicPartition(record.topic, record.partition)
-        offset = self.end(place)
-        self._ends[place] = offset + 1
+        partition = TopicPartition(record.topic, record.partition)
+        offset = self.end(partition)
+        self._ends[partition] = offset + 1
         stored = record.replace(offset=offset)
         self.log.append(stored)
         return stored
 
-    def end(self, place: TopicPartition) -> int:
+    def end(self, partition: TopicPartition) -> int:
         """The offset of the record that comes next."""
-        return self._ends.get(place, 0)
+        return self._ends.get(partition, 0)
 
 
 class MemoryConsumer:
@@ -90,9 +90,9 @@ class MemoryConsumer:
         if not records:
             return None
         for record in records:
-            place = TopicPartition(record.topic, record.partition)
-            self._positions[place] = record.offset + 1
-            self._delivered.add(place)
+            partition = TopicPartition(record.topic, record.partition)
+            self._positions[partition] = record.offset + 1
+            self._delivered.add(partition)
         # Headers of records in bytes are pairs, which the chain decodes.
         raw: list[Any] = [record.headers for record in records]
         batch = SinkBatch.of(records)
@@ -101,16 +101,22 @@ class MemoryConsumer:
         )
 
     def positions(self) -> dict[TopicPartition, int]:
-        return {place: position for place, position in self._positions.items() if place in self._delivered}
+        return {partition: position for partition, position in self._positions.items() if partition in self._delivered}
 
     def commit(self, offsets: Mapping[TopicPartition, int]) -> None:
         self._commit(offsets)
 
     def committed(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
-        return {place: self._topics.committed[place] for place in partitions if place in self._topics.committed}
+        return {
+            partition: self._topics.committed[partition]
+            for partition in partitions
+            if partition in self._topics.committed
+        }
 
     def seek(self, offsets: Mapping[TopicPartition, int]) -> None:
-        self._positions.update({place: offset for place, offset in offsets.items() if place in self._positions})
+        self._positions.update(
+            {partition: offset for partition, offset in offsets.items() if partition in self._positions}
+        )
 
     def pause(self, partitions: Iterable[TopicPartition]) -> None:
         self._paused |= set(partitions) & self.assignment
@@ -119,7 +125,7 @@ class MemoryConsumer:
         self._paused -= set(partitions)
 
     def lag(self, without: Any = ()) -> int:
-        return sum(self._topics.end(place) - position for place, position in self._positions.items())
+        return sum(self._topics.end(partition) - position for partition, position in self._positions.items())
 
     def close(self) -> bool:
         if self._positions:
@@ -127,7 +133,9 @@ class MemoryConsumer:
         return True
 
     def _next(self) -> list[SinkRecord]:
-        wanted = {place: position for place, position in self._positions.items() if place not in self._paused}
+        wanted = {
+            partition: position for partition, position in self._positions.items() if partition not in self._paused
+        }
         waiting = (
             record
             for record in self._topics.log
@@ -138,15 +146,15 @@ class MemoryConsumer:
     def _move(self, how: str, partitions: Sequence[TopicPartition]) -> None:
         if how == "assigned":
             # Known before the listener is told, so that what it pauses is paused.
-            self._positions.update({place: self._topics.committed.get(place, 0) for place in partitions})
+            self._positions.update({partition: self._topics.committed.get(partition, 0) for partition in partitions})
             known = self._listener.assigned(partitions) or {}
-            self.seek({place: offset for place, offset in known.items() if place in partitions})
+            self.seek({partition: offset for partition, offset in known.items() if partition in partitions})
             return
         tell = self._listener.revoked if how == "revoked" else self._listener.lost
         try:
             tell(partitions)
         finally:
-            for place in partitions:
-                self._positions.pop(place, None)
-                self._delivered.discard(place)
-                self._paused.discard(place)
+            for partition in partitions:
+                self._positions.pop(partition, None)
+                self._delivered.discard(partition)
+                self._paused.discard(partition)

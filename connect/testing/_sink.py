@@ -70,7 +70,7 @@ class SinkRun:
         self._tasks: list[_Task] = []
         named = [name.strip() for name in self._run.config.get("topics", "").split(",") if name.strip()]
         self._topic = named[0] if named else "test"
-        self._places = [TopicPartition(name, number) for name in named for number in range(partitions)]
+        self._partitions = [TopicPartition(name, number) for name in named for number in range(partitions)]
         #: Records that a task handed to the error policy, each with its error. Needs what a worker needs for it:
         #: a dead letter topic, retry topics or `errors.log.enable=true`.
         self.errant: list[tuple[SinkRecord, Exception]] = []
@@ -161,8 +161,8 @@ class SinkRun:
         topic = topic or self._topic
         stored = [self._topics.append(_record(item, topic, partition, key, schema)) for item in items]
         new = dict.fromkeys(TopicPartition(record.topic, record.partition) for record in stored)
-        if unknown := [place for place in new if place not in self._places]:
-            self._places += unknown
+        if unknown := [each for each in new if each not in self._partitions]:
+            self._partitions += unknown
             self._assign(unknown)
         self.deliver(tries)
         return stored
@@ -245,17 +245,19 @@ class SinkRun:
             running = _Task(plugin, number, config, self._run, self._topics, self._registry, self, self._batch_rows)
             running.turns.take(self._timeout)
             self._tasks.append(running)
-        self._assign(self._places)
+        self._assign(self._partitions)
 
-    def _assign(self, places: Sequence[TopicPartition]) -> None:
+    def _assign(self, partitions: Sequence[TopicPartition]) -> None:
         for number, running in enumerate(self._tasks):
-            mine = [place for place in places if self._places.index(place) % len(self._tasks) == number]
+            mine = [
+                partition for partition in partitions if self._partitions.index(partition) % len(self._tasks) == number
+            ]
             if mine:
                 running.move("assigned", mine, self._timeout)
 
     def _take_away(self, how: str, partitions: Sequence[TopicPartition]) -> None:
         for running in self._tasks:
-            mine = [place for place in partitions if place in running.consumer.assignment]
+            mine = [partition for partition in partitions if partition in running.consumer.assignment]
             if mine:
                 running.move(how, mine, self._timeout)
 

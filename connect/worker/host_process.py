@@ -151,8 +151,8 @@ class Host:
 
         made: Any = load_class(target, folder)()
         changes = {
-            frozenset(place.items()) if isinstance(place, dict) else TopicPartition(*place): offset
-            for place, offset in offsets
+            frozenset(partition.items()) if isinstance(partition, dict) else TopicPartition(*partition): offset
+            for partition, offset in offsets
         }
         engine = chosen_engine(type(made), config, {"engine.default": engine_default})
         return {"checked": bool(made.alter_offsets(config, changes)), "engine": engine}

@@ -106,9 +106,9 @@ class RetryTopics:
                 self._order.given_up(source.letter.key, source.topic, source.partition, source.offset)
             return False
         context = context_of(failure, self._connector, self._task, source)
-        place = self._write(source, context, tier, failed=True)
+        parked = self._write(source, context, tier, failed=True)
         if self._order is not None:
-            self._order.failed(source.letter.key, place)
+            self._order.failed(source.letter.key, parked)
         return True
 
     def _write(self, source: Original, context: ErrorContext, tier: Tier, *, failed: bool) -> ParkedHeaders:
@@ -129,8 +129,8 @@ class RetryTopics:
             task=self._task,
             message="It waits behind a record of its key.",
         )
-        place = self._write(source, context, self._settings.behind(topic), failed=False)
-        self._order.parked(source.letter.key, place)
+        parked = self._write(source, context, self._settings.behind(topic), failed=False)
+        self._order.parked(source.letter.key, parked)
         self._counts.parked += 1
 
     # Partitions that come.
@@ -171,15 +171,15 @@ class RetryTopics:
         for partition in partitions:
             if partition.topic not in self._waits:
                 order.begin(partition, begin.get(partition, 0))
-        self._read_again(order, {place: begin[place] for place in partitions if place.topic in self._waits})
+        self._read_again(order, {parked: begin[parked] for parked in partitions if parked.topic in self._waits})
 
     def _read_again(self, order: KeyOrder, begin: Mapping[TopicPartition, int]) -> None:
         for record in self._read(begin):
             try:
-                place = ParkedHeaders.split(record.headers)[1]
+                parked = ParkedHeaders.split(record.headers)[1]
             except ValueError:
                 continue  # said when it is consumed
-            order.learn(record.key, place)
+            order.learn(record.key, parked)
 
     def rewound(self, offsets: Mapping[TopicPartition, int]) -> None:
         """The task wants to be given partitions again from these offsets on."""
@@ -213,12 +213,12 @@ class RetryTopics:
                 ):
                     kept.append(row)
                 continue
-            place = place_of(batch, row)
-            if place.due > now_ms:
+            parked = place_of(batch, row)
+            if parked.due > now_ms:
                 least = min(self._waits[topic] * _REST_SHARE, _REST_S)
-                self._rest(partition, batch.offsets[row], max((place.due - now_ms) / 1000, least), consumer)
-            elif order is None or self._goes(order.due(place, batch.keys[row]), batch, row):
-                due[len(kept)] = place
+                self._rest(partition, batch.offsets[row], max((parked.due - now_ms) / 1000, least), consumer)
+            elif order is None or self._goes(order.due(parked, batch.keys[row]), batch, row):
+                due[len(kept)] = parked
                 kept.append(row)
         return unparked(batch if len(kept) == len(batch) else batch.take(kept), due)
 

@@ -150,7 +150,9 @@ class SinkLoop:
     def _resume(self, partitions: Iterable[TopicPartition]) -> None:
         """Have partitions consumed again, but for those that somebody else wants paused."""
         resting = self._retries.resting() if self._retries is not None else ()
-        self.consumer.resume([place for place in partitions if place not in resting and self._flows(place)])
+        self.consumer.resume(
+            [partition for partition in partitions if partition not in resting and self._flows(partition)]
+        )
 
     def _flows(self, partition: TopicPartition) -> bool:
         """Whether neither worker nor task wants a partition paused, and no batch is held."""
@@ -169,8 +171,8 @@ class SinkLoop:
         """How many offsets of each partition the task was given and has not committed."""
         after = {**self._delivered, **self._after}
         return [
-            max(0, offset - self._committed.get(place, self._first.get(place, offset)))
-            for place, offset in after.items()
+            max(0, offset - self._committed.get(partition, self._first.get(partition, offset)))
+            for partition, offset in after.items()
         ]
 
     # For the watchdog, see `connect.worker.watchdog.Watched`.
@@ -433,8 +435,8 @@ class SinkLoop:
             self._retries.forget(partitions)
         if self._held is not None:
             gone = set(partitions)
-            places = zip(self._held.original_topics, self._held.original_partitions, strict=True)
-            self._held = self._held.take([row for row, place in enumerate(places) if place not in gone])
+            origins = zip(self._held.original_topics, self._held.original_partitions, strict=True)
+            self._held = self._held.take([row for row, origin in enumerate(origins) if origin not in gone])
         self._task.close(partitions)
 
     # The end.

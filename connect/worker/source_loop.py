@@ -223,8 +223,8 @@ class SourceLoop:
                 self._task.commit_record(record, None)
         letters = self._dead_letters
 
-        def each(place: int) -> Callable[[Any, Any], None] | None:
-            row = rows[place]
+        def each(index: int) -> Callable[[Any, Any], None] | None:
+            row = rows[index]
             record = told.get(row)
             if record is None and letters is None:
                 return None

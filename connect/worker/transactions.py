@@ -206,8 +206,8 @@ class Transactions:
         first = part.batch.rows[0]
         rows = [row - first for row in part.encoded.rows]
 
-        def each(place: int) -> Callable[[Any, Any], None] | None:
-            row = rows[place]
+        def each(index: int) -> Callable[[Any, Any], None] | None:
+            row = rows[index]
             if row not in part.told:
                 return None
 

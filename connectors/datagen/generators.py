@@ -215,10 +215,10 @@ class OneOf:
         empty: dict[str, Any] = {name: None for name, _ in self.members}
         made = [dict(empty) for _ in rows]
         for at, (name, generator) in enumerate(self.members):
-            places = [place for place, chosen_at in enumerate(which) if chosen_at == at]
-            values = generator.column(chance, [rows[place] for place in places])
-            for place, value in zip(places, values, strict=True):
-                made[place][name] = value
+            indexes = [index for index, chosen_at in enumerate(which) if chosen_at == at]
+            values = generator.column(chance, [rows[index] for index in indexes])
+            for index, value in zip(indexes, values, strict=True):
+                made[index][name] = value
         return made
 
 

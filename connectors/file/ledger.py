@@ -68,7 +68,7 @@ class Ledger:
             RetriableError: there is no room.
             ConnectError: it cannot be written.
         """
-        offsets = [[place.topic, place.partition, offset] for place, offset in sorted(entry.offsets.items())]
+        offsets = [[origin.topic, origin.partition, offset] for origin, offset in sorted(entry.offsets.items())]
         text = json.dumps({"connector": entry.connector, "length": entry.length, "offsets": offsets})
         fresh = self.path.with_name(self.path.name + ".new")
         try:

@@ -85,7 +85,7 @@ class FileStreamSinkTask(SinkTask):
         # Lines of partitions that were taken away and come back may be in the file but not in the ledger yet.
         self.flush({})
         known = self._entry.offsets
-        return {place: known[place] for place in partitions if place in known}
+        return {partition: known[partition] for partition in partitions if partition in known}
 
     def put(self, batch: SinkBatch) -> None:
         if not len(batch):
@@ -102,7 +102,7 @@ class FileStreamSinkTask(SinkTask):
         assert isinstance(self._target, AppendedFile)
         # Offsets that transformations dropped to the last were never put; they count as done all the same.
         done = {**self._entry.offsets, **self._taken}
-        done.update({place: max(offset, done.get(place, 0)) for place, offset in offsets.items()})
+        done.update({partition: max(offset, done.get(partition, 0)) for partition, offset in offsets.items()})
         if done != self._entry.offsets or self._target.size != self._entry.length:
             self._target.check_claim()
             entry = Entry(self._entry.connector, self._target.size, done)
@@ -167,7 +167,7 @@ class FileStreamSinkConnector(SinkConnector):
             ledger = Ledger(parsed["file"])
             if entry := ledger.read():
                 changed = {**entry.offsets, **offsets}
-                kept = {place: offset for place, offset in changed.items() if offset is not None}
+                kept = {partition: offset for partition, offset in changed.items() if offset is not None}
                 ledger.write(Entry(entry.connector, entry.length, kept))
         finally:
             target.close()

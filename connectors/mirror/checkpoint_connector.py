@@ -80,5 +80,5 @@ def found_groups(parsed: Mapping[str, Any], policy: Policy, source: ClusterAdmin
     return [
         group
         for group in source.groups()
-        if wanted(group) and any(copied(place.topic) for place in source.committed(group))
+        if wanted(group) and any(copied(partition.topic) for partition in source.committed(group))
     ]

@@ -136,14 +136,14 @@ class MirrorCheckpointTask(SourceTask):
         return records
 
     def _record(self, checkpoint: Checkpoint) -> SourceRecord:
-        place = checkpoint.place
+        partition = checkpoint.partition
         return SourceRecord(
             self._topic,
             checkpoint.value,
             BYTES,
             checkpoint.key,
             BYTES,
-            {"group": checkpoint.group, "topic": place.topic, "partition": place.partition},
+            {"group": checkpoint.group, "topic": partition.topic, "partition": partition.partition},
             {"offset": 0},
             0,
             int(time.time() * 1000),

@@ -33,7 +33,7 @@ class Checkpoints:
 
     def remember(self, checkpoint: Checkpoint) -> None:
         """Take one that was written."""
-        self._newest.setdefault(checkpoint.group, {})[checkpoint.place] = checkpoint
+        self._newest.setdefault(checkpoint.group, {})[checkpoint.partition] = checkpoint
 
     def of(self, group: str) -> dict[TopicPartition, Checkpoint]:
         """The newest of a group, by partition of the target."""
@@ -45,11 +45,11 @@ class Checkpoints:
         A checkpoint only goes back when the group itself did: translations of one offset may become coarser in time.
         """
         found = []
-        for place, (upstream, metadata) in sorted(committed.items()):
-            downstream = self._syncs.translate(place, upstream) if self._wanted(place.topic) else None
+        for partition, (upstream, metadata) in sorted(committed.items()):
+            downstream = self._syncs.translate(partition, upstream) if self._wanted(partition.topic) else None
             if downstream is None:
                 continue
-            there = TopicPartition(self._remote(place.topic), place.partition)
+            there = TopicPartition(self._remote(partition.topic), partition.partition)
             last = self.of(group).get(there)
             if last is not None and upstream >= last.upstream and downstream <= last.downstream:
                 continue
@@ -70,9 +70,9 @@ def commit_for_idle(groups: Iterable[str], checkpoints: Checkpoints, target: Clu
             continue
         there = target.committed(group) if states[group] == "EMPTY" else {}
         ahead = {
-            place: checkpoint.downstream
-            for place, checkpoint in checkpoints.of(group).items()
-            if place not in there or there[place][0] < checkpoint.downstream
+            partition: checkpoint.downstream
+            for partition, checkpoint in checkpoints.of(group).items()
+            if partition not in there or there[partition][0] < checkpoint.downstream
         }
         if not ahead:
             continue

@@ -17,14 +17,14 @@ _VERSION: Final = b"\x00\x00"
 class OffsetSync(NamedTuple):
     """The record at `upstream` of the source became the one at `downstream` of the target."""
 
-    place: TopicPartition
+    partition: TopicPartition
     upstream: int
     downstream: int
 
     @property
     def key(self) -> bytes:
         """The partition of the source."""
-        return _text(self.place.topic) + struct.pack(">i", self.place.partition)
+        return _text(self.partition.topic) + struct.pack(">i", self.partition.partition)
 
     @property
     def value(self) -> bytes:
@@ -44,14 +44,14 @@ class Checkpoint(NamedTuple):
 
     Attributes:
         group: of the source.
-        place: the partition at the target.
+        partition: the partition at the target.
         upstream: what the group has committed at the source.
         downstream: where it goes on at the target, missing nothing.
         metadata: the text beside the committed offset.
     """
 
     group: str
-    place: TopicPartition
+    partition: TopicPartition
     upstream: int
     downstream: int
     metadata: str
@@ -59,7 +59,7 @@ class Checkpoint(NamedTuple):
     @property
     def key(self) -> bytes:
         """The group and the partition."""
-        return _text(self.group) + _text(self.place.topic) + struct.pack(">i", self.place.partition)
+        return _text(self.group) + _text(self.partition.topic) + struct.pack(">i", self.partition.partition)
 
     @property
     def value(self) -> bytes:

@@ -9,9 +9,9 @@ from connect import ConnectError
 from connect.data.record import TopicPartition
 
 
-def source_partition(alias: str, place: TopicPartition) -> dict[str, Any]:
+def source_partition(alias: str, partition: TopicPartition) -> dict[str, Any]:
     """The source partition of one partition of the cluster of this alias."""
-    return {"cluster": alias, "partition": place.partition, "topic": place.topic}
+    return {"cluster": alias, "partition": partition.partition, "topic": partition.topic}
 
 
 def next_offset(stored: Mapping[str, Any] | None) -> int | None:
@@ -20,12 +20,12 @@ def next_offset(stored: Mapping[str, Any] | None) -> int | None:
     return None if last is None or int(last) < 0 else int(last) + 1
 
 
-def written(places: Iterable[TopicPartition]) -> str:
+def written(partitions: Iterable[TopicPartition]) -> str:
     """Partitions as a task's configuration has them."""
-    return ",".join(f"{place.topic}-{place.partition}" for place in places)
+    return ",".join(f"{partition.topic}-{partition.partition}" for partition in partitions)
 
 
-def places(listed: Iterable[str]) -> list[TopicPartition]:
+def partitions(listed: Iterable[str]) -> list[TopicPartition]:
     """Partitions out of a task's configuration."""
     found = []
     for text in listed:

@@ -61,10 +61,10 @@ class MirrorSourceConnector(SourceConnector):
     def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
         if self._watch is None:
             return []
-        places = self._watch.found(FIRST_LOOK_S)
-        count = min(max_tasks, len(places))
+        partitions = self._watch.found(FIRST_LOOK_S)
+        count = min(max_tasks, len(partitions))
         # One after the other, so that the partitions of a large topic are spread.
-        return [{**self.config, PARTITIONS: positions.written(places[task::count])} for task in range(count)]
+        return [{**self.config, PARTITIONS: positions.written(partitions[task::count])} for task in range(count)]
 
     def stop(self) -> None:
         if getattr(self, "_watch", None) is not None:

@@ -52,9 +52,10 @@ class MirrorSourceTask(SourceTask):
         self._alias: str = parsed["source.cluster.alias"]
         self._timeout = parsed["consumer.poll.timeout.ms"] / 1000
         self._lag: int = parsed["offset.lag.max"]
-        places = positions.places(parsed[PARTITIONS])
+        partitions = positions.partitions(parsed[PARTITIONS])
         self._routes = {
-            place: _Route(self._alias, place, policy.remote(self._alias, place.topic), self._lag) for place in places
+            partition: _Route(self._alias, partition, policy.remote(self._alias, partition.topic), self._lag)
+            for partition in partitions
         }
         name = f"{self.context.connector}-{self.context.task_id}"
         self._notes: NoteProducer | None = None
@@ -71,14 +72,14 @@ class MirrorSourceTask(SourceTask):
         reset = str(consumer.get("auto.offset.reset", "earliest"))
         otherwise = END if reset in ("latest", "end", "largest") else BEGINNING
         starts = {}
-        for place, offset in zip(self._routes, stored, strict=True):
+        for partition, offset in zip(self._routes, stored, strict=True):
             known = positions.next_offset(offset)
             if known is None and reset == "error":
                 raise ConnectError(
-                    f"No offset is stored for {place}, and auto.offset.reset=none. Set one (PATCH"
+                    f"No offset is stored for {partition}, and auto.offset.reset=none. Set one (PATCH"
                     f" /connectors/{self.context.connector}/offsets), or write earliest or latest."
                 )
-            starts[place] = otherwise if known is None else known
+            starts[partition] = otherwise if known is None else known
         log.info("copying %d partitions, %d from the start", len(starts), sum(at < 0 for at in starts.values()))
         return starts
 
@@ -100,19 +101,19 @@ class MirrorSourceTask(SourceTask):
     def _copied(self, batch: SinkBatch) -> SourceBatch:
         """The records for the target, by columns."""
         n = len(batch)
-        codes, places = _places(batch)
-        routes = [self._routes[place] for place in places]
+        codes, partitions = _origins(batch)
+        routes = [self._routes[partition] for partition in partitions]
         topics: Column[str] = _by_code(codes, [route.topic for route in routes], n)
         offsets = batch.offsets
         metrics = self.context.metrics
         for code, route in enumerate(routes):
             rows = n if len(routes) == 1 else codes.count(code)
-            metrics.count("mirror_records_read_total", rows, source=self._alias, topic=route.place.topic)
+            metrics.count("mirror_records_read_total", rows, source=self._alias, topic=route.partition.topic)
         return SourceBatch(
             topics,
             batch.values,
             keys=batch.keys,
-            partitions=_by_code(codes, [route.place.partition for route in routes], n),
+            partitions=_by_code(codes, [route.partition.partition for route in routes], n),
             timestamps=batch.timestamps,
             headers=_headers(batch.headers),
             source_partitions=_by_code(codes, [route.source for route in routes], n),
@@ -144,7 +145,7 @@ class MirrorSourceTask(SourceTask):
         self._awaited -= 1
         source = record.source_partition
         route = self._routes.get(TopicPartition(source["topic"], source["partition"]))
-        if metadata is None or route is None or self._notes is None or metadata.partition != route.place.partition:
+        if metadata is None or route is None or self._notes is None or metadata.partition != route.partition.partition:
             return
         if record.timestamp is not None:
             latency = max(0.0, time.time() - record.timestamp / 1000)
@@ -186,11 +187,11 @@ class MirrorSourceTask(SourceTask):
 class _Route:
     """One partition on its way."""
 
-    def __init__(self, alias: str, place: TopicPartition, topic: str, lag: int) -> None:
-        self.place = place
+    def __init__(self, alias: str, partition: TopicPartition, topic: str, lag: int) -> None:
+        self.partition = partition
         self.topic = topic
-        self.source = positions.source_partition(alias, place)
-        self.chooser = SyncChooser(place, lag)
+        self.source = positions.source_partition(alias, partition)
+        self.chooser = SyncChooser(partition, lag)
         self._since = lag  # rows since the last that was chosen by number; the first is
 
     def chosen(self, rows: Sequence[int], step: int) -> list[int]:
@@ -203,13 +204,13 @@ class _Route:
         return picked
 
 
-def _places(batch: SinkBatch) -> tuple[list[int], list[TopicPartition]]:
+def _origins(batch: SinkBatch) -> tuple[list[int], list[TopicPartition]]:
     """The partitions of a batch, and for each row which of them; no rows where there is only one."""
     if batch.topics.constant and batch.partitions.constant:
         return [], [TopicPartition(batch.topics[0], batch.partitions[0])]
     index: dict[tuple[str, int], int] = {}
-    codes = [index.setdefault(place, len(index)) for place in zip(batch.topics, batch.partitions, strict=True)]
-    return codes, [TopicPartition(*place) for place in index]
+    codes = [index.setdefault(partition, len(index)) for partition in zip(batch.topics, batch.partitions, strict=True)]
+    return codes, [TopicPartition(*partition) for partition in index]
 
 
 def _rows_by_code(codes: list[int]) -> dict[int, Sequence[int]]:

@@ -25,12 +25,12 @@ class SyncChooser:
     lies between waits: the last of it is written when there is time (`late`).
 
     Args:
-        place: the partition of the source.
+        partition: the partition of the source.
         lag: offset.lag.max.
     """
 
-    def __init__(self, place: TopicPartition, lag: int) -> None:
-        self._place = place
+    def __init__(self, partition: TopicPartition, lag: int) -> None:
+        self._partition = partition
         self._lag = lag
         self._last: OffsetSync | None = None  # that was written
         self._seen: OffsetSync | None = None
@@ -38,7 +38,7 @@ class SyncChooser:
 
     def acknowledged(self, upstream: int, downstream: int) -> OffsetSync | None:
         """A record is at the target. The sync to be written now, if any."""
-        sync = OffsetSync(self._place, upstream, downstream)
+        sync = OffsetSync(self._partition, upstream, downstream)
         last, seen, self._seen = self._last, self._seen, sync
         if (
             last is None
@@ -97,14 +97,14 @@ class SyncHistory:
 
     def _thinned(self) -> Sequence[int]:
         """The indices of those that are kept: the newest and the oldest always."""
-        places = self._upstream
-        newest = places[-1]
-        kept = [len(places) - 1]
-        for at in range(len(places) - 2, 0, -1):
-            after = places[kept[-1]]
-            if after - places[at - 1] > (newest - after) * _SHARE:
+        partitions = self._upstream
+        newest = partitions[-1]
+        kept = [len(partitions) - 1]
+        for at in range(len(partitions) - 2, 0, -1):
+            after = partitions[kept[-1]]
+            if after - partitions[at - 1] > (newest - after) * _SHARE:
                 kept.append(at)
-        if len(places) > 1:
+        if len(partitions) > 1:
             kept.append(0)
         kept.reverse()
         return kept
@@ -118,9 +118,9 @@ class SyncStore:
 
     def add(self, sync: OffsetSync) -> None:
         """Take a sync, in the order of the topic."""
-        self._histories.setdefault(sync.place, SyncHistory()).add(sync.upstream, sync.downstream)
+        self._histories.setdefault(sync.partition, SyncHistory()).add(sync.upstream, sync.downstream)
 
-    def translate(self, place: TopicPartition, upstream: int) -> int | None:
+    def translate(self, partition: TopicPartition, upstream: int) -> int | None:
         """See `SyncHistory.translate`; None for a partition without a sync."""
-        history = self._histories.get(place)
+        history = self._histories.get(partition)
         return None if history is None else history.translate(upstream)

@@ -44,7 +44,7 @@ class SinkContext:
 
     def committed(self, *partitions: TopicPartition) -> Offsets:
         """What the query's checkpoint has, which the consumer group is told of: all before this micro-batch."""
-        return {place: self.begins[place] for place in partitions if place in self.begins}
+        return {partition: self.begins[partition] for partition in partitions if partition in self.begins}
 
     def rewind(self, offsets: Offsets) -> None:
         raise ConnectError(

@@ -90,13 +90,13 @@ class Delivery:
         self.settle()
         self._context.commit_wanted = False
         self._context.wait = None
-        with self.place("pre_commit"):
+        with self.within("pre_commit"):
             try:
                 durable = self._task.pre_commit(dict(offsets)) or {}
             except RetriableError as error:
                 return error
         if self._handed is not None:
-            self._handed.committed({place: durable.get(place, 0) for place in offsets})
+            self._handed.committed({partition: durable.get(partition, 0) for partition in offsets})
         return durable
 
     def settle(self) -> None:
@@ -121,7 +121,7 @@ class Delivery:
             self._waits = False
 
     @contextmanager
-    def place(self, what: str) -> Iterator[None]:
+    def within(self, what: str) -> Iterator[None]:
         """Have an error of the task say where it came from, unless it does so itself."""
         try:
             yield
@@ -136,7 +136,7 @@ class Delivery:
         self._context.wait = None
         if self._handed is not None:
             self._handed.take(batch)
-        with self.place(f"put{_extent(batch)}"):
+        with self.within(f"put{_extent(batch)}"):
             try:
                 self._task.put(batch)
             except RetriableError as error:
@@ -172,4 +172,4 @@ def quietly(step: Callable[[], None]) -> None:
 def _extent(batch: SinkBatch) -> str:
     """Which records a batch holds, for a message."""
     begin, end = batch.first_offsets(), batch.next_offsets()
-    return "".join(f" of {said([place])}@{begin[place]}-{end[place] - 1}" for place in sorted(begin))
+    return "".join(f" of {said([partition])}@{begin[partition]}-{end[partition] - 1}" for partition in sorted(begin))

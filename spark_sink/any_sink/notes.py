@@ -47,25 +47,25 @@ def read(folder: str) -> Notes:
 
 def committed(folder: str, done: list[Done]) -> None:
     """Add what the writes of a micro-batch did. Called by one process at a time."""
-    place = Path(folder)
-    if not folder or not place.is_dir():
+    path = Path(folder)
+    if not folder or not path.is_dir():
         return
-    said = _totals(place)
+    said = _totals(path)
     tally = sum((each.tally for each in done), Tally(**said.get("tally", {})))
     topics = {span.topic for each in done for span in each.spans}.union(said.get("topics", ()))
-    new = place / f"{_TOTALS}.new"
+    new = path / f"{_TOTALS}.new"
     new.write_text(json.dumps({"tally": asdict(tally), "topics": sorted(topics)}), encoding="utf-8")
-    new.replace(place / _TOTALS)
+    new.replace(path / _TOTALS)
 
 
 def waiting(folder: str, number: int, why: str) -> None:
     """Note what a write waits for; nothing when it waits no more."""
-    place = Path(folder)
-    if not folder or not place.is_dir():
+    path = Path(folder)
+    if not folder or not path.is_dir():
         return
-    file = place / f"{_WAITING}{number}"
+    file = path / f"{_WAITING}{number}"
     if why:
-        new = place / f".{file.name}"
+        new = path / f".{file.name}"
         new.write_text(" ".join(why.split()), encoding="utf-8")
         new.replace(file)
     else:

@@ -77,8 +77,8 @@ _kept: dict[tuple[str, int], Resources] = {}
 def take(plan: WritePlan, number: int) -> Resources:
     """What a write needs: kept or made anew. The caller gives it back or closes it."""
     now = time.monotonic()
-    for place in [place for place, resources in _kept.items() if now - resources.used > _IDLE_S]:
-        _kept.pop(place).close()
+    for key in [key for key, resources in _kept.items() if now - resources.used > _IDLE_S]:
+        _kept.pop(key).close()
     return _kept.pop((plan.key(), number), None) or Resources(plan, number)
 
 

@@ -96,11 +96,11 @@ class Order:
     def check(self, batch: SinkBatch) -> None:
         """Raises ConnectError for a row whose offset is not above those before it."""
         if batch.topics.constant and batch.partitions.constant:
-            place = (batch.topics[0], batch.partitions[0])
+            origin = (batch.topics[0], batch.partitions[0])
             offsets = batch.offsets.to_list()
-            if offsets[0] <= self._last.get(place, -1) or not _ascend(offsets):
+            if offsets[0] <= self._last.get(origin, -1) or not _ascend(offsets):
                 self._each(batch)  # finds the row, for the message
-            self._last[place] = offsets[-1]
+            self._last[origin] = offsets[-1]
         else:
             self._each(batch)
 

@@ -80,7 +80,7 @@ def check_whole(connector: str, messages: Sequence[Any], batch: int) -> None:
             f'Connector "{connector}": {missing} tasks of micro-batch {batch} do not say that they are done.'
         )
     times = Counter(TopicPartition(span.topic, span.partition) for message in messages for span in message.done.spans)
-    if twice := [place for place, count in times.items() if count > 1]:
+    if twice := [partition for partition, count in times.items() if count > 1]:
         raise ConnectError(
             f'Connector "{connector}": several Spark tasks of micro-batch {batch} wrote {said(twice)}, so its order is'
             " not kept. The query must not split a partition, nor repartition."

@@ -96,7 +96,7 @@ class Write:
 
     def __enter__(self) -> Self:
         try:
-            with self._delivery.place("start"):
+            with self._delivery.within("start"):
                 self._task.start(self._plan.task_config)
         except BaseException:
             quietly(self._task.stop)
@@ -158,21 +158,25 @@ class Write:
 
     def _open(self, batch: SinkBatch) -> None:
         """Open the partitions that are new to the task, and learn what the target has of them already."""
-        begin = {place: at for place, at in batch.first_offsets().items() if place not in self._context.assignment}
+        begin = {
+            partition: at
+            for partition, at in batch.first_offsets().items()
+            if partition not in self._context.assignment
+        }
         if not begin:
             return
         self._context.assignment |= begin.keys()
         self._context.begins |= begin
-        with self._delivery.place(f"open of {said(list(begin))}"):
+        with self._delivery.within(f"open of {said(list(begin))}"):
             known = self._task.open(list(begin)) or {}
-        for place, offset in known.items():
-            if place in begin:
-                self._known[place] = offset
-                if offset < begin[place]:
+        for partition, offset in known.items():
+            if partition in begin:
+                self._known[partition] = offset
+                if offset < begin[partition]:
                     log.info(
                         "%s: the target of %s would go on at %d, the query is at %d. What lies between was dropped by"
                         " compaction or is no record; or the target has lost it.",
-                        *(self._plan.connector, said([place]), offset, begin[place]),
+                        *(self._plan.connector, said([partition]), offset, begin[partition]),
                     )
 
     def _count(self, batch: SinkBatch) -> None:
@@ -181,15 +185,15 @@ class Write:
             rows = {TopicPartition(batch.topics[0], batch.partitions[0]): len(batch)}
         else:
             rows = Counter(map(TopicPartition, batch.topics, batch.partitions))
-        for place, count in rows.items():
-            self._rows[place] = self._rows.get(place, 0) + count
+        for partition, count in rows.items():
+            self._rows[partition] = self._rows.get(partition, 0) + count
 
     def _unknown(self, batch: SinkBatch) -> SinkBatch:
         """The records that the target does not have yet."""
-        if all(self._known.get(place, 0) <= offset for place, offset in batch.first_offsets().items()):
+        if all(self._known.get(partition, 0) <= offset for partition, offset in batch.first_offsets().items()):
             return batch
-        places = map(TopicPartition, batch.topics, batch.partitions)
-        from_here = [self._known.get(place, 0) for place in places]
+        partitions = map(TopicPartition, batch.topics, batch.partitions)
+        from_here = [self._known.get(partition, 0) for partition in partitions]
         new = [row for row, (at, begin) in enumerate(zip(batch.offsets, from_here, strict=True)) if at >= begin]
         self._known_rows += len(batch) - len(new)
         return batch.take(new)
@@ -202,16 +206,19 @@ class Write:
 
     def _behind(self, durable: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
         """For partitions of which not everything is durable, the offset from which it is not."""
-        at = {place: durable.get(place, self._known.get(place, self._first[place])) for place in self._next}
-        return {place: offset for place, offset in at.items() if offset < self._next[place]}
+        at = {
+            partition: durable.get(partition, self._known.get(partition, self._first[partition]))
+            for partition in self._next
+        }
+        return {partition: offset for partition, offset in at.items() if offset < self._next[partition]}
 
     def _kept_back(self, behind: Mapping[TopicPartition, int]) -> str:
-        places = ", ".join(f"{said([place])} from offset {behind[place]}" for place in sorted(behind))
+        partitions = ", ".join(f"{said([partition])} from offset {behind[partition]}" for partition in sorted(behind))
         return (
             f"{type(self._task).__qualname__} cannot run on Spark as it is: it keeps records back, and there each"
             " micro-batch has to be durable. Write engine=worker; or have the task write everything where"
             " context.one_batch says so; or, if it only needs longer, raise sink.flush.timeout.ms. Its pre_commit has"
-            f" said for {self._plan.flush_within:g} s that this is not durable: {places}."
+            f" said for {self._plan.flush_within:g} s that this is not durable: {partitions}."
         )
 
     def _done(self) -> Done:
@@ -225,7 +232,10 @@ class Write:
             dead_letters=now.dead_letters - before.dead_letters,
             retries=now.retries - before.retries,
         )
-        spans = [Span(*place, self._first[place], self._next[place], self._rows[place]) for place in sorted(self._next)]
+        spans = [
+            Span(*partition, self._first[partition], self._next[partition], self._rows[partition])
+            for partition in sorted(self._next)
+        ]
         return Done(tuple(spans), tally)
 
 

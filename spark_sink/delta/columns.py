@@ -160,8 +160,8 @@ def _by_presence(rows: Sequence[int], group: Values) -> list[tuple[Sequence[int]
         return [(rows, group)]
     parts: list[tuple[Sequence[int], Values]] = []
     for wanted in (True, False):
-        places = [place for place, present in enumerate(there) if present is wanted]
-        parts.append(([rows[place] for place in places], group.take(places)))
+        indexes = [index for index, present in enumerate(there) if present is wanted]
+        parts.append(([rows[index] for index in indexes], group.take(indexes)))
     return parts
 
 

@@ -42,7 +42,7 @@ def overwrite(table: Table, rows: pa.Table, where: str | None, offsets: Offsets)
 def upsert(
     table: Table,
     rows: pa.Table,
-    places: pa.Table,
+    origins: pa.Table,
     keys: Sequence[str],
     columns: frozenset[str] | None,
     offsets: Offsets,
@@ -52,13 +52,13 @@ def upsert(
     Args:
         table: where.
         rows: with all columns of the table.
-        places: where they come from, see `Part`.
+        origins: where they come from, see `Part`.
         keys: the columns that make the key.
         columns: those that records have; the others keep what is in them. None for all.
         offsets: of the commit.
     """
-    newest = _newest(rows.select(list(keys)), places)
-    rows, deleted = rows.take(newest), places.column("deleted").take(newest)
+    newest = _newest(rows.select(list(keys)), origins)
+    rows, deleted = rows.take(newest), origins.column("deleted").take(newest)
     deletions = pc.any(deleted).as_py()
     mark = _free_name(rows)
     source = rows.append_column(mark, deleted) if deletions else rows
@@ -83,7 +83,7 @@ def upsert(
     table.commit(merge, offsets)
 
 
-def _newest(keys: pa.Table, places: pa.Table) -> pa.Array:
+def _newest(keys: pa.Table, origins: pa.Table) -> pa.Array:
     """The row of each key that counts, ascending.
 
     Within a partition of a topic it is the last, between them that with the latest timestamp.
@@ -91,12 +91,12 @@ def _newest(keys: pa.Table, places: pa.Table) -> pa.Array:
     names = keys.column_names
     numbered = keys
     for name in ("topic", "partition", "timestamp"):
-        column = places.column(name)
+        column = origins.column(name)
         numbered = numbered.append_column(f"\0{name}", column.fill_null(_NEVER) if name == "timestamp" else column)
     numbered = numbered.append_column("\0row", pa.array(range(len(keys)), pa.int64()))
     last = numbered.group_by([*names, "\0topic", "\0partition"]).aggregate([("\0row", "max")]).column("\0row_max")
     last = last.combine_chunks().sort()
-    if len(places.group_by(["topic", "partition"]).aggregate([])) == 1:
+    if len(origins.group_by(["topic", "partition"]).aggregate([])) == 1:
         return last
     order = pc.sort_indices(numbered.take(last), [("\0timestamp", "ascending"), ("\0row", "ascending")])
     by_time = numbered.take(last.take(order))

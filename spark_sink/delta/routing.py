@@ -36,8 +36,8 @@ def by_table(
     found: dict[str, list[int]] = {}
     problems: dict[int, str] = {}
     tables: dict[tuple[str, str], str] = {}
-    for row, place in enumerate(zip(batch.topics, names, strict=True)):
-        topic, name = place
+    for row, key in enumerate(zip(batch.topics, names, strict=True)):
+        topic, name = key
         if name is None:
             continue
         if TOPIC in template and not _NAME.fullmatch(topic):
@@ -48,7 +48,7 @@ def by_table(
         if name is _MISSING or (FIELD in template and not _NAME.fullmatch(name)):
             problems[row] = f'its field "{field}" says which table it goes to, and holds no name of one.'
             continue
-        table = tables.get(place) or tables.setdefault(place, _filled(template, topic, name))
+        table = tables.get(key) or tables.setdefault(key, _filled(template, topic, name))
         found.setdefault(table, []).append(row)
     return list(found.items()), problems
 

@@ -119,9 +119,9 @@ class Table:
         """The version that was last seen."""
         return int(self._there.version())
 
-    def offset(self, place: TopicPartition) -> int | None:
+    def offset(self, partition: TopicPartition) -> int | None:
         """The offset after the last record of a partition that is in the table; None when it has none."""
-        found = self._transaction(self._id(place))
+        found = self._transaction(self._id(partition))
         return None if found == UNKNOWN else found
 
     # Writing.
@@ -155,46 +155,46 @@ class Table:
             raise table_error(error, self.uri, "be created") from error
         self.look()
 
-    def claim(self, places: Iterable[TopicPartition]) -> None:
+    def claim(self, partitions: Iterable[TopicPartition]) -> None:
         """Take partitions over: what an earlier owner of theirs still has under way is refused from now on.
 
         Errors as `look`.
         """
-        places = list(places)
+        partitions = list(partitions)
         conflict: Conflict | None = None
         for _ in range(TRIES):
             self.look()
-            self._planned = {place: self._owner(place) + 1 for place in places}
+            self._planned = {partition: self._owner(partition) + 1 for partition in partitions}
             try:
-                self._commit(self._empty_commit, places, {})
+                self._commit(self._empty_commit, partitions, {})
             except Conflict as error:
                 conflict = error
                 continue
             return
         raise given_up(self.uri, conflict)
 
-    def expect_nobody(self, places: Iterable[TopicPartition]) -> None:
+    def expect_nobody(self, partitions: Iterable[TopicPartition]) -> None:
         """There is no table yet to take these partitions over in: whoever writes first will own them."""
-        self._claims.update(dict.fromkeys(places, 0))
+        self._claims.update(dict.fromkeys(partitions, 0))
 
-    def forget(self, places: Iterable[TopicPartition]) -> None:
+    def forget(self, partitions: Iterable[TopicPartition]) -> None:
         """These partitions are no longer ours."""
-        for place in places:
-            self._claims.pop(place, None)
+        for partition in partitions:
+            self._claims.pop(partition, None)
 
-    def check_owned(self, places: Iterable[TopicPartition]) -> None:
+    def check_owned(self, partitions: Iterable[TopicPartition]) -> None:
         """Raise FencedError if somebody else has taken over one of these partitions since we did.
 
         Those that were not taken over in this table are with the next commit.
         """
         self._planned = {}
-        for place in places:
-            seen, mine = self._owner(place), self._claims.get(place)
+        for partition in partitions:
+            seen, mine = self._owner(partition), self._claims.get(partition)
             if not mine:
-                self._planned[place] = seen + 1
+                self._planned[partition] = seen + 1
             if mine is not None and seen > mine:
                 raise FencedError(
-                    f"Table {self.uri}: {place} was taken over by another task of a connector called "
+                    f"Table {self.uri}: {partition} was taken over by another task of a connector called "
                     f"{self._connector}. This one writes nothing more. If two clusters have a connector of this name, "
                     "give one of them another name."
                 )
@@ -217,12 +217,12 @@ class Table:
         """Put down offsets without rows. Errors as `commit`."""
         self.commit(lambda _, properties: self._empty_commit(properties), offsets)
 
-    def add_columns(self, columns: pa.Schema, places: Iterable[TopicPartition]) -> None:
+    def add_columns(self, columns: pa.Schema, partitions: Iterable[TopicPartition]) -> None:
         """Give the table these columns; of a struct that it has, the fields that are new. Errors as `commit`.
 
         Args:
             columns: the new ones, and structs with new fields.
-            places: for whose rows; they have to be ours.
+            partitions: for whose rows; they have to be ours.
         """
         from deltalake import write_deltalake
 
@@ -230,21 +230,23 @@ class Table:
             lambda properties: write_deltalake(
                 self._there, columns.empty_table(), mode="append", schema_mode="merge", commit_properties=properties
             ),
-            places,
+            partitions,
             {},
         )
         log.info("Table %s has new columns: %s.", self.uri, ", ".join(columns.names))
 
-    def allow_null(self, column: str, places: Iterable[TopicPartition]) -> None:
-        """Let a column that is required hold null. Errors and `places` as `add_columns`."""
+    def allow_null(self, column: str, partitions: Iterable[TopicPartition]) -> None:
+        """Let a column that is required hold null. Errors and `partitions` as `add_columns`."""
         self._commit(
-            lambda properties: self._there.alter.drop_column_not_null(column, commit_properties=properties), places, {}
+            lambda properties: self._there.alter.drop_column_not_null(column, commit_properties=properties),
+            partitions,
+            {},
         )
         log.info('Table %s takes null in column "%s" from now on.', self.uri, column)
 
     def alter_offsets(self, offsets: Mapping[TopicPartition, int | None]) -> None:
         """Set offsets as a user wants them, and let no task that is still writing come after."""
-        wanted = {place: UNKNOWN if offset is None else offset for place, offset in offsets.items()}
+        wanted = {partition: UNKNOWN if offset is None else offset for partition, offset in offsets.items()}
         conflict: Conflict | None = None
         for _ in range(TRIES):
             self.claim(wanted)
@@ -264,14 +266,14 @@ class Table:
         assert self._table is not None, "look first"
         return self._table
 
-    def _id(self, place: TopicPartition) -> str:
-        return f"connect/{self._connector}/{place.topic}-{place.partition}"
+    def _id(self, partition: TopicPartition) -> str:
+        return f"connect/{self._connector}/{partition.topic}-{partition.partition}"
 
-    def _owner_id(self, place: TopicPartition) -> str:
-        return f"{self._id(place)}/owner"
+    def _owner_id(self, partition: TopicPartition) -> str:
+        return f"{self._id(partition)}/owner"
 
-    def _owner(self, place: TopicPartition) -> int:
-        return self._transaction(self._owner_id(place)) or 0
+    def _owner(self, partition: TopicPartition) -> int:
+        return self._transaction(self._owner_id(partition)) or 0
 
     def _transaction(self, identity: str) -> int | None:
         if self._table is None:
@@ -284,17 +286,17 @@ class Table:
     def _commit(
         self,
         write: Callable[[CommitProperties], Any],
-        places: Iterable[TopicPartition],
+        partitions: Iterable[TopicPartition],
         offsets: Mapping[TopicPartition, int],
     ) -> None:
         from deltalake import CommitProperties, Transaction
         from deltalake.exceptions import CommitFailedError
 
-        owners = {place: self._planned.get(place, self._claims.get(place, 0)) for place in places}
+        owners = {partition: self._planned.get(partition, self._claims.get(partition, 0)) for partition in partitions}
         properties = CommitProperties(
             app_transactions=[
-                *(Transaction(self._owner_id(place), number) for place, number in owners.items()),
-                *(Transaction(self._id(place), offset) for place, offset in offsets.items()),
+                *(Transaction(self._owner_id(partition), number) for partition, number in owners.items()),
+                *(Transaction(self._id(partition), offset) for partition, offset in offsets.items()),
             ],
             custom_metadata={"connector": self._connector},
         )

@@ -76,11 +76,11 @@ class DeltaSinkTask(SinkTask):
             table.expect_nobody(partitions)
             return None
         table.claim(partitions)
-        found = {place: table.offset(place) for place in partitions}
-        known = {place: offset for place, offset in found.items() if offset is not None}
+        found = {partition: table.offset(partition) for partition in partitions}
+        known = {partition: offset for partition, offset in found.items() if offset is not None}
         # The group is ahead where it was moved on purpose, or where another engine has written meanwhile.
         group = self.context.committed(*known)
-        return {place: max(offset, group.get(place, 0)) for place, offset in known.items()}
+        return {partition: max(offset, group.get(partition, 0)) for partition, offset in known.items()}
 
     def put(self, batch: SinkBatch) -> None:
         if len(batch):

@@ -20,18 +20,18 @@ class Part(NamedTuple):
 
     Attributes:
         rows: as the table's columns were when they were made.
-        places: for each of them `topic` (its number), `partition`, `offset`, `timestamp` (milliseconds; null unless it
+        origins: for each of them `topic` (its number), `partition`, `offset`, `timestamp` (milliseconds; null unless it
             is asked for) and `deleted`: whether it stands for the deletion of its key's row.
         columns: that the records have; None where they have no schema that says so.
     """
 
     rows: pa.RecordBatch
-    places: pa.RecordBatch
+    origins: pa.RecordBatch
     columns: frozenset[str] | None = None
 
     def keep(self, mask: pa.BooleanArray) -> Part:
         """The rows for which the mask is true."""
-        return Part(self.rows.filter(mask), self.places.filter(mask), self.columns)
+        return Part(self.rows.filter(mask), self.origins.filter(mask), self.columns)
 
 
 class Waiting:
@@ -76,21 +76,21 @@ class Waiting:
         if len(kept) < len(batch):
             topics, partitions, offsets = topics.take(kept), partitions.take(kept), offsets.take(kept)
             times = times.take(kept) if keyed else times
-        places = {
+        origins = {
             "topic": self._numbers(topics),
             "partition": _integers(partitions, pa.int32()),
             "offset": _integers(offsets, pa.int64()),
             "timestamp": pa.nulls(len(kept), pa.int64()) if not keyed else pa.array(times.to_list(), pa.int64()),
             "deleted": pa.array([row in gone for row in kept], pa.bool_()) if gone else _repeated(False, len(kept)),
         }
-        return Part(pa.RecordBatch.from_struct_array(rows), pa.RecordBatch.from_pydict(places), columns)
+        return Part(pa.RecordBatch.from_struct_array(rows), pa.RecordBatch.from_pydict(origins), columns)
 
     def add(self, part: Part) -> None:
         """Have a part wait."""
         if len(part.rows):
             self._parts.append(part)
             self.records += len(part.rows)
-            self.bytes += part.rows.nbytes + part.places.nbytes
+            self.bytes += part.rows.nbytes + part.origins.nbytes
 
     def clear(self) -> None:
         """Nothing waits any more."""
@@ -101,8 +101,8 @@ class Waiting:
         """For each partition the offsets of its first and last row."""
         if not self._parts:
             return {}
-        places = pa.Table.from_batches([part.places for part in self._parts])
-        found = places.group_by(["topic", "partition"]).aggregate([("offset", "min"), ("offset", "max")])
+        origins = pa.Table.from_batches([part.origins for part in self._parts])
+        found = origins.group_by(["topic", "partition"]).aggregate([("offset", "min"), ("offset", "max")])
         topics = list(self._topics)
         return {
             TopicPartition(topics[each["topic"]], each["partition"]): (each["offset_min"], each["offset_max"])
@@ -112,20 +112,22 @@ class Waiting:
     def from_offsets(self, begin: Mapping[TopicPartition, int]) -> list[Part]:
         """The rows at or behind these offsets; all of the partitions that are not named."""
         parts = self._parts
-        for place, offset in begin.items():
-            parts = [part.keep(pc.invert(self._is_before(part, place, offset))) for part in parts]
+        for partition, offset in begin.items():
+            parts = [part.keep(pc.invert(self._is_before(part, partition, offset))) for part in parts]
         return [part for part in parts if len(part.rows)]
 
-    def forget(self, places: Iterable[TopicPartition]) -> None:
+    def forget(self, partitions: Iterable[TopicPartition]) -> None:
         """Leave the rows of these partitions out."""
-        parts = self.from_offsets(dict.fromkeys(places, 1 << 62))
+        parts = self.from_offsets(dict.fromkeys(partitions, 1 << 62))
         self.clear()
         for part in parts:
             self.add(part)
 
-    def _is_before(self, part: Part, place: TopicPartition, offset: int) -> pa.BooleanArray:
-        topics, partitions, offsets = part.places.columns[:3]
-        here = pc.and_(pc.equal(topics, self._topics.get(place.topic, -1)), pc.equal(partitions, place.partition))
+    def _is_before(self, part: Part, partition: TopicPartition, offset: int) -> pa.BooleanArray:
+        topics, partitions, offsets = part.origins.columns[:3]
+        here = pc.and_(
+            pc.equal(topics, self._topics.get(partition.topic, -1)), pc.equal(partitions, partition.partition)
+        )
         return pc.and_(here, pc.less(offsets, offset))
 
     def _numbers(self, topics: Column[str]) -> pa.Array:
@@ -136,7 +138,7 @@ class Waiting:
 
 
 def joined(parts: Sequence[Part], columns: pa.Schema) -> tuple[pa.Table, pa.Table]:
-    """The rows of parts as a table has them now, and their places.
+    """The rows of parts as a table has them now, and their origins.
 
     Raises:
         pa.ArrowInvalid: somebody made a column narrower, and a value does not fit.
@@ -144,14 +146,14 @@ def joined(parts: Sequence[Part], columns: pa.Schema) -> tuple[pa.Table, pa.Tabl
     rows = [
         pa.RecordBatch.from_arrays([_column(part.rows, field) for field in columns], schema=columns) for part in parts
     ]
-    return pa.Table.from_batches(rows, columns), pa.Table.from_batches([part.places for part in parts])
+    return pa.Table.from_batches(rows, columns), pa.Table.from_batches([part.origins for part in parts])
 
 
 def _column(rows: pa.RecordBatch, field: pa.Field) -> pa.Array:
-    place = rows.schema.get_field_index(field.name)
-    if place < 0:
+    partition = rows.schema.get_field_index(field.name)
+    if partition < 0:
         return pa.nulls(len(rows), field.type)
-    column = rows.column(place)
+    column = rows.column(partition)
     return column if column.type == field.type else column.cast(field.type)
 
 

@@ -67,11 +67,11 @@ class Writer:
         part = self.waiting.part(rows, batch, kept, columns, keyed=keyed)
         return part, [Mismatch(row, why) for row, why in sorted(unfit.items())]
 
-    def forget(self, places: Iterable[TopicPartition]) -> None:
+    def forget(self, partitions: Iterable[TopicPartition]) -> None:
         """These partitions are no longer ours: of their rows nothing is written any more."""
-        places = list(places)
-        self.table.forget(places)
-        self.waiting.forget(places)
+        partitions = list(partitions)
+        self.table.forget(partitions)
+        self.waiting.forget(partitions)
 
     def _with_keys(
         self, kept: Sequence[int], rows: pa.StructArray, unfit: dict[int, str]
@@ -135,22 +135,24 @@ class Writer:
                 return 0
             self._create(shape)
         spans = self.waiting.spans()
-        offsets = {place: max(last + 1, positions.get(place, 0)) for place, (_, last) in spans.items()}
+        offsets = {partition: max(last + 1, positions.get(partition, 0)) for partition, (_, last) in spans.items()}
         if one_table:
             offsets = {**positions, **offsets}
         self.table.check_owned(offsets)
-        done = {place: known for place in offsets if (known := self.table.offset(place)) is not None}
-        offsets = {place: offset for place, offset in offsets.items() if offset > done.get(place, -1)}
+        done = {partition: known for partition in offsets if (known := self.table.offset(partition)) is not None}
+        offsets = {partition: offset for partition, offset in offsets.items() if offset > done.get(partition, -1)}
         if not offsets:
             return 0
-        behind = {place: done[place] for place, (first, _) in spans.items() if first < done.get(place, 0)}
+        behind = {
+            partition: done[partition] for partition, (first, _) in spans.items() if first < done.get(partition, 0)
+        }
         parts = self.waiting.from_offsets(behind)
         if not parts:
             self.table.commit_offsets(offsets)
             return 0
         self._grow(shape, offsets)
         try:
-            rows, places = joined(parts, self.table.columns)
+            rows, partitions = joined(parts, self.table.columns)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
             raise ConnectError(
                 f"Table {self.table.uri} was changed, and rows that wait do not fit it: {error}"
@@ -158,7 +160,7 @@ class Writer:
         if self._options.mode == UPSERT:
             theirs = [part.columns for part in parts]
             columns = None if None in theirs else frozenset().union(*(each or () for each in theirs))
-            upsert(self.table, rows, places, self._keys, columns, offsets)
+            upsert(self.table, rows, partitions, self._keys, columns, offsets)
         elif self._options.mode == OVERWRITE:
             overwrite(self.table, rows, self._options.replace_where, offsets)
         else:

@@ -49,7 +49,7 @@ class QueryProgress:
         """Records that wait; -1 while that is unknown."""
         if not self.latest:
             return -1
-        return sum(max(0, end - self.offsets.get(place, 0)) for place, end in self.latest.items())
+        return sum(max(0, end - self.offsets.get(partition, 0)) for partition, end in self.latest.items())
 
     def take(self, query: Any) -> None:
         """Take what is new."""
@@ -67,10 +67,13 @@ class QueryProgress:
         end = _offsets(source, "endOffset")
         begin = dict.fromkeys(end, 0) | self.offsets | _offsets(source, "startOffset")
         # An end before the beginning is that of a partition made anew.
-        moved = {place: offset - (begin[place] if begin[place] <= offset else 0) for place, offset in end.items()}
+        moved = {
+            partition: offset - (begin[partition] if begin[partition] <= offset else 0)
+            for partition, offset in end.items()
+        }
         self.offsets = {**self.offsets, **end}
         self.latest = _offsets(source, "latestOffset") or self.latest
-        self.topics.update(place.topic for place, count in moved.items() if count)
+        self.topics.update(partition.topic for partition, count in moved.items() if count)
         # Spark counts rows as often as they are read: a batch may be read more than once to be written.
         if rows := min(rows_in(report), sum(moved.values())):
             self.rows += rows
@@ -97,8 +100,8 @@ def _newest_first(query: Any) -> Iterator[Mapping[str, Any]]:
         yield from reversed(query.recentProgress)
         return
     reports = in_java.recentProgress()
-    for place in reversed(range(len(reports))):
-        yield json.loads(reports[place].json())
+    for index in reversed(range(len(reports))):
+        yield json.loads(reports[index].json())
 
 
 def _offsets(source: Mapping[str, Any], which: str) -> dict[TopicPartition, int]:

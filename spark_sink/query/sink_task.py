@@ -158,7 +158,7 @@ class SinkQueryTask(SupervisedTask):
                 self.queries.append(SinkQuery("all", names, self._progress("all")))
             return
         known = {query.name for query in self.queries}
-        names = self.topics if isinstance(self.topics, list) else sorted({p.topic for p in self._ends.places()})
+        names = self.topics if isinstance(self.topics, list) else sorted({p.topic for p in self._ends.partitions()})
         for name in names:
             if name not in known:
                 self.queries.append(SinkQuery(name, [name], self._progress(name)))
@@ -181,9 +181,9 @@ class SinkQueryTask(SupervisedTask):
         current = self.generations.current()
         committed = self._marked.read()
         if current is None:
-            start = {place: marked.offset for place, marked in committed.items()} or self._by_reset()
+            start = {partition: marked.offset for partition, marked in committed.items()} or self._by_reset()
             return self._new_generation(None, start)
-        altered = {place: marked.offset for place, marked in committed.items() if marked.mark != current.mark}
+        altered = {partition: marked.offset for partition, marked in committed.items() if marked.mark != current.mark}
         if not altered:
             return current
         log.info("offsets were altered: the query begins anew with a checkpoint of its own")
@@ -201,7 +201,7 @@ class SinkQueryTask(SupervisedTask):
     def _by_reset(self) -> dict[TopicPartition, int]:
         settings = task_client_settings("consumer", self.context.worker_config, self.context.connector_config)
         if str(settings.librdkafka.get("auto.offset.reset", "earliest")) in {"latest", "end", "largest"}:
-            return self._ends.ends(self._ends.places())
+            return self._ends.ends(self._ends.partitions())
         return {}
 
     def _finished(self, query: SinkQuery, generation: Generation) -> dict[TopicPartition, int]:
@@ -248,8 +248,10 @@ class SinkQueryTask(SupervisedTask):
             self._report()
 
     def _report(self) -> None:
-        offsets = {place: offset for query in self.queries for place, offset in query.progress.offsets.items()}
-        changed = {place: offset for place, offset in offsets.items() if self._reported.get(place) != offset}
+        offsets = {partition: offset for query in self.queries for partition, offset in query.progress.offsets.items()}
+        changed = {
+            partition: offset for partition, offset in offsets.items() if self._reported.get(partition) != offset
+        }
         if not changed:
             return
         try:

@@ -55,11 +55,11 @@ class TableTask(SinkQueryTask):
         return shape_of(query.name, query.sample, self._settings)
 
     def recover(self, query: Query, error: BaseException) -> bool:
-        place = changed_at(error)
-        if place is None:
+        found = changed_at(error)
+        if found is None:
             return False
         assert isinstance(query, SinkQuery)
-        at, offset = place
+        at, offset = found
         log.info("new fields in %s-%d at offset %d: the query begins anew with them", *at, offset)
         sampler = self._sampler(query)
         query.sample = sampler.look({**query.progress.offsets, at: offset}, query.sample, self.keep_going, _MORE_ROWS)

@@ -49,13 +49,13 @@ def take(
             waits; where there are more partitions than that, one record of each whose turn it is.
         turn: goes on by the number of partitions that were returned last.
     """
-    waiting = {place: end - begin[place] for place, end in sorted(ends.items()) if end > begin[place]}
+    waiting = {partition: end - begin[partition] for partition, end in sorted(ends.items()) if end > begin[partition]}
     whole = sum(waiting.values())
     if whole <= most:
-        return {place: ends[place] for place in waiting}
-    places, most = list(waiting), int(most)
-    if most < len(places):
-        at = turn % len(places)
-        return {place: begin[place] + 1 for place in (places[at:] + places[:at])[:most]}
-    spare, others = most - len(places), whole - len(places)
-    return {place: begin[place] + 1 + (count - 1) * spare // others for place, count in waiting.items()}
+        return {partition: ends[partition] for partition in waiting}
+    partitions, most = list(waiting), int(most)
+    if most < len(partitions):
+        at = turn % len(partitions)
+        return {partition: begin[partition] + 1 for partition in (partitions[at:] + partitions[:at])[:most]}
+    spare, others = most - len(partitions), whole - len(partitions)
+    return {partition: begin[partition] + 1 + (count - 1) * spare // others for partition, count in waiting.items()}

@@ -183,7 +183,7 @@ def _misfits(values: Values, schema: Schema, wrap: str, unfit: Unfit) -> Misfits
             grown = schema_of(values.take(rows), schema, wrap=wrap)
         except Unfit as hopeless:  # they contradict what the schema says, or what rows before them say
             reasons |= {rows[mismatch.row]: mismatch.reason for mismatch in hopeless.mismatches}
-            rows = [row for place, row in enumerate(rows) if place not in hopeless.rows]
+            rows = [row for index, row in enumerate(rows) if index not in hopeless.rows]
         else:
             return Misfits(reasons, rows[0] if grown != schema else None)
     return Misfits(reasons)

@@ -42,7 +42,7 @@ class TopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._schema = schema
         self._ends: TopicEnds | None = None
         self._sizes: RecordSizes | None = None
-        self._places: list[TopicPartition] = []
+        self._partitions: list[TopicPartition] = []
         self._places_due = 0.0
         self._latest: dict[TopicPartition, int] = {}
         self._answered: float | None = None
@@ -69,7 +69,7 @@ class TopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return start
         ends = self._frozen if self._frozen is not None else self._find_ends()
         begin = self._begin(start, ends)
-        if self._frozen is not None and any(end > begin[place] for place, end in ends.items()):
+        if self._frozen is not None and any(end > begin[partition] for partition, end in ends.items()):
             self._pace.wait()  # "nothing more" would be the end of the query
         most = min(_rows(limit), self._pace.allowed())
         if self._plan.most_bytes:
@@ -78,7 +78,7 @@ class TopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 return start  # looking at records has taken its time
         taken = take(begin, ends, most, self._turn)
         self._turn += len(taken)
-        self._pace.spend(sum(offset - begin[place] for place, offset in taken.items()))
+        self._pace.spend(sum(offset - begin[partition] for partition, offset in taken.items()))
         return _as_map({**begin, **taken}, start)
 
     def reportLatestOffset(self) -> OffsetMap | None:  # noqa: N802
@@ -90,9 +90,15 @@ class TopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def partitions(self, start: OffsetMap, end: OffsetMap) -> list[Part]:
         known, until = as_offsets(start), as_offsets(end)
         # Of a partition that came, or was made anew, all that there is.
-        firsts = self._firsts([place for place, offset in until.items() if known.get(place, offset + 1) > offset])
+        firsts = self._firsts(
+            [partition for partition, offset in until.items() if known.get(partition, offset + 1) > offset]
+        )
         begin = {**known, **firsts}
-        ranges = [Part(*place, begin[place], offset) for place, offset in until.items() if begin[place] < offset]
+        ranges = [
+            Part(*partition, begin[partition], offset)
+            for partition, offset in until.items()
+            if begin[partition] < offset
+        ]
         whole = sum(part.end - part.start for part in ranges)
         if self._plan.rows is None or not self._plan.parts or not whole:
             return ranges
@@ -144,38 +150,38 @@ class TopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if looked := time.monotonic() >= self._places_due:
             self._look_for_places()
         try:
-            return self._asked().ends(self._places)
+            return self._asked().ends(self._partitions)
         except ConnectError:
             if looked:
                 raise
             self._look_for_places()  # a topic may be gone
-            return self._asked().ends(self._places)
+            return self._asked().ends(self._partitions)
 
     def _look_for_places(self) -> None:
-        self._places = self._asked().places()
+        self._partitions = self._asked().partitions()
         self._places_due = time.monotonic() + _PLACES_S
 
     def _begin(self, start: OffsetMap, ends: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
         """Where each partition goes on: a new one with its first record."""
         known = as_offsets(start)
-        for place, end in ends.items():
-            if known.get(place, 0) > end:
+        for partition, end in ends.items():
+            if known.get(partition, 0) > end:
                 words = (
-                    f"{place.topic}-{place.partition} ends at offset {end}, before {known[place]} where reading was to"
-                    " go on: it was made anew, or truncated."
+                    f"{partition.topic}-{partition.partition} ends at offset {end}, before {known[partition]} where"
+                    " reading was to go on: it was made anew, or truncated."
                 )
                 if self._plan.fail_on_data_loss:
                     raise DataLossError(f"{words} Reset the connector's offsets, or set fail.on.data.loss=false.")
                 log.warning("%s It is read from its first record.", words)
-                del known[place]
-        return {**known, **self._firsts([place for place in ends if place not in known])}
+                del known[partition]
+        return {**known, **self._firsts([partition for partition in ends if partition not in known])}
 
-    def _firsts(self, places: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+    def _firsts(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
         """The offsets of the first records; 0 where a partition is gone, for the executors to find it missing."""
-        if not places:
+        if not partitions:
             return {}
-        there = set(self._asked().places()).intersection(places)
-        return {**dict.fromkeys(places, 0), **self._asked().begins(there)}
+        there = set(self._asked().partitions()).intersection(partitions)
+        return {**dict.fromkeys(partitions, 0), **self._asked().begins(there)}
 
 
 def _rows(limit: ReadLimit) -> float:

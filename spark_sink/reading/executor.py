@@ -79,9 +79,9 @@ class Reading:
             self._failures = Failures(plan, self._chain.policy, plugins)
             self._rows = RowColumns(plan.rows, schema)
 
-    def batches(self, place: TopicPartition, start: int, end: int) -> Iterator[pa.RecordBatch]:
+    def batches(self, partition: TopicPartition, start: int, end: int) -> Iterator[pa.RecordBatch]:
         """The records from `start` up to, not including, `end`."""
-        for records in self._consumer.read(place, start, end, _ROWS):
+        for records in self._consumer.read(partition, start, end, _ROWS):
             if self._raw is not None:
                 yield self._raw.batch(records)
                 continue

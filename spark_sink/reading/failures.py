@@ -60,9 +60,9 @@ class Failures:
         """
         mismatch = self._plan.config.get("schema.evolution.on.mismatch") or "fail"
         if mismatch == "fail":
-            place = f"{one.original_topics[0]}-{one.original_partitions[0]}@{one.offsets[0]}"
+            origin = f"{one.original_topics[0]}-{one.original_partitions[0]}@{one.offsets[0]}"
             raise SchemaError(
-                f"The record {place} does not fit the table: {reason} Mend it, or have such records go to the error"
+                f"The record {origin} does not fit the table: {reason} Mend it, or have such records go to the error"
                 ' policy with "schema.evolution.on.mismatch": "quarantine".'
             )
         error = SchemaError(f"The record does not fit the table: {reason}")

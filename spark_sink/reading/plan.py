@@ -91,8 +91,8 @@ class ReadPlan:
 def as_map(offsets: Mapping[TopicPartition, int]) -> OffsetMap:
     """As Spark keeps them."""
     made: OffsetMap = {}
-    for place, offset in sorted(offsets.items()):
-        made.setdefault(place.topic, {})[str(place.partition)] = offset
+    for partition, offset in sorted(offsets.items()):
+        made.setdefault(partition.topic, {})[str(partition.partition)] = offset
     return made
 
 

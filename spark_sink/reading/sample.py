@@ -82,14 +82,16 @@ class Sampler:
         Raises:
             ConnectError: the brokers refuse, or the first record of a schema contradicts what is known.
         """
-        ends = self._ends.ends(self._ends.places())
-        begins = {place: positions[place] for place in ends if place in positions}
-        begins |= self._ends.begins([place for place in ends if place not in positions])
-        waiting = [place for place in ends if ends[place] > begins[place]][:_PLACES]
+        ends = self._ends.ends(self._ends.partitions())
+        begins = {partition: positions[partition] for partition in ends if partition in positions}
+        begins |= self._ends.begins([partition for partition in ends if partition not in positions])
+        waiting = [partition for partition in ends if ends[partition] > begins[partition]][:_PLACES]
         values, keys, size, count = (known.values, known.keys, known.record_bytes, known.records) if known else _NOTHING
-        for place in waiting:
+        for partition in waiting:
             keep_going()
-            for batch in self._consumer.read(place, begins[place], min(ends[place], begins[place] + rows), rows):
+            for batch in self._consumer.read(
+                partition, begins[partition], min(ends[partition], begins[partition] + rows), rows
+            ):
                 size = (size * count + bytes_of(batch)) / (count + len(batch))
                 count += len(batch)
                 changed = self._chain.run(batch)

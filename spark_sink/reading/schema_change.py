@@ -16,10 +16,10 @@ class SchemaChanged(ConnectError):
 
     def __init__(self, topic: str, partition: int, offset: int) -> None:
         super().__init__(f"new fields at {topic}-{partition}@{offset}")
-        self._place = (topic, partition, offset)
+        self._origin = (topic, partition, offset)
 
     def __reduce__(self) -> tuple[type[SchemaChanged], tuple[str, int, int]]:
-        return SchemaChanged, self._place
+        return SchemaChanged, self._origin
 
 
 def changed_at(error: BaseException) -> tuple[TopicPartition, int] | None:

@@ -57,7 +57,7 @@ class RecordSizes:
             most: how many are wanted at most.
         """
         limit = self._plan.most_bytes
-        waiting = {place: end - begin[place] for place, end in ends.items() if end > begin[place]}
+        waiting = {partition: end - begin[partition] for partition, end in ends.items() if end > begin[partition]}
         count = min(sum(waiting.values()), most)
         if count * _LARGEST <= limit:
             return math.inf
@@ -75,7 +75,7 @@ class RecordSizes:
     def _about(self, waiting: Mapping[TopicPartition, int]) -> float:
         """The mean of what waits, of which a batch has a share of each partition."""
         whole = sum(waiting.values())
-        size = sum(count * self._of.get(place, self._mean) for place, count in waiting.items())
+        size = sum(count * self._of.get(partition, self._mean) for partition, count in waiting.items())
         return max(1.0, size / whole)
 
     def _look(
@@ -85,27 +85,27 @@ class RecordSizes:
         ends: Mapping[TopicPartition, int],
     ) -> None:
         seen: list[float] = []
-        for place in sorted(waiting, key=lambda place: -waiting[place])[:_PLACES]:
+        for partition in sorted(waiting, key=lambda partition: -waiting[partition])[:_PLACES]:
             try:
-                size = self._first(place, begin[place], min(ends[place], begin[place] + _ROWS))
+                size = self._first(partition, begin[partition], min(ends[partition], begin[partition] + _ROWS))
             except ConnectError as error:
                 log.debug("How large records are is not known: %s", error)  # whoever reads them says what is wrong
                 break
             if size is not None:
-                self._of[place] = size
+                self._of[partition] = size
                 seen.append(size)
         if seen:
             self._mean = sum(seen) / len(seen)
             self._looked = time.monotonic()
 
-    def _first(self, place: TopicPartition, start: int, end: int) -> float | None:
+    def _first(self, partition: TopicPartition, start: int, end: int) -> float | None:
         """How large the first records of a range are, on average; None where there is none any more."""
         if self._consumer is None:
             clients = task_client_settings("consumer", self._plan.worker, self._plan.config)
             self._consumer = RangeConsumer(
                 clients.librdkafka, fail_on_data_loss=False, fetch_ahead_kb=1024, silence_s=_SILENCE_S
             )
-        for batch in self._consumer.read(place, start, end, _ROWS):
+        for batch in self._consumer.read(partition, start, end, _ROWS):
             return bytes_of(batch) / len(batch)
         return None
 

@@ -83,10 +83,10 @@ def events(ranks: Rows, groups: Rows) -> Events:
     """
     before, after = np.flatnonzero(ranks == _BEFORE), np.flatnonzero(ranks == _AFTER)
     left, right = _numbered(groups, before), _numbered(groups, after)
-    place = np.minimum(np.searchsorted(left, right), max(0, len(left) - 1))
-    matched = left[place] == right if len(left) else np.zeros(len(right), bool)
+    index = np.minimum(np.searchsorted(left, right), max(0, len(left) - 1))
+    matched = left[index] == right if len(left) else np.zeros(len(right), bool)
     partners = np.full(len(ranks), -1, np.int64)
-    partners[after[matched]] = before[place[matched]]
+    partners[after[matched]] = before[index[matched]]
     kept = np.ones(len(ranks), bool)
     kept[partners[partners >= 0]] = False
     rows = np.flatnonzero(kept)
@@ -178,9 +178,12 @@ class ChangeRecords(Records):
         if len(buried):
             order = np.argsort(np.concatenate([said, buried]), kind="stable")
             taken = np.concatenate([said, buried])[order]
-            places = np.empty(len(order), np.int64)
-            places[order] = np.arange(len(order))
-            parts = [(places[: len(said)].tolist(), values), (places[len(said) :].tolist(), Values.nulls(len(buried)))]
+            indexes = np.empty(len(order), np.int64)
+            indexes[order] = np.arange(len(order))
+            parts = [
+                (indexes[: len(said)].tolist(), values),
+                (indexes[len(said) :].tolist(), Values.nulls(len(buried))),
+            ]
             values = GroupedValues(len(order), [part for part in parts if len(part[0])])
         versions = rows.column(VERSION)
         return SourceBatch(

@@ -133,17 +133,17 @@ class _Sending:
     def send(self) -> None:
         self._send(list(range(len(self._items))))
 
-    def _send(self, places: list[int]) -> None:
+    def _send(self, indexes: list[int]) -> None:
         delivery, tries = self._delivery, 0
-        while places:
+        while indexes:
             began = time.monotonic()
             try:
-                answer = delivery.bulk(b"".join([self._items[place] for place in places]))
+                answer = delivery.bulk(b"".join([self._items[index] for index in indexes]))
             except Exception as error:  # clients raise anything
                 found = failure(error)
                 self._told.errors[found.kind] += 1
                 if found.sentence.startswith("413") or found.kind == "malformed":
-                    self._in_halves(places, found)
+                    self._in_halves(indexes, found)
                     return
                 if not found.passing:
                     raise ConnectError(f"{delivery.where}: {found.sentence}") from error
@@ -151,56 +151,56 @@ class _Sending:
                 continue
             finally:
                 self._told.seconds.append(time.monotonic() - began)
-            left, why = self._sort(places, answer)
+            left, why = self._sort(indexes, answer)
             if why is None:
                 break
             # Where some were written the cluster works, and only has too much to do.
-            tries = delivery.again(0 if len(left) < len(places) else tries, why, None)
-            places = left
+            tries = delivery.again(0 if len(left) < len(indexes) else tries, why, None)
+            indexes = left
         delivery.goes_on()
 
-    def _in_halves(self, places: list[int], found: Failure) -> None:
+    def _in_halves(self, indexes: list[int], found: Failure) -> None:
         """It is too large, or one record spoils it for all: an id that is too long, for example."""
-        if len(places) == 1:
-            self._refuse(places[0], found)
+        if len(indexes) == 1:
+            self._refuse(indexes[0], found)
             return
-        half = len(places) // 2
-        self._send(places[:half])
-        self._send(places[half:])
+        half = len(indexes) // 2
+        self._send(indexes[:half])
+        self._send(indexes[half:])
 
-    def _sort(self, places: list[int], answer: list[dict[str, dict[str, Any]]]) -> tuple[list[int], Failure | None]:
+    def _sort(self, indexes: list[int], answer: list[dict[str, dict[str, Any]]]) -> tuple[list[int], Failure | None]:
         """Count what is written, note what is refused; what is to be sent again, and why."""
-        if not answer and len(places) == self._request.count:
+        if not answer and len(indexes) == self._request.count:
             for part in self._request.parts:
                 self._wrote(part.target, len(part.items) - part.deleted, part.deleted)
             return [], None
         again: list[int] = []
         why: Failure | None = None
-        outcomes = [next(iter(each.values())) for each in answer] if answer else [{}] * len(places)
-        for place, outcome in zip(places, outcomes, strict=True):
-            target = self._request.at(place)[0].target
+        outcomes = [next(iter(each.values())) for each in answer] if answer else [{}] * len(indexes)
+        for index, outcome in zip(indexes, outcomes, strict=True):
+            target = self._request.at(index)[0].target
             error = outcome.get("error")
             if error is None:
-                deleted = is_deletion(self._items[place])
+                deleted = is_deletion(self._items[index])
                 self._wrote(target, not deleted, deleted)
                 continue
             found = item_failure(outcome.get("status", 500), error)
             kind = error.get("type", "") if isinstance(error, dict) else ""
             if kind == "document_missing_exception":
                 continue  # script.upsert=none
-            if found.kind == "conflict" and not self._items[place].startswith(b'{"update"'):
-                self._conflict(place, found)
+            if found.kind == "conflict" and not self._items[index].startswith(b'{"update"'):
+                self._conflict(index, found)
             elif found.passing or found.kind == "conflict":
                 # A conflict of an update says that another one came between.
                 self._told.errors[found.kind] += 1
-                again.append(place)
+                again.append(index)
                 why = found
             elif found.kind == "malformed":
-                self._refuse(place, found)
+                self._refuse(index, found)
             else:
                 self._told.errors[found.kind] += 1
                 raise ConnectError(f"{self._delivery.where}, {target}: {found.sentence}")
-        return _with_later_ones(self._request, places, again), why
+        return _with_later_ones(self._request, indexes, again), why
 
     def _wrote(self, target: str, written: int, deleted: int) -> None:
         if written:
@@ -208,33 +208,33 @@ class _Sending:
         if deleted:
             self._told.deleted[target] += deleted
 
-    def _conflict(self, place: int, found: Failure) -> None:
+    def _conflict(self, index: int, found: Failure) -> None:
         """The record is older than its document."""
         options = self._delivery.options
-        self._told.conflicts[self._request.at(place)[0].target] += 1
+        self._told.conflicts[self._request.at(index)[0].target] += 1
         # In a data stream it is a record that came again: its id says where it was consumed.
         if options.conflicts != "ignore" and not options.to_streams:
-            self._refuse(place, found)
+            self._refuse(index, found)
 
-    def _refuse(self, place: int, found: Failure) -> None:
-        part, at = self._request.at(place)
+    def _refuse(self, index: int, found: Failure) -> None:
+        part, at = self._request.at(index)
         self._told.errors[found.kind] += 1
         record = part.batch.slice(part.rows[at], part.rows[at] + 1).records()[0]
         self._told.refused.append(Refused(part.target, record, found))
 
 
-def _with_later_ones(request: Request, places: list[int], again: list[int]) -> list[int]:
+def _with_later_ones(request: Request, indexes: list[int], again: list[int]) -> list[int]:
     """Where order counts, what comes behind one that is sent again and is about the same document is sent again too."""
     if not again or not request.ids:
         return again
     moved: set[tuple[str, bytes]] = set()
     found = []
     wanted = set(again)
-    for place in places:
-        part, at = request.at(place)
+    for index in indexes:
+        part, at = request.at(index)
         id_ = None if part.ids is None else (part.target, part.ids[at])
-        if place in wanted or (id_ is not None and id_ in moved):
-            found.append(place)
+        if index in wanted or (id_ is not None and id_ in moved):
+            found.append(index)
             if id_ is not None:
                 moved.add(id_)
     return found

@@ -31,8 +31,8 @@ def ids_of(options: Options, topic: str, batch: SinkBatch) -> list[Any] | None:
     if batch.original_topics.constant and batch.original_partitions.constant and len(batch):
         start = orjson.dumps(f"{batch.original_topics[0]}+{batch.original_partitions[0]}+")[:-1] + b'%d"'
         return [start % offset for offset in batch.offsets]
-    places = zip(batch.original_topics, batch.original_partitions, batch.offsets, strict=True)
-    return [orjson.dumps(f"{name}+{partition}+{offset}") for name, partition, offset in places]
+    origins = zip(batch.original_topics, batch.original_partitions, batch.offsets, strict=True)
+    return [orjson.dumps(f"{name}+{partition}+{offset}") for name, partition, offset in origins]
 
 
 def keys_of(keys: Values) -> list[Any]:

@@ -76,9 +76,9 @@ class Writer:
         """What a batch is made of, and its rows without a target with the reason."""
         found: list[Part] = []
         wrong: dict[int, DataError] = {}
-        for topic, of_topic, places in _by_topic(batch):
+        for topic, of_topic, indexes in _by_topic(batch):
             named, problems = self._naming.targets(topic, of_topic)
-            wrong.update({places[row]: DataError(why) for row, why in problems.items()})
+            wrong.update({indexes[row]: DataError(why) for row, why in problems.items()})
             for target, rows in named.items():
                 part = of_topic if len(rows) == len(of_topic) else of_topic.take(rows)
                 found.append((topic, target, _a_schema(part), part))

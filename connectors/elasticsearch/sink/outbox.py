@@ -51,13 +51,13 @@ class Request:
         """The lines of all of them."""
         return list(chain.from_iterable(part.items for part in self.parts))
 
-    def at(self, place: int) -> tuple[Lines, int]:
+    def at(self, index: int) -> tuple[Lines, int]:
         """The part that an item is in, and which one of it."""
         for part in self.parts:
-            if place < len(part.items):
-                return part, place
-            place -= len(part.items)
-        raise IndexError(place)
+            if index < len(part.items):
+                return part, index
+            index -= len(part.items)
+        raise IndexError(index)
 
 
 class Outbox:
@@ -182,17 +182,17 @@ class Outbox:
         room = self._most_bytes - request.size
         if sum(sizes[start:stop]) > room:
             size = 0
-            for place in range(start, stop):
-                size += sizes[place]
+            for index in range(start, stop):
+                size += sizes[index]
                 if size > room:
-                    stop = max(place, start + (not request.count))
+                    stop = max(index, start + (not request.count))
                     break
         if self._alone and lines.ids is not None:
             seen = {id_ for target, id_ in request.ids if target == lines.target}
-            for place in range(start, stop):
-                if lines.ids[place] in seen:
-                    return max(place, start + (not request.count))
-                seen.add(lines.ids[place])
+            for index in range(start, stop):
+                if lines.ids[index] in seen:
+                    return max(index, start + (not request.count))
+                seen.add(lines.ids[index])
         return stop
 
     def _close(self) -> None:

@@ -115,8 +115,8 @@ class ElasticsearchSinkTask(SinkTask):
     def close(self, partitions: Sequence[TopicPartition]) -> None:
         gone = set(partitions)
         for batch in self._outbox.withdraw():
-            places = zip(batch.original_topics, batch.original_partitions, strict=True)
-            kept = [row for row, place in enumerate(places) if TopicPartition(*place) not in gone]
+            origins = zip(batch.original_topics, batch.original_partitions, strict=True)
+            kept = [row for row, origin in enumerate(origins) if TopicPartition(*origin) not in gone]
             try:
                 if kept:
                     left = batch.take(kept)
@@ -219,16 +219,16 @@ class ElasticsearchSinkTask(SinkTask):
         """A record that cannot be made a document."""
         self._count_error("malformed")
         if self._options.drop_invalid:
-            log.warning("%s is left out (drop.invalid.message): %s", _place(record), why)
+            log.warning("%s is left out (drop.invalid.message): %s", _where(record), why)
             return
-        self._hand_over(record, DataError(f"{_place(record)}: {why}"))
+        self._hand_over(record, DataError(f"{_where(record)}: {why}"))
 
     def _was_refused(self, refused: Refused) -> None:
         """A record that the cluster refused."""
         conflict = refused.failure.kind == "conflict"
         word = self._options.conflicts if conflict else self._options.malformed
         error = DataError(
-            f"{self._cluster.where}, {refused.target}: {_place(refused.record)}: {refused.failure.sentence}"
+            f"{self._cluster.where}, {refused.target}: {_where(refused.record)}: {refused.failure.sentence}"
         )
         if word in (IGNORE, WARN):
             log.log(logging.WARNING if word == WARN else logging.DEBUG, "%s It is left out.", error)
@@ -252,5 +252,5 @@ class OpenSearchSinkTask(ElasticsearchSinkTask):
     settings: ClassVar[Definition] = OPENSEARCH_SINK
 
 
-def _place(record: SinkRecord) -> str:
+def _where(record: SinkRecord) -> str:
     return f"{record.original_topic}-{record.original_partition}@{record.original_offset}"

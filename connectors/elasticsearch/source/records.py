@@ -99,14 +99,14 @@ class Records:
         return self._structs(documents, shard)
 
     def _structs(self, documents: list[dict[str, Any]], shard: Shard) -> Values:
-        place = (shard.index, shard.uuid)
-        known = self._mapped.get(place)
+        origin = (shard.index, shard.uuid)
+        known = self._mapped.get(origin)
         if known is not None:
             try:
                 return known.values(documents)
             except Unfitting:
                 pass  # the mapping may have grown since
-        known = self._mapped[place] = Mapped(stream_or_index(shard.index), self._properties(shard.index), self._arrays)
+        known = self._mapped[origin] = Mapped(stream_or_index(shard.index), self._properties(shard.index), self._arrays)
         try:
             return known.values(documents)
         except Unfitting as error:

@@ -177,7 +177,7 @@ class ElasticsearchSourceTask(SourceTask):
         found = shards.checkpoints(self._cluster, {each.shard.index for each in self._followed})
         self._observe("stats", time.monotonic() - began)
         due = []
-        for place, followed in enumerate(self._followed):
+        for index, followed in enumerate(self._followed):
             shard = followed.shard
             checkpoint = found.get((shard.index, shard.number))
             self._tell_away(shard, away=checkpoint is None)
@@ -185,7 +185,7 @@ class ElasticsearchSourceTask(SourceTask):
                 log.warning("%s was deleted and made again. It is read from the beginning.", shard)
                 self._kinds.pop(shard.index, None)
                 followed = Followed(Shard(shard.index, checkpoint.uuid, shard.number), Position())  # noqa: PLW2901
-                self._followed[place] = followed
+                self._followed[index] = followed
             elif checkpoint is not None and followed.went_back(checkpoint):
                 log.warning("%s has less than was read of it. It is read again from there.", shard)
                 followed.position, followed.done = Position(value=followed.position.value), -2

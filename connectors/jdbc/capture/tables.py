@@ -54,9 +54,9 @@ Struct = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """One column that is captured; `place` is its index in a row."""
+    """One column that is captured; `index` is its own in a row."""
 
-    place: int
+    index: int
     name: str
     type: ColumnType
     schema: Schema
@@ -107,9 +107,9 @@ class Table:
         """The same for a row with values that were not sent; those of the row before stand in where it has them."""
         struct: Struct = {}
         for column in self._columns:
-            value: Any = row[column.place]
-            if value is UNCHANGED and before is not None and before[column.place] is not None:
-                value = before[column.place]
+            value: Any = row[column.index]
+            if value is UNCHANGED and before is not None and before[column.index] is not None:
+                value = before[column.index]
             if value is UNCHANGED:
                 gone = column.type.unavailable
                 struct[column.name] = column.type.fallback if gone is None and not column.schema.optional else gone
@@ -129,10 +129,10 @@ def _reader(columns: Sequence[_Column]) -> Callable[[Row], Struct]:
     names: dict[str, Any] = {"decode": bytes.decode}
     parts = []
     for column in columns:
-        value, read, gone = f"v[{column.place}]", f"r{column.place}", "None"
+        value, read, gone = f"v[{column.index}]", f"r{column.index}", "None"
         names[read] = column.type.read
         if not column.schema.optional:
-            gone = f"g{column.place}"
+            gone = f"g{column.index}"
             names[gone] = _fallback(column)
         parts.append(f"{column.name!r}: {gone} if {value} is None else {read}({value})")
     made: Callable[[Row], Struct] = eval(f"lambda v: {{{', '.join(parts)}}}", names)  # noqa: S307  names are quoted
@@ -193,13 +193,13 @@ class Tables:
         chosen = self._chosen
         own_key = chosen.key_columns(of_schema, name)
         columns = []
-        for place, fact in enumerate(facts):
+        for index, fact in enumerate(facts):
             captured = chosen.selection.column(of_schema, name, fact.name) or fact.name in (own_key or key)
             made = column_type(self._types, fact.type_oid, fact.modifier, chosen.modes) if captured else None
             if made is not None:
                 default = default_of(fact.default, made)
                 of = made.schema.replace(optional=not fact.not_null, default=default)
-                columns.append(_Column(place, chosen.field_name(fact.name), made, of))
+                columns.append(_Column(index, chosen.field_name(fact.name), made, of))
         there = {column.name for column in columns}
         if missing := [part for part in own_key if chosen.field_name(part) not in there]:
             raise ConfigError("message.key.columns", f'{of_schema}.{name} has no column "{missing[0]}".')

@@ -57,15 +57,15 @@ def quoted(name: str, preparer: IdentifierPreparer, always: bool = True) -> str:
 
 def split(written: str) -> list[str]:
     """The parts between dots, without their quotes; a doubled quote within quotes is one."""
-    parts, part, close, place = [], "", "", 0
-    while place < len(written):
-        char = written[place]
+    parts, part, close, index = [], "", "", 0
+    while index < len(written):
+        char = written[index]
         if close:
             if char != close:
                 part += char
-            elif written[place + 1 : place + 2] == close:
+            elif written[index + 1 : index + 2] == close:
                 part += close
-                place += 1
+                index += 1
             else:
                 close = ""
         elif char in _QUOTES and not part:
@@ -75,5 +75,5 @@ def split(written: str) -> list[str]:
             part = ""
         else:
             part += char
-        place += 1
+        index += 1
     return [*parts, part]

@@ -74,8 +74,8 @@ class Ledger:
                 self._create()
                 with self._database.transaction() as connection:
                     begin(self._database, connection)
-                    for place in sorted(partitions):
-                        self._claim(connection, place)
+                    for partition in sorted(partitions):
+                        self._claim(connection, partition)
                     found = self._read(connection, partitions)
             except DBAPIError as error:
                 # Another task may have put down the same row.
@@ -83,31 +83,33 @@ class Ledger:
                     raise ConnectError(f'Table "{self._name}" of {self._database}: {reason(error)}') from error
                 time.sleep(self._pause)
             else:
-                self._known.update({place: offset for place, (offset, _) in found.items()})
-                return {place: offset for place, (offset, _) in found.items() if offset is not None}
+                self._known.update({partition: offset for partition, (offset, _) in found.items()})
+                return {partition: offset for partition, (offset, _) in found.items() if offset is not None}
         raise AssertionError("the last try raises")
 
     def forget(self, partitions: Iterable[TopicPartition]) -> None:
         """These are no longer ours."""
-        for place in partitions:
-            self._known.pop(place, None)
+        for partition in partitions:
+            self._known.pop(partition, None)
 
     def doubt(self) -> None:
         """A transaction failed, perhaps in its commit: look before the next one."""
         self._certain = False
 
-    def known(self, connection: Connection, places: Iterable[TopicPartition]) -> Mapping[TopicPartition, int | None]:
+    def known(
+        self, connection: Connection, partitions: Iterable[TopicPartition]
+    ) -> Mapping[TopicPartition, int | None]:
         """Up to where rows of these partitions are in the database. First thing in a transaction.
 
         Raises:
             FencedError: a partition is another task's by now.
         """
         if not self._certain:
-            found = self._read(connection, list(places), lock=True)
-            for place, (offset, owner) in found.items():
+            found = self._read(connection, list(partitions), lock=True)
+            for partition, (offset, owner) in found.items():
                 if owner != self._owner:
-                    raise self._fenced(place)
-                self._known[place] = offset
+                    raise self._fenced(partition)
+                self._known[partition] = offset
         return self._known
 
     def move(self, connection: Connection, offsets: Mapping[TopicPartition, int]) -> None:
@@ -117,10 +119,12 @@ class Ledger:
             FencedError: a partition is another task's by now.
         """
         rows = self._table
-        for place, offset in sorted(offsets.items()):
-            statement = rows.update().where(*self._is(place), rows.c.owner == self._owner).values(next_offset=offset)
+        for partition, offset in sorted(offsets.items()):
+            statement = (
+                rows.update().where(*self._is(partition), rows.c.owner == self._owner).values(next_offset=offset)
+            )
             if connection.execute(statement).rowcount != 1:
-                raise self._fenced(place)
+                raise self._fenced(partition)
 
     def moved(self, offsets: Mapping[TopicPartition, int]) -> None:
         """The transaction is committed."""
@@ -132,10 +136,10 @@ class Ledger:
         self._create()
         with self._database.transaction() as connection:
             begin(self._database, connection)
-            for place, offset in sorted(offsets.items()):
-                connection.execute(self._table.delete().where(*self._is(place)))
+            for partition, offset in sorted(offsets.items()):
+                connection.execute(self._table.delete().where(*self._is(partition)))
                 if offset is not None:
-                    connection.execute(self._table.insert().values(**self._row(place), next_offset=offset))
+                    connection.execute(self._table.insert().values(**self._row(partition), next_offset=offset))
 
     # Statements.
 
@@ -151,38 +155,38 @@ class Ledger:
                 if not sqlalchemy.inspect(connection).has_table(self._name.name, self._name.sqlalchemy_schema):
                     raise
 
-    def _claim(self, connection: Connection, place: TopicPartition) -> None:
+    def _claim(self, connection: Connection, partition: TopicPartition) -> None:
         # The change comes first: it waits for a write of an earlier owner, and locks.
         rows = self._table
-        done = connection.execute(rows.update().where(*self._is(place)).values(owner=self._owner))
+        done = connection.execute(rows.update().where(*self._is(partition)).values(owner=self._owner))
         if done.rowcount == 0:
-            connection.execute(rows.insert().values(**self._row(place), owner=self._owner))
+            connection.execute(rows.insert().values(**self._row(partition), owner=self._owner))
 
     def _read(
-        self, connection: Connection, places: Sequence[TopicPartition], *, lock: bool = False
+        self, connection: Connection, partitions: Sequence[TopicPartition], *, lock: bool = False
     ) -> dict[TopicPartition, tuple[int | None, str | None]]:
         rows = self._table
         found: dict[TopicPartition, tuple[int | None, str | None]] = {}
-        for place in sorted(places):
-            query = sqlalchemy.select(rows.c.next_offset, rows.c.owner).where(*self._is(place))
+        for partition in sorted(partitions):
+            query = sqlalchemy.select(rows.c.next_offset, rows.c.owner).where(*self._is(partition))
             row = connection.execute(query.with_for_update() if lock else query).first()
-            found[place] = (None, None) if row is None else (row[0], row[1])
+            found[partition] = (None, None) if row is None else (row[0], row[1])
         return found
 
-    def _is(self, place: TopicPartition) -> tuple[Any, ...]:
+    def _is(self, partition: TopicPartition) -> tuple[Any, ...]:
         rows = self._table.c
         return (
             rows.connector == self._connector,
-            rows.topic == place.topic,
-            rows.partition_number == place.partition,
+            rows.topic == partition.topic,
+            rows.partition_number == partition.partition,
         )
 
-    def _row(self, place: TopicPartition) -> dict[str, Any]:
-        return {"connector": self._connector, "topic": place.topic, "partition_number": place.partition}
+    def _row(self, partition: TopicPartition) -> dict[str, Any]:
+        return {"connector": self._connector, "topic": partition.topic, "partition_number": partition.partition}
 
-    def _fenced(self, place: TopicPartition) -> FencedError:
+    def _fenced(self, partition: TopicPartition) -> FencedError:
         return FencedError(
-            f'Partition {place} is another task\'s by now, says table "{self._name}". Nothing was written.'
+            f'Partition {partition} is another task\'s by now, says table "{self._name}". Nothing was written.'
         )
 
 

@@ -27,13 +27,13 @@ class Laid:
     """The records of a unit as rows of a layout.
 
     Attributes:
-        places: where they are in the batch, ascending.
+        positions: where they are in the batch, ascending.
         deletion: whether the rows are keys to delete.
     """
 
     layout: Layout
     rows: pa.RecordBatch
-    places: Sequence[int]
+    positions: Sequence[int]
     deletion: bool
 
 
@@ -71,7 +71,7 @@ def newest(rows: pa.RecordBatch, keys: int) -> pa.RecordBatch:
     columns = rows.columns[:keys]
     if keys == 1 and pc.all(pc.less(*_beside(columns[0]))).as_py():
         return rows
-    names = [f"k{place}" for place in range(keys)]
+    names = [f"k{position}" for position in range(keys)]
     # A stable sort: rows of one key stay in their order.
     order = pc.sort_indices(pa.table(columns, names), sort_keys=[(name, "ascending") for name in names])
     same = reduce(pc.and_, (pc.equal(*_beside(column.take(order))) for column in columns))
@@ -86,7 +86,7 @@ def _beside(column: pa.Array) -> tuple[pa.Array, pa.Array]:
 
 
 class _Entry(NamedTuple):
-    place: int
+    position: int
     unit: int
     at: int
     key: tuple[Any, ...]
@@ -98,7 +98,7 @@ def _mixed(laid: Sequence[Laid], keyed: bool) -> list[Step]:
     writes = [
         entry
         for entry in entries
-        if not laid[entry.unit].deletion and (entry.key not in deleted or entry.place > deleted[entry.key].place)
+        if not laid[entry.unit].deletion and (entry.key not in deleted or entry.position > deleted[entry.key].position)
     ]
     found = [_step(DELETE, laid, unit, at) for unit, at in _by_unit(deleted.values())]
     if not keyed:
@@ -114,11 +114,11 @@ def _mixed(laid: Sequence[Laid], keyed: bool) -> list[Step]:
 
 def _entries(laid: Sequence[Laid]) -> list[_Entry]:
     found = [
-        _Entry(place, unit, at, key)
+        _Entry(position, unit, at, key)
         for unit, each in enumerate(laid)
-        for at, (place, key) in enumerate(zip(each.places, _keys(each), strict=True))
+        for at, (position, key) in enumerate(zip(each.positions, _keys(each), strict=True))
     ]
-    found.sort(key=lambda entry: entry.place)
+    found.sort(key=lambda entry: entry.position)
     return found
 
 

@@ -60,7 +60,7 @@ class JdbcSinkTask(SinkTask):
         found = self._ledger.claim(partitions)
         # The group is ahead where it was moved on purpose, or where the last records are none that is written.
         group = self.context.committed(*found)
-        return {place: max(offset, group.get(place, 0)) for place, offset in found.items()}
+        return {origin: max(offset, group.get(origin, 0)) for origin, offset in found.items()}
 
     def put(self, batch: SinkBatch) -> None:
         if not len(batch) and not self._background.failed and not self._left:
@@ -155,6 +155,6 @@ class JdbcSinkTask(SinkTask):
 
 
 def _without(batch: SinkBatch, gone: set[TopicPartition]) -> SinkBatch:
-    places = zip(batch.original_topics, batch.original_partitions, strict=True)
-    kept = [row for row, place in enumerate(places) if TopicPartition(*place) not in gone]
+    origins = zip(batch.original_topics, batch.original_partitions, strict=True)
+    kept = [row for row, origin in enumerate(origins) if TopicPartition(*origin) not in gone]
     return batch if len(kept) == len(batch) else batch.take(kept)

@@ -197,8 +197,8 @@ class Reader:
     def _without(self, skipped: set[int], rows: Sequence[int], fields: Fields) -> tuple[Sequence[int], Fields]:
         if skipped.isdisjoint(rows):
             return rows, fields
-        at = [place for place, row in enumerate(rows) if row not in skipped]
-        return [rows[place] for place in at], {name: column.take(at) for name, column in fields.items()}
+        at = [index for index, row in enumerate(rows) if row not in skipped]
+        return [rows[index] for index in at], {name: column.take(at) for name, column in fields.items()}
 
 
 def _chosen(fields: Fields, names: Sequence[str], what: str) -> Fields:
@@ -242,11 +242,11 @@ def _paired(
     for members, own in keys:
         if len(rows) == len(members) and (rows == members or list(rows) == list(members)):
             return [(rows, own, fields)]
-        place = {row: at for at, row in enumerate(members)} if own else {}
-        both = [at for at, row in enumerate(rows) if not own or row in place]
+        index = {row: at for at, row in enumerate(members)} if own else {}
+        both = [at for at, row in enumerate(rows) if not own or row in index]
         if both:
             chosen = [rows[at] for at in both]
-            of_keys = {name: column.take([place[row] for row in chosen]) for name, column in own.items()}
+            of_keys = {name: column.take([index[row] for row in chosen]) for name, column in own.items()}
             if len(both) == len(rows):
                 found.append((rows, of_keys, fields))
             else:

@@ -136,7 +136,7 @@ class Writer:
         with self._transaction(batches) as connection:
             for each in prepared:
                 self._execute_in_parts(connection, each, written, bad)
-            bad.sort(key=lambda found: _place(found[0]))
+            bad.sort(key=lambda found: _origin(found[0]))
             for record, error in bad:
                 # Before the commit: what is reported twice is better than what is never reported.
                 if report is None:
@@ -155,7 +155,9 @@ class Writer:
             if self._ledger is not None:
                 after, first = _next(batches), _first(batches)
                 known = self._ledger.known(connection, after)
-                behind = {place: offset for place in after if (offset := known.get(place) or 0) > first[place]}
+                behind = {
+                    partition: offset for partition in after if (offset := known.get(partition) or 0) > first[partition]
+                }
                 if behind:
                     raise _Behind(behind)
                 self._ledger.move(connection, after)
@@ -415,7 +417,7 @@ def _signature(unit: Unit) -> Any:
     )
 
 
-def _place(record: SinkRecord) -> tuple[str, int, int]:
+def _origin(record: SinkRecord) -> tuple[str, int, int]:
     return record.original_topic, record.original_partition, record.original_offset
 
 
@@ -428,10 +430,10 @@ def _from(batch: SinkBatch, behind: Mapping[TopicPartition, int]) -> SinkBatch:
     """Without the records that are in the database already."""
     if not behind:
         return batch
-    places = zip(batch.original_topics, batch.original_partitions, batch.offsets, strict=True)
+    partitions = zip(batch.original_topics, batch.original_partitions, batch.offsets, strict=True)
     kept = [
         row
-        for row, (topic, partition, offset) in enumerate(places)
+        for row, (topic, partition, offset) in enumerate(partitions)
         if offset >= behind.get(TopicPartition(topic, partition), 0)
     ]
     return batch if len(kept) == len(batch) else batch.take(kept)
@@ -440,14 +442,14 @@ def _from(batch: SinkBatch, behind: Mapping[TopicPartition, int]) -> SinkBatch:
 def _next(batches: Sequence[SinkBatch]) -> dict[TopicPartition, int]:
     found: dict[TopicPartition, int] = {}
     for batch in batches:
-        for place, offset in batch.next_offsets().items():
-            found[place] = max(offset, found.get(place, 0))
+        for partition, offset in batch.next_offsets().items():
+            found[partition] = max(offset, found.get(partition, 0))
     return found
 
 
 def _first(batches: Sequence[SinkBatch]) -> dict[TopicPartition, int]:
     found: dict[TopicPartition, int] = {}
     for batch in batches:
-        for place, offset in batch.first_offsets().items():
-            found.setdefault(place, offset)
+        for partition, offset in batch.first_offsets().items():
+            found.setdefault(partition, offset)
     return found

@@ -273,18 +273,18 @@ class Reader:
         times: list[int] = []
         last: Any = None
         if chosen.mode in (TIMESTAMP, BOTH):
-            places = [rows.place(column.name, "timestamp.column.name") for column in chosen.times]
-            columns = [rows.moments(place, read[place]) for place in places]
+            indexes = [rows.index(column.name, "timestamp.column.name") for column in chosen.times]
+            columns = [rows.moments(index, read[index]) for index in indexes]
             found = columns[0] if len(columns) == 1 else [_first(each) for each in zip(*columns, strict=True)]
             if None in found:
                 raise DataError(f"{self.part} gave a row whose timestamp columns are all null.")
             # Where a clock is moved on, times that it never showed could go backwards.
             times = list(accumulate(found, max))  # type: ignore[arg-type]
-            last = _first(_last(read[place]) for place in places)
+            last = _first(_last(read[index]) for index in indexes)
         numbers: list[int] = []
         if chosen.number is not None and chosen.mode in (INCREMENTING, BOTH, SNAPSHOT):
-            place = rows.place(chosen.number.name, "incrementing.column.name")
-            numbers = self._numbers(chosen.number, read[place])
+            index = rows.index(chosen.number.name, "incrementing.column.name")
+            numbers = self._numbers(chosen.number, read[index])
         return _Chunk(rows.values(read), times, numbers, last)
 
     def _numbers(self, column: Column, read: Read) -> list[int]:

@@ -48,20 +48,20 @@ class Rows:
         self.zone = zone
         self._mapping = mapping
         self._where = where
-        self._places = {column.name: place for place, column in enumerate(columns)}
+        self._indexes = {column.name: index for index, column in enumerate(columns)}
         self._to_python = [self._converter(c, f.schema) for c, f in zip(columns, self.schema.fields, strict=True)]
 
-    def place(self, name: str, key: str) -> int:
+    def index(self, name: str, key: str) -> int:
         """Where a column stands that a key names: as it is written, else whatever its case.
 
         Raises:
             ConnectError: there is no such column.
         """
-        if name in self._places:
-            return self._places[name]
-        alike = [place for other, place in self._places.items() if other.lower() == name.lower()]
+        if name in self._indexes:
+            return self._indexes[name]
+        alike = [index for other, index in self._indexes.items() if other.lower() == name.lower()]
         if len(alike) != 1:
-            there = ", ".join(self._places)
+            there = ", ".join(self._indexes)
             raise ConnectError(f'{key}: {self._where} has no column "{name}". It has {there}.')
         return alike[0]
 
@@ -140,7 +140,7 @@ class Rows:
         moment = _EPOCH_UTC + dt.timedelta(microseconds=micros)
         return moment.astimezone(self.zone).replace(tzinfo=None)
 
-    def moments(self, place: int, read: Read) -> list[int | None]:
+    def moments(self, index: int, read: Read) -> list[int | None]:
         """The moments in a column, in microseconds since 1970."""
         if isinstance(read, list | tuple):
             return [None if value is None else self.moment(value) for value in read]

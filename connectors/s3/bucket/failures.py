@@ -98,12 +98,12 @@ def failure(error: BaseException, settings: BucketSettings, doing: str = "") -> 
 
     Args:
         error: the error.
-        settings: of the bucket, for its place in the sentence.
+        settings: of the bucket, for its name in the sentence.
         doing: what was tried, such as ``writing topics/t/a.json``.
     """
     from botocore import exceptions as core
 
-    tried = f"S3 failed {doing} in {settings.place}" if doing else f"S3 failed in {settings.place}"
+    tried = f"S3 failed {doing} in {settings.where}" if doing else f"S3 failed in {settings.where}"
     if isinstance(error, core.ClientError):
         return _answered(error, tried)
     name = type(error).__name__

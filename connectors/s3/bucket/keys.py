@@ -395,7 +395,7 @@ class BucketSettings:
         return asked
 
     @property
-    def place(self) -> str:
+    def where(self) -> str:
         """The bucket and where it is, for messages. Without whatever an address may hold before an @."""
         if self.endpoint is None:
             return f"bucket {self.bucket} (region {self.region})"

@@ -72,16 +72,16 @@ class _Rows(Encoded):
         self.schemas = schemas
         self._whole = groups[0][1] if len(groups) == 1 else None
         self._groups = [batch for _, batch in groups]
-        self._places: list[tuple[int, int]] = [(0, 0)] * (0 if self._whole is not None else length)
+        self._indexes: list[tuple[int, int]] = [(0, 0)] * (0 if self._whole is not None else length)
         if self._whole is None:
             for number, (rows, _) in enumerate(groups):
-                for place, row in enumerate(rows):
-                    self._places[row] = (number, place)
+                for index, row in enumerate(rows):
+                    self._indexes[row] = (number, index)
 
     def pick(self, rows: Sequence[int]) -> Payload:
         if self._whole is None:
-            batch = self._groups[self._places[rows[0]][0]]
-            rows = [self._places[row][1] for row in rows]
+            batch = self._groups[self._indexes[rows[0]][0]]
+            rows = [self._indexes[row][1] for row in rows]
         else:
             batch = self._whole
         chosen = batch.slice(rows[0], len(rows)) if _in_a_row(rows) else batch.take(pa.array(rows, pa.int32()))

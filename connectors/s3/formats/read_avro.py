@@ -54,18 +54,18 @@ def read_avro(source: Source, longest: int, skip: int) -> Chunks:
         except DataError:
             yield from waiting.take()
             raise
-        place, done = 0, max(0, skip - first)
+        index, done = 0, max(0, skip - first)
         if done and block:
-            _, place = read(block, 0, done)
+            _, index = read(block, 0, done)
         at_once = max(1, min(_MOST_RECORDS, count * (CHUNK_BYTES // 2) // (len(block) or 1)))
         while done < count:
-            taken, start = min(at_once, count - done), place
+            taken, start = min(at_once, count - done), index
             try:
-                found, place = read(block, place, taken)
+                found, index = read(block, index, taken)
             except DataError as error:
                 yield from waiting.take()
                 raise DataError(f"one of the records {first + done} to {first + done + taken - 1}: {error}") from None
-            waiting.add(found, first + done, taken, place - start)
+            waiting.add(found, first + done, taken, index - start)
             done += taken
             if waiting.full:
                 yield from waiting.take()

@@ -50,7 +50,7 @@ def read_csv(source: Source, options: CsvOptions, *, longest: int, skip: int, on
             if number <= skip or not row:
                 continue
             if struct is None:
-                struct = _schema(names or [f"column{place}" for place in range(1, len(row) + 1)])
+                struct = _schema(names or [f"column{index}" for index in range(1, len(row) + 1)])
             if len(row) != len(struct.fields):
                 if kept:
                     yield _chunk(struct, kept, ends)

@@ -86,14 +86,14 @@ def converted(documents: list[bytes], first: int, values: Callable[[list[bytes]]
         documents, ends = [document for document, _ in kept], [end for _, end in kept]
     waiting: list[tuple[list[bytes], range | list[int]]] = [(documents, ends)] if documents else []
     while waiting:
-        part, places = waiting.pop()
+        part, indexes = waiting.pop()
         try:
             made = values(part)
         except DataError as error:
             if len(part) > 1:
                 half = len(part) // 2
-                waiting += [(part[half:], places[half:]), (part[:half], places[:half])]
+                waiting += [(part[half:], indexes[half:]), (part[:half], indexes[:half])]
             else:
-                on_bad(places[0] - 1, str(error))
+                on_bad(indexes[0] - 1, str(error))
         else:
-            yield Chunk(made, places)
+            yield Chunk(made, indexes)

@@ -55,17 +55,17 @@ def read_parquet(file: Any, skip: int) -> Chunks:
             if first + rows[number] > skip:
                 width = max(1, group.total_byte_size // (rows[number] or 1))
                 at_once = max(1, min(_MOST_ROWS, CHUNK_BYTES // width))
-                place = first
+                index = first
                 for batch in whole.iter_batches(at_once, row_groups=[number], use_threads=False):
-                    left = max(0, skip - place)
+                    left = max(0, skip - index)
                     for part in _parts(batch.slice(left)) if left < batch.num_rows else ():
                         columns = [
                             connect_column(field.schema, _cast(column, told.type))
                             for field, column, told in zip(schema.fields, part.columns, wanted, strict=True)
                         ]
-                        yield chunk(StructColumns(schema, columns), place + left)
+                        yield chunk(StructColumns(schema, columns), index + left)
                         left += part.num_rows
-                    place += batch.num_rows
+                    index += batch.num_rows
             first += rows[number]
     except (pa.ArrowException, OSError) as error:
         raise DataError(f"its Parquet cannot be read: {' '.join(str(error).split())[:300]}") from error

@@ -1,4 +1,4 @@
-"""A batch made ready: every record encoded, with its place and its time, before anything is decided or written."""
+"""A batch made ready: every record encoded, with its pattern and its time, before anything is decided or written."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ class Prepared:
         self._batch = batch
         self._times = times
         self._encoded = encoded
-        self._places = _with_tombstones(options, batch, options.places.of(batch, times), nulls)
+        self._patterns = _with_tombstones(options, batch, options.names.of(batch, times), nulls)
         self._schemas = batches.schemas([each.schemas for each in encoded], nulls)
         self._sizes = _sizes(batch) if options.rules.file_bytes else None
 
@@ -170,41 +170,41 @@ class Prepared:
         if batch.original_topics.constant and batch.original_partitions.constant:
             return [(TopicPartition(batch.original_topics[0], batch.original_partitions[0]), range(len(batch)))]
         found: dict[tuple[str, int], list[int]] = {}
-        for row, place in enumerate(zip(batch.original_topics, batch.original_partitions, strict=True)):
-            rows = found.get(place)
+        for row, pattern in enumerate(zip(batch.original_topics, batch.original_partitions, strict=True)):
+            rows = found.get(pattern)
             if rows is None:
-                found[place] = [row]
+                found[pattern] = [row]
             else:
                 rows.append(row)
-        return [(TopicPartition(*place), _range(rows)) for place, rows in found.items()]
+        return [(TopicPartition(*pattern), _range(rows)) for pattern, rows in found.items()]
 
     def offset(self, row: int) -> int:
         """Of a row."""
         return self._batch.offsets[row]
 
-    def first_in(self, place: str, rows: Sequence[int], behind: int) -> int | None:
-        """The first offset behind another of the rows that go to a place."""
-        places, offsets = self._places, self._batch.offsets
-        return next((offsets[row] for row in rows if offsets[row] > behind and places[row] == place), None)
+    def first_in(self, pattern: str, rows: Sequence[int], behind: int) -> int | None:
+        """The first offset behind another of the rows of a pattern."""
+        patterns, offsets = self._patterns, self._batch.offsets
+        return next((offsets[row] for row in rows if offsets[row] > behind and patterns[row] == pattern), None)
 
-    def places(self, rows: Sequence[int]) -> set[str]:
+    def patterns(self, rows: Sequence[int]) -> set[str]:
         """Where rows go."""
-        places = self._places
-        return {places[rows[0]]} if places.constant else {places[row] for row in rows}
+        patterns = self._patterns
+        return {patterns[rows[0]]} if patterns.constant else {patterns[row] for row in rows}
 
     def beyond(self, rows: Sequence[int], behind: Mapping[str, int]) -> Sequence[int]:
         """The rows that other objects do not hold already.
 
         Args:
             rows: of one partition.
-            behind: places, and the last offsets that are there.
+            behind: patterns, and the last offsets that are there.
         """
-        places, offsets = self._places, self._batch.offsets
-        return [row for row in rows if offsets[row] > behind.get(places[row], -1)]
+        patterns, offsets = self._patterns, self._batch.offsets
+        return [row for row in rows if offsets[row] > behind.get(patterns[row], -1)]
 
     def rows(self, rows: Sequence[int]) -> Rows:
         """What rotation has to know of them."""
-        return Rows(rows, self._batch.offsets, self._places, self._schemas, self._times, self._sizes)
+        return Rows(rows, self._batch.offsets, self._patterns, self._schemas, self._times, self._sizes)
 
     def formats(self, part: Part) -> list[tuple[int, str, Format, Any]]:
         """See `Batches.formats`."""
@@ -255,13 +255,13 @@ def _range(rows: list[int]) -> Sequence[int]:
     return range(rows[0], rows[-1] + 1) if rows[-1] - rows[0] == len(rows) - 1 else rows
 
 
-def _with_tombstones(options: Options, batch: SinkBatch, places: Column[str], nulls: Sequence[int]) -> Column[str]:
+def _with_tombstones(options: Options, batch: SinkBatch, patterns: Column[str], nulls: Sequence[int]) -> Column[str]:
     if not nulls:
-        return places
-    assert isinstance(options.places, Folders)
-    found = places.to_list().copy()
-    for row, place in zip(nulls, options.places.in_folder(batch.take(list(nulls)), options.tombstones), strict=True):
-        found[row] = place
+        return patterns
+    assert isinstance(options.names, Folders)
+    found = patterns.to_list().copy()
+    for row, pattern in zip(nulls, options.names.in_folder(batch.take(list(nulls)), options.tombstones), strict=True):
+        found[row] = pattern
     return Plain(found)
 
 
@@ -287,12 +287,12 @@ class _Some(Encoded):
 
     def __init__(self, encoded: Encoded, rows: Sequence[int], length: int) -> None:
         self._encoded = encoded
-        self._place = {row: place for place, row in enumerate(rows)}
+        self._index = {row: index for index, row in enumerate(rows)}
         schemas = encoded.schemas
-        self.schemas = Plain([schemas[self._place[row]] if row in self._place else TOMBSTONE for row in range(length)])
+        self.schemas = Plain([schemas[self._index[row]] if row in self._index else TOMBSTONE for row in range(length)])
 
     def pick(self, rows: Sequence[int]) -> Payload:
-        return self._encoded.pick([self._place[row] for row in rows])
+        return self._encoded.pick([self._index[row] for row in rows])
 
 
 class _None(Encoded):

@@ -44,7 +44,7 @@ class File:
     """A file as the task's thread knows it.
 
     Attributes:
-        lane: its place: what is of one place becomes visible in order.
+        lane: its pattern: what is of one pattern becomes visible in order.
         beside: whether it is one of keys or headers, beside another.
         full: whether it should end soon: it is as large as one upload may be.
         bytes: uploaded so far.
@@ -125,7 +125,7 @@ class Files:
         return File(key, lane, form, schema, upload, buffer, tags, beside)
 
     def append(self, file: File, payload: Payload) -> None:
-        """Write rows to a file. With places of keys, in place of what it has."""
+        """Write rows to a file. With the patterns of keys, in place of what it has."""
         self.memory.take(payload.size)
         self._work.put(lambda: self._append(file, payload))
 
@@ -186,7 +186,7 @@ class Files:
             if file.dropped:
                 return
             self._open[file] = None
-            if self._options.places.replaces:
+            if self._options.names.replaces:
                 file.replaced = payload
                 return
             self._writer(file).write(payload)

@@ -1,6 +1,6 @@
-"""Where objects are: a place for every record, and the object's key of a place and the offset at which it begins.
+"""How objects are named: a pattern for every record, and the key that it makes with the offset of its first record.
 
-Records of one place go into one file. A place is the key with MARK where the offset of the first record will stand.
+Records of one pattern go into one file. A pattern is the key with MARK where the offset of the first record will stand.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MARK: Final = "\x00"
 
 
 class ObjectNames(Protocol):
-    """Names the places of records.
+    """Names the objects that records go to.
 
     Attributes:
         replaces: whether a record takes the place of the one before it in its file, as files named by keys want.
@@ -30,9 +30,9 @@ class ObjectNames(Protocol):
     replaces: bool
 
     def of(self, batch: SinkBatch, times: Sequence[int] | None) -> Column[str]:
-        """The place of each row. Raises `BadRows`."""
+        """The pattern of each row. Raises `BadRows`."""
 
-    def key(self, place: str, offset: int) -> str:
+    def key(self, pattern: str, offset: int) -> str:
         """The key of a file, without its extension."""
 
     def folder(self, topic: str) -> str:
@@ -65,23 +65,23 @@ class Folders:
     def of(self, batch: SinkBatch, times: Sequence[int] | None) -> Column[str]:
         folders = self._partitioner.folders(batch, times)
         if folders.constant and batch.topics.constant and batch.original_partitions.constant:
-            return Constant(self._place(batch.topics[0], folders[0], batch.original_partitions[0]), len(batch))
+            return Constant(self._pattern(batch.topics[0], folders[0], batch.original_partitions[0]), len(batch))
         known: dict[tuple[str, str, int], str] = {}
         found = []
         for parts in zip(batch.topics, folders, batch.original_partitions, strict=True):
-            place = known.get(parts)
-            if place is None:
-                place = known[parts] = self._place(*parts)
-            found.append(place)
+            pattern = known.get(parts)
+            if pattern is None:
+                pattern = known[parts] = self._pattern(*parts)
+            found.append(pattern)
         return Plain(found)
 
     def in_folder(self, batch: SinkBatch, folder: str) -> Column[str]:
-        """The places of records that all go into one folder."""
-        places = zip(batch.topics, batch.original_partitions, strict=True)
-        return Plain([self._place(topic, folder, partition) for topic, partition in places])
+        """The patterns of records that all go into one folder."""
+        origins = zip(batch.topics, batch.original_partitions, strict=True)
+        return Plain([self._pattern(topic, folder, partition) for topic, partition in origins])
 
-    def key(self, place: str, offset: int) -> str:
-        return place.replace(MARK, f"{offset:0{self._width}d}")
+    def key(self, pattern: str, offset: int) -> str:
+        return pattern.replace(MARK, f"{offset:0{self._width}d}")
 
     def folder(self, topic: str) -> str:
         return f"{self._top}{topic}{self._delimiter}"
@@ -89,7 +89,7 @@ class Folders:
     def belongs(self, key: str, topic: str, partition: int) -> bool:
         return key.rpartition(self._delimiter)[2].startswith(f"{topic}{self._file}{partition}{self._file}")
 
-    def _place(self, topic: str, folder: str, partition: int) -> str:
+    def _pattern(self, topic: str, folder: str, partition: int) -> str:
         below = f"{folder}{self._delimiter}" if folder else ""
         return f"{self.folder(topic)}{below}{topic}{self._file}{partition}{self._file}{MARK}"
 
@@ -137,8 +137,8 @@ class Templates:
         columns = [part(batch, moments) for part in self._parts]
         return Plain(list(map("".join, zip(*columns, strict=True))))
 
-    def key(self, place: str, offset: int) -> str:
-        return place.replace(MARK, f"{offset:0{self._width}d}" if self._width else str(offset))
+    def key(self, pattern: str, offset: int) -> str:
+        return pattern.replace(MARK, f"{offset:0{self._width}d}" if self._width else str(offset))
 
     def folder(self, topic: str) -> str:
         return _VARIABLE.split(self._whole.replace("{{topic}}", topic), maxsplit=1)[0]

@@ -1,4 +1,4 @@
-"""What the keys of the sink say, typed: formats, places and rules are made of them here."""
+"""What the keys of the sink say, typed: formats, names and rules are made of them here."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Options:
 
     Attributes:
         format: of the values; `keys_format`, `headers_format`: of the files beside, None where there are none.
-        places: where objects are.
+        names: of objects.
         extract: when records are, None where nothing asks.
         live: whether that is the clock of now.
         rules: when files end.
@@ -84,7 +84,7 @@ class Options:
     format: Format
     keys_format: Format | None
     headers_format: Format | None
-    places: ObjectNames
+    names: ObjectNames
     extract: times.Extractor | None
     live: bool
     rules: Rules
@@ -121,21 +121,21 @@ class Options:
         named = parsed.raw
         form, fields = _format(parsed, aivens=keys.is_aivens(named))
         zone = ZoneInfo(parsed["timezone"] or "UTC")
-        places, by_time, replays = _places(parsed, named, form, zone)
+        names, by_time, replays = _object_names(parsed, named, form, zone)
         interval = max(0, parsed["rotate.interval.ms"])
         kind = _extractor(parsed, by_time=by_time)
         live = kind == times.WALLCLOCK and (by_time or interval > 0)
         rules = _rules(parsed, form, interval)
         schedule = max(0, parsed["rotate.schedule.interval.ms"])
-        at_commit = not (rules.records or interval or schedule or (rules.file_bytes and not places.replaces))
-        at_commit = at_commit or places.replaces
-        if rules.file_bytes and not (rules.records or interval or schedule) and not _single(places, parsed):
+        at_commit = not (rules.records or interval or schedule or (rules.file_bytes and not names.replaces))
+        at_commit = at_commit or names.replaces
+        if rules.file_bytes and not (rules.records or interval or schedule) and not _single(names, parsed):
             why = "alone ends no stretch with several folders. Set flush.size or rotate.interval.ms as well."
             raise ConfigError("file.max.bytes", why)
         nulls = parsed["behavior.on.null.values"].lower()
         if nulls == "write" and not parsed["store.kafka.keys"]:
             raise ConfigError("behavior.on.null.values", "write needs store.kafka.keys=true: keys are what is written.")
-        if isinstance(places, Templates) and (parsed["store.kafka.keys"] or parsed["store.kafka.headers"]):
+        if isinstance(names, Templates) and (parsed["store.kafka.keys"] or parsed["store.kafka.headers"]):
             key = "store.kafka.keys" if parsed["store.kafka.keys"] else "store.kafka.headers"
             raise ConfigError(key, "goes with topics.dir and partitioners, not with file.name.template.")
         return cls(
@@ -143,7 +143,7 @@ class Options:
             format=form,
             keys_format=_named(parsed, "keys.format.class") if parsed["store.kafka.keys"] else None,
             headers_format=_named(parsed, "headers.format.class") if parsed["store.kafka.headers"] else None,
-            places=places,
+            names=names,
             extract=times.extractor(kind, parsed["timestamp.field"]) if by_time or interval else None,
             live=live,
             rules=rules,
@@ -154,7 +154,7 @@ class Options:
             fields=fields,
             enveloped=parsed["format.output.envelope"],
             repeats=replays and not (schedule or at_commit or live),
-            conditional=parsed["enable.conditional.writes"] and not places.replaces,
+            conditional=parsed["enable.conditional.writes"] and not names.replaces,
             fingerprint=_fingerprint(named),
             nulls=nulls,
             report_nulls=parsed["report.null.values.to.dlq"],
@@ -183,9 +183,9 @@ def _evolution(parsed: Config) -> EvolutionPolicy | None:
     return EvolutionPolicy.of(parsed)
 
 
-def _single(places: ObjectNames, parsed: Mapping[str, Any]) -> bool:
-    """Whether all records of a partition go to one place."""
-    return isinstance(places, Folders) and _PARTITIONERS.get(_last_word(parsed["partitioner.class"])) == "default"
+def _single(names: ObjectNames, parsed: Mapping[str, Any]) -> bool:
+    """Whether all records of a partition have one pattern."""
+    return isinstance(names, Folders) and _PARTITIONERS.get(_last_word(parsed["partitioner.class"])) == "default"
 
 
 def _last_word(name: str) -> str:
@@ -214,21 +214,21 @@ def _extractor(parsed: Mapping[str, Any], *, by_time: bool) -> str:
     return kind if by_time else times.RECORD
 
 
-def _places(
+def _object_names(
     parsed: Mapping[str, Any], config: Mapping[str, Any], form: Format, zone: ZoneInfo
 ) -> tuple[ObjectNames, bool, bool]:
-    """Where objects are; whether that goes by time through the extractor; whether it is the same again."""
+    """How objects are named; whether that goes by time through the extractor; whether it is the same again."""
     template = parsed["file.name.template"]
     if template or keys.is_aivens(config):
         added = form.extension if form.extension in compression.EXTENSIONS.values() else ""
         now = parsed["file.name.timestamp.source"].lower() == "wallclock"
         try:
             zone = ZoneInfo(parsed["file.name.timestamp.timezone"] or "UTC")
-            places = Templates(template or _DEFAULT_TEMPLATE + added, parsed["file.name.prefix"], zone, now=now)
+            names = Templates(template or _DEFAULT_TEMPLATE + added, parsed["file.name.prefix"], zone, now=now)
         except ValueError as error:
             raise ConfigError("file.name.template", str(error)) from None
         form.extension = ""  # the template says it all
-        return places, False, not (now and "timestamp" in (template + parsed["file.name.prefix"]))
+        return names, False, not (now and "timestamp" in (template + parsed["file.name.prefix"]))
     partitioner, by_time = _partitioner(parsed, zone)
     folders = Folders(
         partitioner,

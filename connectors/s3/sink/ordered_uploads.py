@@ -1,6 +1,6 @@
 """Threads that send requests: one after another within a lane, several lanes at a time.
 
-A lane is a place. Its objects become visible in the order of their records, so that what is there never has a gap
+A lane is a pattern. Its objects become visible in the order of their records, so that what is there never has a gap
 (`connectors.s3.sink.upload` says what that is for). A job that fails stays first in its lane, which waits for `retry`.
 """
 

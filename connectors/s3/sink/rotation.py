@@ -26,7 +26,7 @@ class Rules:
         file_records: so many end a file.
         file_bytes: so many of records as they came from Kafka end a file.
         interval_ms: a record so much later than the first of the stretch ends it, before itself.
-        on_change: with that, a record of another place than the one before ends it as well.
+        on_change: with that, a record of another pattern than the one before ends it as well.
         open_files: how many may be open; when there would be more, the one that began first ends.
         by_schema: whether a file takes one schema only.
     """
@@ -50,14 +50,14 @@ class Part:
     """A file as far as rotation knows it.
 
     Attributes:
-        place: where it goes, see `connectors.s3.sink.object_names`.
+        pattern: of its key, see `connectors.s3.sink.object_names`.
         schema: that it was opened for.
         first, last: offsets of its records.
         row: of its first record, in the batch in which it began.
     """
 
     number: int
-    place: str
+    pattern: str
     schema: Any
     first: int
     last: int
@@ -102,7 +102,7 @@ class Rows(NamedTuple):
 
     rows: Sequence[int]
     offsets: Column[int]
-    places: Column[str]
+    patterns: Column[str]
     schemas: Column[Any]
     times: Sequence[int] | None
     sizes: Sequence[int] | None
@@ -126,7 +126,7 @@ class Rotation:
         self.first: int | None = None
         self._records = 0
         self._base: int | None = None
-        self._place = ""
+        self._pattern = ""
         self._slots: dict[str, None] = {}
         self._number = 0
 
@@ -134,22 +134,22 @@ class Rotation:
         """The same, to be changed apart."""
         other = Rotation(self.rules, self._adopt)
         other._schema = self._schema
-        other.open = {place: replace(part, rows=[]) for place, part in self.open.items()}
+        other.open = {pattern: replace(part, rows=[]) for pattern, part in self.open.items()}
         other.first, other._records, other._base = self.first, self._records, self._base
-        other._place, other._slots, other._number = self._place, dict(self._slots), self._number
+        other._pattern, other._slots, other._number = self._pattern, dict(self._slots), self._number
         return other
 
     def take(self, rows: Rows) -> list[Step]:
         """What becomes of these rows, in order."""
         if not len(rows.rows):
             return []
-        if self.rules.simple and rows.places.constant and (rows.schemas.constant or not self.rules.by_schema):
+        if self.rules.simple and rows.patterns.constant and (rows.schemas.constant or not self.rules.by_schema):
             return self._take_alike(rows)
         return self._take_each(rows)
 
     def close(self, part: Part) -> list[Step]:
         """End one file; with the last one that is open its stretch."""
-        del self.open[part.place]
+        del self.open[part.pattern]
         return [Close(part)] if self.open else [Close(part), *self.end()]
 
     def end(self) -> list[Step]:
@@ -159,7 +159,7 @@ class Rotation:
         steps: list[Step] = [Close(part) for part in self.open.values()]
         steps.append(End(self.first))
         self.open = {}
-        self.first, self._records, self._base, self._place = None, 0, None, ""
+        self.first, self._records, self._base, self._pattern = None, 0, None, ""
         self._slots = {}
         self._schema = None
         return steps
@@ -178,19 +178,19 @@ class Rotation:
         return self._schema
 
     def _take_alike(self, rows: Rows) -> list[Step]:
-        """All rows go to one place, and only their number ends files."""
+        """All rows have one pattern, and only their number ends files."""
         steps: list[Step] = []
         at, rest = 0, len(rows.rows)
-        place = rows.places[rows.rows[0]]
+        pattern = rows.patterns[rows.rows[0]]
         while rest:
             first = rows.rows[at]
             schema = self._adopted(rows.schemas[first], rows.rows[at:])
-            part = self.open.get(place)
+            part = self.open.get(pattern)
             if part is not None and self.rules.by_schema and not _same(part.schema, schema):
                 steps += self.close(part)
                 part, schema = None, self._adopted(rows.schemas[first], rows.rows[at:])
             if part is None:
-                part = self._begin(place, schema, rows.offsets[first], first)
+                part = self._begin(pattern, schema, rows.offsets[first], first)
             number = min(rest, self.rules.records - self._records) if self.rules.records else rest
             chosen = rows.rows[at : at + number]
             part.last = rows.offsets[chosen[-1]]
@@ -204,37 +204,37 @@ class Rotation:
 
     def _take_each(self, rows: Rows) -> list[Step]:
         rules, steps = self.rules, list[Step]()
-        offsets, places = rows.offsets.to_list(), rows.places.to_list()
+        offsets, patterns = rows.offsets.to_list(), rows.patterns.to_list()
         every = rows.schemas.to_list()
         schemas = every if rules.by_schema else None
         times, sizes = rows.times, rows.sizes
         touched: dict[int, Part] = {}
         for row in rows.rows:
-            place = places[row]
+            pattern = patterns[row]
             if rules.interval_ms:
                 assert times is not None
-                if self._is_over(times[row], place):
+                if self._is_over(times[row], pattern):
                     _settle(steps, touched)
                     steps += self.end()
             schema = self._adopted(schemas[row], (row,)) if schemas is not None else every[row]
-            part = self.open.get(place)
+            part = self.open.get(pattern)
             if part is not None and schemas is not None and not _same(part.schema, schema):
                 _settle(steps, touched)
                 steps += self.close(part)
                 part, schema = None, self._adopted(schemas[row], (row,))
             if part is None:
-                if rules.open_files and place not in self._slots:
+                if rules.open_files and pattern not in self._slots:
                     if len(self._slots) >= rules.open_files:
                         oldest = next(iter(self._slots))
                         del self._slots[oldest]
                         if oldest in self.open:
                             _settle(steps, touched)
                             steps += self.close(self.open[oldest])
-                    self._slots[place] = None
-                part = self._begin(place, schema, offsets[row], row)
+                    self._slots[pattern] = None
+                part = self._begin(pattern, schema, offsets[row], row)
             if times is not None:
                 self._base = times[row] if self._base is None else self._base
-                self._place = place
+                self._pattern = pattern
             part.rows.append(row)
             touched[part.number] = part
             part.last = offsets[row]
@@ -251,16 +251,16 @@ class Rotation:
         _settle(steps, touched)
         return steps
 
-    def _is_over(self, time: int, place: str) -> bool:
+    def _is_over(self, time: int, pattern: str) -> bool:
         if self._base is None:
             return False
-        return self.is_over(time) or (self.rules.on_change and place != self._place)
+        return self.is_over(time) or (self.rules.on_change and pattern != self._pattern)
 
-    def _begin(self, place: str, schema: Any, offset: int, row: int) -> Part:
+    def _begin(self, pattern: str, schema: Any, offset: int, row: int) -> Part:
         self._number += 1
         if self.first is None:
             self.first = offset
-        part = self.open[place] = Part(self._number, place, schema, offset, offset, row)
+        part = self.open[pattern] = Part(self._number, pattern, schema, offset, offset, row)
         return part
 
 

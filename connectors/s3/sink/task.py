@@ -58,12 +58,12 @@ class _Partition:
     Attributes:
         files: those that are open: the file of a part, and those beside it.
         stretches: not durable yet, in order; the last may be open.
-        behind: places where other objects were found, and the offsets up to which those go.
+        behind: patterns where other objects were found, and the offsets up to which those go.
         since: where the first of those began, as far as this task knows. No offset from there to their ends is
             committed: whoever began in between would find no object that begins there, and write the rest once more.
         last: the offset that was taken last.
         fresh: whether nothing became durable yet since the partition came: others may have written what comes now.
-        seen: the places that were looked at meanwhile.
+        seen: the patterns that were looked at meanwhile.
     """
 
     rotation: Rotation
@@ -85,7 +85,7 @@ class _Partition:
 class _Plan(NamedTuple):
     """What is to be done with a batch's records of a partition, and what it makes of the rotation."""
 
-    place: TopicPartition
+    partition: TopicPartition
     rotation: Rotation
     steps: list[Step]
     payloads: list[list[list[Payload]]]
@@ -159,13 +159,13 @@ class S3SinkTask(SinkTask):
             raise self._files.error
         if self.context.one_batch and self._files.failure is None:  # what failed the next put tells
             if self._owners:
-                raise RetriableError(f"The uploads to {self._options.bucket.place} are not through yet.")
+                raise RetriableError(f"The uploads to {self._options.bucket.where} are not through yet.")
             return offsets  # nobody waits here for the rest of an object that is there and goes beyond the batch
-        return {place: self._durable(place, offset) for place, offset in offsets.items()}
+        return {partition: self._durable(partition, offset) for partition, offset in offsets.items()}
 
     def close(self, partitions: Sequence[TopicPartition]) -> None:
-        for place in partitions:
-            known = self._partitions.pop(place, None)
+        for partition in partitions:
+            known = self._partitions.pop(partition, None)
             if known is not None:
                 self._give_up(known)
 
@@ -185,19 +185,19 @@ class S3SinkTask(SinkTask):
         while len(batch):
             try:
                 prepared = self._batches.prepare(batch)
-                plans = [self._plan(place, rows, prepared) for place, rows in prepared.by_partition()]
+                plans = [self._plan(partition, rows, prepared) for partition, rows in prepared.by_partition()]
                 break
             except BadRows as bad:
                 batch = self._report(batch, bad)
         else:
             return
         for plan in plans:
-            known = self._partitions[plan.place]
+            known = self._partitions[plan.partition]
             known.rotation, known.last = plan.rotation, plan.last
-            self._carry_out(plan.place, plan.steps, prepared, plan.payloads)
+            self._carry_out(plan.partition, plan.steps, prepared, plan.payloads)
 
-    def _plan(self, place: TopicPartition, rows: Sequence[int], prepared: Prepared) -> _Plan:
-        known = self._partitions[place]
+    def _plan(self, partition: TopicPartition, rows: Sequence[int], prepared: Prepared) -> _Plan:
+        known = self._partitions[partition]
         last = prepared.offset(rows[-1])
         if known.fresh and self._options.conditional and not self._options.repeats:
             self._look(known, rows, prepared)
@@ -207,23 +207,23 @@ class S3SinkTask(SinkTask):
         rotation = known.rotation.copy()
         steps = rotation.take(prepared.rows(rows))
         payloads = [prepared.payloads(step.part, step.rows) for step in steps if isinstance(step, Append)]
-        return _Plan(place, rotation, steps, payloads, last)
+        return _Plan(partition, rotation, steps, payloads, last)
 
     def _look(self, known: _Partition, rows: Sequence[int], prepared: Prepared) -> None:
         """Find the objects that an earlier task has written of these rows, and whose offsets it could not commit.
 
         Files that end with the clock end elsewhere this time: what is there already is left out.
         """
-        for place in prepared.places(rows) - known.seen:
-            offset = prepared.first_in(place, rows, known.behind.get(place, -1))
+        for pattern in prepared.patterns(rows) - known.seen:
+            offset = prepared.first_in(pattern, rows, known.behind.get(pattern, -1))
             while offset is not None:
-                key = self._options.places.key(place, offset) + self._options.format.extension
+                key = self._options.names.key(pattern, offset) + self._options.format.extension
                 last = last_offset(self._bucket, key)
                 if last is None or last < offset:
-                    known.seen.add(place)
+                    known.seen.add(pattern)
                     break
-                known.behind[place] = last
-                offset = prepared.first_in(place, rows, last)
+                known.behind[pattern] = last
+                offset = prepared.first_in(pattern, rows, last)
 
     def _without_nulls(self, batch: SinkBatch) -> SinkBatch:
         """With behavior.on.null.values=ignore, the batch without records that have no value."""
@@ -251,17 +251,17 @@ class S3SinkTask(SinkTask):
 
     def _carry_out(
         self,
-        place: TopicPartition,
+        partition: TopicPartition,
         steps: Sequence[Step],
         prepared: Prepared | None = None,
         payloads: Sequence[list[list[Payload]]] = (),
     ) -> None:
-        known, rest = self._partitions[place], iter(payloads)
+        known, rest = self._partitions[partition], iter(payloads)
         for step in steps:
             match step:
                 case Append(part, _):
                     assert prepared is not None
-                    files = known.files.get(part.number) or self._begin(place, part, prepared)
+                    files = known.files.get(part.number) or self._begin(partition, part, prepared)
                     for file, parts in zip(files, next(rest), strict=True):
                         for payload in parts:
                             self._files.append(file, payload)
@@ -271,17 +271,17 @@ class S3SinkTask(SinkTask):
                 case End():
                     known.stretches[-1].ended = True
 
-    def _begin(self, place: TopicPartition, part: Part, prepared: Prepared) -> list[File]:
+    def _begin(self, partition: TopicPartition, part: Part, prepared: Prepared) -> list[File]:
         """Open the file of a part, behind those beside it."""
-        known = self._partitions[place]
+        known = self._partitions[partition]
         if not known.stretches or known.stretches[-1].ended:
             known.stretches.append(_Stretch(part.first))
         stretch = known.stretches[-1]
         files = []
         for number, extension, form, schema in prepared.formats(part):
-            key = self._options.places.key(part.place, part.first) + extension
-            file = self._files.new(key, part.place, form, schema, part.first, beside=number > 0)
-            self._owners[file] = place
+            key = self._options.names.key(part.pattern, part.first) + extension
+            file = self._files.new(key, part.pattern, form, schema, part.first, beside=number > 0)
+            self._owners[file] = partition
             files.append(file)
         known.files[part.number] = files
         stretch.pending.update(files)
@@ -294,14 +294,14 @@ class S3SinkTask(SinkTask):
         over = self._scheduled and now >= self._scheduled
         if over:
             self._scheduled = self._next_schedule()
-        for place, known in self._partitions.items():
+        for partition, known in self._partitions.items():
             rotation = known.rotation
             if over or (self._options.live and rotation.is_over(int(now))):
-                self._carry_out(place, rotation.end())
+                self._carry_out(partition, rotation.end())
                 continue
             full = [part for part in rotation.open.values() if any(file.full for file in known.files[part.number])]
             for part in full:
-                self._carry_out(place, rotation.close(part))
+                self._carry_out(partition, rotation.close(part))
         if self._scheduled:
             self.context.timeout(max(1, int(self._scheduled - now)))
 
@@ -317,8 +317,8 @@ class S3SinkTask(SinkTask):
         return day + (passed // interval + 1) * interval
 
     def _end_all(self) -> None:
-        for place, known in self._partitions.items():
-            self._carry_out(place, known.rotation.end())
+        for partition, known in self._partitions.items():
+            self._carry_out(partition, known.rotation.end())
 
     def _await(self) -> None:
         """Wait until all that has ended is durable, or something fails, or it takes too long."""
@@ -337,13 +337,13 @@ class S3SinkTask(SinkTask):
         for operation, seconds in self._bucket.measured():
             metrics.observe("s3_request_seconds", seconds, operation=operation)
         for file, conflict in self._files.done():
-            place = self._owners.pop(file, None)
-            if place is None:
+            partition = self._owners.pop(file, None)
+            if partition is None:
                 continue  # of a partition that went away meanwhile
             if conflict is not None:
-                self._go_behind(place, file, conflict)
+                self._go_behind(partition, file, conflict)
                 continue
-            known = self._partitions[place]
+            known = self._partitions[partition]
             for stretch in known.stretches:
                 stretch.pending.discard(file)
             metrics.count("s3_objects_written_total", bucket=bucket)
@@ -358,19 +358,19 @@ class S3SinkTask(SinkTask):
                 if not self._options.at_commit:  # where it would end the files that are open
                     self.context.request_commit()
 
-    def _go_behind(self, place: TopicPartition, file: File, last: int) -> None:
+    def _go_behind(self, partition: TopicPartition, file: File, last: int) -> None:
         """Another object is in the place of a file: begin again behind the records that it holds."""
-        known = self._partitions[place]
+        known = self._partitions[partition]
         first = known.held_back(known.stretches[0].first)
-        log.warning("%s is there up to offset %d: %s-%d goes on behind it.", file.upload.key, last, *place)
+        log.warning("%s is there up to offset %d: %s-%d goes on behind it.", file.upload.key, last, *partition)
         self.context.metrics.count("s3_errors_total", 1, **{"class": "conflict"})
         self._give_up(known)
         behind = {**known.behind, file.lane: max(last, known.behind.get(file.lane, -1))}
-        self._partitions[place] = self._new_partition(behind, first)
-        self._rewound[place] = first
+        self._partitions[partition] = self._new_partition(behind, first)
+        self._rewound[partition] = first
         if self._in_hand:
-            self._stale[place] = known.last
-        self.context.rewind({place: first})
+            self._stale[partition] = known.last
+        self.context.rewind({partition: first})
 
     def _give_up(self, known: _Partition) -> None:
         files = [file for stretch in known.stretches for file in stretch.pending]
@@ -386,17 +386,17 @@ class S3SinkTask(SinkTask):
         if not self._stale:
             return batch
         firsts = batch.first_offsets()
-        stale = {place for place, last in self._stale.items() if firsts.get(place, last) > last}
+        stale = {partition for partition, last in self._stale.items() if firsts.get(partition, last) > last}
         if not stale:
             return batch
-        places = zip(batch.original_topics, batch.original_partitions, strict=True)
-        return batch.take([row for row, place in enumerate(places) if TopicPartition(*place) not in stale])
+        origins = zip(batch.original_topics, batch.original_partitions, strict=True)
+        return batch.take([row for row, origin in enumerate(origins) if TopicPartition(*origin) not in stale])
 
-    def _durable(self, place: TopicPartition, offset: int) -> int:
-        known = self._partitions.get(place)
+    def _durable(self, partition: TopicPartition, offset: int) -> int:
+        known = self._partitions.get(partition)
         if known is not None and known.stretches:
             return known.held_back(known.stretches[0].first)
-        offset = min(offset, self._rewound.get(place, offset))
+        offset = min(offset, self._rewound.get(partition, offset))
         return offset if known is None else known.held_back(offset)
 
     # Trouble.
@@ -429,7 +429,7 @@ class S3SinkTask(SinkTask):
 
     def _wait_for_retry(self, sentence: str) -> None:
         self.context.timeout(max(1, int((self._retry_at - time.monotonic()) * 1000) + 1))
-        raise RetriableError(sentence, waits_for=self._options.bucket.place)
+        raise RetriableError(sentence, waits_for=self._options.bucket.where)
 
     def _make_room(self) -> None:
         """Wait until there is memory for a batch."""
@@ -440,7 +440,7 @@ class S3SinkTask(SinkTask):
             self._end_by_clock()
             if time.monotonic() > until:
                 self.context.timeout(100)
-                raise RetriableError(f"The uploads to {self._options.bucket.place} are slower than records come.")
+                raise RetriableError(f"The uploads to {self._options.bucket.where} are slower than records come.")
 
     def _gauge(self) -> None:
         metrics = self.context.metrics
@@ -452,13 +452,13 @@ class S3SinkTask(SinkTask):
         """Abort uploads that an earlier task of these partitions has left: nobody would ever complete them."""
         from botocore.exceptions import BotoCoreError, ClientError
 
-        places = self._options.places
+        names = self._options.names
         try:
-            for topic in {place.topic for place in partitions}:
-                numbers = [place.partition for place in partitions if place.topic == topic]
-                answer = self._bucket.request("list_multipart_uploads", Prefix=places.folder(topic))
+            for topic in {partition.topic for partition in partitions}:
+                numbers = [partition.partition for partition in partitions if partition.topic == topic]
+                answer = self._bucket.request("list_multipart_uploads", Prefix=names.folder(topic))
                 for upload in answer.get("Uploads") or ():
-                    if any(places.belongs(upload["Key"], topic, number) for number in numbers):
+                    if any(names.belongs(upload["Key"], topic, number) for number in numbers):
                         log.info("aborting an upload of %s that was left", upload["Key"])
                         self._bucket.request("abort_multipart_upload", Key=upload["Key"], UploadId=upload["UploadId"])
         except (BotoCoreError, ClientError, OSError) as error:

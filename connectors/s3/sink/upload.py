@@ -156,7 +156,7 @@ class Upload:
         if (self._rules and told.get(_RULES) == self._rules) or (tag and answer.get("ETag", "").strip('"') == tag):
             return
         raise ConnectError(
-            f"The object {self.key} is already there in {self._bucket.settings.place}, and does not tell which records "
+            f"The object {self.key} is already there in {self._bucket.settings.where}, and does not tell which records "
             "it holds: another program wrote it, or this connector did before its configuration was changed. Move it "
             "away if its records may come again, or set enable.conditional.writes=false to replace it."
         )

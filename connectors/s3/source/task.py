@@ -104,7 +104,7 @@ class S3SourceTask(SourceTask):
         if self._held is not None:
             return self._next_held()
         if self._put_off and not self._wait(self._patience.until, began + _WAIT_S):
-            raise RetriableError(self._put_off, waits_for=self._bucket.settings.place)
+            raise RetriableError(self._put_off, waits_for=self._bucket.settings.where)
         while True:
             try:
                 self._count_done(self._actions.run(_ACTIONS_S))
@@ -250,7 +250,7 @@ class S3SourceTask(SourceTask):
         return on_bad
 
     def _bad(self, opened: OpenObject, error: DataError) -> None:
-        key, place = opened.chosen.found.key, self._bucket.settings.place
+        key, place = opened.chosen.found.key, self._bucket.settings.where
         self._store.count("malformed")
         self.context.metrics.count("s3_bad_objects_total", topic=opened.chosen.place.topic)
         said = f'Object "{key}" of {place} cannot be read as {self._options.format}: {error}'
@@ -282,7 +282,7 @@ class S3SourceTask(SourceTask):
         chosen = opened.chosen
         if opened.position and not self._restarts:
             raise ConnectError(
-                f'Object "{chosen.found.key}" of {self._bucket.settings.place} was written anew after '
+                f'Object "{chosen.found.key}" of {self._bucket.settings.where} was written anew after '
                 f"{opened.position} of its records were read. Set object.changed=restart to read it again from its "
                 "first record."
             ) from error

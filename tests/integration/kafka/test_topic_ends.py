@@ -28,7 +28,7 @@ def ends(broker):
 def test_the_partitions_of_named_topics_that_exist(ends, new_topic, broker):
     one, two, missing = new_topic(partitions=3), new_topic(), f"missing-{uuid.uuid4()}"
     asked = ends([one, two, missing])
-    assert sorted(asked.places()) == sorted(
+    assert sorted(asked.partitions()) == sorted(
         [*(TopicPartition(one, partition) for partition in range(3)), TopicPartition(two, 0)]
     )
     assert missing not in AdminClient({"bootstrap.servers": broker.bootstrap_servers}).list_topics(timeout=30).topics
@@ -39,12 +39,13 @@ def test_the_partitions_of_topics_that_a_pattern_matches_as_a_whole(ends, new_to
     new_topic(name=f"{prefix}-a")
     new_topic(name=f"{prefix}-a-more")
     asked = ends(re.compile(f"{prefix}-[ab]"))
-    assert asked.places() == [TopicPartition(f"{prefix}-a", 0)]
+    assert asked.partitions() == [TopicPartition(f"{prefix}-a", 0)]
     new_topic(name=f"{prefix}-b", partitions=2)
     admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
     admin.create_partitions([NewPartitions(f"{prefix}-a", 2)])[f"{prefix}-a"].result(30)
-    until(lambda: len(asked.places()) >= 4, 30)
-    assert sorted(asked.places()) == [TopicPartition(f"{prefix}-{name}", number) for name in "ab" for number in (0, 1)]
+    until(lambda: len(asked.partitions()) >= 4, 30)
+    numbers = [TopicPartition(f"{prefix}-{name}", number) for name in "ab" for number in (0, 1)]
+    assert sorted(asked.partitions()) == numbers
 
 
 def test_where_partitions_begin_and_end(ends, new_topic, write, broker):
@@ -85,8 +86,8 @@ def test_a_partition_that_does_not_exist_is_an_error(ends, new_topic):
 def test_no_answer_is_an_error_in_bounded_time(monkeypatch):
     monkeypatch.setattr(topic_ends, "TIMEOUT_S", 1.0)
     asked = TopicEnds({"bootstrap.servers": "127.0.0.1:1"}, {}, ["t"])
-    for ask in (asked.places, lambda: asked.ends([TopicPartition("t", 0)])):
+    for ask in (asked.partitions, lambda: asked.ends([TopicPartition("t", 0)])):
         with pytest.raises(ConnectError, match="The ends of the topics are not known"):
             ask()
     with pytest.raises(ConnectError, match="The ends of the topics are not known"):
-        TopicEnds({"bootstrap.servers": "127.0.0.1:1"}, {}, re.compile("t")).places()
+        TopicEnds({"bootstrap.servers": "127.0.0.1:1"}, {}, re.compile("t")).partitions()

@@ -67,7 +67,7 @@ def test_killed_at_any_moment_it_repeats_nothing(mirror: Mirror, tmp_path: Path,
         assert syncs
         for message in syncs:
             sync = OffsetSync.read(message.key(), message.value())
-            partition = sync.place.partition
+            partition = sync.partition.partition
             assert copies[partition, sync.downstream] == originals[partition, sync.upstream]
 
 

@@ -106,4 +106,4 @@ def test_no_translation_goes_beyond_what_is_there_while_records_come(mirror: Mir
             assert checkpoint.downstream <= checkpoint.upstream
     syncs = source.read(f"mm2-offset-syncs.{mirror.alias}-target.internal")
     read = [OffsetSync.read(message.key(), message.value()) for message in syncs]
-    assert all(sync.upstream == sync.downstream for sync in read if sync.place.topic == mirror.topic)
+    assert all(sync.upstream == sync.downstream for sync in read if sync.partition.topic == mirror.topic)

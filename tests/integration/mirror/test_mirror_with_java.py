@@ -107,7 +107,7 @@ def latest(mirror: Mirror, partition: int) -> Checkpoint:
     if mirror.target.partitions(topic):
         for message in mirror.target.read(topic):
             checkpoint = Checkpoint.read(message.key(), message.value())
-            if checkpoint.place == (mirror.copy, partition):
+            if checkpoint.partition == (mirror.copy, partition):
                 found = checkpoint
     return found
 
@@ -149,4 +149,4 @@ def test_each_goes_on_where_the_other_stopped(mirror: Mirror, tmp_path: Path) ->
     syncs = [
         OffsetSync.read(m.key(), m.value()) for m in source.read(f"mm2-offset-syncs.{mirror.alias}-target.internal")
     ]
-    assert all(sync.upstream == sync.downstream for sync in syncs if sync.place.topic == mirror.topic)
+    assert all(sync.upstream == sync.downstream for sync in syncs if sync.partition.topic == mirror.topic)

@@ -104,7 +104,7 @@ def test_offsets_say_which_record_was_the_last() -> None:
     assert positions.next_offset(None) is None
     assert positions.next_offset({"offset": -1}) is None
     places = [TopicPartition("a-b", 3), TopicPartition("c", 0)]
-    assert positions.places(positions.written(places).split(",")) == places
+    assert positions.partitions(positions.written(places).split(",")) == places
 
 
 @pytest.mark.parametrize(

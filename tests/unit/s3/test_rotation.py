@@ -44,7 +44,7 @@ def files(
                 case Close(part):
                     assert (part.first, part.last) == (contents[part.number][0], contents[part.number][-1])
                     assert part.records == len(contents[part.number])
-                    ended.append((part.place, part.schema, contents.pop(part.number)))
+                    ended.append((part.pattern, part.schema, contents.pop(part.number)))
                 case End(first):
                     stretches.append(first)
         assert before is not rotation
@@ -101,7 +101,7 @@ def test_from_the_beginning_of_a_stretch_on_the_same_files_come_again(rules: Rul
 def test_rows_of_one_place_go_the_short_way_to_the_same_files() -> None:
     constant = Rows(range(10), Plain(list(range(10))), Constant("a", 10), Constant("x", 10), None, None)
     short = Rotation(Rules(records=3)).take(constant)
-    each = Rotation(Rules(records=3)).take(constant._replace(places=Plain(["a"] * 10)))
+    each = Rotation(Rules(records=3)).take(constant._replace(patterns=Plain(["a"] * 10)))
 
     def told(steps: Sequence[Any]) -> list[Any]:
         return [(type(step).__name__, list(getattr(step, "rows", ()))) for step in steps]

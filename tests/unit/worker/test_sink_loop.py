@@ -12,6 +12,7 @@ from connect.data.batch import SinkBatch
 from connect.data.record import TopicPartition
 from connect.errors import ConnectError, RetriableError
 from connect.pipeline import Chain, ErrorPolicy, Stage
+from connect.telemetry import outages
 from connect.telemetry.metrics import Registry
 from connect.worker import messages, sink_loop
 from connect.worker.contexts import SinkContext
@@ -82,6 +83,7 @@ class Setting:
         self.calls: list[Any] = []
         self.clock = Clock()
         monkeypatch.setattr(sink_loop, "time", self.clock)
+        monkeypatch.setattr(outages, "outages", outages.Outages())  # what other tests have waited for is not over yet
         self.control = FakeControl(self.clock, self.calls)
         self.consumer = FakeConsumer(self.control, self.clock, self.calls)
         self.task = Task(self.calls)

@@ -143,8 +143,8 @@ def described(driver: psycopg.Connection[Any], text: str) -> tuple[Column, ...]:
     told = driver.pgconn.describe_prepared(b"")
     if told.status != pq.ExecStatus.COMMAND_OK:
         raise psycopg.errors.error_from_result(told)
-    places = range(told.nfields)
-    tables = sorted({told.ftable(at) for at in places} - {0})
+    indexes = range(told.nfields)
+    tables = sorted({told.ftable(at) for at in indexes} - {0})
     found = driver.execute(_ATTRIBUTES, [tables]).fetchall() if tables else []
     known = {(int(table), number): (required, counts) for table, number, required, counts in found}
     return tuple(
@@ -154,7 +154,7 @@ def described(driver: psycopg.Connection[Any], text: str) -> tuple[Column, ...]:
             told.fmod(at),
             *known.get((told.ftable(at), told.ftablecol(at)), (False, False)),
         )
-        for at in places
+        for at in indexes
     )
 
 
@@ -265,10 +265,10 @@ class CopyResult(Result):
 
     def _said(self, said: str) -> str:
         _, _, rest = said.partition("CSV column #")
-        place, _, what = rest.partition(": ")
-        if not place.isdigit():
+        index, _, what = rest.partition(": ")
+        if not index.isdigit():
             return f"What PostgreSQL sent cannot be read: {said}"
-        column = self.rows.columns[int(place)]
+        column = self.rows.columns[int(index)]
         return f'Column "{column.name}" ({column.declared}) holds a value that has no place in a record: {what}'
 
     def _finish(self) -> None:

@@ -46,7 +46,7 @@ class Topics:
     def __call__(self, worker: Any, connector: Any, topics: Any) -> "Topics":
         return self
 
-    def places(self) -> list[TopicPartition]:
+    def partitions(self) -> list[TopicPartition]:
         self.looked += 1
         return list(self.ranges)
 
