@@ -65,13 +65,16 @@ class Topics:
         quiet: dict[str, str | int | float | bool] = {"bootstrap.servers": bootstrap, "log_level": 0}
         self._quiet = quiet
         self._admin = AdminClient(quiet)
-        self._consumer = Consumer({**quiet, "group.id": "bench", "enable.auto.commit": False})
+        self._consumer = self._new_consumer()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._consumer.close()
+
+    def _new_consumer(self) -> Consumer:
+        return Consumer({**self._quiet, "group.id": "bench", "enable.auto.commit": False})
 
     def create(self, topic: str) -> None:
         """Make an empty topic of one partition."""
@@ -116,10 +119,13 @@ class Topics:
             try:
                 _, end = self._consumer.get_watermark_offsets(TopicPartition(topic, 0), timeout=WITHIN)
             except KafkaException as error:
-                # A topic that was made a moment ago may have no leader yet.
+                # A topic that was made a moment ago may have no leader yet. A client that once saw it without
+                # partitions remembers that for minutes: another one asks anew.
                 if time.monotonic() > deadline:
                     raise TopicUnreadable(f"the broker does not tell the end of {topic}: {error}") from error
                 time.sleep(0.05)
+                self._consumer.close()
+                self._consumer = self._new_consumer()
             else:
                 return int(end)
 
