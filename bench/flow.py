@@ -43,7 +43,7 @@ class Ticks(threading.Thread):
             with self._may:
                 self.last = time.monotonic()
                 for topic in self._topics:
-                    self._producer.produce(topic, f"{self.last:.6f}".encode())
+                    self._producer.produce(topic, stamp(self.last))
                 self._producer.flush()
 
     @contextmanager
@@ -61,6 +61,11 @@ class Ticks(threading.Thread):
         finally:
             self._ended.set()
             self.join()
+
+
+def stamp(moment: float) -> bytes:
+    """What a record says of the moment at which it was written: exactly that, whoever compares it later."""
+    return repr(moment).encode()
 
 
 def newest(target: Path) -> float:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from bench import flow
-from bench.flow import NothingFlows, await_since, lose, newest
+from bench.flow import NothingFlows, await_since, lose, newest, stamp
 
 
 class Source:
@@ -54,6 +54,13 @@ def test_only_a_whole_last_line_counts(tmp_path: Path) -> None:
     assert newest(target) == 18.5
     append(target, "".join(f"{1000 + number}.000000\n" for number in range(100)))
     assert newest(target) == 1099
+
+
+def test_a_record_is_of_the_moment_at_which_it_was_written(tmp_path: Path) -> None:
+    """Not of one before it by less than a microsecond: then nobody would ever have what was written last."""
+    target = tmp_path / "target"
+    append(target, stamp(715.3149264049999).decode() + "\n")
+    assert newest(target) == 715.3149264049999
 
 
 def test_a_target_that_gets_only_old_records_is_dry(tmp_path: Path) -> None:
