@@ -56,6 +56,7 @@ def assign(
     *,
     delays: Delays,
     stopped: Collection[str] = (),
+    complete_at: float = math.inf,
 ) -> tuple[dict[str, bytes], Memory]:
     """Assign all that is configured, and that an assignment can name, to the members.
 
@@ -73,6 +74,7 @@ def assign(
         delays: how long work waits for a worker that is gone.
         stopped: URLs of workers that are known to have stopped all their work in good order. A worker writes UNASSIGNED
             to the status topic for what it stops, so one whose work is UNASSIGNED there went in good order.
+        complete_at: see `connect.group.cooperative.rebalance`.
 
     Returns:
         For each member the bytes of its assignment; and what to remember once this round has come through.
@@ -106,6 +108,7 @@ def assign(
         now,
         delays=delays,
         stopped=stopped,
+        complete_at=complete_at,
     )
     delay = min(math.ceil(outcome.delay * 1000), _LONGEST_DELAY)
     return {

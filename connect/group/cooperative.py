@@ -11,6 +11,7 @@ https://cwiki.apache.org/confluence/display/KAFKA/KIP-415%3A+Incremental+Coopera
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -113,6 +114,7 @@ def rebalance(
     *,
     delays: Delays,
     stopped: Collection[str] = (),
+    complete_at: float = math.inf,
 ) -> Round:
     """Lead one round.
 
@@ -126,13 +128,17 @@ def rebalance(
         now: seconds on a clock that only goes forward.
         delays: how long work waits for a worker that is gone.
         stopped: URLs of workers that are known to have stopped all their work in good order.
+        complete_at: the last moment at which the group is known to have been complete. Work of who vanished waits from
+            then on: members notice a loss a heartbeat's interval late, and join one after another.
     """
     configured = Work.of(connectors, tasks)
     unwanted = {member.id: _unwanted(member, members, configured, memory) for member in members}
     kept = {member.id: member.owned - unwanted[member.id] for member in members}
 
     unowned = configured - _union(member.owned for member in members)
-    waiting = _waiting(members, unowned, memory, now, delays, stopped)
+    gone = _gone(members, memory, now, delays, stopped, min(now, complete_at))
+    left = [replace(each, work=each.work & unowned) for each in (*memory.absent, *gone)]  # the longest gone first
+    waiting = [each for each in left if each.work]
     returned, absent = _welcome(members, unowned, waiting, memory, now)
 
     loads = Loads(tasks, kept)
@@ -168,18 +174,21 @@ def _given(member: Member, memory: Memory) -> Work:
     return memory.members[member.id].owned if member.id in memory.members else NOTHING
 
 
-def _waiting(
-    members: Sequence[Member], unowned: Work, memory: Memory, now: float, delays: Delays, stopped: Collection[str]
+def _gone(
+    members: Sequence[Member],
+    memory: Memory,
+    now: float,
+    delays: Delays,
+    stopped: Collection[str],
+    complete_at: float,
 ) -> list[Absent]:
-    """The workers that are gone and what they leave, the longest gone first."""
+    """The workers that were there in the last round, and what they had."""
     present = {member.id for member in members}
-    gone = [
-        Absent(member.url, member.owned, now + (delays.stopped if member.url in stopped else delays.lost))
+    return [
+        Absent(member.url, member.owned, now + delays.stopped if member.url in stopped else complete_at + delays.lost)
         for _, member in sorted(memory.members.items())
         if member.id not in present
     ]
-    left = [replace(each, work=each.work & unowned) for each in (*memory.absent, *gone)]
-    return [each for each in left if each.work]
 
 
 def _welcome(

@@ -144,7 +144,15 @@ class GroupMember:
         tasks = [TaskId(name, number) for name in state.connectors for number in state.task_ids(name)]
         configured = Configured(state.offset, state.connectors.keys(), tasks)
         shares, memory = assign(
-            protocol, leader, members, configured, self._memory, now(), delays=self._delays, stopped=self._stopped()
+            protocol,
+            leader,
+            members,
+            configured,
+            self._memory,
+            now(),
+            delays=self._delays,
+            stopped=self._stopped(),
+            complete_at=self.membership.complete_at(),
         )
         # It counts only once this round has come through.
         self._led = (self.membership.generation, memory)

@@ -59,6 +59,10 @@ class Session:
                 min(self._heard + self._timeout, self._undisturbed + self._rejoin_within) if self._held else -math.inf
             )
 
+    def undisturbed(self) -> float:
+        """The last moment at which no rebalance had begun, as far as is known; minus infinity before the first join."""
+        return self._undisturbed
+
     def live(self) -> bool:
         """Whether it is certainly alive."""
         return self.clock() < self.until()

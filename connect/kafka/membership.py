@@ -175,6 +175,10 @@ class Membership:
         """
         return self._session.until()
 
+    def complete_at(self) -> float:
+        """The last moment at which the group is known to have been complete: whoever is missing now went after it."""
+        return self._session.undisturbed()
+
     @property
     def generation(self) -> int:
         """The generation of the group this member is in; -1 if in none."""

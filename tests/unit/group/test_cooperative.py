@@ -1,3 +1,4 @@
+import math
 from collections.abc import Mapping
 
 import pytest
@@ -26,8 +27,11 @@ def lead(
     now: float = 100.0,
     stopped: tuple[str, ...] = (),
     delays: Delays = DELAYS,
+    complete_at: float = math.inf,
 ) -> Round:
-    return rebalance(members, connectors, tasks, memory or Memory(), now, delays=delays, stopped=stopped)
+    return rebalance(
+        members, connectors, tasks, memory or Memory(), now, delays=delays, stopped=stopped, complete_at=complete_at
+    )
 
 
 def given(outcome: Round) -> dict[str, Work]:
@@ -67,6 +71,20 @@ def test_a_worker_that_vanished_is_waited_for_shortly() -> None:
     late = lead(worker("a", "x0"), tasks=tasks_of("x", 2), memory=earlier.memory, now=115)
     assert given(late) == {"a-1": Work.of((), [("x", 1)])}
     assert late.delay == 0
+
+
+def test_a_loss_is_waited_for_from_when_all_were_there_last() -> None:
+    """Not from when the last of those that are left has noticed it and joined again."""
+    memory = lead(worker("a", "x0"), worker("b", "x1"), tasks=tasks_of("x", 2)).memory
+    outcome = lead(worker("a", "x0"), tasks=tasks_of("x", 2), memory=memory, now=110, complete_at=107)
+    assert outcome.delay == 2
+    in_order = lead(
+        worker("a", "x0"), tasks=tasks_of("x", 2), memory=memory, now=110, complete_at=107, stopped=("http://b/",)
+    )
+    assert in_order.delay == 30
+    noticed_late = lead(worker("a", "x0"), tasks=tasks_of("x", 2), memory=memory, now=110, complete_at=104)
+    assert given(noticed_late) == {"a-1": Work.of((), [("x", 1)])}
+    assert noticed_late.delay == 0
 
 
 def test_a_worker_that_stopped_in_good_order_is_waited_for_longer() -> None:

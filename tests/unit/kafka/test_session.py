@@ -45,6 +45,7 @@ def test_a_rebalance_ends_it_for_who_does_not_join_again_in_time(clock: Clock) -
     for sent in (103, 106, 109):
         session.heard(sent, rebalancing=True)
     assert session.until() == 115, "the rebalance may have begun right after the join"
+    assert session.undisturbed() == 100
     session.joined(sent=112)
     assert session.until() == 122
 
