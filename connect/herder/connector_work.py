@@ -9,8 +9,8 @@ from concurrent.futures import Future
 from typing import TypeVar
 
 from connect.errors import ConnectError
+from connect.herder.current_operations import CurrentOperations
 from connect.herder.keyed_queues import KeyedQueues
-from connect.herder.stages import Stages
 from connect.pipeline.error_kinds import ErrorKind, kind_of
 from connect.worker.hosts import ConnectorCallError
 
@@ -24,13 +24,15 @@ class ConnectorWork:
 
     Args:
         at_once: for how many connectors at the same time.
-        stages: told of what is being done.
+        operations: told of what is being done.
         failed: told that a connector FAILED, its trace, and the kind of the error.
     """
 
-    def __init__(self, at_once: int, stages: Stages, failed: Callable[[str, str, ErrorKind], None]) -> None:
+    def __init__(
+        self, at_once: int, operations: CurrentOperations, failed: Callable[[str, str, ErrorKind], None]
+    ) -> None:
         self._queues = KeyedQueues(at_once)
-        self._stages = stages
+        self._operations = operations
         self._failed = failed
         self._ending = False
 
@@ -50,7 +52,7 @@ class ConnectorWork:
     def or_fail(self, name: str, what: str, work: Callable[[], None]) -> None:
         """Do it now. While the worker is ending nothing is said of what goes wrong."""
         try:
-            with self._stages.enter(what):
+            with self._operations.enter(what):
                 work()
         except Exception as error:
             if self._ending:

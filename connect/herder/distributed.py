@@ -16,11 +16,11 @@ import orjson
 from connect.errors import ConnectError
 from connect.group import Delays, TaskId, Work
 from connect.herder import offsets as changes
-from connect.herder.answers import Answers
 from connect.herder.assigned import AssignedWork
 from connect.herder.background import Ending
 from connect.herder.config_follower import ConfigFollower
 from connect.herder.connector_work import ConnectorWork
+from connect.herder.current_operations import CurrentOperations
 from connect.herder.dead_letters import DeadLetters
 from connect.herder.errors import AlreadyExistsError, ElsewhereError, ForbiddenError, HerderError, NotFoundError
 from connect.herder.fencing import Fencing
@@ -33,10 +33,10 @@ from connect.herder.model import Change, ConnectorInfo, ConnectorState, Health, 
 from connect.herder.offset_stores import exactly_once
 from connect.herder.pool_states import PoolStates, stopped_workers
 from connect.herder.restarts import plan_restart
-from connect.herder.stages import Stages
 from connect.herder.views import connector_info, connector_state, connector_type, heard
 from connect.herder.worker import Worker
 from connect.herder.worker_metrics import WorkerMetrics
+from connect.herder.worker_queries import WorkerQueries
 from connect.pipeline.error_kinds import ErrorKind
 from connect.settings.definition import Config
 from connect.settings.resolver import Resolver
@@ -105,13 +105,13 @@ class DistributedHerder:
             generation=lambda: max(0, self._member.role.generation),
             may_begin=self._may_begin,
         )
-        self._stages = Stages()
-        self._answers = Answers(self.worker)
+        self._operations = CurrentOperations()
+        self._queries = WorkerQueries(self.worker)
         self._lag = LagWatch(self.worker)
         self._metrics = WorkerMetrics(self.worker, self._lag, self._member.rebalances)
-        self._states = PoolStates(self.worker, statuses, self._config, self._member, self._answers.submit)
-        self._leader = Leader(config, self._config, self._member, self._stages)
-        self._queues = ConnectorWork(_AT_ONCE, self._stages, self._failed)
+        self._states = PoolStates(self.worker, statuses, self._config, self._member, self._queries.submit)
+        self._leader = Leader(config, self._config, self._member, self._operations)
+        self._queues = ConnectorWork(_AT_ONCE, self._operations, self._failed)
         self._fencing = Fencing(self.worker, self._config, self._member, self._leader)
         self._assigned = AssignedWork(
             self.worker, self._member, self._config, self._states, self._leader, self._fencing, self._queues
@@ -136,7 +136,7 @@ class DistributedHerder:
         """Stop what is owned, leave the group, and end."""
         ending = Ending(self.worker.graceful)
         self._queues.ending()
-        self._answers.close()
+        self._queries.close()
         self._lag.stop()
         self._leader.close()
         self._fencing.close()
@@ -151,7 +151,7 @@ class DistributedHerder:
     # Reads.
 
     def kafka_cluster_id(self) -> str | None:
-        return self._answers.kafka_cluster_id()
+        return self._queries.kafka_cluster_id()
 
     @property
     def started(self) -> bool:
@@ -168,7 +168,7 @@ class DistributedHerder:
         return readiness_of(health)
 
     def busy_with(self) -> str:
-        return self._stages.describe()
+        return self._operations.describe()
 
     def connectors(self) -> list[str]:
         return sorted(self._config.state.connectors)
@@ -208,12 +208,12 @@ class DistributedHerder:
 
     def lag(self, name: str) -> Future[ConnectorLag]:
         config = self._configured(self._config.state, name)
-        return self._answers.submit(lambda: self._lag.of(name, {**self.worker.resolved(config).values, "name": name}))
+        return self._queries.submit(lambda: self._lag.of(name, {**self.worker.resolved(config).values, "name": name}))
 
     # Dead letters.
 
     def dead_letters(self, name: str, ask: Callable[[DeadLetters], T]) -> Future[T]:
-        return self._answers.dead_letters(name, self._configured(self._config.state, name), ask)
+        return self._queries.dead_letters(name, self._configured(self._config.state, name), ask)
 
     # Changes: the leader's.
 
@@ -232,7 +232,7 @@ class DistributedHerder:
 
         config = dict(config)
         self._leader.refuse_unless_leader()
-        return self._answers.submit(checked)
+        return self._queries.submit(checked)
 
     def patch_connector(self, name: str, patch: Mapping[str, str | None]) -> Future[ConnectorInfo]:
         what = f"patching connector {name}"
@@ -256,7 +256,7 @@ class DistributedHerder:
             return changed
 
         self._leader.refuse_unless_leader()
-        return self._answers.submit(change)
+        return self._queries.submit(change)
 
     def delete_connector(self, name: str) -> Future[None]:
         def remove() -> None:
@@ -325,7 +325,7 @@ class DistributedHerder:
 
     def offsets(self, name: str) -> Future[list[OffsetEntry]]:
         config = self._configured(self._config.state, name)
-        return self._answers.submit(changes.read_offsets, self.worker, name, config)
+        return self._queries.submit(changes.read_offsets, self.worker, name, config)
 
     def alter_offsets(self, name: str, entries: Sequence[OffsetEntry]) -> Future[str]:
         return self._change_offsets(name, lambda config: changes.alter_offsets(self.worker, name, config, entries))
@@ -351,15 +351,15 @@ class DistributedHerder:
         if not exactly_once(self.worker.config):
             return self._leader.submit(what, lambda: change(checked()))
         first = self._leader.submit(what, checked)
-        return self._answers.submit(fence_and_change)
+        return self._queries.submit(fence_and_change)
 
     # Plug-ins, loggers.
 
     def validate(self, config: Mapping[str, str]) -> Future[dict[str, Any]]:
-        return self._answers.validate(config)
+        return self._queries.validate(config)
 
     def plugin_settings(self, name: str, version: str | None = None) -> Future[list[dict[str, Any]]]:
-        return self._answers.plugin_settings(name, version)
+        return self._queries.plugin_settings(name, version)
 
     def set_logger_level(self, namespace: str, level: str, *, cluster: bool = False) -> list[str]:
         if cluster:
@@ -439,8 +439,8 @@ class DistributedHerder:
 
     def _refuse_if_wrong(self, name: str, config: Mapping[str, str]) -> None:
         """Never on the leader's thread: a connector that hangs would keep everybody's changes waiting (P6)."""
-        with self._stages.enter(f"validating the configuration of connector {name}"):
-            self._answers.refuse_if_wrong(name, config)
+        with self._operations.enter(f"validating the configuration of connector {name}"):
+            self._queries.refuse_if_wrong(name, config)
 
     def _put(self, name: str, config: Mapping[str, str], target: TargetState | None) -> Change:
         known = name in self._config.state.connectors

@@ -20,9 +20,9 @@ import orjson
 
 from connect import peers
 from connect.errors import ConnectError
+from connect.herder.current_operations import CurrentOperations
 from connect.herder.errors import BadRequestError, ElsewhereError, ForbiddenError, RebalanceError
 from connect.herder.group_member import GroupMember
-from connect.herder.stages import Stages
 from connect.settings.definition import Config
 from connect.storage.config_log import ConfigLog
 from connect.storage.config_state import SessionKey
@@ -58,14 +58,14 @@ class Leader:
         settings: the worker's, parsed.
         config: the config topic.
         member: who leads.
-        stages: told of what is being done.
+        operations: told of what is being done.
     """
 
-    def __init__(self, settings: Config, config: ConfigLog, member: GroupMember, stages: Stages) -> None:
+    def __init__(self, settings: Config, config: ConfigLog, member: GroupMember, operations: CurrentOperations) -> None:
         self._settings = settings
         self._config = config
         self._member = member
-        self._stages = stages
+        self._operations = operations
         # What the leader writes is decided on what it wrote before: one change after another.
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="leader")
         self._claimed_since = -1  # for which time of leading the config topic was claimed
@@ -80,7 +80,7 @@ class Leader:
         """
 
         def run() -> T:
-            with self._stages.enter(what):
+            with self._operations.enter(what):
                 self.refuse_unless_leader()
                 self._claim()
                 self._config.read_to_end(CATCH_UP_S)

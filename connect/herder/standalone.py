@@ -18,10 +18,10 @@ from typing import Any, TypeVar
 
 from connect.errors import ConnectError
 from connect.herder import offsets as changes
-from connect.herder.answers import Answers
 from connect.herder.automatic_restarts import AutomaticRestarts
 from connect.herder.background import Ending
 from connect.herder.connector_work import ConnectorWork
+from connect.herder.current_operations import CurrentOperations
 from connect.herder.dead_letters import DeadLetters
 from connect.herder.errors import AlreadyExistsError, NotFoundError
 from connect.herder.health import health_of, readiness_of
@@ -30,7 +30,6 @@ from connect.herder.model import Change, ConnectorInfo, ConnectorState, Health, 
 from connect.herder.restart_policy import RestartPolicy
 from connect.herder.restarts import RestartPlan, plan_restart
 from connect.herder.secret_keys import refuse_masks
-from connect.herder.stages import Stages
 from connect.herder.views import (
     STATES,
     as_written,
@@ -41,6 +40,7 @@ from connect.herder.views import (
 )
 from connect.herder.worker import Worker, secrets_of
 from connect.herder.worker_metrics import WorkerMetrics
+from connect.herder.worker_queries import WorkerQueries
 from connect.pipeline.error_kinds import ErrorKind, kind_of
 from connect.settings.definition import Config
 from connect.settings.resolver import Resolver
@@ -78,13 +78,13 @@ class StandaloneHerder:
 
     def __init__(self, raw: Mapping[str, str], config: Config, resolver: Resolver, offsets: OffsetStore) -> None:
         self.worker = Worker(raw, config, resolver, offsets, listener=self, task_failed=self._task_failed)
-        self._answers = Answers(self.worker)
+        self._queries = WorkerQueries(self.worker)
         self._lag = LagWatch(self.worker)
         self._metrics = WorkerMetrics(self.worker, self._lag)
         self._desired: dict[str, _DesiredConnector] = {}
         self._lock = threading.Lock()
-        self._stages = Stages()
-        self._work = ConnectorWork(_AT_ONCE, self._stages, self._failed)
+        self._operations = CurrentOperations()
+        self._work = ConnectorWork(_AT_ONCE, self._operations, self._failed)
         self._restarts = AutomaticRestarts(
             self.worker.statuses,
             self.worker.id,
@@ -106,7 +106,7 @@ class StandaloneHerder:
         """Stop every connector and the worker. Tasks and connectors together get the graceful time (P11)."""
         deadline = time.monotonic() + self.worker.graceful
         ending = Ending(self.worker.graceful)
-        self._answers.close()
+        self._queries.close()
         self._lag.stop()
         self._restarts.close()
         self._work.ending()
@@ -119,7 +119,7 @@ class StandaloneHerder:
     # Reads.
 
     def kafka_cluster_id(self) -> str | None:
-        return self._answers.kafka_cluster_id()
+        return self._queries.kafka_cluster_id()
 
     def health(self) -> Health:
         return health_of(self.worker, started=self._started)
@@ -128,7 +128,7 @@ class StandaloneHerder:
         return readiness_of(self.health())
 
     def busy_with(self) -> str:
-        return self._stages.describe()
+        return self._operations.describe()
 
     def connectors(self) -> list[str]:
         with self._lock:
@@ -159,12 +159,12 @@ class StandaloneHerder:
 
     def lag(self, name: str) -> Future[ConnectorLag]:
         config = self._desired_of(name).config
-        return self._answers.submit(lambda: self._lag.of(name, {**self.worker.resolved(config).values, "name": name}))
+        return self._queries.submit(lambda: self._lag.of(name, {**self.worker.resolved(config).values, "name": name}))
 
     # Dead letters.
 
     def dead_letters(self, name: str, ask: Callable[[DeadLetters], T]) -> Future[T]:
-        return self._answers.dead_letters(name, self._desired_of(name).config, ask)
+        return self._queries.dead_letters(name, self._desired_of(name).config, ask)
 
     # Changes.
 
@@ -231,7 +231,7 @@ class StandaloneHerder:
 
     def offsets(self, name: str) -> Future[list[OffsetEntry]]:
         config = self._desired_of(name).config
-        return self._answers.submit(changes.read_offsets, self.worker, name, config)
+        return self._queries.submit(changes.read_offsets, self.worker, name, config)
 
     def alter_offsets(self, name: str, entries: Sequence[OffsetEntry]) -> Future[str]:
         return self._change_offsets(name, lambda config: changes.alter_offsets(self.worker, name, config, entries))
@@ -243,7 +243,7 @@ class StandaloneHerder:
         def checked() -> str:
             desired = self._desired_of(name)
             changes.refuse_unless_stopped(name, desired.target, len(self.worker.tasks.of(name)))
-            with self._stages.enter(f"changing offsets of connector {name}"):
+            with self._operations.enter(f"changing offsets of connector {name}"):
                 return change(desired.config)
 
         return self._work.turn(name, checked)
@@ -251,10 +251,10 @@ class StandaloneHerder:
     # Plug-ins, loggers.
 
     def validate(self, config: Mapping[str, str]) -> Future[dict[str, Any]]:
-        return self._answers.validate(config)
+        return self._queries.validate(config)
 
     def plugin_settings(self, name: str, version: str | None = None) -> Future[list[dict[str, Any]]]:
-        return self._answers.plugin_settings(name, version)
+        return self._queries.plugin_settings(name, version)
 
     def set_logger_level(self, namespace: str, level: str, *, cluster: bool = False) -> list[str]:
         return levels.set(namespace, level)
@@ -313,8 +313,8 @@ class StandaloneHerder:
         return _done(None)
 
     def _put_checked(self, name: str, config: dict[str, str], target: TargetState | None, *, replace: bool) -> Change:
-        with self._stages.enter(f"validating the configuration of connector {name}"):
-            self._answers.refuse_if_wrong(name, config)
+        with self._operations.enter(f"validating the configuration of connector {name}"):
+            self._queries.refuse_if_wrong(name, config)
         if not replace and name in self._desired:
             raise AlreadyExistsError(f"Connector {name} already exists")
         return self._put_config(name, config, target)

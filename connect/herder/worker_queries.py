@@ -26,7 +26,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class Answers:
+class WorkerQueries:
     """Answers questions that may take a while. Safe to use from many threads.
 
     Raises:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 
 
-class Stages:
+class CurrentOperations:
     """What is being done at this moment. Safe to use from many threads."""
 
     def __init__(self) -> None:
@@ -40,7 +40,7 @@ class Stages:
         with self._lock:
             now, last = list(self._now.values()), self._last
         if now:
-            what, began = min(now, key=lambda stage: stage[1])
+            what, began = min(now, key=lambda operation: operation[1])
             return f"The worker is currently {what}, which began at {_moment(began)}"
         if last is None:
             return ""
