@@ -5,16 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple, TypeVar
 
 import msgspec
-from fastapi import Depends, Path, Query, Response
+from fastapi import Depends, Path, Query, Request, Response
 
 from connect.herder.herder import Herder
 from connect.plugins import Plugins
 from rest.calls import REQUEST_TIMEOUT_S, result
 from rest.errors import ApiError
+from rest.forwarding import Forwarding
 from rest.internal_requests import InternalRequests
 from rest.masking import Masks
 from rest.rules import SLASH
@@ -33,17 +34,19 @@ class Api:
         herder: does what is asked.
         plugins: of the worker.
         masks: hides secrets.
+        forwarding: sends requests on to the workers where they belong.
+        access: what whoever asks may do and see.
         internal: takes requests of other workers; None in standalone mode.
         timeout: seconds until a request is given up.
-        access: what whoever asks may do and see.
     """
 
     herder: Herder
     plugins: Plugins
     masks: Masks
+    forwarding: Forwarding
+    access: Access
     internal: InternalRequests | None = None
     timeout: float = REQUEST_TIMEOUT_S
-    access: Access = field(default_factory=Access)
 
     async def result(self, asked: Future[T]) -> T:
         """What the herder answers. ApiError when it takes too long."""
@@ -52,6 +55,11 @@ class Api:
 
 # What a request depends on is a coroutine though it waits for nothing: FastAPI gives anything else to a thread, and
 # where tasks use all cores every change of threads costs milliseconds.
+
+
+async def _api(request: Request) -> Api:
+    api: Api = request.app.state.api
+    return api
 
 
 async def _connector(connector: Annotated[str, Path(description="The connector's name.")]) -> str:
@@ -66,18 +74,24 @@ async def _task(
     return int(task)
 
 
-async def _forward(forward: Annotated[str | None, Query(include_in_schema=False)] = None) -> None:
-    """For workers among themselves: whether this request may go on to the leader."""
-
-
+#: What the resources work with, of the application that was asked.
+ApiDep = Annotated[Api, Depends(_api)]
 #: A connector's name, of the path.
 ConnectorName = Annotated[str, Depends(_connector)]
 #: A task's number, of the path; anything but a number is 404.
 TaskNumber = Annotated[int, Depends(_task)]
-#: The parameter `forward`.
-FORWARD = Depends(_forward)
+#: For workers among themselves: whether a request may go on to another worker.
+Forward = Annotated[str | None, Query(include_in_schema=False)]
 #: How a parameter is described that `flag` reads.
 BOOLEAN = {"type": "boolean"}
+
+
+async def _at_leader(request: Request, api: ApiDep) -> None:
+    await api.forwarding.to_leader(request)
+
+
+#: Of an operation that only the leader carries out: before it is, the request is sent on where another worker leads.
+AT_LEADER = Depends(_at_leader)
 
 
 def flag(text: str | None, default: bool = False) -> bool:
@@ -88,7 +102,7 @@ def flag(text: str | None, default: bool = False) -> bool:
 class Answer(NamedTuple):
     """One of the answers of an operation: what it says, and the type of its body; None where there is none."""
 
-    said: str
+    description: str
     body: Any = None
 
 
@@ -98,7 +112,7 @@ def describe(
     status: int = 200,
     body: Any = None,
     errors: tuple[int, ...] = (),
-    said: str = "Done.",
+    success: str = "Done.",
     also: Mapping[int, Answer] | None = None,
     links: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
@@ -109,12 +123,12 @@ def describe(
         status: the code of success.
         body: the type of what is sent.
         errors: the codes that are answered with `Error`; 500 besides.
-        said: what success means.
+        success: what success means.
         also: other codes that are no errors.
         links: what can be asked for with what was answered, as OpenAPI has it.
     """
     answers = {code: _described(Answer(_ERRORS[code], _ERROR)) for code in (*errors, 500)}
-    answers |= {code: _described(found) for code, found in {status: Answer(said, answer), **(also or {})}.items()}
+    answers |= {code: _described(found) for code, found in {status: Answer(success, answer), **(also or {})}.items()}
     if links:
         answers[status]["links"] = dict(links)
     described: dict[str, Any] = {
@@ -139,7 +153,7 @@ _ERRORS = {
 
 
 def _described(answer: Answer) -> dict[str, Any]:
-    return {"description": answer.said} | ({} if answer.body is None else {"content": _content(answer.body)})
+    return {"description": answer.description} | ({} if answer.body is None else {"content": _content(answer.body)})
 
 
 def _content(kind: Any) -> dict[str, Any]:

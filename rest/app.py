@@ -18,13 +18,13 @@ from connect.herder.listeners import advertised
 from connect.plugins import Plugins
 from connect.settings.definition import Config
 from connect.settings.rest_security_keys import ALLOWED_HOSTS, FORWARDED_ALLOW_IPS
-from rest import connectors, dlq, errors, internal, lag, loggers, metrics, offsets, openapi, plugins, restarts, root
+from rest import connectors, dlq, errors, internal, lag, loggers, metrics, offsets, openapi, plugins, root, states
 from rest.api import Api
 from rest.body_room import BodyError, body_error
 from rest.bounded_bodies import BoundedBodies, Rooms
 from rest.calls import REQUEST_TIMEOUT_S
 from rest.edge import Edge
-from rest.forwarding import Forwarding
+from rest.forwarding import AnsweredElsewhereError, Forwarding, answered_elsewhere
 from rest.headers import ResponseHeaders, parse_rules
 from rest.hosts import Hosts
 from rest.internal_requests import InternalRequests
@@ -74,7 +74,27 @@ def create_app(
     guard = guard or open_guard(config, raw)
     access = Access() if guard is None else guard.access
     masks = Masks(herder, enabled=config["rest.mask.secrets"], access=access)
-    api = Api(herder, known, masks, requests_of_workers, timeout, access)
+    api = Api(herder, known, masks, Forwarding(herder, access), access, requests_of_workers, timeout)
+    app = _new_app(api)
+    routers = _routers(parts, workers=requests_of_workers is not None, metrics_page=config["metrics.prometheus.enable"])
+    for router in (*routers, openapi.router):
+        app.include_router(router)
+    for name in config["rest.extension.classes"]:
+        _extension(name)(app, raw)
+    routes = [route for router in routers for route in router.routes if isinstance(route, APIRoute)]
+    rooms = Rooms.of(parts)
+    guarded: ASGIApp = BoundedBodies(ConnectRules(metrics.NotedRoute(app), routes), rooms, requests_of_workers)
+    if guard is not None:
+        vouching = None
+        if requests_of_workers is not None:
+            workers = requests_of_workers
+            vouching = Vouching(workers.session_key, _worker_id(raw), settled=workers.key_settled)
+        guarded = guard.around(guarded, vouching, rooms.workers)
+    return _at_the_edge(metrics.TimedRequests(guarded, herder.metrics().registry), config, raw)
+
+
+def _new_app(api: Api) -> FastAPI:
+    """Without routes. What its handlers work with is in its state."""
     app = FastAPI(
         title="Kafka Connect REST API",
         version=__version__,
@@ -84,34 +104,24 @@ def create_app(
         redirect_slashes=False,
         generate_unique_id_function=lambda route: route.name,
     )
+    app.state.api = api
     errors.install(app)
     app.add_exception_handler(BodyError, body_error)
-    routers: list[APIRouter] = []
+    app.add_exception_handler(AnsweredElsewhereError, answered_elsewhere)
+    return app
+
+
+def _routers(parts: frozenset[Part], *, workers: bool, metrics_page: bool) -> list[APIRouter]:
+    found: list[APIRouter] = []
     if "connectors" in parts:
-        routers += [root.routes(api), connectors.routes(api), offsets.routes(api), internal.routes(api)]
-        routers += [plugins.routes(api), restarts.routes(api), lag.routes(api), dlq.routes(api)]
+        found += [root.router, connectors.router, states.router, offsets.router, plugins.router, lag.router, dlq.router]
+    if "connectors" in parts and workers:
+        found += [internal.router]
     if "admin" in parts:
-        routers += [loggers.routes(api)]
-    if config["metrics.prometheus.enable"]:
-        routers += [metrics.routes(api)]
-    for router in routers:
-        app.include_router(router)
-    app.include_router(openapi.routes(app))
-    for name in config["rest.extension.classes"]:
-        _extension(name)(app, raw)
-    routes = [route for router in routers for route in router.routes if isinstance(route, APIRoute)]
-    guarded: ASGIApp = ConnectRules(metrics.NotedRoute(app), routes)
-    if requests_of_workers is not None:
-        guarded = Forwarding(guarded)
-    rooms = Rooms.of(parts)
-    guarded = BoundedBodies(guarded, rooms, requests_of_workers)
-    if guard is not None:
-        vouching = None
-        if requests_of_workers is not None:
-            workers = requests_of_workers
-            vouching = Vouching(workers.session_key, _worker_id(raw), settled=workers.key_settled)
-        guarded = guard.around(guarded, vouching, rooms.workers)
-    return _at_the_edge(metrics.TimedRequests(guarded, herder.metrics().registry), config, raw)
+        found += [loggers.router]
+    if metrics_page:
+        found += [metrics.router]
+    return found
 
 
 def _worker_id(raw: Mapping[str, str]) -> str:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi import APIRouter, Depends, Path, Query, Request, Response
 
 from connect.herder.dead_letters import AFTER, MOST, DeadLetters, Wanted
 from connect.herder.replay import MOST_REPLAYED, ReplayRequest, replay
 from rest import bodies
-from rest.api import Api, ConnectorName, describe
+from rest.api import Api, ApiDep, ConnectorName, describe
 from rest.calls import json_answer
 from rest.errors import ApiError
 from rest.models import DeadLetter, DeadLetterGroups, DeadLetterPage, Replay, ReplayOutcome
@@ -34,92 +36,83 @@ def _milliseconds(what: str) -> Any:
     return Query(description=f"{what}, in ms since the epoch.", json_schema_extra=_INTEGER)
 
 
-Since = Annotated[str | None, _milliseconds("Of this time or later")]
-Until = Annotated[str | None, _milliseconds("Of this time or earlier")]
-Stage = Annotated[str | None, Query(description="Where they failed, such as VALUE_CONVERTER.")]
-Error = Annotated[str | None, Query(description="A part of the error's class or message.")]
-Fingerprint = Annotated[str | None, Query(description="Of the error, as /dlq/groups says it.")]
-Key = Annotated[str | None, Query(description="The record's key, as text.")]
+router = APIRouter(prefix="/connectors/{connector}/dlq", tags=["dead letters"])
 
 
-def routes(api: Api) -> APIRouter:
-    """The resource."""
-    router = APIRouter(prefix="/connectors/{connector}/dlq", tags=["dead letters"])
-
-    @router.get("", **describe(DeadLetterPage, errors=(400, 404)))
-    async def list_dead_letters(
-        connector: ConnectorName,
-        since: Since = None,
-        until: Until = None,
-        stage: Stage = None,
-        error: Error = None,
-        fingerprint: Fingerprint = None,
-        key: Key = None,
-        limit: Annotated[str | None, Query(description="At most so many.", json_schema_extra=_LIMIT)] = None,
-        after: Annotated[
-            str | None, Query(description="What the page before said under next.", json_schema_extra=_AFTER)
-        ] = None,
-    ) -> Response:
-        """Dead letters, the newest first, with the beginnings of their payloads."""
-        wanted = _wanted(connector, since, until, stage, error, fingerprint, key)
-        most = _number("limit", limit)
-
-        def ask(letters: DeadLetters) -> Any:
-            return letters.page(wanted, _PAGE if most is None else most, after)
-
-        return json_answer(await api.result(api.herder.dead_letters(connector, ask)))
-
-    @router.get("/groups", **describe(DeadLetterGroups, errors=(400, 404)))
-    async def dead_letter_groups(
-        connector: ConnectorName,
-        since: Since = None,
-        until: Until = None,
-        stage: Stage = None,
-        error: Error = None,
-        key: Key = None,
-    ) -> Response:
-        """Dead letters by what went wrong, the most frequent first."""
-        wanted = _wanted(connector, since, until, stage, error, None, key)
-        return json_answer(await api.result(api.herder.dead_letters(connector, lambda letters: letters.groups(wanted))))
-
-    @router.get("/{partition}/{offset}", **describe(DeadLetter, errors=(400, 404)))
-    async def dead_letter(
-        connector: ConnectorName,
-        partition: Annotated[str, Path(description="Of the dead letter.", json_schema_extra=_INTEGER)],
-        offset: Annotated[str, Path(description="Of the dead letter.", json_schema_extra=_INTEGER)],
-    ) -> Response:
-        """One dead letter, whole: its payload, its headers, its stack trace."""
-        place = _number("The partition", partition), _number("The offset", offset)
-
-        def ask(letters: DeadLetters) -> Any:
-            return letters.one(place[0] or 0, place[1] or 0)
-
-        return json_answer(await api.result(api.herder.dead_letters(connector, ask)))
-
-    @router.post("/replay", **describe(ReplayOutcome, body=Replay, errors=(400, 404)))
-    async def replay_dead_letters(connector: ConnectorName, request: Request) -> Response:
-        """Write dead letters again into the topics they came from, or have their connector try them again."""
-        body = await bodies.typed(request, Replay)
-        wanted = _request(connector, body)
-        outcome = await api.result(api.herder.dead_letters(connector, lambda letters: replay(letters, wanted)))
-        if not wanted.dry_run:
-            api.access.changes(connector, replayed=len(outcome.replayed), edited=bool(wanted.put or wanted.values))
-        return json_answer(outcome)
-
-    return router
-
-
-def _wanted(connector: str, since: str | None, until: str | None, *texts: str | None) -> Wanted:
-    stage, error, fingerprint, key = texts
+async def _of_any_error(
+    connector: ConnectorName,
+    since: Annotated[str | None, _milliseconds("Of this time or later")] = None,
+    until: Annotated[str | None, _milliseconds("Of this time or earlier")] = None,
+    stage: Annotated[str | None, Query(description="Where they failed, such as VALUE_CONVERTER.")] = None,
+    error: Annotated[str | None, Query(description="A part of the error's class or message.")] = None,
+    key: Annotated[str | None, Query(description="The record's key, as text.")] = None,
+) -> Wanted:
     return Wanted(
         since=_number("since", since),
         until=_number("until", until),
         stage=stage,
         error=error,
-        fingerprint=fingerprint,
         key=key,
         connector=connector,
     )
+
+
+_OfAnyError = Annotated[Wanted, Depends(_of_any_error)]
+
+
+async def _of_one_error(
+    wanted: _OfAnyError,
+    fingerprint: Annotated[str | None, Query(description="Of the error, as /dlq/groups says it.")] = None,
+) -> Wanted:
+    return replace(wanted, fingerprint=fingerprint)
+
+
+@router.get("", **describe(DeadLetterPage, errors=(400, 404)))
+async def list_dead_letters(
+    connector: ConnectorName,
+    api: ApiDep,
+    wanted: Annotated[Wanted, Depends(_of_one_error)],
+    limit: Annotated[str | None, Query(description="At most so many.", json_schema_extra=_LIMIT)] = None,
+    after: Annotated[
+        str | None, Query(description="What the page before said under next.", json_schema_extra=_AFTER)
+    ] = None,
+) -> Response:
+    """Dead letters, the newest first, with the beginnings of their payloads."""
+    most = _number("limit", limit)
+    return await _ask(api, connector, lambda letters: letters.page(wanted, _PAGE if most is None else most, after))
+
+
+@router.get("/groups", **describe(DeadLetterGroups, errors=(400, 404)))
+async def dead_letter_groups(connector: ConnectorName, api: ApiDep, wanted: _OfAnyError) -> Response:
+    """Dead letters by what went wrong, the most frequent first."""
+    return await _ask(api, connector, lambda letters: letters.groups(wanted))
+
+
+@router.get("/{partition}/{offset}", **describe(DeadLetter, errors=(400, 404)))
+async def dead_letter(
+    connector: ConnectorName,
+    api: ApiDep,
+    partition: Annotated[str, Path(description="Of the dead letter.", json_schema_extra=_INTEGER)],
+    offset: Annotated[str, Path(description="Of the dead letter.", json_schema_extra=_INTEGER)],
+) -> Response:
+    """One dead letter, whole: its payload, its headers, its stack trace."""
+    where = _number("The partition", partition) or 0, _number("The offset", offset) or 0
+    return await _ask(api, connector, lambda letters: letters.one(*where))
+
+
+async def _ask(api: Api, connector: str, ask: Callable[[DeadLetters], Any]) -> Response:
+    return json_answer(await api.result(api.herder.dead_letters(connector, ask)))
+
+
+@router.post("/replay", **describe(ReplayOutcome, body=Replay, errors=(400, 404)))
+async def replay_dead_letters(connector: ConnectorName, request: Request, api: ApiDep) -> Response:
+    """Write dead letters again into the topics they came from, or have their connector try them again."""
+    body = await bodies.typed(request, Replay)
+    wanted = _request(connector, body)
+    outcome = await api.result(api.herder.dead_letters(connector, lambda letters: replay(letters, wanted)))
+    if not wanted.dry_run:
+        api.access.changes(connector, replayed=len(outcome.replayed), edited=bool(wanted.put or wanted.values))
+    return json_answer(outcome)
 
 
 def _request(connector: str, body: Replay) -> ReplayRequest:

@@ -11,9 +11,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from connect.errors import ConnectError
-from connect.herder.errors import ElsewhereError, HerderError
+from connect.herder.errors import HerderError
 from connect.telemetry.redaction import redactor
-from rest.elsewhere import ELSEWHERE
 from rest.models import Error
 
 log = logging.getLogger("connect.rest")
@@ -49,9 +48,7 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(Exception, _unforeseen)
 
 
-async def _answer(request: Request, error: Exception) -> Response:
-    if isinstance(error, ElsewhereError) and ELSEWHERE in request.scope:
-        request.scope[ELSEWHERE].append(error.url)
+async def _answer(_: Request, error: Exception) -> Response:
     status = error.status if isinstance(error, ApiError | HerderError) else 500
     return error_answer(status, str(error))
 

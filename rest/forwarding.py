@@ -1,7 +1,7 @@
 """Sends a request on to the worker that can carry it out: the group's leader, or whoever runs a connector or task.
 
-As in Kafka Connect a request is sent on at most twice: to the leader as this worker knows it, and by that one to the
-leader as it knows it. `?forward=` says whether it may go on.
+The herder says where a request belongs before anything is done for it. As in Kafka Connect it is sent on at most twice:
+to the leader as this worker knows it, and by that one to the leader as it knows it. `?forward=` says whether it may.
 """
 
 from __future__ import annotations
@@ -10,17 +10,18 @@ import asyncio
 import contextlib
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import TypeVar
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import urlencode
 
-import msgspec
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from fastapi import Request, Response
 
 from connect import peers
-from rest.elsewhere import ELSEWHERE, RESOLVED, Resolved
-from rest.security.forwarded import AUDITED, HEADER, SIGNATURE, VOUCH, NoSessionKeyError
-from rest.whole_body import again, whole_body
+from connect.herder.errors import ElsewhereError
+from connect.herder.herder import Herder
+from rest.errors import ApiError
+from rest.security.access import Access
+from rest.security.forwarded import AUDITED, HEADER, SIGNATURE
 
 log = logging.getLogger("connect.rest")
 
@@ -28,88 +29,111 @@ _TIMEOUT_S = 90.0
 #: Requests that wait for other workers at one time. One that hangs must not use this worker up.
 _AT_ONCE = 64
 _PASSED_ON = ("content-type", "accept", "authorization")
-#: What is told of the other worker's answer; this worker adds its own to it.
-_TOLD = {b"content-type", b"location", b"www-authenticate", b"retry-after", AUDITED.encode()}
+#: What is kept of the other worker's answer; this worker adds its own to it.
+_KEPT = {b"content-type", b"location", b"www-authenticate", b"retry-after", AUDITED.encode()}
 
 T = TypeVar("T")
 
 
-class Forwarding:
-    """An ASGI application around the REST interface of a worker in a group."""
+class AnsweredElsewhereError(Exception):
+    """Another worker has carried the request out, or refused it: this is its answer."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-        self._waiting = 0
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["method"] in ("GET", "HEAD", "OPTIONS"):
-            await self._app(scope, receive, send)
-            return
-        body = await whole_body(receive)
-        elsewhere: list[str] = []
-        resolved: list[Resolved] = []
-        answer: list[Message] = []
-
-        async def keep(message: Message) -> None:
-            answer.append(message)
-
-        try:
-            await self._app({**scope, ELSEWHERE: elsewhere, RESOLVED: resolved}, again(body, receive), keep)
-            if elsewhere and elsewhere[0]:
-                url = _next_hop(scope, elsewhere[0])
-                if url is not None:
-                    answer = await self._ask(scope, url, resolved[-1] if resolved else Resolved(body, _as_it_is))
-        finally:  # an app answers with what went wrong, and then raises it
-            for message in answer:
-                await send(message)
-
-    async def _ask(self, scope: Scope, url: str, resolved: Resolved) -> list[Message]:
-        body = resolved.body
-        if self._waiting >= _AT_ONCE:
-            return _error(503, "Too many requests wait for another worker. Ask again in a moment.")
-        self._waiting += 1
-        try:
-            headers = headers_for(scope, url, body)
-            status, answered, content = await _in_thread(
-                lambda: peers.exchange(scope["method"], url, body or None, headers, _TIMEOUT_S)
-            )
-        except NoSessionKeyError as error:
-            return _error(error.status, str(error))
-        except peers.PeerError as error:
-            log.warning("%s", error)
-            return _error(500, "IO Error trying to forward REST request: the other worker has no answer")
-        finally:
-            self._waiting -= 1
-        told = [(name, value) for name, value in answered if name.lower() in _TOLD]
-        return _answer(status, told, await resolved.readable(content))
+    def __init__(self, answer: Response) -> None:
+        super().__init__(answer)
+        self.answer = answer
 
 
-async def _as_it_is(body: bytes) -> bytes:
+async def answered_elsewhere(_: Request, error: Exception) -> Response:
+    """What is answered then."""
+    assert isinstance(error, AnsweredElsewhereError)
+    return error.answer
+
+
+async def as_it_is(body: bytes) -> bytes:
+    """An answer in which nothing is to be hidden."""
     return body
 
 
-def _next_hop(scope: Scope, base: str) -> str | None:
-    """Where to send the request; None when it has been sent on often enough."""
-    query = dict(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
+class Forwarding:
+    """Called before a request is carried out: returns where this worker is to do it. Used from one event loop.
+
+    Its methods raise:
+        AnsweredElsewhereError: the request was sent on.
+        ElsewhereError: it was sent on often enough.
+        ApiError: the other worker has no answer, or too many requests wait for one.
+        HerderError: nobody knows where it belongs; there is no such connector or task; or it cannot be signed.
+
+    Args:
+        herder: knows where requests belong.
+        access: signs for whoever asks.
+    """
+
+    def __init__(self, herder: Herder, access: Access) -> None:
+        self._herder = herder
+        self._access = access
+        self._waiting = 0
+
+    async def to_leader(
+        self, request: Request, body: bytes | None = None, readable: Callable[[bytes], Awaitable[bytes]] = as_it_is
+    ) -> None:
+        """For what changes configurations.
+
+        Args:
+            body: what is sent on, with secrets in the place of masks: a leader of Java knows of none. None: as it came.
+            readable: makes of the other worker's answer what the caller may read.
+        """
+        await self._send_on(request, self._herder.leader_url(), body, readable)
+
+    async def to_owner(self, request: Request, connector: str, task: int | None = None) -> None:
+        """For what is done to a connector or task where it runs."""
+        await self._send_on(request, self._herder.owner_url(connector, task), None, as_it_is)
+
+    def headers(self, request: Request, url: str, body: bytes = b"") -> dict[str, str]:
+        """What goes along: who asks, and what proves it to the other worker. Raises NoSessionKeyError."""
+        sent = {
+            name: value
+            for name, value in request.headers.items()
+            if name in _PASSED_ON or (name.startswith("x-connect-") and name not in (HEADER, SIGNATURE))  # for this one
+        }
+        _, _, target = url.partition("://")
+        return sent | self._access.vouch(request.method, "/" + target.partition("/")[2], body)
+
+    async def _send_on(
+        self, request: Request, base: str | None, body: bytes | None, readable: Callable[[bytes], Awaitable[bytes]]
+    ) -> None:
+        if base is None:
+            return
+        url = _next_hop(request, base)
+        if body is None:
+            body = await request.body()
+        if self._waiting >= _AT_ONCE:
+            raise ApiError(503, "Too many requests wait for another worker. Ask again in a moment.")
+        self._waiting += 1
+        try:
+            headers = self.headers(request, url, body)
+            status, answered, content = await _in_thread(
+                lambda: peers.exchange(request.method, url, body or None, headers, _TIMEOUT_S)
+            )
+        except peers.PeerError as error:
+            log.warning("%s", error)
+            raise ApiError(500, "IO Error trying to forward REST request: the other worker has no answer") from None
+        finally:
+            self._waiting -= 1
+        answer = Response(await readable(content), status)
+        answer.raw_headers += [(name, value) for name, value in answered if name.lower() in _KEPT]
+        raise AnsweredElsewhereError(answer)
+
+
+def _next_hop(request: Request, base: str) -> str:
+    """Where to send the request. Raises ElsewhereError when it has been sent on often enough."""
+    query = dict(request.query_params)
     forward = query.get("forward")
     if forward == "false":
-        return None
+        raise ElsewhereError
     # The first to send it on lets the next one do so once more: the leader may just have changed.
     query["forward"] = "true" if forward is None else "false"
-    path = (scope.get("raw_path") or scope["path"].encode()).decode("latin-1")
+    path = (request.scope.get("raw_path") or request.scope["path"].encode()).decode("latin-1")
     return f"{base.rstrip('/')}{path}?{urlencode(query)}"
-
-
-def headers_for(scope: Scope, url: str, body: bytes) -> dict[str, str]:
-    """What goes along: who asks, and what proves it to the other worker."""
-    headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
-    sent = {name: value for name, value in headers.items() if name in _PASSED_ON or name.startswith("x-connect-")}
-    for name in (HEADER, SIGNATURE):  # were for this worker
-        sent.pop(name, None)
-    if vouch := scope.get(VOUCH):
-        _, _, target = url.partition("://")
-        sent |= vouch(scope["method"], "/" + target.partition("/")[2], body)
-    return sent
 
 
 async def _in_thread(ask: Callable[[], T]) -> T:
@@ -136,16 +160,3 @@ async def _in_thread(ask: Callable[[], T]) -> T:
 
     threading.Thread(target=run, name="forward", daemon=True).start()
     return await answered
-
-
-def _error(status: int, message: str) -> list[Message]:
-    body = msgspec.json.encode({"error_code": status, "message": message})
-    return _answer(status, [(b"content-type", b"application/json")], body)
-
-
-def _answer(status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> list[Message]:
-    headers = [*headers, (b"content-length", str(len(body)).encode())]
-    return [
-        {"type": "http.response.start", "status": status, "headers": headers},
-        {"type": "http.response.body", "body": body},
-    ]

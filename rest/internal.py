@@ -1,29 +1,37 @@
-"""What workers ask of each other, in distributed mode."""
+"""What workers ask of each other, in distributed mode: each request is signed with the group's key."""
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Request, Response
+from typing import Annotated
 
-from rest.api import FORWARD, Api, ConnectorName, describe
+from fastapi import APIRouter, Depends, Request, Response
+
+from rest.api import AT_LEADER, ApiDep, ConnectorName, describe
+from rest.internal_requests import InternalRequests
 
 
-def routes(api: Api) -> APIRouter:
-    """The two operations."""
-    router = APIRouter(prefix="/connectors/{connector}", tags=["between workers"], dependencies=[FORWARD])
-    internal = api.internal
-    if internal is None:
-        return router
+async def _signed(request: Request, api: ApiDep) -> InternalRequests:
+    assert api.internal is not None
+    api.internal.check_signature(await request.body(), request.headers)
+    return api.internal
 
-    @router.post("/tasks", **describe(body=list[dict[str, str]], errors=(400, 403, 404, 409)))
-    async def put_task_configs(connector: ConnectorName, request: Request) -> Response:
-        """A follower's connector cut its work. Signed with the group's key."""
-        await api.result(internal.put_task_configs(connector, await request.body(), request.headers))
-        return Response(status_code=204)
 
-    @router.put("/fence", **describe(errors=(400, 403, 404, 409)))
-    async def fence(connector: ConnectorName, request: Request) -> Response:
-        """A follower is about to start tasks that deliver exactly once. Signed with the group's key."""
-        await api.result(internal.fence_zombies(connector, await request.body(), request.headers))
-        return Response(status_code=204)
+_Signed = Annotated[InternalRequests, Depends(_signed)]
 
-    return router
+router = APIRouter(
+    prefix="/connectors/{connector}", tags=["between workers"], dependencies=[Depends(_signed), AT_LEADER]
+)
+
+
+@router.post("/tasks", **describe(body=list[dict[str, str]], errors=(400, 403, 404, 409)))
+async def put_task_configs(connector: ConnectorName, request: Request, api: ApiDep, workers: _Signed) -> Response:
+    """A follower's connector cut its work. Signed with the group's key."""
+    await api.result(workers.put_task_configs(connector, await request.body(), request.headers))
+    return Response(status_code=204)
+
+
+@router.put("/fence", **describe(errors=(400, 403, 404, 409)))
+async def fence(connector: ConnectorName, api: ApiDep, workers: _Signed) -> Response:
+    """A follower is about to start tasks that deliver exactly once. Signed with the group's key."""
+    await api.result(workers.fence_zombies(connector))
+    return Response(status_code=204)

@@ -8,7 +8,7 @@ from typing import Protocol
 
 
 class InternalRequests(Protocol):
-    """The leader's part of a distributed herder. Checks the signature itself: it is over the bytes of the body.
+    """The leader's part of a distributed herder. Nothing is asked of it before the signature was checked.
 
     Errors are `HerderError` with the status to answer with.
     """
@@ -22,8 +22,11 @@ class InternalRequests(Protocol):
     def check_headers(self, headers: Mapping[str, str]) -> None:
         """See whether the headers of such a request can be right, before its body is read. HerderError if not."""
 
+    def check_signature(self, body: bytes, headers: Mapping[str, str]) -> None:
+        """See whether a worker of this group sent a request: the signature is over the bytes of the body."""
+
     def put_task_configs(self, connector: str, body: bytes, headers: Mapping[str, str]) -> Future[None]:
         """A follower's connector cut its work: the body is a JSON list of task configurations."""
 
-    def fence_zombies(self, connector: str, body: bytes, headers: Mapping[str, str]) -> Future[None]:
+    def fence_zombies(self, connector: str) -> Future[None]:
         """A follower is about to start tasks that deliver exactly once: fence their predecessors."""

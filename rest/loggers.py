@@ -9,7 +9,7 @@ from fastapi import APIRouter, Path, Query, Request, Response
 
 from connect.telemetry.levels import levels
 from rest import bodies
-from rest.api import FORWARD, Answer, Api, describe
+from rest.api import Answer, ApiDep, describe
 from rest.calls import json_answer
 from rest.errors import ApiError
 from rest.models import Level, Logger
@@ -18,50 +18,48 @@ log = logging.getLogger("connect.rest")
 
 LoggerName = Annotated[str, Path(description="A logger, or root.")]
 
+router = APIRouter(prefix="/admin/loggers", tags=["loggers"])
 
-def routes(api: Api) -> APIRouter:
-    """The resource."""
-    router = APIRouter(prefix="/admin/loggers", tags=["loggers"])
 
-    @router.get("", **describe(dict[str, Logger]))
-    async def loggers() -> Response:
-        """The loggers of this worker that have a level of their own."""
-        return json_answer({name: Logger(*found) for name, found in levels.all().items()})
+@router.get("", **describe(dict[str, Logger]))
+async def loggers() -> Response:
+    """The loggers of this worker that have a level of their own."""
+    return json_answer({name: Logger(*found) for name, found in levels.all().items()})
 
-    @router.get("/{logger}", **describe(Logger, errors=(404,)))
-    async def get_level(logger: LoggerName) -> Response:
-        """The level of a logger."""
-        found = levels.get(logger)
-        if found is None:
-            raise ApiError(404, f"Logger {logger} not found.")
-        return json_answer(Logger(*found))
 
-    @router.put(
-        "/{logger}",
-        dependencies=[FORWARD],
-        **describe(
-            list[str],
-            body=Level,
-            errors=(400, 404),
-            said="The loggers that were changed.",
-            also={204: Answer("Done, with scope=cluster.")},
-        ),
-    )
-    async def set_level(
-        logger: LoggerName,
-        request: Request,
-        scope: Annotated[str | None, Query(description="worker (this one), or cluster (all).")] = None,
-    ) -> Response:
-        """Set the level of a logger and of those below it."""
-        level = await bodies.level(request)
-        api.access.changes(logger=logger, level=level)
-        cluster = (scope or "worker").lower() == "cluster"
-        if not cluster and (scope or "worker").lower() != "worker":
-            log.warning("scope=%s is neither worker nor cluster; taken for worker.", scope)
-        try:
-            changed = api.herder.set_logger_level(logger, level, cluster=cluster)
-        except ValueError as error:
-            raise ApiError(404, str(error)) from None
-        return Response(status_code=204) if cluster else json_answer(changed)
+@router.get("/{logger}", **describe(Logger, errors=(404,)))
+async def get_level(logger: LoggerName) -> Response:
+    """The level of a logger."""
+    found = levels.get(logger)
+    if found is None:
+        raise ApiError(404, f"Logger {logger} not found.")
+    return json_answer(Logger(*found))
 
-    return router
+
+@router.put(
+    "/{logger}",
+    **describe(
+        list[str],
+        body=Level,
+        errors=(400, 404),
+        success="The loggers that were changed.",
+        also={204: Answer("Done, with scope=cluster.")},
+    ),
+)
+async def set_level(
+    logger: LoggerName,
+    request: Request,
+    api: ApiDep,
+    scope: Annotated[str | None, Query(description="worker (this one), or cluster (all).")] = None,
+) -> Response:
+    """Set the level of a logger and of those below it."""
+    level = await bodies.level(request)
+    api.access.changes(logger=logger, level=level)
+    cluster = (scope or "worker").lower() == "cluster"
+    if not cluster and (scope or "worker").lower() != "worker":
+        log.warning("scope=%s is neither worker nor cluster; taken for worker.", scope)
+    try:
+        changed = api.herder.set_logger_level(logger, level, cluster=cluster)
+    except ValueError as error:
+        raise ApiError(404, str(error)) from None
+    return Response(status_code=204) if cluster else json_answer(changed)

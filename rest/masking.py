@@ -21,7 +21,7 @@ from rest.security.access import Access
 from rest.security.roles import Role
 
 
-class _Told(msgspec.Struct):
+class _Described(msgspec.Struct):
     """Of a connector's description."""
 
     name: str
@@ -29,6 +29,8 @@ class _Told(msgspec.Struct):
 
 
 class _Shown(NamedTuple):
+    """What was shown of a configuration while so many secrets were known."""
+
     config: dict[str, str]
     shown: dict[str, str]
     hidden: int
@@ -51,34 +53,33 @@ class Masks:
         self._herder = herder
         self._enabled = enabled
         self._access = access
-        self._shown: dict[tuple[str, bool], _Shown] = {}
+        self._shown: dict[tuple[str, int | None], _Shown] = {}
         self._declared: dict[tuple[str, str | None], asyncio.Future[Declared]] = {}
 
-    async def shown(self, config: Mapping[str, str], connector: str) -> dict[str, str]:
-        """A configuration, of a connector or one of its tasks, as it may be read."""
+    async def shown(self, config: Mapping[str, str], connector: str, task: int | None = None) -> dict[str, str]:
+        """A configuration, of a connector or of a task of it, as it may be read."""
         # A task's may hold what config providers gave: that is nobody's who may read what the user wrote.
-        granted = "task.class" not in config and self._access.reads_secrets(connector)
+        granted = task is None and self._access.reads_secrets(connector)
         if (granted or not self._enabled) and self._access.may(Role.EDITOR, connector):
             return dict(config)
         # A list of a thousand connectors is asked for again and again, and seldom has another configuration in it.
-        place = config.get("name", ""), "task.class" in config
-        before = self._shown.get(place)
+        before = self._shown.get((connector, task))
         if before is not None and before.hidden == redactor.known and before.config == config:
             return dict(before.shown)
         shown = await self._masked(config)
         if len(self._shown) >= _REMEMBERED:
             self._shown.clear()
-        self._shown[place] = _Shown(dict(config), shown, redactor.known)
+        self._shown[connector, task] = _Shown(dict(config), shown, redactor.known)
         return dict(shown)
 
     async def in_answer(self, body: bytes) -> bytes:
         """The description of a connector that another worker gave, as it may be read; any other answer as it is."""
         try:
-            told = msgspec.json.decode(body, type=_Told)
+            answer = msgspec.json.decode(body, type=_Described)
         except msgspec.DecodeError:
             return body
-        shown = await self.shown(told.config, told.name)
-        if shown == told.config:
+        shown = await self.shown(answer.config, answer.name)
+        if shown == answer.config:
             return body
         return msgspec.json.encode({**msgspec.json.decode(body), "config": shown})
 

@@ -16,8 +16,7 @@ from connect.herder.errors import NotFoundError
 from connect.herder.herder import Herder
 from connect.telemetry.exposition import CONTENT_TYPE
 from connect.telemetry.metrics import Registry
-from rest.api import Api
-from rest.forwarding import headers_for
+from rest.api import Api, ApiDep
 from rest.models import ConnectorMetricsInfo, ExpandedConnector, Figures, TaskMetricsInfo, Unreachable
 
 #: How long another worker may take to tell what it measures; it has all in memory.
@@ -26,81 +25,77 @@ _ROUTE: Final = "connect.route"
 
 _decoder = msgspec.json.Decoder(dict[str, ExpandedConnector])
 
-
-def routes(api: Api) -> APIRouter:
-    """The page for Prometheus."""
-    router = APIRouter(tags=["worker"])
-    answer: dict[str, Any] = {"description": "Prometheus's text format.", "content": {"text/plain": {}}}
-
-    @router.get("/metrics", response_class=Response, responses={200: answer})
-    async def metrics() -> Response:
-        """What is measured on this worker, for Prometheus."""
-        # It reads files under /proc for each task.
-        page = await asyncio.to_thread(api.herder.metrics().page)
-        return Response(page, media_type=CONTENT_TYPE)
-
-    return router
+router = APIRouter(tags=["worker"])
+_PAGE: Final[dict[str, Any]] = {"description": "Prometheus's text format.", "content": {"text/plain": {}}}
 
 
-class MetricsOfAll:
-    """What is measured of connectors, on this worker and on the others that run parts of them.
+@router.get("/metrics", response_class=Response, responses={200: _PAGE})
+async def metrics(api: ApiDep) -> Response:
+    """What is measured on this worker, for Prometheus."""
+    # It reads files under /proc for each task.
+    page = await asyncio.to_thread(api.herder.metrics().page)
+    return Response(page, media_type=CONTENT_TYPE)
 
-    The others are asked side by side; one that has no answer in two seconds, or is a worker of Java, is named.
+
+async def of_all(
+    api: Api, request: Request, names: Iterable[str], *, ask_others: bool
+) -> dict[str, ConnectorMetricsInfo]:
+    """What is measured of connectors, by name, on this worker and on the others that run parts of them.
+
+    The others are asked side by side; one that has no answer in two seconds, or is a worker of Java, is named. Without
+    `ask_others` only what this worker knows itself.
     """
-
-    def __init__(self, herder: Herder) -> None:
-        self._herder = herder
-
-    async def of(self, request: Request, names: Iterable[str], *, ask_others: bool) -> dict[str, ConnectorMetricsInfo]:
-        """By name. Without `ask_others` only what this worker knows itself."""
-        mine = self._herder.metrics().worker_id
-        found = {name: self._here(name, mine) for name in names}
-        elsewhere: dict[str, list[str]] = {}
-        for name in found if ask_others else ():
-            for worker in self._workers(name) - {mine}:
-                elsewhere.setdefault(worker, []).append(name)
-        answers = await asyncio.gather(*(self._ask(request, worker) for worker in elsewhere))
-        for (worker, asked), told in zip(elsewhere.items(), answers, strict=True):
-            for name in asked:
-                _add(found[name], worker, told, name)
-        for info in found.values():
-            info.tasks.sort(key=lambda task: task.id)
-        return found
-
-    def _here(self, name: str, worker: str) -> ConnectorMetricsInfo:
-        known = self._herder.metrics().of(name)
-        tasks = [TaskMetricsInfo(number, worker, _shown(figures)) for number, figures in known.tasks.items()]
-        if known.connector is None:
-            return ConnectorMetricsInfo(None, {}, tasks, [])
-        return ConnectorMetricsInfo(worker, _shown(known.connector), tasks, [])
-
-    def _workers(self, name: str) -> set[str]:
-        """Those that run a part of a connector, as far as its states tell."""
-        try:
-            state = self._herder.status(name)
-        except NotFoundError:
-            return set()
-        return {state.connector.worker_id, *(task.worker_id for task in state.tasks)} - {""}
-
-    async def _ask(self, request: Request, worker: str) -> dict[str, ExpandedConnector] | str:
-        """What another worker tells, or why it does not."""
-        url = f"{request.url.scheme}://{worker}/connectors?expand=metrics&forward=false"  # a pool speaks one
-        headers = headers_for(request.scope, url, b"")
-        try:
-            content = await asyncio.wait_for(
-                asyncio.to_thread(peers.send, "GET", url, None, headers, _PEER_S), _PEER_S + 0.5
-            )
-            return _decoder.decode(content)
-        except TimeoutError:
-            return f"It had no answer within {_PEER_S:g} seconds."
-        except (peers.PeerError, msgspec.DecodeError) as error:
-            return " ".join(str(error).split())
+    here = api.herder.metrics().worker_id
+    found = {name: _here(api.herder, name, here) for name in names}
+    elsewhere: dict[str, list[str]] = {}
+    for name in found if ask_others else ():
+        for worker in _workers(api.herder, name) - {here}:
+            elsewhere.setdefault(worker, []).append(name)
+    answers = await asyncio.gather(*(_ask(api, request, worker) for worker in elsewhere))
+    for (worker, asked), answer in zip(elsewhere.items(), answers, strict=True):
+        for name in asked:
+            _add(found[name], worker, answer, name)
+    for info in found.values():
+        info.tasks.sort(key=lambda task: task.id)
+    return found
 
 
-def _add(info: ConnectorMetricsInfo, worker: str, told: dict[str, ExpandedConnector] | str, name: str) -> None:
-    theirs = None if isinstance(told, str) else told.get(name)
-    if isinstance(told, str) or theirs is None or theirs.metrics is msgspec.UNSET:
-        reason = told if isinstance(told, str) else "It does not tell what it measures."
+def _here(herder: Herder, name: str, worker: str) -> ConnectorMetricsInfo:
+    known = herder.metrics().of(name)
+    tasks = [TaskMetricsInfo(number, worker, _shown(figures)) for number, figures in known.tasks.items()]
+    if known.connector is None:
+        return ConnectorMetricsInfo(None, {}, tasks, [])
+    return ConnectorMetricsInfo(worker, _shown(known.connector), tasks, [])
+
+
+def _workers(herder: Herder, name: str) -> set[str]:
+    """Those that run a part of a connector, as far as its states tell."""
+    try:
+        state = herder.status(name)
+    except NotFoundError:
+        return set()
+    return {state.connector.worker_id, *(task.worker_id for task in state.tasks)} - {""}
+
+
+async def _ask(api: Api, request: Request, worker: str) -> dict[str, ExpandedConnector] | str:
+    """What another worker answers, or why it does not."""
+    url = f"{request.url.scheme}://{worker}/connectors?expand=metrics&forward=false"  # a pool speaks one
+    headers = api.forwarding.headers(request, url)
+    try:
+        content = await asyncio.wait_for(
+            asyncio.to_thread(peers.send, "GET", url, None, headers, _PEER_S), _PEER_S + 0.5
+        )
+        return _decoder.decode(content)
+    except TimeoutError:
+        return f"It had no answer within {_PEER_S:g} seconds."
+    except (peers.PeerError, msgspec.DecodeError) as error:
+        return " ".join(str(error).split())
+
+
+def _add(info: ConnectorMetricsInfo, worker: str, answer: dict[str, ExpandedConnector] | str, name: str) -> None:
+    theirs = None if isinstance(answer, str) else answer.get(name)
+    if isinstance(answer, str) or theirs is None or theirs.metrics is msgspec.UNSET:
+        reason = answer if isinstance(answer, str) else "It does not tell what it measures."
         info.unreachable.append(Unreachable(worker, reason))
         return
     metrics = theirs.metrics

@@ -6,7 +6,7 @@ from html import escape
 from typing import Any
 
 import msgspec
-from fastapi import APIRouter, FastAPI, Response
+from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.openapi.utils import get_openapi
 
 from rest import models
@@ -26,19 +26,19 @@ pre { overflow: auto; padding: .8rem; border: 1px solid #8886; border-radius: 4p
 """
 
 
-def routes(app: FastAPI) -> APIRouter:
-    """The two pages."""
-    router = APIRouter(include_in_schema=False)
+router = APIRouter(include_in_schema=False)
 
-    @router.get("/openapi.json")
-    async def description() -> Response:
-        return json_answer(describe(app))
 
-    @router.get("/docs")
-    async def page() -> Response:
-        return Response(_page(describe(app)), media_type="text/html")
+@router.get("/openapi.json")
+async def description(request: Request) -> Response:
+    """For programs."""
+    return json_answer(describe(request.app))
 
-    return router
+
+@router.get("/docs")
+async def page(request: Request) -> Response:
+    """For people."""
+    return Response(_page(describe(request.app)), media_type="text/html")
 
 
 def describe(app: FastAPI) -> dict[str, Any]:
@@ -94,9 +94,9 @@ def _operation(method: str, path: str, operation: dict[str, Any]) -> str:
     for status, answer in operation.get("responses", {}).items():
         kind = f": {_type(answer['content'])}" if "content" in answer else ""
         lines.append(f"<li>{escape(str(status))} {escape(answer['description'])}{kind}</li>")
-    said = escape(operation.get("description") or operation.get("summary") or "")
+    does = escape(operation.get("description") or operation.get("summary") or "")
     return (
-        f'<details><summary><span class="method">{method.upper()}</span> <code>{escape(path)}</code> {said}</summary>'
+        f'<details><summary><span class="method">{method.upper()}</span> <code>{escape(path)}</code> {does}</summary>'
         f"<div><ul>{''.join(lines)}</ul></div></details>"
     )
 

@@ -10,7 +10,7 @@ from connect.errors import ConnectError
 from connect.herder.plugin_settings import LISTED
 from connect.plugins import PluginKind
 from rest import bodies
-from rest.api import BOOLEAN, Api, describe, flag
+from rest.api import BOOLEAN, Api, ApiDep, describe, flag
 from rest.calls import json_answer
 from rest.errors import ApiError
 from rest.models import ConfigInfos, ConfigKey, Plugin, Written
@@ -20,53 +20,54 @@ _CONNECTORS = (PluginKind.SINK, PluginKind.SOURCE)
 
 PluginName = Annotated[str, Path(description="A class name or an alias.")]
 
+router = APIRouter(prefix="/connector-plugins", tags=["plugins"])
 
-def routes(api: Api) -> APIRouter:
-    """The resource."""
-    router = APIRouter(prefix="/connector-plugins", tags=["plugins"])
 
-    @router.get("", **describe(list[Plugin]))
-    async def plugins(
-        connectors_only: Annotated[
-            str | None,
-            Query(
-                alias="connectorsOnly",
-                description="false: converters, transformations too.",
-                json_schema_extra={**BOOLEAN, "default": True},
-            ),
-        ] = None,
-    ) -> Response:
-        """The plug-ins of this worker."""
-        kinds = _CONNECTORS if flag(connectors_only, default=True) else LISTED
-        return json_answer([Plugin.of(ref) for kind in kinds for ref in api.plugins.all(kind)])
+@router.get("", **describe(list[Plugin]))
+async def plugins(
+    api: ApiDep,
+    connectors_only: Annotated[
+        str | None,
+        Query(
+            alias="connectorsOnly",
+            description="false: converters, transformations too.",
+            json_schema_extra={**BOOLEAN, "default": True},
+        ),
+    ] = None,
+) -> Response:
+    """The plug-ins of this worker."""
+    kinds = _CONNECTORS if flag(connectors_only, default=True) else LISTED
+    return json_answer([Plugin.of(ref) for kind in kinds for ref in api.plugins.all(kind)])
 
-    @router.get("/{plugin}/config", **describe(list[ConfigKey], errors=(400, 404)))
-    async def config(
-        plugin: PluginName,
-        version: Annotated[str | None, Query(description="A version, a range, or latest (KIP-891).")] = None,
-    ) -> Response:
-        """What may be written into a plug-in's configuration (KIP-769)."""
-        found = await api.result(api.herder.plugin_settings(plugin, version))
-        return json_answer([ConfigKey.of(key) for key in found])
 
-    @router.put("/{plugin}/config/validate", **describe(ConfigInfos, body=dict[str, Written | None], errors=(400,)))
-    async def validate(plugin: PluginName, request: Request) -> Response:
-        """Check a connector's configuration, key by key. Wrong values are no error of the request."""
-        written = await bodies.config(request)
-        named = written.setdefault("connector.class", plugin)
-        if named is not None and not same(named, plugin):
-            raise ApiError(400, f"Included connector type {named} does not match request type {plugin}")
-        name = written.get("name") or ""
-        if name:  # stored secrets of this connector take the place of masks
-            api.access.require(Role.EDITOR, name)
-        config = await api.masks.written(name, written, refuse=False)
-        given = {key: value for key, value in config.items() if value is not None}
-        return json_answer(ConfigInfos.of(await api.result(api.herder.validate(given))))
+@router.get("/{plugin}/config", **describe(list[ConfigKey], errors=(400, 404)))
+async def config(
+    plugin: PluginName,
+    api: ApiDep,
+    version: Annotated[str | None, Query(description="A version, a range, or latest (KIP-891).")] = None,
+) -> Response:
+    """What may be written into a plug-in's configuration (KIP-769)."""
+    found = await api.result(api.herder.plugin_settings(plugin, version))
+    return json_answer([ConfigKey.of(key) for key in found])
 
-    def same(one: str, other: str) -> bool:
-        try:
-            return api.plugins.find(_CONNECTORS, one) == api.plugins.find(_CONNECTORS, other)
-        except ConnectError:
-            return one.removesuffix("Connector").endswith(other.removesuffix("Connector"))
 
-    return router
+@router.put("/{plugin}/config/validate", **describe(ConfigInfos, body=dict[str, Written | None], errors=(400,)))
+async def validate(plugin: PluginName, request: Request, api: ApiDep) -> Response:
+    """Check a connector's configuration, key by key. Wrong values are no error of the request."""
+    written = await bodies.config(request)
+    named = written.setdefault("connector.class", plugin)
+    if named is not None and not _same(api, named, plugin):
+        raise ApiError(400, f"Included connector type {named} does not match request type {plugin}")
+    name = written.get("name") or ""
+    if name:  # stored secrets of this connector take the place of masks
+        api.access.require(Role.EDITOR, name)
+    config = await api.masks.written(name, written, refuse=False)
+    given = {key: value for key, value in config.items() if value is not None}
+    return json_answer(ConfigInfos.of(await api.result(api.herder.validate(given))))
+
+
+def _same(api: Api, one: str, other: str) -> bool:
+    try:
+        return api.plugins.find(_CONNECTORS, one) == api.plugins.find(_CONNECTORS, other)
+    except ConnectError:
+        return one.removesuffix("Connector").endswith(other.removesuffix("Connector"))

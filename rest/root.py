@@ -10,7 +10,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from connect import __version__
 from connect.herder.model import Health
-from rest.api import Answer, Api, describe
+from rest.api import Answer, Api, ApiDep, describe
 from rest.calls import json_answer
 from rest.errors import error_answer
 from rest.models import HealthInfo, ServerInfo
@@ -22,41 +22,41 @@ _NO_HEALTH = {503: Answer("It starts.", HealthInfo), 500: Answer("It does not wo
 _NOT_ALIVE = {500: Answer("It does not work.", HealthInfo)}
 _NOT_READY = {503: Answer("It starts, or waits.", HealthInfo), 500: Answer("It does not work.", HealthInfo)}
 
+router = APIRouter(tags=["worker"])
 
-def routes(api: Api) -> APIRouter:
-    """The resources."""
-    router = APIRouter(tags=["worker"])
 
-    @router.get("/", **describe(ServerInfo))
-    async def server_info() -> Response:
-        """Which worker this is."""
-        cluster_id = await asyncio.to_thread(api.herder.kafka_cluster_id)
-        return json_answer(ServerInfo(CONNECT_VERSION, f"connect-runtime-{__version__}", cluster_id))
+@router.get("/", **describe(ServerInfo))
+async def server_info(api: ApiDep) -> Response:
+    """Which worker this is."""
+    cluster_id = await asyncio.to_thread(api.herder.kafka_cluster_id)
+    return json_answer(ServerInfo(CONNECT_VERSION, f"connect-runtime-{__version__}", cluster_id))
 
-    @router.get("/health", **describe(HealthInfo, said="It works.", also=_NO_HEALTH))
-    async def health() -> Response:
-        """Whether the worker has started up and works (KIP-1017), whatever is away."""
-        found = api.herder.health()
-        return _answer(found, _STATUS[found.status])
 
-    @router.get("/health/live", **describe(HealthInfo, said="It works, or starts.", also=_NOT_ALIVE))
-    async def live() -> Response:
-        """Whether the worker is to be left alone. Brokers and databases that are away never make this fail."""
-        found = api.herder.health()
-        return _answer(found, 500 if found.status == "unhealthy" else 200)
+@router.get("/health", **describe(HealthInfo, success="It works.", also=_NO_HEALTH))
+async def health(api: ApiDep) -> Response:
+    """Whether the worker has started up and works (KIP-1017), whatever is away."""
+    found = api.herder.health()
+    return _answer(api, found, _STATUS[found.status])
 
-    @router.get("/health/ready", **describe(HealthInfo, said="It can do what it is asked to.", also=_NOT_READY))
-    async def ready() -> Response:
-        """Whether the worker can do what it is asked to, and what it waits for."""
-        found = api.herder.readiness()
-        return _answer(found, _STATUS[found.status])
 
-    def _answer(found: Health, status: int) -> Response:
-        # What it waits for may name connectors and addresses.
-        message = found.message if api.access.sees_all() else f"The worker is {found.status}."
-        return json_answer(HealthInfo(found.status, message), status)
+@router.get("/health/live", **describe(HealthInfo, success="It works, or starts.", also=_NOT_ALIVE))
+async def live(api: ApiDep) -> Response:
+    """Whether the worker is to be left alone. Brokers and databases that are away never make this fail."""
+    found = api.herder.health()
+    return _answer(api, found, 500 if found.status == "unhealthy" else 200)
 
-    return router
+
+@router.get("/health/ready", **describe(HealthInfo, success="It can do what it is asked to.", also=_NOT_READY))
+async def ready(api: ApiDep) -> Response:
+    """Whether the worker can do what it is asked to, and what it waits for."""
+    found = api.herder.readiness()
+    return _answer(api, found, _STATUS[found.status])
+
+
+def _answer(api: Api, found: Health, status: int) -> Response:
+    # What it waits for may name connectors and addresses.
+    message = found.message if api.access.sees_all() else f"The worker is {found.status}."
+    return json_answer(HealthInfo(found.status, message), status)
 
 
 class StartingUp:

@@ -1,7 +1,7 @@
 """The herder of distributed mode: a pool of workers that share connectors and tasks, and agree by Kafka alone.
 
 What users want is in the config topic, written by the group's leader; every worker follows it and runs what the group
-gives it. A request that only the leader or the owner can carry out raises `ElsewhereError`, and is forwarded.
+gives it. It knows which requests belong to the leader, and which to the owner of a connector or task.
 """
 
 from __future__ import annotations
@@ -22,7 +22,14 @@ from connect.herder.config_follower import ConfigFollower
 from connect.herder.connector_work import ConnectorWork
 from connect.herder.current_operations import CurrentOperations
 from connect.herder.dead_letters import DeadLetters
-from connect.herder.errors import AlreadyExistsError, ElsewhereError, ForbiddenError, HerderError, NotFoundError
+from connect.herder.errors import (
+    AlreadyExistsError,
+    ElsewhereError,
+    ForbiddenError,
+    HerderError,
+    NobodyKnownError,
+    NotFoundError,
+)
 from connect.herder.fencing import Fencing
 from connect.herder.group_member import GroupMember
 from connect.herder.health import health_of, readiness_of, waits_for
@@ -201,6 +208,24 @@ class DistributedHerder:
             raise ForbiddenError("Topic tracking reset is disabled.")
         self._statuses.forget_topics(name)
 
+    # Where requests belong.
+
+    def leader_url(self) -> str | None:
+        return self._leader.url()
+
+    def owner_url(self, name: str, task: int | None = None) -> str | None:
+        state = self._config.state
+        self._configured(state, name, "Unknown connector: {}")
+        if task is not None and task not in state.task_ids(name):
+            raise NotFoundError(f"Unknown task: {name}-{task}")
+        owned = self._member.owned
+        if name in owned.connectors if task is None else TaskId(name, task) in owned.tasks:
+            return None
+        url = self._states.owner_url(name, task)
+        if url is None:
+            raise NobodyKnownError
+        return url
+
     # Measurements.
 
     def metrics(self) -> WorkerMetrics:
@@ -294,20 +319,15 @@ class DistributedHerder:
         return self._leader.submit(f"restarting connector {name}", restart)
 
     def restart_task(self, name: str, number: int) -> Future[None]:
-        state = self._config.state
-        self._configured(state, name, "Unknown connector: {}")
-        if number not in state.task_ids(name):
-            raise NotFoundError(f"Unknown task: {name}-{number}")
-        if TaskId(name, number) not in self._member.owned.tasks:
-            raise self._at_the_owner(name, number)
+        if self.owner_url(name, number) is not None:
+            raise ElsewhereError
         self._assigned.cancel_automatic_restart(name, number)
         what = f"restarting task {name}-{number}"
         return self._queues.submit(name, what, lambda: self._assigned.run_task(name, number))
 
     def _restart_here(self, name: str) -> Future[ConnectorState]:
-        self._configured(self._config.state, name, "Unknown connector: {}")
-        if name not in self._member.owned.connectors:
-            raise self._at_the_owner(name)
+        if self.owner_url(name) is not None:
+            raise ElsewhereError
         self._assigned.cancel_automatic_restart(name, None)
         answer: Future[ConnectorState] = Future()
 
@@ -380,10 +400,11 @@ class DistributedHerder:
     def check_headers(self, headers: Mapping[str, str]) -> None:
         self._leader.check_headers(headers)
 
-    def put_task_configs(self, connector: str, body: bytes, headers: Mapping[str, str]) -> Future[None]:
-        """A follower's connector cut its work: `POST /connectors/{name}/tasks`, signed under "sessioned" (KIP-507)."""
+    def check_signature(self, body: bytes, headers: Mapping[str, str]) -> None:
         self._leader.check_signature(body, headers)
 
+    def put_task_configs(self, connector: str, body: bytes, headers: Mapping[str, str]) -> Future[None]:
+        """A follower's connector cut its work: `POST /connectors/{name}/tasks`, signed under "sessioned" (KIP-507)."""
         cut_for = headers.get(CUT_FOR)
 
         def put() -> None:
@@ -393,9 +414,8 @@ class DistributedHerder:
 
         return self._leader.submit(f"writing the tasks of connector {connector}", put)
 
-    def fence_zombies(self, connector: str, body: bytes, headers: Mapping[str, str]) -> Future[None]:
+    def fence_zombies(self, connector: str) -> Future[None]:
         """A follower is about to start tasks that deliver exactly once: `PUT /connectors/{name}/fence` (KIP-618)."""
-        self._leader.check_signature(body, headers)
         return self._fencing.fence(connector)
 
     # The host's listener: see `AssignedWork`.
@@ -459,7 +479,3 @@ class DistributedHerder:
         if config is None:
             raise NotFoundError(unknown.format(name))
         return config
-
-    def _at_the_owner(self, name: str, number: int | None = None) -> ElsewhereError:
-        url = self._states.owner_url(name, number)
-        return ElsewhereError("Only the worker that has it can do this.", url or "")

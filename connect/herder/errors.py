@@ -41,11 +41,17 @@ class RebalanceError(HerderError):
     status = 409
 
 
-class ElsewhereError(HerderError):
-    """Another worker of the group can do this: ask it at `url`, which is empty while nobody knows."""
+class NobodyKnownError(RebalanceError):
+    """Another worker of the group has to do this, and nobody knows at the moment which."""
 
-    status = 409
+    def __init__(self) -> None:
+        super().__init__(
+            "Cannot complete request momentarily due to no known leader URL, likely because a rebalance was underway."
+        )
 
-    def __init__(self, message: str, url: str) -> None:
-        super().__init__(message)
-        self.url = url
+
+class ElsewhereError(RebalanceError):
+    """Another worker of the group has to do this: the group has changed since somebody asked where it belongs."""
+
+    def __init__(self) -> None:
+        super().__init__("Cannot complete request because of a conflicting operation (e.g. worker rebalance)")

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 from urllib.parse import quote
 
 from connect.group import TaskId
-from connect.herder.errors import BadRequestError, ElsewhereError, HerderError, NotFoundError, RebalanceError
+from connect.herder.errors import BadRequestError, HerderError, NotFoundError, RebalanceError
 from connect.herder.group_member import GroupMember
 from connect.herder.leader import CATCH_UP_S, Leader
 from connect.herder.offset_stores import exactly_once
@@ -76,8 +76,7 @@ class Fencing:
         """Fence what is to be fenced before a connector's tasks may start. Of several requests at once one is done.
 
         Raises, here or in the future:
-            RebalanceError: nobody leads, or the connector has other tasks by now.
-            ElsewhereError: another worker leads.
+            RebalanceError: nobody leads, another worker does, or the connector has other tasks by now.
             NotFoundError, BadRequestError: there is no such connector, or it is no source.
             ConnectError: the brokers refuse.
         """
@@ -140,7 +139,7 @@ class Fencing:
         while name in self._config.read_to_end(CATCH_UP_S).pending_fencing and self._has_tasks(name):
             try:
                 self._ask(name)
-            except (RebalanceError, ElsewhereError, PeerError) as error:
+            except (RebalanceError, PeerError) as error:
                 passing = not isinstance(error, PeerError) or error.status in (None, 409, 500, 503)
                 if not passing or time.monotonic() >= deadline:
                     raise

@@ -55,6 +55,17 @@ class Herder(Protocol):
     def reset_active_topics(self, name: str) -> None:
         """Forget them. Raises as `active_topics` does."""
 
+    # Where requests belong. What comes to the wrong worker all the same raises ElsewhereError.
+
+    def leader_url(self) -> str | None:
+        """Where the worker is that makes changes; None where it is this one. NobodyKnownError."""
+
+    def owner_url(self, name: str, task: int | None = None) -> str | None:
+        """Where the worker is that runs a connector, or a task of it; None where it is this one.
+
+        NotFoundError, NobodyKnownError.
+        """
+
     # Measurements.
 
     def metrics(self) -> WorkerMetrics:

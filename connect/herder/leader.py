@@ -21,7 +21,7 @@ import orjson
 from connect import peers
 from connect.errors import ConnectError
 from connect.herder.current_operations import CurrentOperations
-from connect.herder.errors import BadRequestError, ElsewhereError, ForbiddenError, RebalanceError
+from connect.herder.errors import BadRequestError, ElsewhereError, ForbiddenError, NobodyKnownError, RebalanceError
 from connect.herder.group_member import GroupMember
 from connect.settings.definition import Config
 from connect.storage.config_log import ConfigLog
@@ -75,7 +75,7 @@ class Leader:
         """Do something that only the leader may do, after everything that it did before.
 
         Raises, here or in the future:
-            RebalanceError: nobody leads at the moment.
+            NobodyKnownError: nobody leads at the moment.
             ElsewhereError: another worker does.
         """
 
@@ -184,16 +184,18 @@ class Leader:
             self._next_key.cancel()
         self._thread.shutdown(wait=False, cancel_futures=True)
 
+    def url(self) -> str | None:
+        """Where the leader is; None where it is this worker. Raises NobodyKnownError."""
+        role = self._member.role
+        known = role.leader or role.leader_url
+        if not known or role.generation < 0 or not self._member.membership.live():
+            raise NobodyKnownError
+        return None if role.leader else role.leader_url
+
     def refuse_unless_leader(self) -> None:
         """Raise as `submit` does."""
-        role = self._member.role
-        if role.generation < 0 or not self._member.membership.live():
-            raise RebalanceError(
-                "Cannot complete request momentarily due to no known leader URL, likely because a rebalance was"
-                " underway."
-            )
-        if not role.leader:
-            raise ElsewhereError("Only the leader of the group can do this.", role.leader_url)
+        if self.url() is not None:
+            raise ElsewhereError
 
     def _claim(self) -> None:
         """With exactly-once sources: fence a leader before us, and what it may still be writing to the config topic.

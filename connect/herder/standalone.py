@@ -152,6 +152,14 @@ class StandaloneHerder:
     def reset_active_topics(self, name: str) -> None:
         self.worker.topics.reset(name)
 
+    # All requests belong here.
+
+    def leader_url(self) -> None:
+        return None
+
+    def owner_url(self, name: str, task: int | None = None) -> None:
+        return None
+
     # Measurements.
 
     def metrics(self) -> WorkerMetrics:

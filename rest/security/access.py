@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from connect.herder.errors import ForbiddenError
+from rest.security.forwarded import Vouch
 from rest.security.identity import Identity
 from rest.security.permissions import Need
 from rest.security.roles import Rights, Role
@@ -27,6 +28,7 @@ class Caller:
         changed: what the request changes, for the audit log: names, never values.
         connector: which it is about.
         reason: why it was refused, for the audit log.
+        vouch: signs a request that is sent on for them; None where workers do not vouch for anybody.
     """
 
     identity: Identity | None
@@ -34,6 +36,7 @@ class Caller:
     connector: str | None = None
     changed: dict[str, Any] = field(default_factory=dict)
     reason: str | None = None
+    vouch: Vouch | None = None
 
 
 #: Of the request that this task of the event loop carries out.
@@ -65,6 +68,10 @@ class Access:
     def changes(self, connector: str | None = None, **what: Any) -> None:
         """Note for the audit log what a request changes: names, never values."""
 
+    def vouch(self, method: str, target: str, body: bytes) -> dict[str, str]:
+        """Headers that tell another worker on whose behalf this one asks. Raises NoSessionKeyError."""
+        return {}
+
 
 class CallersAccess(Access):
     """What the caller may do. Outside of a request there is none, and asking is an error."""
@@ -94,6 +101,10 @@ class CallersAccess(Access):
         caller = CALLER.get()
         caller.connector = connector or caller.connector
         caller.changed.update(what)
+
+    def vouch(self, method: str, target: str, body: bytes) -> dict[str, str]:
+        sign = CALLER.get().vouch
+        return {} if sign is None else sign(method, target, body)
 
 
 def refusal(identity: Identity | None, need: Need) -> str:

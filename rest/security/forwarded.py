@@ -36,8 +36,6 @@ HEADER: Final = "x-connect-forwarded"
 SIGNATURE: Final = "x-connect-forwarded-signature"
 #: In the answer: the worker that acted has written the audit log's line.
 AUDITED: Final = "x-connect-audited"
-#: Where `rest.forwarding.Forwarding` finds what signs a request that it sends on: a `Vouch` in the scope, or None.
-VOUCH: Final = "connect.vouch"
 
 _LASTS_S: Final = 60.0
 _SEEN: Final = 10_000

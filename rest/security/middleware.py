@@ -23,7 +23,7 @@ from rest.security.access import CALLER, Caller, refusal
 from rest.security.audit import AuditLine, AuditLog, now
 from rest.security.authentication import Authentication, LoginError
 from rest.security.files import WatchedFile
-from rest.security.forwarded import AUDITED, HEADER, SIGNATURE, VOUCH, DisbelievedError, Forwarded, Vouch, Vouching
+from rest.security.forwarded import AUDITED, HEADER, SIGNATURE, DisbelievedError, Forwarded, Vouch, Vouching
 from rest.security.identity import Identity
 from rest.security.peer_certificate import CERTIFICATE
 from rest.security.permissions import Need, need_of
@@ -102,7 +102,8 @@ class Security:
             receive = await self._see_who_sent_it_on(asked, scope, receive)
             refused = await self._refusal(asked, scope)
             if refused is None:
-                await self._app({**scope, VOUCH: self._vouch(asked)}, receive, send)
+                asked.caller.vouch = self._vouch(asked)
+                await self._app(scope, receive, send)
             else:
                 await refused(scope, receive, send)
         except BodyError as error:

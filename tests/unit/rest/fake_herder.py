@@ -40,7 +40,10 @@ class FakeMetrics:
 
 
 class FakeHerder:
-    """Connectors by name with their configurations, one task each. `hanging` are methods that never answer."""
+    """Connectors by name with their configurations, one task each.
+
+    `hanging` are methods that never answer; `leader` is where changes are made, None: here.
+    """
 
     def __init__(self) -> None:
         self.configs: dict[str, dict[str, str]] = {}
@@ -52,6 +55,7 @@ class FakeHerder:
         self.state = Health("healthy", "fine")
         self.measured = FakeMetrics()
         self.letters: Any = None
+        self.leader: str | None = None
 
     def kafka_cluster_id(self) -> str | None:
         return "a-cluster"
@@ -77,6 +81,12 @@ class FakeHerder:
         self.info(name)
         failed = TaskStatus(name, 0, State.FAILED, "here:1", "a trace")
         return ConnectorState(name, ConnectorStatus(name, State.RUNNING, "here:1", version="1.0"), [failed], "source")
+
+    def leader_url(self) -> str | None:
+        return self.leader
+
+    def owner_url(self, name: str, task: int | None = None) -> str | None:
+        return self.leader
 
     def metrics(self) -> FakeMetrics:
         return self.measured

@@ -5,15 +5,13 @@ import json
 import socket
 import threading
 from collections.abc import Iterator
-from concurrent.futures import Future
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
 import httpx2 as httpx
 import pytest
 
-from connect.herder.errors import ElsewhereError
-from rest.forwarding import Forwarding
+from connect.herder.errors import ElsewhereError, ForbiddenError
 
 from .conftest import Client
 
@@ -33,8 +31,8 @@ class _Handler(BaseHTTPRequestHandler):
     server: Other
 
     def do_PUT(self) -> None:
-        body = self.rfile.read(int(self.headers["Content-Length"]))
-        self.server.asked.append((self.command, self.path, json.loads(body)))
+        body = self.rfile.read(int(self.headers["Content-Length"] or 0))
+        self.server.asked.append((self.command, self.path, json.loads(body or b"null")))
         self.send_response(201)
         self.send_header("Content-Length", str(len(self.server.answer)))
         self.end_headers()
@@ -59,15 +57,9 @@ def other() -> Iterator[Other]:
 @pytest.fixture
 def client(serve, herder, other: Other) -> Client:
     """Of a worker that is not the leader; connector x is stored with a password."""
-
-    def elsewhere(*_: Any, **__: Any) -> Future[Any]:
-        future: Future[Any] = Future()
-        future.set_exception(ElsewhereError("not the leader", other.url))
-        return future
-
-    herder.put_connector = herder.patch_connector = elsewhere
+    herder.leader = other.url
     herder.configs["x"] = {"a.password": "s3cr3t", "name": "x"}
-    return serve(around=Forwarding)
+    return serve()
 
 
 def test_the_leader_gets_the_secret_and_not_its_mask(client: Client, other: Other) -> None:
@@ -100,21 +92,68 @@ def test_what_a_leader_of_java_answers_shows_no_secret(client: Client, other: Ot
     assert client.put("/connectors/x/config", json={"b": "1"}).text == "no JSON"
 
 
+CONFLICT = "Cannot complete request because of a conflicting operation (e.g. worker rebalance)"
+
+
 def test_a_request_that_was_sent_on_twice_ends_here(client: Client, other: Other) -> None:
-    assert client.put("/connectors/x/config?forward=false", json={"a": "1"}).status_code >= 400
+    answer = client.put("/connectors/x/config?forward=false", json={"a": "1"})
+    assert (answer.status_code, answer.json()["message"]) == (409, CONFLICT)
     assert other.asked == []
+
+
+def test_a_request_goes_on_once_more_and_before_anything_is_done_for_it(client: Client, herder, other: Other) -> None:
+    assert client.put("/connectors/x/pause").status_code == 201
+    assert client.post("/connectors/x/restart?includeTasks=true&forward=true").status_code == 201
+    assert other.asked == [
+        ("PUT", "/connectors/x/pause?forward=true", None),
+        ("POST", "/connectors/x/restart?includeTasks=true&forward=false", None),
+    ]
+    assert herder.asked == []
+
+
+def test_a_connector_or_a_task_alone_is_restarted_where_it_runs(client: Client, herder, other: Other) -> None:
+    owners = {("x", None): other.url, ("x", 1): None}
+    herder.leader = "http://127.0.0.1:1/"
+    herder.owner_url = lambda name, task=None: owners[name, task]
+    assert client.post("/connectors/x/restart").status_code == 201
+    assert client.post("/connectors/x/tasks/1/restart").status_code == 204
+    assert other.asked == [("POST", "/connectors/x/restart?forward=true", None)]
+    assert herder.asked == [("restart", "x", 1)]
+
+
+def test_a_group_that_changes_in_between_is_a_conflict_as_in_kafka_connect(serve, herder) -> None:
+    def pause(_: str) -> None:
+        raise ElsewhereError
+
+    herder.pause = pause
+    answer = serve().put("/connectors/x/pause")
+    assert (answer.status_code, answer.json()["message"]) == (409, CONFLICT)
+
+
+def test_what_is_said_to_be_of_a_worker_is_looked_at_before_it_goes_on(serve, herder, other: Other) -> None:
+    class Workers:
+        def check_headers(self, _: Any) -> None:
+            pass
+
+        def check_signature(self, body: bytes, _: Any) -> None:
+            if body != b"[]":
+                raise ForbiddenError("Internal request contained invalid signature.")
+
+    herder.leader = other.url
+    client = serve(requests_of_workers=Workers())
+    assert client.post("/connectors/x/tasks", json=[{}]).status_code == 403
+    assert other.asked == []
+    assert client.post("/connectors/x/tasks", json=[]).status_code == 201
+    assert other.asked == [("POST", "/connectors/x/tasks?forward=true", [])]
 
 
 def test_a_worker_that_hangs_keeps_nobody_else_waiting(serve, herder, other: Other) -> None:
     """Far more than the threads that an event loop has; and the end does not wait for them either."""
     with socket.create_server(("127.0.0.1", 0), backlog=200) as silent:
-
-        def elsewhere(name: str, *_: Any, **__: Any) -> Future[Any]:
-            hangs = f"http://127.0.0.1:{silent.getsockname()[1]}/"
-            raise ElsewhereError("not the leader", hangs if name == "hangs" else other.url)
-
-        herder.put_connector = elsewhere
-        app = serve(around=Forwarding)._transport.app
+        hangs = f"http://127.0.0.1:{silent.getsockname()[1]}/"
+        leaders = iter([*[hangs] * 63, other.url, hangs, other.url, other.url])
+        herder.leader_url = lambda: next(leaders)
+        app = serve()._transport.app
 
         async def ask() -> tuple[int, int]:
             async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://worker:8083") as client:
