@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 import msgspec
+from msgspec.structs import asdict
 
 from connect.herder.dead_letter_view import DeadLetterView
 from connect.herder.dead_letters import LetterGroups, LetterPage
@@ -17,6 +18,7 @@ from connect.herder.lag import ConnectorLag
 from connect.herder.lag_status import LagStatus
 from connect.herder.model import ConnectorInfo, ConnectorState, OffsetEntry
 from connect.herder.replay import MOST_REPLAYED, Replayed
+from connect.pipeline.findings import KeyDefinition, Validation
 from connect.plugins import PluginRef
 from connect.storage import ConnectorStatus, State, TaskStatus
 
@@ -393,10 +395,9 @@ class ConfigKey(msgspec.Struct):
     dependents: list[str]
 
     @classmethod
-    def of(cls, found: Mapping[str, Any]) -> ConfigKey:
-        """From the builtins of a `connect.pipeline.findings.KeyDefinition`."""
-        values = {name: value for name, value in found.items() if name != "order"}
-        return cls(**values, order_in_group=found["order"])
+    def of(cls, found: KeyDefinition) -> ConfigKey:
+        values = {name: value for name, value in asdict(found).items() if name != "order"}
+        return cls(**values, order_in_group=found.order)
 
 
 class ConfigValue(msgspec.Struct):
@@ -433,22 +434,22 @@ class ConfigInfos(msgspec.Struct, omit_defaults=True):
     warnings: list[ConfigWarning] = []
 
     @classmethod
-    def of(cls, found: Mapping[str, Any]) -> ConfigInfos:
-        """From the builtins of a `connect.pipeline.findings.Validation`. The worker's errors go to its keys."""
+    def of(cls, found: Validation) -> ConfigInfos:
+        """The worker's errors go to its keys."""
         configs = {
-            entry["value"]["name"]: ConfigInfo(
-                None if entry["definition"] is None else ConfigKey.of(entry["definition"]),
-                ConfigValue(**entry["value"]),
+            entry.value.name: ConfigInfo(
+                None if entry.definition is None else ConfigKey.of(entry.definition),
+                ConfigValue(**asdict(entry.value)),
             )
-            for entry in found["entries"]
+            for entry in found.entries
         }
-        for key, message in found["worker_errors"]:
+        for key, message in found.worker_errors:
             info = configs.setdefault(key, ConfigInfo(None, ConfigValue(key, None, [], [], True)))
             info.value.errors.append(f"In the worker's configuration: {message}")
         groups = (info.definition.group for info in configs.values() if info.definition and info.definition.group)
         errors = sum(len(info.value.errors) for info in configs.values())
-        warnings = [ConfigWarning(key, message) for key, message in found["warnings"]]
-        return cls(found["connector_class"], errors, list(dict.fromkeys(groups)), list(configs.values()), warnings)
+        warnings = [ConfigWarning(key, message) for key, message in found.warnings]
+        return cls(found.connector_class, errors, list(dict.fromkeys(groups)), list(configs.values()), warnings)
 
 
 class Logger(msgspec.Struct):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from connect.cli._problems import Problems
 from connect.errors import ConfigError, ConnectError
 from connect.kafka.override_rules import refused_of_worker
+from connect.pipeline.findings import Validation
 from connect.settings.connector_files import ConnectorFile, load_connector
 from connect.settings.definition import Config, Definition
 from connect.settings.properties import ConfigFileError, Position, Properties, load
@@ -99,18 +99,16 @@ def open_offsets(worker: WorkerFile, problems: Problems) -> OffsetStore:
     return MemoryOffsetStore()
 
 
-def take_validation(file: ConnectorFile, worker: WorkerFile, validation: Mapping[str, Any], problems: Problems) -> None:
-    """Add what was found out about one connector: a `connect.pipeline.findings.Validation` as builtins."""
-    for entry in validation["entries"]:
-        key = entry["value"]["name"]
-        for message in entry["value"]["errors"]:
-            problems.error(file.where(key), message, key=key, connector=file.name)
-    for key, message in validation["warnings"]:
-        again = key in validation.get("said_at_start", ())
+def take_validation(file: ConnectorFile, worker: WorkerFile, validation: Validation, problems: Problems) -> None:
+    """Add what was found out about one connector."""
+    for key, message in validation.errors():
+        problems.error(file.where(key), message, key=key, connector=file.name)
+    for key, message in validation.warnings:
+        again = key in validation.said_at_start
         problems.warn(file.where(key), message, key=key, connector=file.name, again=again)
-    for key, message in validation["worker_errors"]:
+    for key, message in validation.worker_errors:
         problems.error(worker.where(key), message, key=key)
-    for key, message in validation["worker_warnings"]:
+    for key, message in validation.worker_warnings:
         problems.warn(worker.where(key), message, key=key)
 
 

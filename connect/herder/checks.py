@@ -1,13 +1,10 @@
-"""Whether a configuration may become a connector: its validation, in the plug-in's own process, and the client policy.
-
-A validation is the builtins of `connect.pipeline.findings.Validation`.
-"""
+"""Whether a configuration may become a connector: its validation, in the plug-in's process, and the client policy."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from connect.api.policy import ClientConfigOverridePolicy
 from connect.errors import ConnectError
@@ -16,6 +13,7 @@ from connect.herder.overrides import refused
 from connect.herder.views import connector_plugin
 from connect.herder.worker import Worker, secrets_of
 from connect.pipeline.build import SIMPLE_HEADERS
+from connect.pipeline.findings import Entry, KeyValue, Remark, Validation
 from connect.plugins import CONVERTERS, PluginKind, PluginRef
 from connect.settings.limits import excess, within_limits
 from connect.settings.resolver import Resolved, Unresolved
@@ -30,7 +28,7 @@ _WHERE_ELSE = (
 _ALIASES: Final = ("transforms", "predicates", "topic.creation.groups")
 
 
-def validate(worker: Worker, policy: ClientConfigOverridePolicy, config: Mapping[str, str]) -> dict[str, Any]:
+def validate(worker: Worker, policy: ClientConfigOverridePolicy, config: Mapping[str, str]) -> Validation:
     """Find everything that is wrong with a configuration. Does not fail, whatever a user wrote or a plug-in does."""
     config = {key: value for key, value in config.items() if value is not None}
     problems = excess(config)
@@ -46,13 +44,13 @@ def validate(worker: Worker, policy: ClientConfigOverridePolicy, config: Mapping
     except (ConnectError, ValueError):
         ref = None  # the validation says so itself
     try:
-        found: dict[str, Any] = worker.validate(ref, resolved)
+        found = worker.validate(ref, resolved)
     except ConnectorCallError as error:
-        found = _nothing_found(config)
+        found = Validation(config.get("connector.class", ""), None, [], [], [], [])
         problems.append(("connector.class", str(error)))
-    if found["kind"] is not None:
-        problems += refused(policy, config.get("name", ""), found["kind"], resolved.values)
-    if found["kind"] == "sink" and "group.id" in worker.config:
+    if found.kind is not None:
+        problems += refused(policy, config.get("name", ""), found.kind, resolved.values)
+    if found.kind == "sink" and "group.id" in worker.config:
         problems += _group_of_workers(worker.config["group.id"], resolved.values)
     _add(found, problems)
     _tell_unresolved(found, config, [*hidden_aliases, *looked_up.unresolved])
@@ -61,17 +59,12 @@ def validate(worker: Worker, policy: ClientConfigOverridePolicy, config: Mapping
     return found
 
 
-def errors(validation: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Every reason why the connector cannot be started: key and message, those of the worker's keys last."""
-    own = [(entry["value"]["name"], text) for entry in validation["entries"] for text in entry["value"]["errors"]]
-    return own + [(f"{key} (of the worker)", text) for key, text in validation["worker_errors"]]
-
-
-def refuse_if_wrong(name: str, config: Mapping[str, str | None], validation: Mapping[str, Any]) -> None:
-    """Raise BadRequestError with all errors, in the frame that Kafka Connect gives them."""
+def refuse_if_wrong(name: str, config: Mapping[str, str | None], validation: Validation) -> None:
+    """Raise BadRequestError with all errors, in the frame that Kafka Connect gives them; those of the worker last."""
     if not (config.get("connector.class") or "").strip():
         raise BadRequestError(f'Connector config of "{name}" contains no connector type. Set connector.class.')
-    lines = [f"Invalid configuration {key}: {text}" for key, text in errors(validation)]
+    lines = [f"Invalid configuration {key}: {text}" for key, text in validation.errors()]
+    lines += [f"Invalid configuration {key} (of the worker): {text}" for key, text in validation.worker_errors]
     lines += [
         f"Null value can not be supplied as the configuration value of {k}." for k, v in config.items() if v is None
     ]
@@ -80,18 +73,17 @@ def refuse_if_wrong(name: str, config: Mapping[str, str | None], validation: Map
         raise BadRequestError("\n".join([count, *lines, _WHERE_ELSE]))
 
 
-def _tell_unresolved(validation: dict[str, Any], config: Mapping[str, str], unresolved: Sequence[Unresolved]) -> None:
+def _tell_unresolved(validation: Validation, config: Mapping[str, str], unresolved: Sequence[Unresolved]) -> None:
     """Of a key without a value say why, and nothing else: it was checked as if it were not there.
 
     Args:
         config: as written. A key may have other variables, with values that are secret.
     """
     missing = {each.key for each in unresolved}
-    for entry in validation["entries"]:
-        if (key := entry["value"]["name"]) in missing:
-            definition = entry["definition"]
-            secret = names_a_secret(key) if definition is None else definition["type"] == "PASSWORD"
-            entry["value"] |= {"value": shown(config[key], secret=secret), "errors": []}
+    for entry in validation.entries:
+        if (key := entry.value.name) in missing:
+            secret = names_a_secret(key) if entry.definition is None else entry.definition.type == "PASSWORD"
+            entry.value.value, entry.value.errors = shown(config[key], secret=secret), []
     _add(validation, [(each.key, each.message) for each in unresolved])
 
 
@@ -110,7 +102,7 @@ def _variables_alone(keys: Iterable[str], config: Mapping[str, str]) -> dict[str
     return {text: text for text in texts}
 
 
-def _hide(validation: dict[str, Any], config: Mapping[str, str], resolved: Resolved, given: Iterable[str]) -> None:
+def _hide(validation: Validation, config: Mapping[str, str], resolved: Resolved, given: Iterable[str]) -> None:
     """Take out what config providers gave, wherever a plug-in or the runtime has put it. Definitions are no one's data.
 
     Args:
@@ -120,21 +112,21 @@ def _hide(validation: dict[str, Any], config: Mapping[str, str], resolved: Resol
     secrets = Redactor()
     secrets.remember(given)
     hide = secrets.hide
-    validation["connector_class"] = config.get("connector.class", "")
-    for entry in validation["entries"]:
-        value = entry["value"]
-        key = value["name"]
-        value["recommended_values"] = [hide(one) for one in value["recommended_values"]]
-        value["errors"] = [hide(error) for error in value["errors"]]
+    validation.connector_class = config.get("connector.class", "")
+    for entry in validation.entries:
+        value = entry.value
+        key = value.name
+        value.recommended_values = [hide(one) for one in value.recommended_values]
+        value.errors = [hide(error) for error in value.errors]
         if key in resolved.secret_keys and (own := resolved.values[key]):  # too short, maybe, to be hidden everywhere
             word = re.compile(rf"(?<!\w){re.escape(own)}(?!\w)")
-            value["errors"] = [word.sub(MASK, error) for error in value["errors"]]
-        if value["value"] not in (None, config.get(key)):
-            value["value"] = hide(value["value"])
-        if entry["definition"] is None and key not in config:
-            value["name"] = hide(key)
-    for what in ("warnings", "worker_errors", "worker_warnings"):
-        validation[what] = [(key if key in config else hide(key), hide(said)) for key, said in validation[what]]
+            value.errors = [word.sub(MASK, error) for error in value.errors]
+        if value.value is not None and value.value != config.get(key):
+            value.value = hide(value.value)
+        if entry.definition is None and key not in config:
+            value.name = hide(key)
+    for remarks in (validation.warnings, validation.worker_errors, validation.worker_warnings):
+        remarks[:] = [(key if key in config else hide(key), hide(message)) for key, message in remarks]
 
 
 def _group_of_workers(group: str, config: Mapping[str, str]) -> list[tuple[str, str]]:
@@ -147,25 +139,25 @@ def _group_of_workers(group: str, config: Mapping[str, str]) -> list[tuple[str, 
     return [(key, f"Consumer group {whose} conflicts with Connect worker group {group}")] if clashes else []
 
 
-def _offer(validation: Mapping[str, Any], worker: Worker, config: Mapping[str, str]) -> None:
+def _offer(validation: Validation, worker: Worker, config: Mapping[str, str]) -> None:
     """Say what a form offers: the worker's converters as defaults, the others there are, and the versions here."""
-    for entry in validation["entries"]:
-        key, definition, value = entry["value"]["name"], entry["definition"], entry["value"]
+    for entry in validation.entries:
+        key, definition, value = entry.value.name, entry.definition, entry.value
         if definition is None:
             continue
         if key in CONVERTERS:
-            definition["default_value"] = worker.raw.get(key) or definition["default_value"] or _DEFAULTS.get(key)
-            value["value"] = value["value"] or definition["default_value"]
-            value["recommended_values"] = [ref.name for ref in worker.plugins.all(CONVERTERS[key])]
+            definition.default_value = worker.raw.get(key) or definition.default_value or _DEFAULTS.get(key)
+            value.value = value.value or definition.default_value
+            value.recommended_values = [ref.name for ref in worker.plugins.all(CONVERTERS[key])]
         elif key.endswith(_VERSION) and (named := key.removesuffix(_VERSION)) in _CLASSES:
             name = config.get(_CLASSES[named]) or worker.raw.get(named) or _DEFAULTS.get(named, "")
             try:
                 version = worker.plugins.find(_KINDS[named], name).version
             except ConnectError:
                 continue
-            definition["default_value"] = version
-            value["value"] = value["value"] or version
-            value["recommended_values"] = [] if version is None else [version]
+            definition.default_value = version
+            value.value = value.value or version
+            value.recommended_values = [] if version is None else [version]
 
 
 _VERSION = ".plugin.version"
@@ -174,29 +166,11 @@ _CLASSES = {"connector": "connector.class", **{key: key for key in CONVERTERS}}
 _KINDS = {"connector": (PluginKind.SOURCE, PluginKind.SINK), **{key: (kind,) for key, kind in CONVERTERS.items()}}
 
 
-def _nothing_found(config: Mapping[str, str]) -> dict[str, Any]:
-    return {
-        "connector_class": config.get("connector.class", ""),
-        "kind": None,
-        "entries": [],
-        "warnings": [],
-        "worker_errors": [],
-        "worker_warnings": [],
-    }
-
-
-def _add(validation: dict[str, Any], problems: Iterable[tuple[str, str]]) -> None:
-    entries = {entry["value"]["name"]: entry for entry in validation["entries"]}
+def _add(validation: Validation, problems: Iterable[Remark]) -> None:
+    entries = {entry.value.name: entry for entry in validation.entries}
     for key, message in problems:
         entry = entries.get(key)
         if entry is None:
-            value: dict[str, Any] = {
-                "name": key,
-                "value": None,
-                "recommended_values": [],
-                "errors": [],
-                "visible": True,
-            }
-            entry = entries[key] = {"definition": None, "value": value}
-            validation["entries"].append(entry)
-        entry["value"]["errors"].append(redactor.redact(message))
+            entry = entries[key] = Entry(None, KeyValue(key))
+            validation.entries.append(entry)
+        entry.value.errors.append(redactor.redact(message))

@@ -7,13 +7,13 @@ import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
 
 from connect.api.engine import WORKER
 from connect.errors import ConnectError
 from connect.herder.measures import Startups
 from connect.herder.views import tasks_max
 from connect.plugins import PluginRef
+from connect.worker import messages
 from connect.worker.hosts import ConnectorHosts
 
 log = logging.getLogger("connect.herder")
@@ -71,23 +71,14 @@ class Connectors:
         self.stop(name)
         self._startups.began()
         try:
-            answer: dict[str, Any] = self._hosts.call(
-                ref,
-                name,
-                "start",
-                self._timeout,
-                target=ref.target,
-                folder=ref.folder,
-                config=dict(config),
-                secrets=list(secrets),
-                engine_default=self._engine_default,
-            )
+            request = messages.StartConnector(ref.target, ref.folder, dict(config), list(secrets), self._engine_default)
+            answer = self._hosts.call(ref, name, request, self._timeout, messages.ConnectorStarted)
         except BaseException:
             self._startups.failed()
             raise
         self._startups.succeeded()
-        version = answer["version"] or ref.version
-        started = StartedConnector(ref, answer["task_class"], version, config, secrets, answer["engine"])
+        version = answer.version or ref.version
+        started = StartedConnector(ref, answer.task_class, version, config, secrets, answer.engine)
         self._started[name] = started
         return started
 
@@ -101,9 +92,8 @@ class Connectors:
         """
         started = self._started[name]
         limit = tasks_max(started.config) if started.engine == WORKER else 1
-        configs: list[dict[str, str]] = self._hosts.call(
-            started.ref, name, "task_configs", self._timeout, max_tasks=limit
-        )
+        request = messages.CutTasks(limit)
+        configs = self._hosts.call(started.ref, name, request, self._timeout, list[dict[str, str]])
         if len(configs) > limit and (started.config.get("tasks.max.enforce") or "true").lower() != "false":
             raise ConnectError(
                 f'Connector "{name}" cut its work into {len(configs)} tasks, though {_allows(limit, started.engine)}.'
@@ -115,7 +105,8 @@ class Connectors:
         """Stop a connector. Harmless when it does not run."""
         started = self._started.pop(name, None)
         if started is not None:
-            self._hosts.call(started.ref, name, "stop", self._timeout if timeout is None else timeout)
+            within = self._timeout if timeout is None else timeout
+            self._hosts.call(started.ref, name, messages.StopConnector(), within, type(None))
 
     def stop_all(self, deadline: float) -> None:
         """Stop every connector, side by side; those that have not returned by this monotonic time are given up."""

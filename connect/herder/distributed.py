@@ -45,6 +45,7 @@ from connect.herder.worker import Worker
 from connect.herder.worker_metrics import WorkerMetrics
 from connect.herder.worker_queries import WorkerQueries
 from connect.pipeline.error_kinds import ErrorKind
+from connect.pipeline.findings import KeyDefinition, Validation
 from connect.settings.definition import Config
 from connect.settings.resolver import Resolver
 from connect.storage import RestartNote
@@ -375,10 +376,10 @@ class DistributedHerder:
 
     # Plug-ins, loggers.
 
-    def validate(self, config: Mapping[str, str]) -> Future[dict[str, Any]]:
+    def validate(self, config: Mapping[str, str]) -> Future[Validation]:
         return self._queries.validate(config)
 
-    def plugin_settings(self, name: str, version: str | None = None) -> Future[list[dict[str, Any]]]:
+    def plugin_settings(self, name: str, version: str | None = None) -> Future[list[KeyDefinition]]:
         return self._queries.plugin_settings(name, version)
 
     def set_logger_level(self, namespace: str, level: str, *, cluster: bool = False) -> list[str]:

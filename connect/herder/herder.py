@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from connect.herder.dead_letters import DeadLetters
 from connect.herder.lag import ConnectorLag
 from connect.herder.model import Change, ConnectorInfo, ConnectorState, Health, OffsetEntry, TargetState
 from connect.herder.worker_metrics import WorkerMetrics
+from connect.pipeline.findings import KeyDefinition, Validation
 
 T = TypeVar("T")
 
@@ -129,13 +130,10 @@ class Herder(Protocol):
 
     # Plug-ins.
 
-    def validate(self, config: Mapping[str, str]) -> Future[Any]:
-        """Check a configuration:
+    def validate(self, config: Mapping[str, str]) -> Future[Validation]:
+        """Check a configuration. Never fails for its content."""
 
-        the builtins of `connect.pipeline.validation.Validation`. Never fails for its content.
-        """
-
-    def plugin_settings(self, name: str, version: str | None = None) -> Future[list[dict[str, Any]]]:
+    def plugin_settings(self, name: str, version: str | None = None) -> Future[list[KeyDefinition]]:
         """The definitions of a plug-in's settings (KIP-769). NotFoundError."""
 
     # Loggers (KIP-495, KIP-976).

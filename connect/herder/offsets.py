@@ -23,6 +23,7 @@ from connect.kafka.client_settings import task_client_settings
 from connect.kafka.override_rules import of_questions
 from connect.kafka.topic_ends import TopicEnds
 from connect.plugins import PluginKind, PluginRef
+from connect.worker import messages
 from connect.worker.hosts import ConnectorCallError
 
 _LEAVING_S = 10.0
@@ -176,18 +177,11 @@ def _ask(
     And which engine runs it.
     """
     try:
-        answer: dict[str, Any] = worker.hosts.call(
-            ref,
-            name,
-            "alter_offsets",
-            CALL_TIMEOUT_S,
-            target=ref.target,
-            folder=ref.folder,
-            config=dict(config),
-            offsets=offsets,
-            engine_default=worker.config["engine.default"],
+        request = messages.AlterOffsets(
+            ref.target, ref.folder, dict(config), list(offsets), worker.config["engine.default"]
         )
-        return answer["checked"], answer["engine"]
+        answer = worker.hosts.call(ref, name, request, CALL_TIMEOUT_S, messages.CheckedOffsets)
+        return answer.checked, answer.engine
     except ConnectorCallError as error:
         raise BadRequestError(str(error)) from error
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from connect.errors import PluginNotFoundError
 from connect.herder.errors import BadRequestError, HerderError, NotFoundError
 from connect.herder.worker import Worker
+from connect.pipeline.findings import KeyDefinition
 from connect.plugins import PluginKind, PluginRef
+from connect.worker import messages
 from connect.worker.hosts import ConnectorCallError
 
 #: The kinds of plug-ins that the REST interface lists.
@@ -23,7 +23,7 @@ LISTED = (
 _TIMEOUT_S = 30.0
 
 
-def plugin_settings(worker: Worker, name: str, version: str | None = None) -> list[dict[str, Any]]:
+def plugin_settings(worker: Worker, name: str, version: str | None = None) -> list[KeyDefinition]:
     """The definitions of a plug-in's settings, a connector's followed by those of all connectors of its kind.
 
     Args:
@@ -36,15 +36,14 @@ def plugin_settings(worker: Worker, name: str, version: str | None = None) -> li
         HerderError: it cannot be loaded.
     """
     ref = _find(worker, name, version)
+    request = messages.DescribeSettings(ref.target, ref.folder, ref.kind.value)
     try:
-        found: list[dict[str, Any]] = worker.hosts.call(
-            ref, "", "settings", _TIMEOUT_S, target=ref.target, folder=ref.folder, kind=ref.kind.value
-        )
+        found = worker.hosts.call(ref, "", request, _TIMEOUT_S, list[KeyDefinition])
     except ConnectorCallError as error:
         raise HerderError(f"Plug-in {ref.name} cannot be loaded: {error}") from error
     for key in found:
-        if key["name"] == "connector.plugin.version":
-            key["default_value"] = ref.version
+        if key.name == "connector.plugin.version":
+            key.default_value = ref.version
     return found
 
 

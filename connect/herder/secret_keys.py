@@ -6,13 +6,14 @@ so; and passwords inside of addresses and lists of settings. Variables of config
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
 
 from connect.errors import ConfigError
 from connect.herder.errors import HerderError
 from connect.herder.plugin_settings import plugin_settings
 from connect.herder.worker import Worker
+from connect.pipeline.findings import KeyDefinition
 from connect.settings.connector_keys import SINK, SOURCE
 from connect.settings.variables import variables
 from connect.telemetry.redaction import MASK, names_a_secret, shown
@@ -72,12 +73,9 @@ def named_plugins(config: Mapping[str, str]) -> Iterator[NamedPlugin]:
                 yield NamedPlugin(prefix, name, config.get(f"{prefix}plugin.version"))
 
 
-def declared(keys: Iterable[Mapping[str, Any]]) -> Declared:
+def declared(keys: Sequence[KeyDefinition]) -> Declared:
     """Of one plug-in, from what `plugin_settings` says of it."""
-    keys = list(keys)
-    return Declared(
-        frozenset(key["name"] for key in keys), frozenset(key["name"] for key in keys if key["type"] == "PASSWORD")
-    )
+    return Declared(frozenset(key.name for key in keys), frozenset(key.name for key in keys if key.type == "PASSWORD"))
 
 
 def together(plugins: Iterable[tuple[NamedPlugin, Declared]]) -> Declared:

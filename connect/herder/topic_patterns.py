@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from connect.errors import ConnectError
 from connect.pipeline.error_kinds import ErrorKind
+from connect.worker import messages
 from connect.worker.hosts import ConnectorCallError, ConnectorHosts
 
 #: For a piece of the names; the process may have to be started first.
@@ -71,8 +72,7 @@ class TopicPatterns:
 
     def _asked(self, connector: str, pattern: str, names: list[str]) -> list[str]:
         def ask() -> list[str]:
-            found: list[str] = self._hosts.call(None, connector, "matching", PATIENCE_S, pattern=pattern, names=names)
-            return found
+            return self._hosts.call(None, connector, messages.Match(pattern, names), PATIENCE_S, list[str])
 
         try:
             return ask()

@@ -18,6 +18,7 @@ from connect.herder.topics import ActiveTopics
 from connect.kafka.client_settings import task_java_settings
 from connect.kafka.fencing import abort_left_open
 from connect.kafka.groups import remove_member
+from connect.pipeline.findings import Validation
 from connect.plugins import PluginKind, PluginRef, Plugins
 from connect.settings.definition import Config
 from connect.settings.recovery_keys import recovery
@@ -196,7 +197,7 @@ class Worker:
         java = task_java_settings("producer", self.raw, task.connector_config)
         return abort_left_open(java, task.transactional_id, _ABORT_S, may_go_on)
 
-    def validate(self, ref: PluginRef | None, config: Resolved, timeout: float = 30.0) -> Any:
+    def validate(self, ref: PluginRef | None, config: Resolved, timeout: float = 30.0) -> Validation:
         """Check a connector's configuration in its host process. Raises `ConnectorCallError`."""
         return self.hosts.validate(ref, self.raw, config.values, config.secret_keys, timeout)
 

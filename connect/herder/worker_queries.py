@@ -6,7 +6,7 @@ import logging
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar
 
 from connect.errors import ConnectError
 from connect.herder import checks
@@ -15,6 +15,7 @@ from connect.herder.overrides import load_policy
 from connect.herder.plugin_settings import plugin_settings
 from connect.herder.worker import Worker
 from connect.kafka.cluster import cluster_id
+from connect.pipeline.findings import KeyDefinition, Validation
 
 log = logging.getLogger("connect.herder")
 
@@ -53,7 +54,7 @@ class WorkerQueries:
                 log.warning("%s", error)
         return self._cluster_id
 
-    def validate(self, config: Mapping[str, str]) -> Future[dict[str, Any]]:
+    def validate(self, config: Mapping[str, str]) -> Future[Validation]:
         """See `Herder.validate`."""
         return self._threads.submit(checks.validate, self._worker, self._policy, config)
 
@@ -61,7 +62,7 @@ class WorkerQueries:
         """Validate, in this thread. Raises BadRequestError with everything that is wrong."""
         checks.refuse_if_wrong(name, config, checks.validate(self._worker, self._policy, config))
 
-    def plugin_settings(self, name: str, version: str | None = None) -> Future[list[dict[str, Any]]]:
+    def plugin_settings(self, name: str, version: str | None = None) -> Future[list[KeyDefinition]]:
         """See `Herder.plugin_settings`."""
         return self._threads.submit(plugin_settings, self._worker, name, version)
 

@@ -38,10 +38,10 @@ class KeyValue(msgspec.Struct):
     """What is written under a key, and what is wrong with it. A secret's value is `[hidden]`."""
 
     name: str
-    value: str | None
-    recommended_values: list[str]
-    errors: list[str]
-    visible: bool
+    value: str | None = None
+    recommended_values: list[str] = []
+    errors: list[str] = []
+    visible: bool = True
 
 
 class Entry(msgspec.Struct):
@@ -129,7 +129,7 @@ class Findings:
             if setting.kind is Kind.PASSWORD:
                 self._secret_keys.add(key)
             if not setting.internal and key not in self._entries:
-                self._entries[key] = Entry(self._shown(setting, prefix, group or setting.group), _nothing(key))
+                self._entries[key] = Entry(self._shown(setting, prefix, group or setting.group), KeyValue(key))
         own = {key.removeprefix(prefix): value for key, value in self._config.items() if key.startswith(prefix)}
         self.known.update(prefix + name for name in definition.others.aliases)
         self.known.update(prefix + key for key in own if definition.knows(key))
@@ -186,7 +186,7 @@ class Findings:
         )
 
     def _entry(self, key: str) -> Entry:
-        return self._entries.setdefault(key, Entry(None, _nothing(key)))
+        return self._entries.setdefault(key, Entry(None, KeyValue(key)))
 
     def _merge(self, key: str, found: ConfigValue, written_as: str) -> None:
         errors = [str(error) for error in found.errors]
@@ -242,7 +242,3 @@ def _other_passwords(definition: Definition) -> list[Setting]:
         for name, setting in named
         if setting.kind is Kind.PASSWORD
     ]
-
-
-def _nothing(key: str) -> KeyValue:
-    return KeyValue(key, None, [], [], True)

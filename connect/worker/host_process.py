@@ -16,12 +16,11 @@ import threading
 import traceback
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from connect.api.connector import Connector
-from connect.api.engine import WORKER
 from connect.api.metrics import PluginMetrics
 from connect.errors import ConnectError
 from connect.pipeline.error_kinds import kind_of
@@ -33,6 +32,9 @@ from connect.worker import guard, messages
 from connect.worker.channel import Channel
 from connect.worker.remote_log import send_logs
 from connect.worker.words import cut
+
+if TYPE_CHECKING:
+    from connect.pipeline.findings import KeyDefinition, Validation
 
 log = logging.getLogger("connect.worker.host")
 
@@ -77,8 +79,7 @@ class Host:
         while True:
             call = self._calls.get()
             try:
-                result = getattr(self, f"_{call.method}")(call.connector, **call.arguments)
-                answer = messages.Answer(call.question, result)
+                answer = messages.Answer(call.question, self._carry_out(call.connector, call.request))
             except BaseException as error:
                 answer = self._refusal(call, error)
             try:
@@ -87,84 +88,77 @@ class Host:
                 self._channel.send(self._refusal(call, error))
 
     def _refusal(self, call: messages.Call, error: BaseException) -> messages.Answer:
-        return messages.Answer(call.question, None, *self.told(error), kind_of(error))
+        return messages.Answer(call.question, None, *self.describe(error), kind_of(error))
 
     # The calls.
 
-    def _validate(self, connector: str, worker: dict[str, str], config: dict[str, str], secret_keys: list[str]) -> Any:
+    def _carry_out(self, connector: str, request: messages.Request) -> Any:
+        match request:
+            case messages.Validate():
+                return self._validate(request)
+            case messages.Match():
+                return self._match(request)
+            case messages.StartConnector():
+                return self._start(connector, request)
+            case messages.CutTasks(max_tasks):
+                configs = self._connectors[connector].task_configs(max_tasks)
+                return [{str(k): str(v) for k, v in config.items()} for config in configs]
+            case messages.StopConnector():
+                made = self._connectors.pop(connector, None)
+                return None if made is None else made.stop()
+            case messages.AlterOffsets():
+                return self._alter_offsets(request)
+            case messages.DescribeSettings():
+                return self._settings(request)
+
+    def _validate(self, request: messages.Validate) -> Validation:
         from connect.pipeline.validation import validate
 
-        self._redactor.remember(config[key] for key in secret_keys)
-        return msgspec.to_builtins(validate(self._plugins, worker, config, secret_keys=secret_keys))
+        self._redactor.remember(request.config[key] for key in request.secret_keys)
+        return validate(self._plugins, request.worker, request.config, secret_keys=request.secret_keys)
 
-    def _matching(self, connector: str, pattern: str, names: list[str]) -> list[str]:
+    def _match(self, request: messages.Match) -> list[str]:
         from connect.settings.java_regex import java_regex
 
-        matches = java_regex(pattern).fullmatch
-        return [name for name in names if matches(name)]
+        matches = java_regex(request.pattern).fullmatch
+        return [name for name in request.names if matches(name)]
 
-    def _start(
-        self,
-        connector: str,
-        target: str,
-        folder: str | None,
-        config: dict[str, str],
-        secrets: list[str],
-        engine_default: str = WORKER,
-    ) -> dict[str, Any]:
+    def _start(self, connector: str, request: messages.StartConnector) -> messages.ConnectorStarted:
         from connect.plugins.engines import chosen_engine
         from connect.plugins.loading import load_class
 
-        self._redactor.remember(secrets)
-        made: Connector = load_class(target, folder)()
-        for key, message in made.settings.remarks(config):
+        self._redactor.remember(request.secrets)
+        made: Connector = load_class(request.target, request.folder)()
+        for key, message in made.settings.remarks(request.config):
             log.warning('Connector "%s": %s %s', connector, key, message)
         made.context = HostedContext(self, connector, Registry().labelled(connector=connector))
-        made.start(config)
+        made.start(request.config)
         self._connectors[connector] = made
         task = made.task_class()
-        engine = chosen_engine(type(made), config, {"engine.default": engine_default})
-        return {"task_class": f"{task.__module__}:{task.__qualname__}", "version": made.version, "engine": engine}
+        engine = chosen_engine(type(made), request.config, {"engine.default": request.engine_default})
+        return messages.ConnectorStarted(f"{task.__module__}:{task.__qualname__}", made.version, engine)
 
-    def _task_configs(self, connector: str, max_tasks: int) -> list[dict[str, str]]:
-        configs = self._connectors[connector].task_configs(max_tasks)
-        return [{str(k): str(v) for k, v in config.items()} for config in configs]
-
-    def _stop(self, connector: str) -> None:
-        made = self._connectors.pop(connector, None)
-        if made is not None:
-            made.stop()
-
-    def _alter_offsets(
-        self,
-        connector: str,
-        target: str,
-        folder: str | None,
-        config: dict[str, str],
-        offsets: list[tuple[Any, Any]],
-        engine_default: str = WORKER,
-    ) -> dict[str, Any]:
-        """`offsets` are pairs: of a source partition, or topic and partition, and its offset."""
+    def _alter_offsets(self, request: messages.AlterOffsets) -> messages.CheckedOffsets:
         from connect.data.record import TopicPartition
         from connect.plugins.engines import chosen_engine
         from connect.plugins.loading import load_class
 
-        made: Any = load_class(target, folder)()
+        made: Any = load_class(request.target, request.folder)()
         changes = {
             frozenset(partition.items()) if isinstance(partition, dict) else TopicPartition(*partition): offset
-            for partition, offset in offsets
+            for partition, offset in request.offsets
         }
-        engine = chosen_engine(type(made), config, {"engine.default": engine_default})
-        return {"checked": bool(made.alter_offsets(config, changes)), "engine": engine}
+        engine = chosen_engine(type(made), request.config, {"engine.default": request.engine_default})
+        return messages.CheckedOffsets(bool(made.alter_offsets(request.config, changes)), engine)
 
-    def _settings(self, connector: str, target: str, folder: str | None, kind: str) -> Any:
+    def _settings(self, request: messages.DescribeSettings) -> list[KeyDefinition]:
         from connect.pipeline.findings import definitions
         from connect.plugins.loading import load_class
         from connect.settings.connector_keys import SINK, SOURCE
 
-        declared = load_class(target, folder).settings
-        common = {"source": [SOURCE], "sink": [SINK]}.get(kind, [])
-        return msgspec.to_builtins(definitions(declared, *common))
+        declared = load_class(request.target, request.folder).settings
+        common = {"source": [SOURCE], "sink": [SINK]}.get(request.kind, [])
+        return definitions(declared, *common)
 
     # The pipe.
 
@@ -193,7 +187,7 @@ class Host:
             raise ConnectError(answer.error)
         return answer.offsets[0]
 
-    def told(self, error: BaseException) -> tuple[str, str]:
+    def describe(self, error: BaseException) -> tuple[str, str]:
         """An error in one line, and with its trace; both without secrets."""
         summary = " ".join(str(error).split()) or type(error).__name__
         if not isinstance(error, ConnectError):
@@ -218,7 +212,7 @@ class HostedContext:
         self._host.tell(messages.Reconfigure(self.name))
 
     def raise_error(self, error: Exception) -> None:
-        self._host.tell(messages.ConnectorFailed(self.name, *self._host.told(error), kind_of(error)))
+        self._host.tell(messages.ConnectorFailed(self.name, *self._host.describe(error), kind_of(error)))
 
     def offset(self, partition: Mapping[str, Any]) -> Mapping[str, Any] | None:
         return self._host.ask_offset(self.name, partition)

@@ -9,12 +9,13 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 
 from connect.errors import ConnectError
 from connect.pipeline.error_kinds import ErrorKind
+from connect.pipeline.findings import Validation
 from connect.plugins import PluginRef
 from connect.telemetry.levels import levels
 from connect.worker import host_process, messages
@@ -26,6 +27,8 @@ from connect.worker.words import cut
 log = logging.getLogger("connect.worker")
 
 _OWN = "own "
+
+T = TypeVar("T")
 
 
 class ConnectorCallError(ConnectError):
@@ -85,33 +88,34 @@ class ConnectorHosts:
         config: Mapping[str, str],
         secret_keys: Iterable[str],
         timeout: float,
-    ) -> Any:
-        """What `connect.pipeline.validation.validate` finds, as builtins. Raises `ConnectorCallError`."""
-        name = config.get("name", "")
-        return self.call(
-            ref, name, "validate", timeout, worker=dict(worker), config=dict(config), secret_keys=sorted(secret_keys)
-        )
+    ) -> Validation:
+        """What `connect.pipeline.validation.validate` finds. Raises `ConnectorCallError`."""
+        request = messages.Validate(dict(worker), dict(config), sorted(secret_keys))
+        return self.call(ref, config.get("name", ""), request, timeout, Validation)
 
-    def call(self, ref: PluginRef | None, connector: str, method: str, timeout: float, **arguments: Any) -> Any:
-        """Call a method of a connector and wait for the answer.
+    def call(
+        self, ref: PluginRef | None, connector: str, request: messages.Request, timeout: float, answer: type[T]
+    ) -> T:
+        """Have something done in the process of a connector, and wait for the answer, which is of this type.
 
         Raises:
             ConnectorCallError: it raised, it took longer than `timeout` seconds, or its process died.
         """
         host = self._host(ref, connector)
         try:
-            return host.call(method, connector, arguments, timeout)
+            return msgspec.convert(host.call(connector, request, timeout), answer)
         except ConnectorCallError:
-            if method != "validate" or not (host.forgotten or host.given_up not in {None, connector}):
-                raise
-            # It was killed for the sake of another connector, or of a deleted one of this name; whoever asks about a
+            # Was it killed for the sake of another connector, or of a deleted one of this name? Whoever asks about a
             # configuration need not know.
-            return self.call(ref, connector, method, timeout, **arguments)
+            innocent = host.forgotten or host.given_up not in {None, connector}
+            if not (innocent and isinstance(request, messages.Validate)):
+                raise
+            return self.call(ref, connector, request, timeout, answer)
         except FutureTimeoutError:
             self._give_up(host, connector)
             raise ConnectorCallError(
-                f"Connector {connector or '(new)'} did not return from {method} within {timeout:g} s. Its process was"
-                " killed; look for a call that waits without a time-out.",
+                f"Connector {connector or '(new)'} did not return from {request.__struct_config__.tag} within"
+                f" {timeout:g} s. Its process was killed; look for a call that waits without a time-out.",
                 kind=ErrorKind.STALLED,
             ) from None
 
@@ -200,14 +204,14 @@ class _Host:
         self.alive = True
         threading.Thread(target=self._read, name=f"host {key}", daemon=True).start()
 
-    def call(self, method: str, connector: str, arguments: dict[str, Any], timeout: float) -> Any:
+    def call(self, connector: str, request: messages.Request, timeout: float) -> Any:
         question = next(self._questions)
         answer: Future[Any] = Future()
         self._waiting[question] = answer
         self.calls.append(connector)
         try:
             with contextlib.suppress(OSError):  # it is gone, or does not read: then it does not answer either
-                self._child.channel.send(messages.Call(question, method, connector, arguments), timeout)
+                self._child.channel.send(messages.Call(question, connector, request), timeout)
             if self._ended is not None:  # before the question was among those that are answered then
                 self._fail_waiting(self._ended)
             return answer.result(timeout)

@@ -270,13 +270,86 @@ class Log(Message, frozen=True):
 # Between the worker and a connector's host process.
 
 
+class Validate(Message, frozen=True, tag="validate"):
+    """Check a configuration, of which these keys have secrets of config providers: answered with a `Validation`."""
+
+    worker: dict[str, str]
+    config: dict[str, str]
+    secret_keys: list[str]
+
+
+class Match(Message, frozen=True, tag="matching"):
+    """Which of these names match a pattern of Java's? Answered with them."""
+
+    pattern: str
+    names: list[str]
+
+
+class StartConnector(Message, frozen=True, tag="start"):
+    """Make a connector of the class `target` and start it: answered with a `ConnectorStarted`. No log shows secrets."""
+
+    target: str
+    folder: str | None
+    config: dict[str, str]
+    secrets: list[str]
+    engine_default: str
+
+
+class CutTasks(Message, frozen=True, tag="task_configs"):
+    """Have it cut its work: answered with the configurations of its tasks."""
+
+    max_tasks: int
+
+
+class StopConnector(Message, frozen=True, tag="stop"):
+    """Stop it and forget it. Harmless where it does not run."""
+
+
+class AlterOffsets(Message, frozen=True, tag="alter_offsets"):
+    """Ask a connector, made for this alone, about new offsets: answered with a `CheckedOffsets`.
+
+    `offsets` are pairs: of a source partition, or topic and partition, and its offset.
+    """
+
+    target: str
+    folder: str | None
+    config: dict[str, str]
+    offsets: list[tuple[Any, Any]]
+    engine_default: str
+
+
+class DescribeSettings(Message, frozen=True, tag="settings"):
+    """What may be written into a plug-in's configuration? Answered with a `KeyDefinition` for each key."""
+
+    target: str
+    folder: str | None
+    kind: str
+
+
+Request = Validate | Match | StartConnector | CutTasks | StopConnector | AlterOffsets | DescribeSettings
+
+
+class ConnectorStarted(msgspec.Struct, frozen=True):
+    """The class of its tasks, "module:Class"; its own version; its engine."""
+
+    task_class: str
+    version: str | None
+    engine: str
+
+
+class CheckedOffsets(msgspec.Struct, frozen=True):
+    """Whether the connector says that it can go on from there (True), or does not look; and its engine."""
+
+    checked: bool
+    engine: str
+
+
 class Call(Message, frozen=True):
-    """Do something with a connector: method is one of validate, start, task_configs, stop."""
+    """Do something with, or for, a connector."""
 
     question: int
-    method: str
     connector: str
-    arguments: dict[str, Any]
+    request: Request
 
 
 class Answer(Message, frozen=True):

@@ -15,6 +15,8 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import msgspec
+
 from connect.herder.standalone import StandaloneHerder
 from connect.settings.properties import load
 from connect.settings.resolver import Resolver
@@ -50,7 +52,7 @@ class Wishes:
         self._herder.resume(name).result()
 
     def validate(self, config: dict[str, str]) -> Any:
-        return self._herder.validate(config).result()
+        return msgspec.to_builtins(self._herder.validate(config).result())
 
     def offsets(self, name: str) -> list[Any]:
         stored = self._herder.worker.offsets.all(name)

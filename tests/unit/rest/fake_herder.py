@@ -9,6 +9,7 @@ from connect.herder.lag import ConnectorLag, PartitionLag
 from connect.herder.lag_status import LagStatus
 from connect.herder.model import Change, ConnectorInfo, ConnectorState, Health, OffsetEntry, TargetState
 from connect.herder.worker_metrics import ConnectorMetrics
+from connect.pipeline.findings import KeyDefinition, Validation
 from connect.storage import ConnectorStatus, State, TaskStatus
 from connect.telemetry.metrics import Registry
 
@@ -160,16 +161,16 @@ class FakeHerder:
     def reset_offsets(self, name: str) -> Future[str]:
         return done("reset")
 
-    def validate(self, config: Mapping[str, str]) -> Future[Any]:
+    def validate(self, config: Mapping[str, str]) -> Future[Validation]:
         self.validated.append(config)
-        empty: dict[str, list[Any]] = {"entries": [], "warnings": [], "worker_errors": [], "worker_warnings": []}
-        return done({"connector_class": config.get("connector.class", ""), "kind": "source", **empty})
+        return done(Validation(config.get("connector.class", ""), "source", [], [], [], []))
 
-    def plugin_settings(self, name: str, version: str | None = None) -> Future[list[dict[str, Any]]]:
+    def plugin_settings(self, name: str, version: str | None = None) -> Future[list[KeyDefinition]]:
         self.asked.append(("settings", name))
-        future: Future[list[dict[str, Any]]] = Future()
+        future: Future[list[KeyDefinition]] = Future()
         if name in self.settings:
-            future.set_result([{"name": key, "type": kind} for key, kind in self.settings[name]])
+            rest: tuple[Any, ...] = (False, None, "HIGH", "", None, "NONE", "", [], -1)
+            future.set_result([KeyDefinition(key, kind, *rest) for key, kind in self.settings[name]])
         else:
             future.set_exception(NotFoundError(f"Unknown plugin {name}."))
         return future

@@ -44,7 +44,7 @@ EVERY_KIND: list[messages.Message] = [
     messages.Stalled("put has not returned for 301 s."),
     messages.Alive(1.5),
     messages.Log(20, "connect", "hello", None, 1.0),
-    messages.Call(5, "start", "orders", {"config": {"a": "b"}}),
+    messages.Call(5, "orders", messages.StartConnector("m:C", None, {"a": "b"}, [], "worker")),
     messages.Answer(5, {"task_class": "m:C"}),
     messages.Reconfigure("orders"),
     messages.ConnectorFailed("orders", "gone", "trace"),

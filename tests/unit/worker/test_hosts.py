@@ -14,6 +14,7 @@ import pytest
 from connect.errors import ConnectError
 from connect.pipeline.error_kinds import ErrorKind
 from connect.plugins import PluginKind, PluginRef
+from connect.worker import messages
 from connect.worker.hosts import ConnectorCallError, ConnectorHosts
 from connect.worker.processes import start_server
 from tests.support.waiting import until
@@ -57,20 +58,12 @@ class Run:
 
     def start(self, name: str, ref: PluginRef = TRYING, timeout: float = WITHIN_S, **config: str) -> Any:
         config = {key.replace("__", "."): value for key, value in config.items()}
-        return self.hosts.call(
-            ref,
-            name,
-            "start",
-            timeout,
-            target=ref.target,
-            folder=ref.folder,
-            config=config,
-            secrets=["hunter22"],
-        )
+        request = messages.StartConnector(ref.target, ref.folder, config, ["hunter22"], "worker")
+        return self.hosts.call(ref, name, request, timeout, messages.ConnectorStarted)
 
     def pid(self, name: str) -> int:
         """The process in which a connector is."""
-        configs = self.hosts.call(TRYING, name, "task_configs", WITHIN_S, max_tasks=1)
+        configs = self.hosts.call(TRYING, name, messages.CutTasks(1), WITHIN_S, list[dict[str, str]])
         pid = int(configs[0]["pid"])
         self.pids.add(pid)
         return pid
@@ -94,11 +87,11 @@ def test_connectors_of_one_plugin_share_a_process_that_is_not_ours(run):
 
 
 def test_a_connector_is_started_cut_and_stopped(run):
-    assert set(run.start("a")) >= {"version"}
-    configs = run.hosts.call(TRYING, "a", "task_configs", WITHIN_S, max_tasks=3)
+    assert isinstance(run.start("a"), messages.ConnectorStarted)
+    configs = run.hosts.call(TRYING, "a", messages.CutTasks(3), WITHIN_S, list[dict[str, str]])
     assert [config["number"] for config in configs] == ["0", "1", "2"]
-    run.hosts.call(TRYING, "a", "stop", WITHIN_S)
-    run.hosts.call(TRYING, "a", "stop", WITHIN_S)  # harmless
+    run.hosts.call(TRYING, "a", messages.StopConnector(), WITHIN_S, type(None))
+    run.hosts.call(TRYING, "a", messages.StopConnector(), WITHIN_S, type(None))  # harmless
 
 
 def test_a_key_of_others_that_does_nothing_is_named_in_the_log_at_each_start(run, caplog):
@@ -107,7 +100,7 @@ def test_a_key_of_others_that_does_nothing_is_named_in_the_log_at_each_start(run
     until(lambda: said in caplog.text)
     assert "pool.min" not in caplog.text
     assert "unknown" not in caplog.text
-    run.hosts.call(TRYING, "a", "stop", WITHIN_S)
+    run.hosts.call(TRYING, "a", messages.StopConnector(), WITHIN_S, type(None))
     run.start("a", pool__max="3")
     until(lambda: caplog.text.count(said) == 2)
 
@@ -118,8 +111,8 @@ def test_an_error_comes_back_with_its_trace_and_without_its_secrets(run, method)
     config = {f"{method}__do": "raise", "secret": "hunter22"}
     calls = {
         "start": lambda: None,
-        "task_configs": lambda: run.hosts.call(TRYING, "a", "task_configs", WITHIN_S, max_tasks=1),
-        "stop": lambda: run.hosts.call(TRYING, "a", "stop", WITHIN_S),
+        "task_configs": lambda: run.hosts.call(TRYING, "a", messages.CutTasks(1), WITHIN_S, list[dict[str, str]]),
+        "stop": lambda: run.hosts.call(TRYING, "a", messages.StopConnector(), WITHIN_S, type(None)),
     }
 
     def call() -> None:
@@ -293,7 +286,7 @@ def test_calls_from_many_threads_get_their_own_answers(run):
     found: dict[int, int] = {}
 
     def call(count: int) -> None:
-        found[count] = len(run.hosts.call(TRYING, "a", "task_configs", WITHIN_S, max_tasks=count))
+        found[count] = len(run.hosts.call(TRYING, "a", messages.CutTasks(count), WITHIN_S, list[dict[str, str]]))
 
     threads = [threading.Thread(target=call, args=[count]) for count in range(1, 20)]
     for thread in threads:

@@ -51,7 +51,7 @@ def test_children_die_with_the_fork_server_and_the_next_one_gets_another():
     assert made.reap() == 255
     assert not is_running(made.pid)
     another = child()
-    another.channel.send(messages.Call(1, "no such method", "", {}))
+    another.channel.send(messages.Call(1, "nobody", messages.CutTasks(1)))
     answer = another.channel.receive()
     assert isinstance(answer, messages.Answer)
     another.kill()
