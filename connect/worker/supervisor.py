@@ -60,23 +60,26 @@ class TaskListener(Protocol):
 
 
 class TaskProcess:
-    """One task, seen from its worker.
+    """One task, seen from its worker. What reads or judges it is called from the supervisor's thread.
 
     Attributes:
         spec: what it was started with.
+        child: its process.
         started: when, by `now()`.
+        ended: set when the process is gone and its listener knows.
+        kill_at: when it is killed unless it has ended, on the monotonic clock; None while it is not to end.
     """
 
     def __init__(self, spec: messages.TaskSpec, child: ChildProcess, listener: TaskListener) -> None:
         self.spec = spec
+        self.child = child
         self.started = now()
         self.ended = threading.Event()
-        self._child = child
+        self.kill_at: float | None = None
         self._listener = listener
         self._stopping = False
         self._stopped = False
         self._killed = False
-        self._kill_at: float | None = None
         self._failure: messages.Failed | None = None
         self._membership: messages.Membership | None = None
         self._heard = time.monotonic()
@@ -92,7 +95,7 @@ class TaskProcess:
     @property
     def pid(self) -> int:
         """Of its process."""
-        return self._child.pid
+        return self.child.pid
 
     @property
     def ended_by_itself(self) -> bool:
@@ -118,7 +121,7 @@ class TaskProcess:
         if isinstance(message, _ANSWERS):
             self._asked.answered(message.question)
         try:
-            self._child.channel.send(message, _TAKES_WITHIN_S)
+            self.child.channel.send(message, _TAKES_WITHIN_S)
         except TimeoutError:
             self._ends_for(f"did not read its control pipe for {_TAKES_WITHIN_S:g} s.", ErrorKind.STALLED)
         except OSError:
@@ -127,7 +130,7 @@ class TaskProcess:
     def offer(self, message: messages.Message, within: float = 0) -> None:
         """Tell the task if it can be told in so many seconds: by default at once."""
         with contextlib.suppress(OSError):
-            self._child.channel.send(message, within)
+            self.child.channel.send(message, within)
 
     def pause(self) -> None:
         """Ask it to move nothing until `resume`."""
@@ -137,20 +140,103 @@ class TaskProcess:
         """Let it go on."""
         self.send(messages.Resume())
 
-    def fail(self, summary: str, trace: str) -> None:
-        """End its process at once, as a task that stands still: it FAILED for this reason."""
-        self._failure = self._failure or messages.Failed(summary, trace, ErrorKind.STALLED)
-        self._child.kill()
+    def ends_within(self, graceful: float) -> None:
+        """It is being asked to end, and gets so many seconds for that."""
+        self._stopping = True
+        self.kill_at = time.monotonic() + graceful
+
+    def fail(self, summary: str, trace: str, kind: ErrorKind = ErrorKind.STALLED) -> None:
+        """End its process at once: it FAILED for this reason, unless it did for another before."""
+        self._failure = self._failure or messages.Failed(summary, trace, kind)
+        self.child.kill()
 
     def kill(self) -> None:
         """End its process at once."""
         self._killed = True
-        self._child.kill()
+        self.child.kill()
+
+    def kill_if_late(self, moment: float) -> None:
+        """End its process when the time that it had to end is over."""
+        if self.kill_at is not None and moment >= self.kill_at:
+            self.kill_at = None
+            log.warning("%s did not stop in time and is killed", self.id)
+            self.kill()
+
+    def excuse_silence(self) -> None:
+        """It is asked nothing, and so has nothing to say."""
+        self._heard = time.monotonic()
+
+    def notice_silence(self, least: float) -> None:
+        """A process in which no thread runs says nothing (P9): the interpreter is held by C, or it was stopped.
+
+        It speaks when its lease is renewed, so not before so many seconds.
+        """
+        silent = time.monotonic() - self._heard
+        if not self.spec.stalled_after or self._silent or silent < max(self.spec.stalled_after, least):
+            return
+        self._silent = True
+        words = f"The task's process (pid {self.pid}) has said nothing for {silent:.0f} s: no thread of it runs."
+        self._tell(messages.Stalled(words))
+
+    def read(self) -> bool:
+        """Take what it says. Returns whether it can say more."""
+        try:
+            for message in self.child.channel.receive_ready():
+                with _surviving(self):
+                    self._take(message)
+        except EOFError:
+            return False
+        except Garbled as error:
+            self._ends_for(f"wrote what is no message to its control pipe: {cut(str(error), 300)}.")
+            return False
+        return True
+
+    def bury(self) -> None:
+        """Reap its process, which is gone, and tell how it ended."""
+        code = self.child.reap()
+        with _surviving(self):
+            self._listener.task_ended(self, *self._outcome(code))
+        self.ended.set()
+
+    def _outcome(self, code: int) -> tuple[str | None, str | None]:
+        if self._failure is not None:
+            return self._failure.summary, self._failure.trace
+        if self._stopped or (self._stopping and self._killed):
+            return None, None
+        words = how_it_ended(code)
+        return words, words
+
+    def _take(self, came: messages.AnyMessage) -> None:
+        self._heard = time.monotonic()
+        if self._silent:
+            self._silent = False
+            self._tell(messages.Stalled(""))
+        if isinstance(came, _QUESTIONS) and not self._asked.takes(came.question, self.child.channel.size):
+            self._ends_for(f"asked {_MOST_ASKED >> 20} MiB of questions through its control pipe, and waits for none.")
+            return
+        match message := self._said.fit(came):
+            case None:
+                pass
+            case messages.Failed():
+                self._failure = message
+            case messages.Stopped():
+                self._stopped = True
+            case messages.Membership():
+                self._membership = message
+            case messages.LeftGroup():
+                self._membership = None
+            case messages.Log():
+                write_log(message, self.id)
+            case _:
+                self._listener.task_said(self, message)
+
+    def _tell(self, message: messages.AnyMessage) -> None:
+        with _surviving(self):
+            self._listener.task_said(self, message)
 
     def _ends_for(self, did: str, kind: ErrorKind = ErrorKind.CRASH) -> None:
         words = f"The task's process {did} It was ended."
-        self._failure = self._failure or messages.Failed(words, words, kind)
-        self._child.kill()
+        self.fail(words, words, kind)
 
 
 class Supervisor:
@@ -207,8 +293,7 @@ class Supervisor:
 
     def stop_task(self, task: TaskProcess, graceful: float) -> None:
         """Ask a task to end, and kill it after so many seconds (P11). `task.ended` is set when it has."""
-        task._stopping = True
-        task._kill_at = time.monotonic() + graceful
+        task.ends_within(graceful)
         self._call(lambda: None)
         task.offer(messages.Stop(), min(graceful, _STOP_S))
 
@@ -235,7 +320,7 @@ class Supervisor:
         renew_every = self._lease / 2
         renew_at = time.monotonic() + renew_every
         while not (self._closing and not self._tasks):
-            deadlines = [task._kill_at for task in self._tasks if task._kill_at is not None]
+            deadlines = [task.kill_at for task in self._tasks if task.kill_at is not None]
             wait = min([renew_at, *deadlines]) - time.monotonic()
             for key, _ in self._selector.select(max(0.0, wait)):
                 if key.data is None:
@@ -249,99 +334,48 @@ class Supervisor:
                 renew_at = moment + renew_every
                 self._renew()
             for task in self._tasks:
-                if task._kill_at is not None and moment >= task._kill_at:
-                    task._kill_at = None
-                    log.warning("%s did not stop in time and is killed", task.id)
-                    task.kill()
+                task.kill_if_late(moment)
 
     def _watch(self, task: TaskProcess) -> None:
         self._tasks.add(task)
-        self._selector.register(task._child.channel.fileno(), selectors.EVENT_READ, lambda: self._read(task))
-        self._selector.register(task._child.sentinel, selectors.EVENT_READ, lambda: self._ends(task))
+        self._selector.register(task.child.channel.fileno(), selectors.EVENT_READ, lambda: self._read(task))
+        self._selector.register(task.child.sentinel, selectors.EVENT_READ, lambda: self._ends(task))
 
     def _renew(self) -> None:
         until = self.lease_until()
         if until <= now():
             for task in self._tasks:
-                task._heard = time.monotonic()  # who gets no renewal has nothing to say
+                task.excuse_silence()
             return
         for task in self._tasks:
-            self._notice_silence(task)
+            task.notice_silence(self._lease)
             # A renewal that finds the pipe full is not sent: the task does not read, and no one may wait for it here.
             task.offer(messages.Renew(until))
 
-    def _notice_silence(self, task: TaskProcess) -> None:
-        """A process in which no thread runs says nothing (P9): the interpreter is held by C, or it was stopped."""
-        silent = time.monotonic() - task._heard
-        # It speaks when its lease is renewed.
-        if not task.spec.stalled_after or task._silent or silent < max(task.spec.stalled_after, self._lease):
-            return
-        task._silent = True
-        words = f"The task's process (pid {task.pid}) has said nothing for {silent:.0f} s: no thread of it runs."
-        with _surviving(task):
-            task._listener.task_said(task, messages.Stalled(words))
-
     def _read(self, task: TaskProcess) -> bool:
         """Take what a task says. Returns whether it can say more."""
-        try:
-            for message in task._child.channel.receive_ready():
-                with _surviving(task):
-                    self._take(task, message)
-        except EOFError:
-            pass
-        except Garbled as error:
-            task._ends_for(f"wrote what is no message to its control pipe: {cut(str(error), 300)}.")
-        else:
+        if task.read():
             return True
         with contextlib.suppress(KeyError):
-            self._selector.unregister(task._child.channel.fileno())
+            self._selector.unregister(task.child.channel.fileno())
         return False
-
-    def _take(self, task: TaskProcess, came: messages.AnyMessage) -> None:
-        task._heard = time.monotonic()
-        if task._silent:
-            task._silent = False
-            with _surviving(task):
-                task._listener.task_said(task, messages.Stalled(""))
-        if isinstance(came, _QUESTIONS) and not task._asked.takes(came.question, task._child.channel.size):
-            task._ends_for(f"asked {_MOST_ASKED >> 20} MiB of questions through its control pipe, and waits for none.")
-            return
-        match message := task._said.fit(came):
-            case None:
-                pass
-            case messages.Failed():
-                task._failure = message
-            case messages.Stopped():
-                task._stopped = True
-            case messages.Membership():
-                task._membership = message
-            case messages.LeftGroup():
-                task._membership = None
-            case messages.Log():
-                write_log(message, task.id)
-            case _:
-                task._listener.task_said(task, message)
 
     def _ends(self, task: TaskProcess) -> None:
         # Told by the fork server; or that one is gone, and the task about to be: no successor may start before (P3).
-        self._selector.unregister(task._child.sentinel)
-        task._child.kill()
-        self._selector.register(task._child.gone, selectors.EVENT_READ, lambda: self._ended(task))
+        self._selector.unregister(task.child.sentinel)
+        task.child.kill()
+        self._selector.register(task.child.gone, selectors.EVENT_READ, lambda: self._ended(task))
 
     def _ended(self, task: TaskProcess) -> None:
         # Its last words may still be in the pipe.
         for _ in range(_LAST_READS):
-            if not (_ready(task._child.channel.fileno(), select.POLLIN) and self._read(task)):
+            if not (_ready(task.child.channel.fileno(), select.POLLIN) and self._read(task)):
                 break
         with contextlib.suppress(KeyError):
-            self._selector.unregister(task._child.channel.fileno())
-        self._selector.unregister(task._child.gone)
+            self._selector.unregister(task.child.channel.fileno())
+        self._selector.unregister(task.child.gone)
         self._tasks.discard(task)
-        code = task._child.reap()
-        error, trace = _outcome(task, code)
-        with _surviving(task):
-            task._listener.task_ended(task, error, trace)
-        task.ended.set()
+        task.bury()
 
 
 @contextlib.contextmanager
@@ -357,12 +391,3 @@ def _ready(fd: int, event: int) -> bool:
     poll = select.poll()  # select() itself knows no file descriptor above 1023
     poll.register(fd, event)
     return bool(poll.poll(0))
-
-
-def _outcome(task: TaskProcess, code: int) -> tuple[str | None, str | None]:
-    if task._failure is not None:
-        return task._failure.summary, task._failure.trace
-    if task._stopped or (task._stopping and task._killed):
-        return None, None
-    words = how_it_ended(code)
-    return words, words

@@ -300,7 +300,7 @@ def test_a_task_that_does_not_listen_is_stopped_in_time_whatever_it_was_told(run
     run.await_polls(task)
     teller = threading.Thread(target=task.send, args=[messages.Stored(1, "more than the pipe takes" * 100_000)])
     teller.start()
-    until(task._child.channel._sending.locked)
+    until(task.child.channel._sending.locked)
     run.supervisor.stop_task(task, graceful=0.5)
     assert run.await_end(task) == (None, None)
     teller.join()
@@ -357,7 +357,7 @@ def test_a_worker_may_have_more_than_a_thousand_files_open(short):
     files = [os.open(os.devnull, os.O_RDONLY) for _ in range(1100)]
     try:
         task = short.start("idle")
-        assert task._child.channel.fileno() > 1024
+        assert task.child.channel.fileno() > 1024
         short.await_polls(task, after=now() + 1.0)
         short.supervisor.stop_task(task, graceful=WITHIN_S)
         assert short.await_end(task) == (None, None)
