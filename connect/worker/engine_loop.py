@@ -21,6 +21,8 @@ from connect.worker.progress import ProgressReport
 
 log = logging.getLogger("connect.worker.engine")
 
+__connect_loop__ = True  # see `connect.worker.watchdog.LOOP`
+
 #: How long the engine is watched before the loop looks at what the worker wants.
 _WATCH_S = 0.5
 

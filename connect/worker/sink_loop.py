@@ -31,6 +31,8 @@ from connect.worker.retry_topics import RetryTopics
 
 log = logging.getLogger("connect.worker.sink")
 
+__connect_loop__ = True  # see `connect.worker.watchdog.LOOP`
+
 #: How long a quiet consumer that cannot be woken waits before it looks at what the worker wants.
 _POLL_S = 0.2
 #: How long after a put an empty one comes: a share of the time since the last record, so that a topic that is quiet for

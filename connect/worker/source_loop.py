@@ -30,6 +30,8 @@ from connect.worker.transactions import Transactions
 
 log = logging.getLogger("connect.worker.source")
 
+__connect_loop__ = True  # see `connect.worker.watchdog.LOOP`
+
 #: How long after a poll that brought nothing the next one comes: a share of the time since something came, so that a
 #: source that is quiet for long costs little. One whose polls wait by themselves is left to its own pace. While records
 #: are under way their acknowledgements are looked for more often.

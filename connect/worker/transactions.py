@@ -21,6 +21,8 @@ from connect.worker.records_to_confirm import records_to_confirm
 
 log = logging.getLogger("connect.worker.source")
 
+__connect_loop__ = True  # see `connect.worker.watchdog.LOOP`
+
 #: How often a transaction that Kafka does not let through is tried again, and how long the first pause is.
 _TRIES: Final = 5
 _PAUSE_S: Final = 0.5

@@ -11,7 +11,6 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
-from pathlib import Path
 from types import FrameType
 from typing import Protocol
 
@@ -19,10 +18,8 @@ from connect.telemetry.outages import Outages, Wait, outages
 from connect.worker.control import Control
 from connect.worker.messages import Alive, Stalled, Waiting
 
-_LOOPS = {
-    str(Path(__file__).with_name(name))
-    for name in ("source_loop.py", "sink_loop.py", "transactions.py", "engine_loop.py")
-}
+#: A module that has this name as a global is a part of a loop: who waits in what it called is named by that call.
+LOOP = "__connect_loop__"
 #: What takes no longer is not worth a word.
 _WAIT_S = 2.0
 #: How often the worker hears that this process lives, at least.
@@ -130,6 +127,6 @@ class Watchdog:
         """What the loop has called and waits for, by name."""
         called: FrameType | None = None
         frame = sys._current_frames().get(self._thread)
-        while frame is not None and frame.f_code.co_filename not in _LOOPS:
+        while frame is not None and LOOP not in frame.f_globals:
             called, frame = frame, frame.f_back
         return "The task" if called is None else called.f_code.co_qualname

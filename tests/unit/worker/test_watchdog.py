@@ -2,13 +2,15 @@
 
 import threading
 from collections.abc import Callable, Iterator
+from types import ModuleType
 from typing import Any
 
 import pytest
 
 from connect.telemetry.outages import Outages, Waiter
+from connect.worker import engine_loop, sink_loop, source_loop, transactions
 from connect.worker.messages import Alive, Stalled, Waiting
-from connect.worker.watchdog import Watchdog
+from connect.worker.watchdog import LOOP, Watchdog
 
 AFTER = 300.0
 
@@ -263,3 +265,33 @@ def test_it_is_told_where_the_thread_is(clock: Clock, task: Task, stuck: threadi
     (said,) = [message for message in task.said if isinstance(message, Stalled)]
     assert "in write_to_the_target" in said.trace
     assert "stuck.wait()" in said.trace
+
+
+def test_who_hangs_is_named_by_what_the_loop_has_called(clock: Clock, task: Task, stuck: threading.Event) -> None:
+    ready = threading.Event()
+    made: list[Watchdog] = []
+
+    def begin() -> None:
+        made.append(Watchdog(task, task, AFTER, str))  # type: ignore[arg-type]
+        ready.set()
+
+    def write_to_the_target() -> None:
+        stuck.wait()
+
+    loop = {LOOP: True, "begin": begin, "put": write_to_the_target}
+    thread = threading.Thread(target=exec, args=("begin(); put()", loop))
+    thread.start()
+    ready.wait()
+    clock.now += AFTER + 1
+    made[0].look()
+    stuck.set()
+    thread.join()
+    (found,) = task.verdicts()
+    assert found.endswith(
+        "write_to_the_target has not returned for 301 s. The task's thread is here (most recent call last):"
+    )
+
+
+@pytest.mark.parametrize("module", [sink_loop, source_loop, transactions, engine_loop])
+def test_what_a_loop_is_made_of_is_marked(module: ModuleType) -> None:
+    assert hasattr(module, LOOP)
