@@ -162,21 +162,22 @@ class TaskProcess:
             log.warning("%s did not stop in time and is killed", self.id)
             self.kill()
 
-    def excuse_silence(self) -> None:
-        """It is asked nothing, and so has nothing to say."""
-        self._heard = time.monotonic()
+    def renew(self, until: float, lease: float) -> None:
+        """Let it work until then, and tell its listener if it has not spoken since it was let before, for long enough.
 
-    def notice_silence(self, least: float) -> None:
-        """A process in which no thread runs says nothing (P9): the interpreter is held by C, or it was stopped.
-
-        It speaks when its lease is renewed, so not before so many seconds.
+        A process in which no thread runs says nothing (P9): the interpreter is held by C, or it was stopped.
         """
-        silent = time.monotonic() - self._heard
-        if not self.spec.stalled_after or self._silent or silent < max(self.spec.stalled_after, least):
+        moment = time.monotonic()
+        if until <= now():
+            self._heard = moment  # who gets no renewal has nothing to say
             return
-        self._silent = True
-        words = f"The task's process (pid {self.pid}) has said nothing for {silent:.0f} s: no thread of it runs."
-        self._tell(messages.Stalled(words))
+        silent = moment - self._heard
+        if self.spec.stalled_after and not self._silent and silent >= max(self.spec.stalled_after, lease):
+            self._silent = True
+            words = f"The task's process (pid {self.pid}) has said nothing for {silent:.0f} s: no thread of it runs."
+            self._tell(messages.Stalled(words))
+        # A renewal that finds the pipe full is not sent: the task does not read, and no one may wait for it here.
+        self.offer(messages.Renew(until))
 
     def read(self) -> bool:
         """Take what it says. Returns whether it can say more."""
@@ -332,7 +333,9 @@ class Supervisor:
             self._came_by = moment = time.monotonic()
             if moment >= renew_at:
                 renew_at = moment + renew_every
-                self._renew()
+                until = self.lease_until()
+                for task in self._tasks:
+                    task.renew(until, self._lease)
             for task in self._tasks:
                 task.kill_if_late(moment)
 
@@ -340,17 +343,6 @@ class Supervisor:
         self._tasks.add(task)
         self._selector.register(task.child.channel.fileno(), selectors.EVENT_READ, lambda: self._read(task))
         self._selector.register(task.child.sentinel, selectors.EVENT_READ, lambda: self._ends(task))
-
-    def _renew(self) -> None:
-        until = self.lease_until()
-        if until <= now():
-            for task in self._tasks:
-                task.excuse_silence()
-            return
-        for task in self._tasks:
-            task.notice_silence(self._lease)
-            # A renewal that finds the pipe full is not sent: the task does not read, and no one may wait for it here.
-            task.offer(messages.Renew(until))
 
     def _read(self, task: TaskProcess) -> bool:
         """Take what a task says. Returns whether it can say more."""
