@@ -68,8 +68,8 @@ async def typed(request: Request, kind: type[T]) -> T:
     try:
         return msgspec.json.decode(data, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        said = " ".join(str(error).split())
-        raise ApiError(400, f"The request is not of the right form: {said}.") from None
+        reason = " ".join(str(error).split())
+        raise ApiError(400, f"The request is not of the right form: {reason}.") from None
 
 
 async def level(request: Request) -> str:

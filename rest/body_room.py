@@ -198,8 +198,8 @@ def _give_back_memory() -> None:
 
 def _length(scope: Scope) -> int:
     """What a request says of the length of its body."""
-    said = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")
-    return int(said) if said.isdigit() and len(said) < 20 else 0
+    digits = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")
+    return int(digits) if digits.isdigit() and len(digits) < 20 else 0
 
 
 async def body_error(_: Request, error: Exception) -> Response:
@@ -209,3 +209,25 @@ async def body_error(_: Request, error: Exception) -> Response:
     if error.status == CrowdedError.status:
         answer.headers["Retry-After"] = "1"
     return answer
+
+
+async def whole_body(receive: Receive) -> bytes:
+    """All of it."""
+    parts: list[bytes] = []
+    while True:
+        message = await receive()
+        parts.append(message.get("body", b""))
+        if not message.get("more_body", False):
+            return b"".join(parts)
+
+
+def again(body: bytes, receive: Receive) -> Receive:
+    """Hands a body that was read to who reads it next."""
+    unread = [body]
+
+    async def replay() -> Message:
+        if unread:
+            return {"type": "http.request", "body": unread.pop(), "more_body": False}
+        return await receive()
+
+    return replay

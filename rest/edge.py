@@ -29,15 +29,15 @@ class Edge:
             await self._app(scope, receive, send)
             return
         # The name that the browser used, not what it may say that a proxy was asked for.
-        if said := self._hosts.refusal(scope):
-            await self._refuse(421, said, scope, receive, send)
+        if reason := self._hosts.refusal(scope):
+            await self._refuse(421, reason, scope, receive, send)
             return
         scope = self._proxies.seen_through(scope)
-        if said := self._origins.refusal(scope):
-            await self._refuse(403, said, scope, receive, send)
+        if reason := self._origins.refusal(scope):
+            await self._refuse(403, reason, scope, receive, send)
             return
         await self._app(scope, receive, send)
 
-    async def _refuse(self, status: int, said: str, scope: Scope, receive: Receive, send: Send) -> None:
-        self._refused.one(why=said)
-        await error_answer(status, said)(scope, receive, send)
+    async def _refuse(self, status: int, reason: str, scope: Scope, receive: Receive, send: Send) -> None:
+        self._refused.one(why=reason)
+        await error_answer(status, reason)(scope, receive, send)

@@ -28,8 +28,8 @@ class ApiError(Exception):
 
 def error_answer(status: int, message: str) -> Response:
     """An error as an answer. What is secret in it is hidden."""
-    said = redactor.redact(message).encode(errors="replace").decode()  # names of files may be no text
-    body = msgspec.json.encode(Error(status, said))
+    text = redactor.redact(message).encode(errors="replace").decode()  # names of files may be no text
+    body = msgspec.json.encode(Error(status, text))
     return Response(body, status, media_type="application/json")
 
 

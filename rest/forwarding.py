@@ -88,7 +88,22 @@ class Forwarding:
         """For what is done to a connector or task where it runs."""
         await self._send_on(request, self._herder.owner_url(connector, task), None, as_it_is)
 
-    def headers(self, request: Request, url: str, body: bytes = b"") -> dict[str, str]:
+    async def ask(self, request: Request, worker: str, path: str, seconds: float) -> bytes:
+        """What another worker has to tell whoever asks this one, as the body of its answer.
+
+        Args:
+            worker: its id.
+            path: with the query.
+
+        Raises:
+            PeerError: it has no answer in this time, or refuses.
+            NoSessionKeyError: it cannot be asked on somebody's behalf.
+        """
+        url = f"{request.url.scheme}://{worker}{path}"  # a pool speaks one
+        headers = self._headers(request, url, b"")
+        return await asyncio.to_thread(peers.send, "GET", url, None, headers, seconds)
+
+    def _headers(self, request: Request, url: str, body: bytes) -> dict[str, str]:
         """What goes along: who asks, and what proves it to the other worker. Raises NoSessionKeyError."""
         sent = {
             name: value
@@ -110,7 +125,7 @@ class Forwarding:
             raise ApiError(503, "Too many requests wait for another worker. Ask again in a moment.")
         self._waiting += 1
         try:
-            headers = self.headers(request, url, body)
+            headers = self._headers(request, url, body)
             status, answered, content = await _in_thread(
                 lambda: peers.exchange(request.method, url, body or None, headers, _TIMEOUT_S)
             )

@@ -20,9 +20,9 @@ class Framing:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
-            said = _misleading(scope)
-            if said is not None:
-                answer = error_answer(400, said)
+            reason = _misleading(scope)
+            if reason is not None:
+                answer = error_answer(400, reason)
                 answer.headers["Connection"] = "close"
                 await answer(scope, receive, send)
                 return

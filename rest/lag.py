@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Final
 from urllib.parse import quote
 
 import msgspec
 from fastapi import APIRouter, Request, Response
 
-from connect import peers
 from connect.herder.errors import NotFoundError
+from connect.peers import PeerError
 from rest.api import Api, ApiDep, ConnectorName, Forward, describe, flag
 from rest.calls import json_answer
 from rest.models import ConnectorLagInfo
@@ -51,9 +50,8 @@ def _other_owner(api: Api, connector: str) -> str | None:
 
 async def _ask(api: Api, request: Request, worker: str, connector: str) -> ConnectorLagInfo | None:
     """What the owner says. None when it does not: it is gone, or one of Java; then this worker looks itself."""
-    url = f"{request.url.scheme}://{worker}/connectors/{quote(connector, safe='')}/lag?forward=false"
+    path = f"/connectors/{quote(connector, safe='')}/lag?forward=false"
     try:
-        content = await asyncio.to_thread(peers.send, "GET", url, None, api.forwarding.headers(request, url), _PEER_S)
-        return _decoder.decode(content)
-    except (peers.PeerError, msgspec.DecodeError):
+        return _decoder.decode(await api.forwarding.ask(request, worker, path, _PEER_S))
+    except (PeerError, msgspec.DecodeError):
         return None

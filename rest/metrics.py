@@ -11,9 +11,9 @@ import msgspec
 from fastapi import APIRouter, Request, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from connect import peers
 from connect.herder.errors import NotFoundError
 from connect.herder.herder import Herder
+from connect.peers import PeerError
 from connect.telemetry.exposition import CONTENT_TYPE
 from connect.telemetry.metrics import Registry
 from rest.api import Api, ApiDep
@@ -79,16 +79,12 @@ def _workers(herder: Herder, name: str) -> set[str]:
 
 async def _ask(api: Api, request: Request, worker: str) -> dict[str, ExpandedConnector] | str:
     """What another worker answers, or why it does not."""
-    url = f"{request.url.scheme}://{worker}/connectors?expand=metrics&forward=false"  # a pool speaks one
-    headers = api.forwarding.headers(request, url)
+    asked = api.forwarding.ask(request, worker, "/connectors?expand=metrics&forward=false", _PEER_S)
     try:
-        content = await asyncio.wait_for(
-            asyncio.to_thread(peers.send, "GET", url, None, headers, _PEER_S), _PEER_S + 0.5
-        )
-        return _decoder.decode(content)
+        return _decoder.decode(await asyncio.wait_for(asked, _PEER_S + 0.5))
     except TimeoutError:
         return f"It had no answer within {_PEER_S:g} seconds."
-    except (peers.PeerError, msgspec.DecodeError) as error:
+    except (PeerError, msgspec.DecodeError) as error:
         return " ".join(str(error).split())
 
 

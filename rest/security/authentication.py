@@ -34,20 +34,19 @@ _SAY_EVERY_S: Final = 30.0
 
 
 class LoginError(Exception):
-    """Nobody could be made out.
+    """Nobody could be made out. The message is for whoever asks; the same whatever was wrong.
 
     Attributes:
         status: 401; 429 after too many failures; 503 when too many passwords wait to be checked.
-        said: to whoever asks; the same whatever was wrong.
         reason: for the audit log; None where nothing was tried.
         claimed: who they said they are, if there is such a user.
         wait: seconds to wait before the next attempt.
     """
 
     def __init__(
-        self, status: int, said: str, reason: str | None = None, claimed: str | None = None, wait: float = 0
+        self, status: int, message: str, reason: str | None = None, claimed: str | None = None, wait: float = 0
     ) -> None:
-        super().__init__(said)
+        super().__init__(message)
         self.status = status
         self.reason = reason
         self.claimed = claimed

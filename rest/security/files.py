@@ -55,7 +55,7 @@ class WatchedFile(Generic[T]):
         self._private = private
         self._stamp: tuple[int, ...] | None = None
         self._text: str | None = None
-        self._said = ""
+        self._last_error = ""
         self._value = self._read()
 
     def current(self) -> T:
@@ -63,12 +63,12 @@ class WatchedFile(Generic[T]):
         try:
             if self._stamp is None or self._stamp != self._look():
                 self._value = self._read()
-                self._said = ""
+                self._last_error = ""
         except ConfigError as error:
             if not self._path.exists():
                 self._value, self._text, self._stamp = self._nothing, None, None
-            if str(error) != self._said:
-                self._said = str(error)
+            if str(error) != self._last_error:
+                self._last_error = str(error)
                 held = "It holds nothing now." if self._value is self._nothing else "What it said before still counts."
                 log.error("%s %s", error, held)
         return self._value

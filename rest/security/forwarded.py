@@ -111,8 +111,8 @@ class Vouching:
             if key is None:
                 raise NoSessionKeyError
             certificate = identity.name if identity is not None and identity.kind == "certificate" else None
-            told = Forwarded(certificate, address, request, self._worker, self._clock())
-            header = base64.b64encode(msgspec.json.encode(told)).decode()
+            forwarded = Forwarded(certificate, address, request, self._worker, self._clock())
+            header = base64.b64encode(msgspec.json.encode(forwarded)).decode()
             return {HEADER: header, SIGNATURE: base64.b64encode(_mac(key, method, target, body, header)).decode()}
 
         return sign
@@ -128,13 +128,13 @@ class Vouching:
         try:
             if len(base64.b64decode(signature, validate=True)) != _MAC_BYTES:
                 raise ValueError("of another length")
-            told = msgspec.json.decode(base64.b64decode(header), type=Forwarded)
+            forwarded = msgspec.json.decode(base64.b64decode(header), type=Forwarded)
         except (binascii.Error, ValueError) as error:
             raise DisbelievedError("its signature makes no sense.") from error
-        apart = abs(self._clock() - told.time)
+        apart = abs(self._clock() - forwarded.time)
         if apart > _LASTS_S:
             raise DisbelievedError(f"it is {apart:.0f} s old, or the clocks of the workers are that far apart.", 409)
-        return told
+        return forwarded
 
     def check(self, header: str, signature: str, method: str, target: str, body: bytes) -> Forwarded:
         """What a worker of this group says.
@@ -142,7 +142,7 @@ class Vouching:
         Raises:
             DisbelievedError: it is not from one, too old, or was here before.
         """
-        told = self.look_at(header, signature)
+        forwarded = self.look_at(header, signature)
         key = self._session_key()
         if key is None:
             raise DisbelievedError("the group has no session key yet.", 409)
@@ -154,7 +154,7 @@ class Vouching:
         self._seen[right] = None
         if len(self._seen) > _SEEN:
             self._seen.popitem(last=False)
-        return told
+        return forwarded
 
 
 def _mac(session_key: bytes, method: str, target: str, body: bytes, header: str) -> bytes:

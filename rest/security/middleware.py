@@ -15,7 +15,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from rest.body_room import BodyError, Room, body_error
+from rest.body_room import BodyError, Room, again, body_error, whole_body
 from rest.errors import error_answer
 from rest.rows import Row
 from rest.rules import SLASH, routed_path
@@ -29,7 +29,6 @@ from rest.security.peer_certificate import CERTIFICATE
 from rest.security.permissions import Need, need_of
 from rest.security.roles import EVERYTHING, NOTHING, Rights, Roles
 from rest.security.strangers import StrangersLines
-from rest.whole_body import again, whole_body
 
 #: No name is that long: what is longer is of somebody who wants to fill a disk.
 _LONGEST_PATH: Final = 1_000
@@ -148,11 +147,12 @@ class Security:
         return error_answer(403, refusal(caller.identity, need))
 
     async def _identify(self, authentication: Authentication, asked: _Asked, scope: Scope) -> Identity:
-        told = asked.forwarded
+        forwarded = asked.forwarded
         own = any(name == b"authorization" for name, _ in scope["headers"])
-        if told is not None and told.certificate is not None and not own and authentication.takes_certificates:
-            return Identity("certificate", told.certificate)
-        if told is not None:  # the certificate of this connection is the other worker's
+        certificate = None if forwarded is None else forwarded.certificate
+        if certificate is not None and not own and authentication.takes_certificates:
+            return Identity("certificate", certificate)
+        if forwarded is not None:  # the certificate of this connection is the other worker's
             scope = {**scope, CERTIFICATE: None}
         return await authentication.identify(scope, asked.address)
 
@@ -170,8 +170,8 @@ class Security:
         target = (scope.get("raw_path") or scope["path"].encode()).decode("latin-1")
         if scope["query_string"]:
             target += "?" + scope["query_string"].decode("latin-1")
-        told = self._vouching.check(headers[HEADER], headers[SIGNATURE], scope["method"], target, body)
-        asked.forwarded, asked.id, asked.address = told, told.request, told.address
+        forwarded = self._vouching.check(headers[HEADER], headers[SIGNATURE], scope["method"], target, body)
+        asked.forwarded, asked.id, asked.address = forwarded, forwarded.request, forwarded.address
         return again(body, receive)
 
     def _vouch(self, asked: _Asked) -> Vouch | None:

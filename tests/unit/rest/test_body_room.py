@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from rest.body_room import SMALL, CrowdedError, Room, TooLargeError
-from rest.whole_body import whole_body
+from rest.body_room import SMALL, CrowdedError, Room, TooLargeError, whole_body
 
 MIB = 2**20
 
