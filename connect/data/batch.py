@@ -8,7 +8,7 @@ ones that share what did not change.
 from __future__ import annotations
 
 import builtins
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from operator import is_
 from typing import Any, ClassVar, Generic, Self, TypeVar, overload
@@ -281,6 +281,12 @@ class SinkBatch(Batch[SinkRecord]):
             whole = len(sources) == len(parts) and all(map(is_, parts, sources))
             joined._consumed = None if whole else SinkBatch.concat(sources)
         return joined
+
+    def without(self, partitions: Container[TopicPartition]) -> SinkBatch:
+        """The batch without the records that were consumed from these partitions; itself if it has none of them."""
+        origins = zip(self.original_topics, self.original_partitions, strict=True)
+        kept = [row for row, origin in enumerate(origins) if origin not in partitions]
+        return self if len(kept) == self._length else self.take(kept)
 
     def first_offsets(self) -> dict[TopicPartition, int]:
         """For each partition the records were consumed from, the offset of its first record."""

@@ -436,9 +436,7 @@ class SinkLoop:
         if self._retries is not None:
             self._retries.forget(partitions)
         if self._held is not None:
-            gone = set(partitions)
-            origins = zip(self._held.original_topics, self._held.original_partitions, strict=True)
-            self._held = self._held.take([row for row, origin in enumerate(origins) if origin not in gone])
+            self._held = self._held.without(set(partitions))
         self._task.close(partitions)
 
     # The end.

@@ -115,11 +115,8 @@ class ElasticsearchSinkTask(SinkTask):
     def close(self, partitions: Sequence[TopicPartition]) -> None:
         gone = set(partitions)
         for batch in self._outbox.withdraw():
-            origins = zip(batch.original_topics, batch.original_partitions, strict=True)
-            kept = [row for row, origin in enumerate(origins) if TopicPartition(*origin) not in gone]
             try:
-                if kept:
-                    left = batch.take(kept)
+                if len(left := batch.without(gone)):
                     self._write(left, *self._writer.parts(left))
             except Exception as error:
                 self._failed = self._failed or error

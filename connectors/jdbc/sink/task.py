@@ -79,7 +79,7 @@ class JdbcSinkTask(SinkTask):
 
     def close(self, partitions: Sequence[TopicPartition]) -> None:
         gone = set(partitions)
-        self._left = [kept for each in (*self._left, *self._background.withdraw()) if len(kept := _without(each, gone))]
+        self._left = [kept for each in (*self._left, *self._background.withdraw()) if len(kept := each.without(gone))]
         if self._ledger is not None:
             self._ledger.forget(partitions)
 
@@ -152,9 +152,3 @@ class JdbcSinkTask(SinkTask):
         log.debug(
             "wrote %d rows and deleted %d in %.3f s", written.rows.total(), written.deleted.total(), written.seconds
         )
-
-
-def _without(batch: SinkBatch, gone: set[TopicPartition]) -> SinkBatch:
-    origins = zip(batch.original_topics, batch.original_partitions, strict=True)
-    kept = [row for row, origin in enumerate(origins) if TopicPartition(*origin) not in gone]
-    return batch if len(kept) == len(batch) else batch.take(kept)

@@ -387,10 +387,7 @@ class S3SinkTask(SinkTask):
             return batch
         firsts = batch.first_offsets()
         stale = {partition for partition, last in self._stale.items() if firsts.get(partition, last) > last}
-        if not stale:
-            return batch
-        origins = zip(batch.original_topics, batch.original_partitions, strict=True)
-        return batch.take([row for row, origin in enumerate(origins) if TopicPartition(*origin) not in stale])
+        return batch.without(stale) if stale else batch
 
     def _durable(self, partition: TopicPartition, offset: int) -> int:
         known = self._partitions.get(partition)

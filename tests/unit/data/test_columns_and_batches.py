@@ -161,6 +161,14 @@ def test_next_offsets_speak_of_where_records_were_consumed() -> None:
     assert moved.take([]).next_offsets() == {}
 
 
+def test_partitions_are_left_out_by_where_records_were_consumed() -> None:
+    batch = sink_batch()
+    moved = batch.with_columns(topics=Constant("b", 3), partitions=Constant(1, 3))
+    assert moved.without({TopicPartition("a", 0)}).next_offsets() == {TopicPartition("b", 1): 9}
+    assert moved.without({TopicPartition("a", 1)}) is moved
+    assert len(moved.without([TopicPartition("a", 0), TopicPartition("b", 1)])) == 0
+
+
 def test_a_batch_of_records_is_those_records() -> None:
     records = [
         SinkRecord("t", 1, schemas.INT32, key="k", partition=2, offset=3, timestamp=4, headers=Headers().add("h", 1)),
