@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import orjson
 
@@ -26,16 +26,6 @@ _WRITING: Final = "Writing"
 _DOCUMENTS: Final = "Documents"
 _TARGETS: Final = "Targets"
 _BAD: Final = "Bad documents"
-
-
-def one_of(*words: str) -> Any:
-    """A validator: one of these words, in whatever case."""
-
-    def check(_: str, value: str) -> None:
-        if value.lower() not in words:
-            raise ValueError(f'"{value}" is none of {", ".join(words)}.')
-
-    return check
 
 
 def _templates(_: str, value: str) -> None:
@@ -116,7 +106,7 @@ _COMMON: Final = settings.define(
         "script.upsert",
         default="document",
         group=_WRITING,
-        validator=one_of("document", "script", "none"),
+        validator=settings.one_of("document", "script", "none", ignore_case=True),
         doc="Where there is no document yet: document (the record's is inserted), script (it runs on an empty one), "
         "none (nothing is written). Added.",
     ),
@@ -175,7 +165,7 @@ _COMMON: Final = settings.define(
         default="none",
         importance="LOW",
         group=_DOCUMENTS,
-        validator=one_of("none", "key", "value"),
+        validator=settings.one_of("none", "key", "value", ignore_case=True),
         doc="What decides on a document's shard: none (its id), key (the record's key), value (a field).",
     ),
     settings.String(
@@ -197,7 +187,7 @@ _COMMON: Final = settings.define(
         default=FAIL,
         importance="LOW",
         group=_BAD,
-        validator=one_of("default", IGNORE, DELETE, FAIL),
+        validator=settings.one_of("default", IGNORE, DELETE, FAIL, ignore_case=True),
         doc="What a record without a value means: ignore, delete (the document of its key), fail.",
     ),
     settings.String(
@@ -205,7 +195,7 @@ _COMMON: Final = settings.define(
         default=None,
         importance="LOW",
         group=_BAD,
-        validator=one_of("default", IGNORE, WARN, REPORT, FAIL),
+        validator=settings.one_of("default", IGNORE, WARN, REPORT, FAIL, ignore_case=True),
         doc="What becomes of a document that the cluster refuses: ignore, warn, report (to the connector's error "
         "policy), fail. By default it is report where there is such a policy, else fail.",
     ),
@@ -214,7 +204,7 @@ _COMMON: Final = settings.define(
         default=IGNORE,
         importance="LOW",
         group=_BAD,
-        validator=one_of("default", IGNORE, WARN, REPORT, FAIL),
+        validator=settings.one_of("default", IGNORE, WARN, REPORT, FAIL, ignore_case=True),
         doc="What becomes of a record whose document is there in the same or a newer version: ignore (it is an old "
         "record that came again), warn, report, fail.",
     ),
@@ -284,7 +274,7 @@ ELASTICSEARCH_SINK: Final[Definition] = (
             default=INSERT,
             importance="LOW",
             group=_WRITING,
-            validator=one_of(INSERT, UPSERT, SCRIPT),
+            validator=settings.one_of(INSERT, UPSERT, SCRIPT, ignore_case=True),
             doc="insert: a record is the whole document of its id. upsert: its fields are written into the document of "
             "its id, which is made if need be. script: a script changes that document.",
         ),
@@ -299,7 +289,9 @@ ELASTICSEARCH_SINK: Final[Definition] = (
             default="DISABLED",
             importance="HIGH",
             group=_TARGETS,
-            validator=one_of("disabled", "index", "datastream", "alias_index", "alias_datastream"),
+            validator=settings.one_of(
+                "disabled", "index", "datastream", "alias_index", "alias_datastream", ignore_case=True
+            ),
             doc="What topic.to.external.resource.mapping names, all of it there already: INDEX, DATASTREAM, "
             "ALIAS_INDEX, ALIAS_DATASTREAM. DISABLED: indices are named for topics, and made if need be.",
         ),
@@ -322,7 +314,7 @@ ELASTICSEARCH_SINK: Final[Definition] = (
             default="NONE",
             importance="LOW",
             group=_TARGETS,
-            validator=one_of("none", "logs", "metrics"),
+            validator=settings.one_of("none", "logs", "metrics", ignore_case=True),
             doc="LOGS, METRICS: records go to the data stream type-dataset-namespace. NONE: to an index.",
         ),
         settings.String(
@@ -355,7 +347,7 @@ OPENSEARCH_SINK: Final[Definition] = (
             default=INSERT,
             importance="LOW",
             group=_WRITING,
-            validator=one_of(INSERT, UPSERT, SCRIPT),
+            validator=settings.one_of(INSERT, UPSERT, SCRIPT, ignore_case=True),
             doc="insert: a record is the whole document of its id. upsert: its fields are written into the document of "
             "its id, which is made if need be. script: a script changes that document.",
         ),
@@ -364,7 +356,7 @@ OPENSEARCH_SINK: Final[Definition] = (
             default="topic.partition.offset",
             importance="LOW",
             group=_DOCUMENTS,
-            validator=one_of("none", "record.key", "topic.partition.offset"),
+            validator=settings.one_of("none", "record.key", "topic.partition.offset", ignore_case=True),
             doc="Ids with key.ignore: topic.partition.offset; record.key, without versions; none, the cluster's "
             "choice, which doubles a record that comes again.",
         ),
@@ -373,7 +365,7 @@ OPENSEARCH_SINK: Final[Definition] = (
             default="none",
             importance="LOW",
             group=_TARGETS,
-            validator=one_of("none", "index", "data_stream", "alias"),
+            validator=settings.one_of("none", "index", "data_stream", "alias", ignore_case=True),
             doc="What topic.to.existing.resource.mapping names, all of it there already: index, data_stream, alias. "
             "none: indices are named for topics, and made if need be.",
         ),

@@ -45,14 +45,6 @@ _COLUMNS_AS_HERE: Final = (
 )
 
 
-def _lower_one_of(*words: str) -> Any:
-    def check(_: str, value: str) -> None:
-        if value.lower() not in words:
-            raise ValueError(f'"{value}" is none of {", ".join(words)}.')
-
-    return check
-
-
 _EVOLUTION: Final = (
     evolution_policy.SETTINGS.replaced(
         "schema.evolution",
@@ -78,7 +70,7 @@ _OWN: Final[Definition] = settings.define(
         default=INSERT,
         importance="HIGH",
         group=_WRITING,
-        validator=_lower_one_of(INSERT, UPSERT, UPDATE),
+        validator=settings.one_of(INSERT, UPSERT, UPDATE, ignore_case=True),
         doc="insert: each record is a new row. upsert: it is the row of its primary key, whether that is there or not. "
         "update: it changes the row of its primary key, if there is one.",
     ),
@@ -136,7 +128,7 @@ _OWN: Final[Definition] = settings.define(
         default=NONE,
         importance="HIGH",
         group=_MAPPING,
-        validator=_lower_one_of(NONE, KAFKA, RECORD_KEY, RECORD_VALUE, RECORD_HEADER),
+        validator=settings.one_of(NONE, KAFKA, RECORD_KEY, RECORD_VALUE, RECORD_HEADER, ignore_case=True),
         doc="Where the primary key comes from: none; kafka (the topic, partition and offset that the record was "
         "consumed from); record_key; record_value; record_header.",
     ),
@@ -179,7 +171,7 @@ _OWN: Final[Definition] = settings.define(
         default="DB_TIMEZONE",
         importance="LOW",
         group=_TYPES,
-        validator=_lower_one_of("db_timezone", "utc"),
+        validator=settings.one_of("db_timezone", "utc", ignore_case=True),
         doc="A Date is midnight in UTC. UTC: its day there is written. DB_TIMEZONE: the day that it is then in "
         "db.timezone, as Java's connector does; west of Greenwich that is the day before.",
     ),
@@ -194,7 +186,7 @@ _OWN: Final[Definition] = settings.define(
         default="microseconds",
         importance="LOW",
         group=_TYPES,
-        validator=_lower_one_of("microseconds", "nanoseconds"),
+        validator=settings.one_of("microseconds", "nanoseconds", ignore_case=True),
         doc="What the fields of timestamp.fields.list count. Columns keep microseconds.",
     ),
     settings.String(
@@ -202,7 +194,7 @@ _OWN: Final[Definition] = settings.define(
         default="LEGACY",
         importance="LOW",
         group=_TYPES,
-        validator=_lower_one_of("legacy", "proleptic_gregorian"),
+        validator=settings.one_of("legacy", "proleptic_gregorian", ignore_case=True),
         doc="Understood, without effect: the calendar is the proleptic Gregorian one, Java's old one differs.",
     ),
     settings.Boolean(

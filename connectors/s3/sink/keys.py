@@ -28,16 +28,6 @@ MIB: Final = 1 << 20
 SMALLEST_PART: Final = 5 * MIB
 
 
-def lower_one_of(*words: str) -> Any:
-    """A validator: one of these words, in upper or lower case."""
-
-    def check(_: str, value: str) -> None:
-        if value.lower() not in words:
-            raise ValueError(f'"{value}" is none of {", ".join(words)}.')
-
-    return check
-
-
 def _zone(_: str, value: str) -> None:
     if value:
         try:
@@ -67,7 +57,7 @@ _OWN: Final[Definition] = settings.define(
         default="none",
         importance="LOW",
         group=_FORMAT,
-        validator=lower_one_of("none", "gzip", "snappy", "zstd"),
+        validator=settings.one_of("none", "gzip", "snappy", "zstd", ignore_case=True),
         doc="How files of json, csv, bytes and string are compressed: none, gzip, zstd or snappy (as Java's "
         "SnappyOutputStream does it).",
     ),
@@ -84,7 +74,7 @@ _OWN: Final[Definition] = settings.define(
         default="snappy",
         importance="LOW",
         group=_FORMAT,
-        validator=lower_one_of("none", "uncompressed", "gzip", "snappy", "zstd", "lz4", "brotli"),
+        validator=settings.one_of("none", "uncompressed", "gzip", "snappy", "zstd", "lz4", "brotli", ignore_case=True),
         doc="How columns of Parquet are compressed: none, gzip, snappy, zstd, lz4 or brotli.",
     ),
     settings.String(
@@ -92,7 +82,7 @@ _OWN: Final[Definition] = settings.define(
         default="null",
         importance="LOW",
         group=_FORMAT,
-        validator=lower_one_of("null", "deflate", "snappy", "bzip2", "zstandard"),
+        validator=settings.one_of("null", "deflate", "snappy", "bzip2", "zstandard", ignore_case=True),
         doc="How blocks of Avro are compressed: null, deflate, snappy, bzip2 or zstandard.",
     ),
     settings.String(
@@ -143,7 +133,7 @@ _OWN: Final[Definition] = settings.define(
         "format.output.type",
         default="",
         group=_FORMAT,
-        validator=lower_one_of("", "csv", "json", "jsonl", "avro", "parquet"),
+        validator=settings.one_of("", "csv", "json", "jsonl", "avro", "parquet", ignore_case=True),
         doc="Aiven's formats: csv, json (an array), jsonl, avro or parquet, of the fields below. Without format.class.",
     ),
     settings.List(
@@ -156,7 +146,7 @@ _OWN: Final[Definition] = settings.define(
         "format.output.fields.value.encoding",
         default="base64",
         group=_FORMAT,
-        validator=lower_one_of("base64", "none"),
+        validator=settings.one_of("base64", "none", ignore_case=True),
         doc="With format.output.type=csv: base64 or none, for keys and values.",
     ),
     settings.Boolean(
@@ -169,7 +159,7 @@ _OWN: Final[Definition] = settings.define(
         "file.compression.type",
         default="",
         group=_FORMAT,
-        validator=lower_one_of("", "none", "gzip", "snappy", "zstd"),
+        validator=settings.one_of("", "none", "gzip", "snappy", "zstd", ignore_case=True),
         doc="Aiven's name of the compression: none, gzip, snappy or zstd. Of Parquet and Avro it is that within the "
         "file. Nothing: gzip for Aiven's class and formats.",
     ),
@@ -290,7 +280,7 @@ _OWN: Final[Definition] = settings.define(
         default="WALLCLOCK",
         importance="LOW",
         group=_NAMES,
-        validator=lower_one_of("wallclock", "event"),
+        validator=settings.one_of("wallclock", "event", ignore_case=True),
         doc="Whether they are of now (wallclock) or of the record (event).",
     ),
     # When files end.
@@ -352,7 +342,7 @@ _OWN: Final[Definition] = settings.define(
         default="NONE",
         importance="HIGH",
         group=_ENDS,
-        validator=lower_one_of("none", "backward", "forward", "full"),
+        validator=settings.one_of("none", "backward", "forward", "full", ignore_case=True),
         doc="What a record with another schema than its file's does, in formats with schemas. NONE: it ends the file. "
         "BACKWARD, FULL: it is written with the file's schema if it fits that; else the file ends, and the next one's "
         "schema takes both. FORWARD: it is written with the file's schema, without the fields that has not.",
@@ -363,7 +353,7 @@ _OWN: Final[Definition] = settings.define(
         default="fail",
         importance="LOW",
         group=_RECORDS,
-        validator=lower_one_of("fail", "ignore", "write"),
+        validator=settings.one_of("fail", "ignore", "write", ignore_case=True),
         doc="Records without a value: fail, ignore, or write their keys into the folder of tombstones (with "
         "store.kafka.keys).",
     ),
@@ -478,7 +468,7 @@ _OWN: Final[Definition] = settings.define(
         default="ignore",
         importance="LOW",
         group=_UPLOADS,
-        validator=lower_one_of("ignore", "fail"),
+        validator=settings.one_of("ignore", "fail", ignore_case=True),
         doc="Whether a tag that the store refuses fails the task.",
     ),
     settings.Int(
@@ -502,7 +492,7 @@ _OWN: Final[Definition] = settings.define(
         default="NONE",
         importance="LOW",
         group=_NAMES,
-        validator=lower_one_of("none"),
+        validator=settings.one_of("none", ignore_case=True),
         doc="Only NONE: names of schemas are no folders here.",
     ),
     aliases={

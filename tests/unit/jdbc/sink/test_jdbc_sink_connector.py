@@ -31,7 +31,7 @@ def test_a_url_is_enough() -> None:
         ({"delete_enabled": "true", "pk_mode": "record_value"}, "delete.enabled", "record_key"),
         ({"insert_mode": "upsert"}, "insert.mode", "needs a primary key"),
         ({"insert_mode": "update"}, "insert.mode", "needs a primary key"),
-        ({"insert_mode": "append"}, "insert.mode", "none of insert, upsert, update"),
+        ({"insert_mode": "append"}, "insert.mode", "not one of insert, upsert, update"),
         ({"pk_mode": "kafka", "pk_fields": "a,b"}, "pk.fields", "three, and not 2"),
         ({"pk_fields": "a"}, "pk.fields", "pk.mode=none"),
         ({"pk_mode": "record_key", "pk_fields": "a,a"}, "pk.fields", "twice"),
