@@ -7,13 +7,13 @@ from typing import Any
 
 from connect import ConnectError, ExactlyOnceSupport, SourceConnector, __version__
 from connect.kafka.cluster_admin import ClusterAdmin
+from connect.kit import Watch, shared_out
 from connectors.mirror.checkpoint_task import MirrorCheckpointTask
 from connectors.mirror.clusters import admin, make_internal_topic
 from connectors.mirror.filters import NameFilter, TopicFilter
 from connectors.mirror.keys import CHECKPOINT_SETTINGS, GROUPS, SOURCE, TARGET
 from connectors.mirror.policy import Policy, policy_of
 from connectors.mirror.source_connector import FIRST_LOOK_S
-from connectors.mirror.watch import Watch
 
 _PARTITION = {"group", "topic", "partition"}
 
@@ -28,7 +28,7 @@ class MirrorCheckpointConnector(SourceConnector):
     def start(self, config: Mapping[str, str]) -> None:
         super().start(config)
         self._parsed = parsed = self.settings.parse(config)
-        self._watch: Watch | None = None
+        self._watch: Watch[list[str]] | None = None
         if not parsed["enabled"] or not (parsed["emit.checkpoints.enabled"] or parsed["sync.group.offsets.enabled"]):
             return
         policy = policy_of(parsed)
@@ -46,15 +46,14 @@ class MirrorCheckpointConnector(SourceConnector):
             return found_groups(parsed, policy, source)
 
         every = parsed["refresh.groups.interval.seconds"] if parsed["refresh.groups.enabled"] else None
-        self._watch = Watch("mirror-groups", look, every, (), self.context)
+        self._watch = Watch(f"groups of {parsed['source.cluster.alias']}", look, every, self.context)
         self._watch.start()
 
     def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
         if self._watch is None:
             return []
-        groups = self._watch.found(FIRST_LOOK_S)
-        count = min(max_tasks, len(groups))
-        return [{**self.config, GROUPS: ",".join(groups[task::count])} for task in range(count)]
+        shares = shared_out(self._watch.found(FIRST_LOOK_S), max_tasks)
+        return [{**self.config, GROUPS: ",".join(share)} for share in shares]
 
     def stop(self) -> None:
         if getattr(self, "_watch", None) is not None:

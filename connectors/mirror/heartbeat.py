@@ -8,12 +8,12 @@ from typing import Any, Final
 
 from connect import ConnectError, ExactlyOnceSupport, SourceConnector, SourceRecord, SourceTask, __version__
 from connect.data.schema import BYTES
+from connect.kit import Watch
 from connectors.mirror.clusters import admin, make_internal_topic
 from connectors.mirror.keys import HEARTBEAT_SETTINGS, TARGET
 from connectors.mirror.notes import Heartbeat
 from connectors.mirror.policy import HEARTBEATS
 from connectors.mirror.source_connector import FIRST_LOOK_S
-from connectors.mirror.watch import Watch
 
 _WAIT_S: Final = 0.05
 _ASK_S: Final = 0.5
@@ -66,7 +66,7 @@ class MirrorHeartbeatConnector(SourceConnector):
     def start(self, config: Mapping[str, str]) -> None:
         super().start(config)
         parsed = self.settings.parse(config)
-        self._watch: Watch | None = None
+        self._watch: Watch[bool] | None = None
         if not parsed["enabled"] or not parsed["emit.heartbeats.enabled"]:
             return
         target = admin(config, parsed, TARGET, self.context.name, self.context.metrics)
@@ -75,7 +75,7 @@ class MirrorHeartbeatConnector(SourceConnector):
             make_internal_topic(target, HEARTBEATS, parsed["heartbeats.topic.replication.factor"])
             return True
 
-        self._watch = Watch("mirror-heartbeats", look, None, (), self.context)
+        self._watch = Watch(f"heartbeat topics of {parsed['target.cluster.alias']}", look, None, self.context)
         self._watch.start()
 
     def task_configs(self, max_tasks: int) -> list[dict[str, str]]:

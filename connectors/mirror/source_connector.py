@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from connect import ConfigError, ExactlyOnceSupport, SourceConnector, __version__
+from connect import ConfigError, ExactlyOnceSupport, SourceConnector, TopicPartition, __version__
+from connect.kit import Chore, Watch, shared_out
 from connect.settings import ConfigValue
 from connectors.mirror import positions
 from connectors.mirror.clusters import admin, make_internal_topic, offset_syncs, reads_committed
@@ -13,7 +14,6 @@ from connectors.mirror.keys import PARTITIONS, SOURCE, SOURCE_SETTINGS, TARGET, 
 from connectors.mirror.policy import policy_of
 from connectors.mirror.source_task import MirrorSourceTask
 from connectors.mirror.topics import TopicSync
-from connectors.mirror.watch import Chore, Watch
 
 #: How long the first look at the clusters may take before it is said that it failed.
 FIRST_LOOK_S: Final = 10.0
@@ -30,7 +30,7 @@ class MirrorSourceConnector(SourceConnector):
         super().start(config)
         self._parsed = parsed = self.settings.parse(config)
         check_source(parsed, config)
-        self._watch: Watch | None = None
+        self._watch: Watch[list[TopicPartition]] | None = None
         if not parsed["enabled"]:
             return
         policy = policy_of(parsed)
@@ -40,7 +40,7 @@ class MirrorSourceConnector(SourceConnector):
         sync = TopicSync(parsed, policy, source, target)
         made = not parsed["emit.offset-syncs.enabled"]
 
-        def look() -> Any:
+        def look() -> list[TopicPartition]:
             nonlocal made
             if not made:
                 side, topic = offset_syncs(parsed, policy)
@@ -55,16 +55,14 @@ class MirrorSourceConnector(SourceConnector):
             if parsed[f"{what}.enabled"]
         ]
         every = parsed["refresh.topics.interval.seconds"] if parsed["refresh.topics.enabled"] else None
-        self._watch = Watch("mirror-topics", look, every, chores, self.context)
+        self._watch = Watch(f"partitions of {parsed['source.cluster.alias']}", look, every, self.context, chores=chores)
         self._watch.start()
 
     def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
         if self._watch is None:
             return []
-        partitions = self._watch.found(FIRST_LOOK_S)
-        count = min(max_tasks, len(partitions))
-        # One after the other, so that the partitions of a large topic are spread.
-        return [{**self.config, PARTITIONS: positions.written(partitions[task::count])} for task in range(count)]
+        shares = shared_out(self._watch.found(FIRST_LOOK_S), max_tasks)
+        return [{**self.config, PARTITIONS: positions.written(share)} for share in shares]
 
     def stop(self) -> None:
         if getattr(self, "_watch", None) is not None:

@@ -1,0 +1,8 @@
+"""What connectors have in common. Public: `connectors/` is written with it, and others' connectors may be.
+
+Everything here runs in the process of the connector, or of its task.
+"""
+
+from connect.kit.watch import Chore, Watch, shared_out
+
+__all__ = ["Chore", "Watch", "shared_out"]
