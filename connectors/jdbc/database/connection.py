@@ -67,7 +67,7 @@ class Database:
         self._credentials = credentials.provider(config)
         self._engine: Engine | None = None
         self._connection: Connection | None = None
-        self._waiting = threading.Event()
+        self._given_up = threading.Event()
         self._waiter = Waiter()
 
     @cached_property
@@ -113,11 +113,11 @@ class Database:
                 if not passes(error):
                     raise ConnectError(f"{self} refuses the connection: {why}") from error
                 last = attempt == self.settings.attempts
-                if last or self._stopping():
+                if last or self._stopping() or self._given_up.is_set():
                     self._waiter.leaves()
                     raise RetriableError(f"{self} cannot be reached: {why}", waits_for=str(self)) from error
                 self._waiter.waits(f"{self} cannot be reached: {why}", what=str(self))
-                self._waiting.wait(self.settings.backoff)
+                self._given_up.wait(self.settings.backoff)
         raise AssertionError("connection.attempts is at least 1")
 
     @contextmanager
@@ -151,9 +151,9 @@ class Database:
             except Exception as error:  # the same
                 log.debug("a connection to %s could not be closed: %s", self, error)
 
-    def wake(self) -> None:
-        """Let a wait between two tries end. From any thread."""
-        self._waiting.set()
+    def give_up(self) -> None:
+        """Wait no more for a database that is away, now and from now on. From any thread."""
+        self._given_up.set()
 
     def close(self) -> None:
         """Close everything; the object may be used again."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Mapping
 from typing import Any, ClassVar, Final
 
@@ -17,14 +16,14 @@ from connect import (
     SourceConnector,
     __version__,
 )
-from connect.api.connector import ConnectorContext
+from connect.kit import Watch, shared_out
 from connect.settings import ConfigValue
 from connectors.jdbc.database import Database, DatabaseSettings, TableName
 from connectors.jdbc.database.connection import reason
 from connectors.jdbc.database.url import translate
 from connectors.jdbc.source import keys, offsets
 from connectors.jdbc.source.keys import BULK, SNAPSHOT, query_of
-from connectors.jdbc.source.parts import Part, shared_out, written
+from connectors.jdbc.source.parts import Part, written
 from connectors.jdbc.source.plan import key_of, names
 from connectors.jdbc.source.servers import Select, Server, server_of
 from connectors.jdbc.source.tables import Selection
@@ -32,9 +31,8 @@ from connectors.jdbc.source.task import JdbcSourceTask
 
 log = logging.getLogger(__name__)
 
-_STOP_S: Final = 2.0
-#: After so many in a row that do not pass by themselves the connector fails.
-_REFUSALS: Final = 3
+#: How long until tables that could not be listed are listed again, at most.
+_RETRY_S: Final = 10.0
 
 
 class JdbcSourceConnector(SourceConnector):
@@ -49,25 +47,36 @@ class JdbcSourceConnector(SourceConnector):
         super().start(config)
         self._parsed = self.settings.parse(self.config)
         keys.check(self._parsed)
-        self._monitor: TableMonitor | None = None
+        self._watch: Watch[list[Part]] | None = None
         if not query_of(self._parsed):
-            self._monitor = TableMonitor(self._parsed, self.config, self.context)
-            self._monitor.start()
+            self._tables = tables = _Tables(self._parsed, self.config)
+            seconds = self._parsed["table.poll.interval.ms"] / 1000
+            self._watch = Watch(
+                f"tables of {tables.database}",
+                tables.parts,
+                seconds,
+                self.context,
+                retry_seconds=min(seconds, _RETRY_S),
+                names=iter,
+                closing=tables.database.close,
+            )
+            self._watch.start()
 
     def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
-        if self._monitor is None:
+        if self._watch is None:
             return [{**self.config, **written([Part()])}]
         limit = self._parsed["table.monitoring.startup.polling.limit.ms"] / 1000
-        parts = self._monitor.parts(limit)
+        parts = self._watch.found(limit)
         if not parts:
             log.warning("No table is there that the keys mean, so no task runs. New tables are looked for.")
         stored = [self._as_stored(part) for part in parts]
-        return [{**self.config, **written(share)} for share in shared_out(stored, max_tasks) if share]
+        return [{**self.config, **written(share)} for share in shared_out(stored, max_tasks)]
 
     def stop(self) -> None:
-        if getattr(self, "_monitor", None) is not None:
-            assert self._monitor is not None
-            self._monitor.stop()
+        if getattr(self, "_watch", None) is not None:
+            assert self._watch is not None
+            self._tables.database.give_up()
+            self._watch.stop()
 
     def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
         values = self.settings.validate(config)
@@ -112,82 +121,33 @@ class JdbcSourceConnector(SourceConnector):
         return part
 
 
-class TableMonitor(threading.Thread):
-    """Lists the tables again and again, in a thread and with a connection of its own.
+class _Tables:
+    """Finds the tables, over a connection of its own. For the thread of the watch."""
 
-    Args:
-        parsed, config: the connector's keys.
-        context: asked for other tasks when there are other tables, and told when they cannot be listed for good: a
-            connector that is started anew has the password of then.
-    """
-
-    def __init__(self, parsed: Mapping[str, Any], config: Mapping[str, str], context: ConnectorContext) -> None:
-        super().__init__(name="jdbc-source-tables", daemon=True)
+    def __init__(self, parsed: Mapping[str, Any], config: Mapping[str, str]) -> None:
         self._parsed = parsed
-        self._connector = context
-        self._stopped = threading.Event()
-        self._listed = threading.Event()
-        self._parts: list[Part] | None = None
-        self._error: Exception | None = None
-        self._wanted = False  # somebody went without a list
         self._cuts: dict[TableName, tuple[int, ...]] = {}
         chosen = DatabaseSettings.of(parsed)
-        self._database = Database(chosen, config, self._stopped.is_set)
-        self._server: Server = server_of(self._database, quotes=chosen.quotes)
+        self.database = Database(chosen, config)
+        self._server: Server = server_of(self.database, quotes=chosen.quotes)
 
-    def parts(self, seconds: float) -> list[Part]:
-        """What is to be read, as soon as it is known.
+    def parts(self) -> list[Part]:
+        """What is to be read now.
 
         Raises:
-            RetriableError: not in time.
-            ConnectError: the database refuses, or the keys do not fit its tables.
+            RetriableError: the database is away.
+            ConnectError: it refuses, or the keys do not fit its tables.
         """
-        self._listed.wait(seconds)
-        if self._parts is not None:
-            return self._parts
-        self._wanted = True
-        if self._error is not None and not isinstance(self._error, RetriableError):
-            raise ConnectError(str(self._error)) from self._error
-        raise RetriableError(
-            str(self._error) if self._error else f"The tables of {self._database} were not listed in {seconds:g} s."
-        )
+        try:
+            return self._parts()
+        except (ConnectError, SQLAlchemyError, OSError) as error:
+            self.database.discard()
+            if isinstance(error, ConnectError) and not isinstance(error, RetriableError):
+                raise
+            why = str(error) if isinstance(error, RetriableError) else f"{self.database}: {reason(error)}"
+            raise RetriableError(f"The tables could not be listed: {why}", waits_for=str(self.database)) from error
 
-    def run(self) -> None:
-        """List tables until the connector stops."""
-        refusals = 0
-        while not self._stopped.is_set():
-            try:
-                found = self._look()
-            except (ConnectError, SQLAlchemyError, OSError) as error:
-                self._database.discard()
-                self._error = (
-                    error if isinstance(error, ConnectError) else RetriableError(f"{self._database}: {reason(error)}")
-                )
-                log.warning("The tables could not be listed: %s", self._error)
-                refusals = 0 if isinstance(self._error, RetriableError) else refusals + 1
-                if refusals == _REFUSALS:
-                    self._connector.raise_error(self._error)
-                pause = min(self._parsed["table.poll.interval.ms"], 10_000) / 1000
-            else:
-                changed = self._wanted or (self._parts is not None and found != self._parts)
-                self._error, self._parts, self._wanted = None, found, False
-                refusals = 0
-                if changed:
-                    log.info("The tables are others than before: %s.", ", ".join(map(str, found)) or "none")
-                    self._connector.request_task_reconfiguration()
-                pause = self._parsed["table.poll.interval.ms"] / 1000
-            self._listed.set()
-            self._stopped.wait(pause)
-        self._database.close()
-
-    def stop(self) -> None:
-        """Let the thread end."""
-        self._stopped.set()
-        self._database.wake()
-        if self.is_alive():
-            self.join(_STOP_S)
-
-    def _look(self) -> list[Part]:
+    def _parts(self) -> list[Part]:
         connection = self._server.connect()
         tables = Selection(self._parsed, self._server.catalog(connection)).of(self._server.tables(connection))
         if self._parsed["table.splits"] == 1:

@@ -45,12 +45,6 @@ class Part:
         return f"table {self.table}" if self.split is None else f"table {self.table} (range {self.split})"
 
 
-def shared_out(parts: Sequence[Part], tasks: int) -> list[list[Part]]:
-    """Parts for each task, at most so many tasks; ranges of one table go to different ones."""
-    count = min(tasks, len(parts))
-    return [list(parts[task::count]) for task in range(count)]
-
-
 def written(parts: Sequence[Part]) -> dict[str, str]:
     """As a task's configuration has them."""
     names = [".".join(map(_quoted, p.table.parts)) for p in parts if p.table is not None and not p.cuts]

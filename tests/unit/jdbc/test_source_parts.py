@@ -2,9 +2,10 @@
 
 import pytest
 
+from connect.kit import shared_out
 from connectors.jdbc.database import TableName
 from connectors.jdbc.source.keys import SETTINGS
-from connectors.jdbc.source.parts import Part, read, shared_out, written
+from connectors.jdbc.source.parts import Part, read, written
 
 ORDERS = Part(TableName("orders", "public", "shop"))
 

@@ -107,7 +107,7 @@ def test_a_database_that_is_away_is_tried_and_passes(
         {"connection.password": "hush"},
     )
     tries = []
-    monkeypatch.setattr(away._waiting, "wait", tries.append)
+    monkeypatch.setattr(away._given_up, "wait", tries.append)
     with pytest.raises(RetriableError, match="cannot be reached") as caught:
         away.connect()
     assert tries == [0.001] * 2
