@@ -125,12 +125,6 @@ def preference(cluster: Cluster, shard: Shard) -> str:
     return f"_shards:{shard.number}|_primary" if cluster.open_search else f"_shards:{shard.number}"
 
 
-def shared_out(shards: Sequence[Shard], tasks: int) -> list[list[Shard]]:
-    """Shards for each task, at most so many tasks; those of one index go to different ones."""
-    count = min(tasks, len(shards))
-    return [list(shards[task::count]) for task in range(count)]
-
-
 def written(shards: Sequence[Shard]) -> dict[str, str]:
     """As a task's configuration has them."""
     return {"task.shards": json.dumps([[shard.index, shard.uuid, shard.number] for shard in shards])}

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from connect import ConnectError
+from connect.kit import shared_out
 from connectors.elasticsearch.source import (
     ElasticsearchSourceConnector,
     OpenSearchSourceConnector,
@@ -83,9 +84,9 @@ def test_ours_win() -> None:
 
 def test_shards_in_a_configuration_of_a_task() -> None:
     some = [Shard("a,b", "u1", 0), Shard("a,b", "u1", 1), Shard("c", "u2", 0)]
-    assert shards.shared_out(some, 2) == [[some[0], some[2]], [some[1]]]
-    assert shards.shared_out(some, 9) == [[each] for each in some]
-    assert shards.shared_out([], 9) == []
+    assert shared_out(some, 2) == [[some[0], some[2]], [some[1]]]
+    assert shared_out(some, 9) == [[each] for each in some]
+    assert shared_out([], 9) == []
     assert shards.read(shards.written(some)) == some
 
 
