@@ -10,7 +10,6 @@ import json
 import logging
 import os
 import stat
-import threading
 import time
 from collections.abc import Mapping
 from typing import Any, ClassVar, Final
@@ -27,12 +26,15 @@ from connect import (
     settings,
 )
 from connect.data import Deferred
+from connect.kit import Watch, shared_out
 from connectors.file.lines import encoding
 from connectors.file.tail import Offset, Pipe, Read, Tail, open_for_reading
 
 log = logging.getLogger(__name__)
 
 STDIN: Final = 0
+#: How long the first match of names may take.
+_FIRST_SCAN_S: Final = 30.0
 
 
 def _known_encoding(name: str, value: Any) -> None:
@@ -192,21 +194,29 @@ class FileStreamSourceConnector(SourceConnector):
         super().start(config)
         self._patterns = patterns(self.settings.parse(config)["file"])
         self._seen: dict[str, float] = {}
-        self._stopped = threading.Event()
+        self._watch: Watch[dict[str, float]] | None = None
         if any(map(_matches_names, self._patterns)):
-            self._scan()
-            threading.Thread(target=self._watch, name="file-source-watch", daemon=True).start()
+            self._watch = Watch(
+                f"files {self.config['file']}",
+                self._scan,
+                self.scan_seconds,
+                self.context,
+                changed=lambda before, now: not now.keys() <= before.keys(),
+            )
+            self._watch.start()
+            self._watch.found(_FIRST_SCAN_S)
 
     def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
         if not self._patterns or (len(self._patterns) == 1 and not _matches_names(self._patterns[0])):
             return [dict(self.config)]
-        files = sorted({*self._seen, *(pattern for pattern in self._patterns if not _matches_names(pattern))})
-        tasks = min(max_tasks, len(files))
-        return [{**self.config, "task.files": json.dumps(files[task::tasks])} for task in range(tasks)]
+        found = self._watch.found(0) if self._watch is not None else {}
+        files = sorted({*found, *(pattern for pattern in self._patterns if not _matches_names(pattern))})
+        return [{**self.config, "task.files": json.dumps(share)} for share in shared_out(files, max_tasks)]
 
     def stop(self) -> None:
-        if hasattr(self, "_stopped"):
-            self._stopped.set()
+        if getattr(self, "_watch", None) is not None:
+            assert self._watch is not None
+            self._watch.stop()
 
     def exactly_once_support(self, config: Mapping[str, str]) -> ExactlyOnceSupport:
         files = patterns(config.get("file"))
@@ -226,13 +236,8 @@ class FileStreamSourceConnector(SourceConnector):
                 raise ConnectError('An offset of files is null or reads {"position": <bytes from the beginning>}.')
         return True
 
-    def _watch(self) -> None:
-        while not self._stopped.wait(self.scan_seconds):
-            if self._scan():
-                self.context.request_task_reconfiguration()
-
-    def _scan(self) -> bool:
-        """Match names again. Whether there is a file that was not there before."""
+    def _scan(self) -> dict[str, float]:
+        """Match names: the files that are there, or were a moment ago, and when each was seen last."""
         now = time.monotonic()
         found = {
             file
@@ -241,11 +246,9 @@ class FileStreamSourceConnector(SourceConnector):
             for file in glob.iglob(pattern, recursive=True)  # noqa: PTH207 - the names stay text, as configured
             if os.path.isfile(file)  # noqa: PTH113
         }
-        new = not found <= self._seen.keys()
-        # A new dict each time: `task_configs` reads it from another thread.
         kept = {file: seen for file, seen in self._seen.items() if now - seen < self.forget_seconds}
         self._seen = kept | dict.fromkeys(found, now)
-        return new
+        return self._seen
 
 
 def patterns(file: str | None) -> list[str]:

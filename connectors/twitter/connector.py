@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from connect import ConfigError, ConnectError, ExactlyOnceSupport, SourceConnector, __version__
+from connect.kit import shared_out
 from connect.settings import ConfigValue
 from connectors.twitter import keys, offsets
 from connectors.twitter.rules import configured
@@ -30,7 +31,7 @@ class TwitterSourceConnector(SourceConnector):
     def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
         if self._parsed["twitter.mode"] == keys.STREAM:
             return [dict(self.config)]
-        return [{**self.config, keys.WORK: work} for work in shared_out(self._work(), max_tasks)]
+        return [{**self.config, keys.WORK: json.dumps(share)} for share in shared_out(self._work(), max_tasks)]
 
     def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
         values = self.settings.validate(config)
@@ -70,12 +71,6 @@ class TwitterSourceConnector(SourceConnector):
             return [rule.value for rule in self._rules]
         users = [*self._parsed["twitter.users"], *self._parsed["filter.userIds"]]
         return list(dict.fromkeys(user.removeprefix("@") for user in users if user))
-
-
-def shared_out(work: Sequence[str], most: int) -> list[str]:
-    """Work for so many tasks at most, a JSON list for each."""
-    tasks = min(most, len(work))
-    return [json.dumps(list(work[task::tasks])) for task in range(tasks)]
 
 
 def _known(partition: Mapping[str, Any]) -> bool:
