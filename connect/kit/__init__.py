@@ -3,6 +3,7 @@
 Everything here runs in the process of the connector, or of its task.
 """
 
+from connect.kit.retries import RetryBudget, backoff
 from connect.kit.watch import Chore, Watch, shared_out
 
-__all__ = ["Chore", "Watch", "shared_out"]
+__all__ = ["Chore", "RetryBudget", "Watch", "backoff", "shared_out"]

@@ -1,17 +1,19 @@
 """Work that comes and goes: a thread of the connector finds it again and again, and the tasks share it out.
 
-class TablesConnector(SourceConnector):
-    def start(self, config):
-        super().start(config)
-        self._watch = Watch("tables", self._list_tables, 60.0, self.context)
-        self._watch.start()
+For example:
 
-    def task_configs(self, max_tasks):
-        shares = shared_out(self._watch.found(10.0), max_tasks)
-        return [{**self.config, "tables": ",".join(share)} for share in shares]
+    class TablesConnector(SourceConnector):
+        def start(self, config):
+            super().start(config)
+            self._watch = Watch("tables", self._list_tables, 60.0, self.context)
+            self._watch.start()
 
-    def stop(self):
-        self._watch.stop()
+        def task_configs(self, max_tasks):
+            shares = shared_out(self._watch.found(10.0), max_tasks)
+            return [{**self.config, "tables": ",".join(share)} for share in shares]
+
+        def stop(self):
+            self._watch.stop()
 """
 
 from __future__ import annotations

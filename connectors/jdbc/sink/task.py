@@ -7,7 +7,8 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from connect import ConnectError, Offsets, RetriableError, SinkBatch, SinkTask, TopicPartition
+from connect import ConnectError, Offsets, SinkBatch, SinkTask, TopicPartition
+from connect.kit import RetryBudget
 from connectors.jdbc.sink.keys import SETTINGS
 from connectors.jdbc.sink.options import Options
 
@@ -51,7 +52,12 @@ class JdbcSinkTask(SinkTask):
         self._writer: Writer = Writer(options, self._database, self._ledger)
         self._background: BackgroundWriter = BackgroundWriter(self._writer.write)
         self._left: list[SinkBatch] = []  # what the thread could not write
-        self._tries = 0
+        self._retries = RetryBudget(
+            options.max_retries,
+            options.backoff_ms / 1000,
+            waits_for=str(self._database),
+            timeout=self.context.timeout,
+        )
 
     def open(self, partitions: Sequence[TopicPartition]) -> Offsets | None:
         if self._ledger is None or not partitions:
@@ -117,7 +123,7 @@ class JdbcSinkTask(SinkTask):
                 written = self._writer.write_what_fits(batches, None if reporter is None else reporter.report)
         except Exception as error:  # drivers raise anything
             raise self._refused(error) from error.__cause__
-        self._tries = 0
+        self._retries.worked()
         self._count(written)
 
     def _refused(self, error: Exception) -> Exception:
@@ -130,16 +136,11 @@ class JdbcSinkTask(SinkTask):
         if not is_passing(error):
             return said
         self._database.discard()
-        self._tries += 1
-        if self._tries > self._options.max_retries:
-            return ConnectError(f"{said} Given up after {self._options.max_retries} retries (max.retries).")
-        self.context.timeout(self._options.backoff_ms)
-        retry = f"(Retry {self._tries} of {self._options.max_retries}.)"
-        return RetriableError(f"{said} {retry}", waits_for=str(self._database))
+        return self._retries.failed(str(said))
 
     def _tell(self) -> None:
         for written in self._background.written():
-            self._tries = 0
+            self._retries.worked()
             self._count(written)
 
     def _count(self, written: Written) -> None:

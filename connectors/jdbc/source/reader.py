@@ -15,6 +15,7 @@ from typing import Any, Final
 from connect import ConnectError, DataError, SourceBatch, StructColumns
 from connect.data import Deferred
 from connect.data.struct_columns import concat_columns
+from connect.kit import RetryBudget
 from connectors.jdbc.database import Database
 from connectors.jdbc.database.columns import Column, Kind
 from connectors.jdbc.database.columns import Mapping as ColumnMapping
@@ -83,7 +84,12 @@ class Reader:
         self.part = part
         self.topic: str = parsed["topic.prefix"] + (part.table.name if part.table else "")
         self.due = 0.0  # by the monotonic clock
-        self.failures = 0
+        self.retries = RetryBudget(
+            parsed["query.retry.attempts"],
+            parsed["connection.backoff.ms"] / 1000,
+            key="query.retry.attempts",
+            waits_for=str(server.database),
+        )
         self._rows = 0
         self._parsed = parsed
         self._server = server

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from connect import ConnectError, DataError, RetriableError, SourceBatch, SourceTask
+from connect.kit import RetryBudget
 from connectors.jdbc.database import Database, DatabaseSettings, passes
 from connectors.jdbc.database.connection import reason
 from connectors.jdbc.source import keys, offsets
@@ -31,8 +32,6 @@ class JdbcSourceTask(SourceTask):
     def start(self, config: Mapping[str, str]) -> None:
         parsed = self.settings.parse(config)
         keys.check(parsed)
-        self._backoff = parsed["connection.backoff.ms"] / 1000
-        self._most_failures: int = parsed["query.retry.attempts"]
         # One try at a time: between them the task is to answer.
         chosen = replace(DatabaseSettings.of(parsed), attempts=1)
         self._database = Database(chosen, config, self.context.stopping)
@@ -42,14 +41,13 @@ class JdbcSourceTask(SourceTask):
         self._readers = [Reader(part, parsed, server, stored.get(part)) for part in parts]
         self._server = server
         self._interval = parsed["poll.interval.ms"] / 1000
-        self._not_before = 0.0
-        self._put_off = ""  # why nothing is asked of the database before then
+        self._failing: RetryBudget | None = None  # nothing is asked of the database while its pause lasts
         self._rates: dict[str, tuple[float, int]] = {}
 
     def poll(self) -> SourceBatch | None:
         deadline = time.monotonic() + _WAIT_S
-        if self._put_off and not self._wait(deadline):
-            raise RetriableError(self._put_off, waits_for=str(self._database))
+        if self._failing is not None and not self._wait(deadline):
+            self._failing.check()
         asked: set[Reader] = set()
         while not self.context.stopping():
             reader = self._next()
@@ -94,7 +92,7 @@ class JdbcSourceTask(SourceTask):
             if reader.is_open:
                 return reader
         now = time.monotonic()
-        if now < self._not_before:
+        if self._failing is not None and now < self._failing.due:
             return None
         due = [reader for reader in self._readers if not reader.done and reader.due <= now]
         return min(due, key=lambda reader: reader.due, default=None)
@@ -103,7 +101,7 @@ class JdbcSourceTask(SourceTask):
         """Wait until something is due. False when that is later than the deadline."""
         now = time.monotonic()
         due = min((reader.due for reader in self._readers if not reader.done), default=deadline + 1)
-        due = max(due, self._not_before)
+        due = max(due, self._failing.due if self._failing is not None else due)
         while now < min(due, deadline) and not self.context.stopping():
             time.sleep(min(_SLICE_S, max(0.001, min(due, deadline) - now)))
             now = time.monotonic()
@@ -115,8 +113,8 @@ class JdbcSourceTask(SourceTask):
         except Exception as error:
             self._failed(reader, error)
             return None
-        reader.failures = 0
-        self._put_off = ""
+        reader.retries.worked()
+        self._failing = None
         self._count(reader, 0 if batch is None else len(batch))
         return batch
 
@@ -139,16 +137,9 @@ class JdbcSourceTask(SourceTask):
                 f"{_capital(reader.part)} cannot be read from {self._database}: {reason(error)}"
             ) from error
         self._database.discard()
-        reader.failures += 1
-        said = str(error) if isinstance(error, ConnectError) else f"{self._database}: {reason(error)}"
-        if 0 <= self._most_failures < reader.failures:
-            raise ConnectError(
-                f"Reading {reader.part} failed {reader.failures} times in a row, which is more than "
-                f"query.retry.attempts allows: {said}"
-            ) from error
-        self._not_before = time.monotonic() + self._backoff
-        self._put_off = f"Reading {reader.part} failed (try {reader.failures}): {said}"
-        raise RetriableError(self._put_off, waits_for=str(self._database)) from error
+        self._failing = reader.retries
+        why = str(error) if isinstance(error, ConnectError) else f"{self._database}: {reason(error)}"
+        raise self._failing.failed(f"Reading {reader.part} failed: {why.rstrip('.')}.") from error
 
     def _count(self, reader: Reader, rows: int) -> None:
         metrics, table = self.context.metrics, str(reader.part.table or "query")
