@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import importlib.util
 import logging
-import random
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
@@ -13,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
 from connect import ConnectError, DataError, Offsets, RetriableError, SinkBatch, SinkTask, TopicPartition
+from connect.kit import RetryBudget
 from connectors.s3.bucket.failures import OTHER, failure, raised
 from connectors.s3.formats.parquet import Parquet
 from connectors.s3.sink.bad_rows import BadRows
@@ -125,8 +125,13 @@ class S3SinkTask(SinkTask):
         self._rewound: dict[TopicPartition, int] = {}  # in the call that runs: where they go on
         self._in_hand = False  # whether a batch was handed in and is not taken yet
         self._stale: dict[TopicPartition, int] = {}  # set back while it was; what had been taken of them
-        self._tries = 0
-        self._retry_at = 0.0
+        self._retries = RetryBudget(
+            options.max_retries,
+            options.backoff,
+            longest=_LONGEST_BACKOFF_S,
+            waits_for=options.bucket.where,
+            timeout=self.context.timeout,
+        )
         self._scheduled = self._next_schedule()
 
     def open(self, partitions: Sequence[TopicPartition]) -> Offsets | None:
@@ -350,7 +355,7 @@ class S3SinkTask(SinkTask):
             metrics.count("s3_bytes_written_total", file.bytes, bucket=bucket)
             if not file.beside:
                 metrics.count("s3_records_written_total", file.records, bucket=bucket)
-            self._tries = 0
+            self._retries.worked()
             while known.stretches and known.stretches[0].ended and not known.stretches[0].pending:
                 known.stretches.popleft()
                 if not self.context.one_batch:  # of which an earlier attempt may have written all
@@ -407,26 +412,15 @@ class S3SinkTask(SinkTask):
             raise error
         if found is None:
             return
-        if self._retry_at:
-            if time.monotonic() < self._retry_at:
-                self._wait_for_retry(found.sentence)
-            self._retry_at = 0.0
+        if self._retries.pending:
+            self._retries.check()
             self._files.retry()
             return
         metrics.count("s3_errors_total", 1, **{"class": found.kind})
         renewed = found.kind == "credentials" and self._bucket.discard()
         if not found.passing and not renewed:
             raise raised(found)
-        self._tries += 1
-        if self._tries > self._options.max_retries:
-            raise ConnectError(f"{found.sentence} Given up after {self._options.max_retries} retries (max.retries).")
-        backoff = min(self._options.backoff * 2 ** (self._tries - 1), _LONGEST_BACKOFF_S)
-        self._retry_at = time.monotonic() + (0.0 if renewed else backoff * random.uniform(0.5, 1.0))  # noqa: S311
-        self._wait_for_retry(f"{found.sentence} (Retry {self._tries} of {self._options.max_retries}.)")
-
-    def _wait_for_retry(self, sentence: str) -> None:
-        self.context.timeout(max(1, int((self._retry_at - time.monotonic()) * 1000) + 1))
-        raise RetriableError(sentence, waits_for=self._options.bucket.where)
+        raise self._retries.failed(found.sentence, at_once=renewed)
 
     def _make_room(self) -> None:
         """Wait until there is memory for a batch."""

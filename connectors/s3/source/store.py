@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -115,37 +114,3 @@ class Store:
         if found.kind == CREDENTIALS and self.bucket.discard():
             return RetriableError(found.sentence)
         return raised(found)
-
-
-class Patience:
-    """How long a store that fails in passing is waited for.
-
-    Args:
-        first, longest: seconds between tries; each time twice as many, with some chance in it.
-        limit: seconds after which it is an error, or a negative number.
-        chance: gives a number from 0 to 1.
-    """
-
-    def __init__(self, first: float, longest: float, limit: float, chance: Callable[[], float]) -> None:
-        self._first = first
-        self._longest = longest
-        self._limit = limit
-        self._chance = chance
-        self._since: float | None = None
-        self._tries = 0
-        self.until = 0.0
-
-    def worked(self) -> None:
-        """Nothing failed."""
-        self._since, self._tries, self.until = None, 0, 0.0
-
-    def failed(self, error: RetriableError) -> ConnectError:
-        """Something failed: the error to raise. `until` then says when to try again, on the monotonic clock."""
-        now = time.monotonic()
-        self._since = self._since if self._since is not None else now
-        if 0 <= self._limit < now - self._since:
-            return ConnectError(f"{error} It has failed for longer than read.retry.timeout.ms allows.")
-        pause = min(self._first * 2 ** min(self._tries, 30), self._longest)
-        self._tries += 1
-        self.until = now + pause * (0.5 + self._chance() / 2)
-        return error

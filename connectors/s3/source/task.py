@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
-import random
 import time
 from collections.abc import Mapping
 from typing import Final, NoReturn
 
 from connect import ConnectError, DataError, RetriableError, SourceBatch, SourceTask
+from connect.kit import RetryBudget
 from connectors.s3.bucket import Bucket, BucketSettings
 from connectors.s3.formats.reading import OnBad
 from connectors.s3.source import keys
@@ -19,7 +19,7 @@ from connectors.s3.source.lanes import Lanes
 from connectors.s3.source.layout import Layout
 from connectors.s3.source.opened import OpenObject, Part
 from connectors.s3.source.options import read_options
-from connectors.s3.source.store import Changed, Gone, Patience, Store
+from connectors.s3.source.store import Changed, Gone, Store
 from connectors.s3.source.walk import Next, Share, Walk
 
 log = logging.getLogger(__name__)
@@ -47,8 +47,13 @@ class S3SourceTask(SourceTask):
         self._bucket = Bucket(chosen, config)
         self._store = Store(self._bucket, parsed["aws.s3.fetch.page.size"])
         limit = parsed["read.retry.timeout.ms"]
-        self._patience = Patience(
-            chosen.backoff, chosen.longest_backoff, limit / 1000 if limit >= 0 else -1, random.random
+        self._retries = RetryBudget(
+            -1,
+            chosen.backoff,
+            longest=chosen.longest_backoff,
+            within=limit / 1000 if limit >= 0 else -1,
+            key="read.retry.timeout.ms",
+            waits_for=chosen.where,
         )
         self._layout = Layout(parsed)
         number, tasks = map(int, parsed["task.number"].split("/"))
@@ -78,7 +83,6 @@ class S3SourceTask(SourceTask):
         self._due = 0.0
         self._held: SourceBatch | None = None  # read, of which `_given` records were returned
         self._given = 0
-        self._put_off = ""  # why nothing is asked of the store before `_patience.until`
         self._refused: ConnectError | None = None  # what the next poll raises
 
     def poll(self) -> SourceBatch | None:
@@ -103,16 +107,16 @@ class S3SourceTask(SourceTask):
         began = time.monotonic()
         if self._held is not None:
             return self._next_held()
-        if self._put_off and not self._wait(self._patience.until, began + _WAIT_S):
-            raise RetriableError(self._put_off, waits_for=self._bucket.settings.where)
+        if not self._wait(self._retries.due, began + _WAIT_S):
+            self._retries.check()
+            return None
         while True:
             try:
                 self._count_done(self._actions.run(_ACTIONS_S))
                 parts = self._read(began + _LIST_S)
             except RetriableError as error:
                 self._failed(error)
-            self._patience.worked()
-            self._put_off = ""
+            self._retries.worked()
             if parts:
                 return self._batch(parts)
             if self._actions.full or not self._wait(self._due, began + _WAIT_S):
@@ -131,15 +135,11 @@ class S3SourceTask(SourceTask):
 
     def _failed(self, error: RetriableError) -> NoReturn:
         """The store failed in passing: what was being read goes on where it was, after a while."""
-        self._put_off = ""
         if self._open is not None:
             opened, self._open = self._open, None
             opened.close()
             self._walk.put_back(opened.chosen._replace(record=opened.position))
-        raised = self._patience.failed(error)
-        if isinstance(raised, RetriableError):
-            self._put_off = str(raised)
-        raise raised from error
+        raise self._retries.failed(str(error)) from error
 
     # Reading.
 
