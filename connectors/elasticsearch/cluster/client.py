@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import gzip
 import logging
-import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol
 from urllib.parse import quote, urlencode
 
 import orjson
 
 from connect import ConnectError
+from connect.kit import RetryBudget
 from connectors.elasticsearch.cluster.failures import missing_package
 from connectors.elasticsearch.cluster.keys import ClusterSettings
 
@@ -20,7 +20,7 @@ _LINES: Final = "application/x-ndjson"
 #: What of an answer to a bulk request is looked at. One entry for each document, in order, whatever became of it.
 _FILTER: Final = "errors,items.*.status,items.*.error"
 #: Seconds between tries, at most.
-_LONGEST_PAUSE: Final = 10.0
+LONGEST_PAUSE: Final = 10.0
 _NO_ERRORS: Final = b'{"errors":false'
 
 
@@ -51,6 +51,13 @@ class Cluster:
         self.where = settings.where
         self.open_search = settings.product == "OpenSearch"
         self._link = _link(settings)
+
+    def retries(self, timeout: Callable[[int], None] | None = None) -> RetryBudget:
+        """How often a request that fails in passing is made again; see `RetryBudget`."""
+        settings = self.settings
+        return RetryBudget(
+            settings.retries, settings.backoff, longest=LONGEST_PAUSE, waits_for=self.where, timeout=timeout
+        )
 
     def close(self) -> None:
         """Close all connections."""
@@ -174,12 +181,6 @@ class Cluster:
                 headers["content-encoding"] = "gzip"
         target = f"{path}?{urlencode(params, quote_via=quote)}" if params else path
         return self._link.send(method, target, body, headers, timeout or self.settings.read_timeout)
-
-
-def backoff(settings: ClusterSettings, tries: int) -> float:
-    """How many seconds to wait before a request is made again for the `tries`th time: doubling, and chance."""
-    longest = min(_LONGEST_PAUSE, settings.backoff * 2.0 ** min(tries - 1, 30))
-    return random.uniform(longest / 2, longest)  # noqa: S311  spreads tries, guards nothing
 
 
 def quoted(name: str) -> str:

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from connect import ConnectError, SinkRecord, Waiter
+from connect import ConnectError, RetriableError, SinkRecord, Waiter
+from connect.kit import RetryBudget
 from connectors.elasticsearch.cluster import Cluster, Failure, failure, item_failure
-from connectors.elasticsearch.cluster.client import backoff
 from connectors.elasticsearch.sink.lines import is_deletion
 from connectors.elasticsearch.sink.options import Options
 from connectors.elasticsearch.sink.outbox import Request
@@ -104,21 +104,23 @@ class Delivery:
         self.trouble = ""
         self._waiter.goes_on()
 
-    def again(self, tries: int, found: Failure, error: BaseException | None) -> int:
-        """Wait before another try; how many there were then.
+    def retries(self) -> RetryBudget:
+        """How often a request is made again."""
+        return self._cluster.retries()
+
+    def again(self, retries: RetryBudget, found: Failure, error: BaseException | None) -> None:
+        """Wait before another try.
 
         Raises:
             ConnectError: there were enough, or the task ends.
         """
-        settings = self.options.cluster
-        if tries >= settings.retries:
-            given_up = f"Given up after {settings.retries} retries (max.retries)."
-            raise ConnectError(f"{self.where}: {found.sentence} {given_up}") from error
-        self.trouble = f"{found.sentence} (Retry {tries + 1} of {settings.retries}.)"
+        raised = retries.failed(found.sentence)
+        if not isinstance(raised, RetriableError):
+            raise ConnectError(f"{self.where}: {raised}") from error
+        self.trouble = str(raised)
         self._waiter.waits(f"{self.where}: {self.trouble}", what=self.where)
-        if not self._wait(backoff(settings, tries + 1)):
+        if not self._wait(retries.due - time.monotonic()):
             raise ConnectError(f"{self.where}: the task ends. {found.sentence}") from error
-        return tries + 1
 
 
 class _Sending:
@@ -134,7 +136,8 @@ class _Sending:
         self._send(list(range(len(self._items))))
 
     def _send(self, indexes: list[int]) -> None:
-        delivery, tries = self._delivery, 0
+        delivery = self._delivery
+        retries = delivery.retries()
         while indexes:
             began = time.monotonic()
             try:
@@ -147,15 +150,16 @@ class _Sending:
                     return
                 if not found.passing:
                     raise ConnectError(f"{delivery.where}: {found.sentence}") from error
-                tries = delivery.again(tries, found, error)
+                delivery.again(retries, found, error)
                 continue
             finally:
                 self._told.seconds.append(time.monotonic() - began)
             left, why = self._sort(indexes, answer)
             if why is None:
                 break
-            # Where some were written the cluster works, and only has too much to do.
-            tries = delivery.again(0 if len(left) < len(indexes) else tries, why, None)
+            if len(left) < len(indexes):
+                retries.worked()  # the cluster only has too much to do
+            delivery.again(retries, why, None)
             indexes = left
         delivery.goes_on()
 

@@ -9,9 +9,10 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar, Final
 
 from connect import ConnectError, DataError, Offsets, RetriableError, SinkBatch, SinkRecord, SinkTask, TopicPartition
+from connect.kit import backoff
 from connect.settings import Definition
 from connectors.elasticsearch.cluster import Cluster, Failure, failure
-from connectors.elasticsearch.cluster.client import backoff
+from connectors.elasticsearch.cluster.client import LONGEST_PAUSE
 from connectors.elasticsearch.sink.delivery import Delivery, Refused
 from connectors.elasticsearch.sink.fitting import Fitting
 from connectors.elasticsearch.sink.keys import (
@@ -66,7 +67,7 @@ class ElasticsearchSinkTask(SinkTask):
             alone=options.method == SCRIPT,
         )
         self._delivery = Delivery(options, self._cluster, self._outbox.wait)
-        self._tries = 0
+        self._retries = self._cluster.retries(self.context.timeout)
         self._failed: Exception | None = None
         self._conflicts: Counter[str] = Counter()
         self._conflicts_due = 0.0
@@ -89,7 +90,7 @@ class ElasticsearchSinkTask(SinkTask):
                 raise
             except Exception as error:
                 raise self._refused(failure(error), error, target) from error
-        self._tries = 0
+        self._retries.worked()
         self._write(batch, fitted, wrong)
 
     def _write(self, batch: SinkBatch, parts: list[Part], wrong: dict[int, DataError]) -> None:
@@ -153,7 +154,7 @@ class ElasticsearchSinkTask(SinkTask):
             if self._delivery.trouble:
                 break
         self._settle()
-        self.context.timeout(round(backoff(options.cluster, 1) * 1000))
+        self.context.timeout(round(backoff(options.cluster.backoff, LONGEST_PAUSE, 1) * 1000))
         raise RetriableError(
             f"{self._cluster.where} is slower than records come: {self._outbox.records} wait. "
             f"{self._delivery.trouble}".strip(),
@@ -205,12 +206,7 @@ class ElasticsearchSinkTask(SinkTask):
         said = f"{self._cluster.where}, {target}: {found.sentence}"
         if not found.passing:
             return ConnectError(said)
-        self._tries += 1
-        if self._tries > self._options.cluster.retries:
-            return ConnectError(f"{said} Given up after {self._options.cluster.retries} retries (max.retries).")
-        self.context.timeout(round(backoff(self._options.cluster, self._tries) * 1000))
-        retry = f"(Retry {self._tries} of {self._options.cluster.retries}.)"
-        return RetriableError(f"{said} {retry}", waits_for=self._cluster.where)
+        return self._retries.failed(said)
 
     def _cannot_write(self, record: SinkRecord, why: DataError) -> None:
         """A record that cannot be made a document."""

@@ -13,7 +13,7 @@ from typing import Any, Final, TypeVar
 
 from connect import ConnectError, RetriableError, SourceBatch, SourceTask
 from connectors.elasticsearch.cluster import Cluster, ClusterSettings, failure
-from connectors.elasticsearch.cluster.client import backoff, quoted
+from connectors.elasticsearch.cluster.client import quoted
 from connectors.elasticsearch.source import keys, offsets, shards
 from connectors.elasticsearch.source.following import Followed, Limits
 from connectors.elasticsearch.source.offsets import Position
@@ -37,9 +37,9 @@ class ElasticsearchSourceTask(SourceTask):
     def start(self, config: Mapping[str, str]) -> None:
         parsed = self.settings.parse(config)
         keys.check(parsed)
-        self._chosen = ClusterSettings.of(parsed, connections=2)
-        self._cluster = Cluster(self._chosen)
-        self._metrics = self._chosen.product.lower()
+        chosen = ClusterSettings.of(parsed, connections=2)
+        self._cluster = Cluster(chosen)
+        self._metrics = chosen.product.lower()
         self._field: str = parsed["incrementing.field.name"]
         self._records = Records(parsed, self._properties)
         fields, excluded = parsed["fields"], parsed["fields.exclude"]
@@ -68,16 +68,13 @@ class ElasticsearchSourceTask(SourceTask):
         self._reading: tuple[Followed, Checkpoint, bool, Pages] | None = None
         self._ahead: Future[Page] | None = None
         self._held: Page | None = None
-        self._failures = 0
-        self._not_before = 0.0
-        self._put_off = ""
+        self._retries = self._cluster.retries()
         self._away: set[Shard] = set()
 
     def poll(self) -> SourceBatch | None:
         until = time.monotonic() + _WAIT_S
-        if not self._wait(self._not_before, until):
-            if self._put_off:
-                raise RetriableError(self._put_off, waits_for=self._cluster.where)
+        if not self._wait(self._retries.due, until):
+            self._retries.check()
             return None
         try:
             # A page is held until records are made of it, for which the mapping may have to be asked for.
@@ -89,7 +86,7 @@ class ElasticsearchSourceTask(SourceTask):
             self._failed(error)
             return None
         if page is not None:
-            self._failures, self._put_off = 0, ""
+            self._retries.worked()
         if batch is not None:
             name = f"{self._metrics}_records_read_total"
             self.context.metrics.count(name, len(batch), index=batch.source_partitions[0]["index"])
@@ -199,7 +196,7 @@ class ElasticsearchSourceTask(SourceTask):
         self._due.extend(due)
         # Nothing was asked for in vain: what failed above is looked at again at once.
         self._look_at = began + self._interval
-        self._failures, self._put_off = 0, ""
+        self._retries.worked()
 
     def _tell_away(self, shard: Shard, *, away: bool) -> None:
         if away and shard not in self._away:
@@ -245,14 +242,7 @@ class ElasticsearchSourceTask(SourceTask):
             return
         if not passing:
             raise ConnectError(f"{where}: {sentence}{self._advice(sentence)}") from error
-        self._failures += 1
-        if self._failures > self._chosen.retries:
-            raise ConnectError(
-                f"{where} failed {self._failures} times in a row, which is more than max.retries allows: {sentence}"
-            ) from error
-        self._not_before = time.monotonic() + backoff(self._chosen, self._failures)
-        self._put_off = f"{where} (try {self._failures}): {sentence}"
-        raise RetriableError(self._put_off, waits_for=self._cluster.where) from error
+        raise self._retries.failed(f"{where}: {sentence}") from error
 
     def _advice(self, sentence: str) -> str:
         if "indices:admin/refresh" in sentence:
