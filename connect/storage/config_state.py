@@ -13,9 +13,10 @@ from __future__ import annotations
 import base64
 import json
 import logging
+import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal, cast, get_args
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, cast, get_args
 
 from connect.storage.offsets import to_json
 
@@ -31,6 +32,7 @@ FENCING = "tasks-fencing-"
 SESSION_KEY = "session-key"
 
 Target = Literal["STARTED", "PAUSED", "STOPPED"]
+_UNSAID: Final[Target] = "STARTED"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +94,7 @@ class ConfigState:
 
     def target(self, connector: str) -> Target:
         """What a user wants a connector to do; STARTED unless it was said."""
-        return self.targets.get(connector, "STARTED")
+        return self.targets.get(connector, _UNSAID)
 
     def task_ids(self, connector: str) -> list[int]:
         """The numbers of a connector's committed tasks; none while it is inconsistent."""
@@ -174,30 +176,76 @@ Event = (
 )
 
 
-class ConfigReader:
-    """Takes the config topic's records in order. Not for several threads; `state` may be read from any.
+@dataclass(slots=True)
+class _Draft:
+    """A `ConfigState` that changes with each record, and what only its next records need.
 
     Attributes:
-        state: what holds now.
+        deferred: task configurations that are written, but not committed: no one acts on these.
+        orphans: connectors that were not there when tasks of theirs were committed.
     """
 
+    offset: int = 0
+    connectors: dict[str, Mapping[str, str]] = field(default_factory=dict)
+    written: dict[str, int] = field(default_factory=dict)
+    targets: dict[str, Target] = field(default_factory=dict)
+    task_counts: dict[str, int] = field(default_factory=dict)
+    tasks: dict[str, list[Mapping[str, str]]] = field(default_factory=dict)
+    commits: dict[str, int] = field(default_factory=dict)
+    applied: dict[str, Mapping[str, str]] = field(default_factory=dict)
+    inconsistent: set[str] = field(default_factory=set)
+    fencing: dict[str, int] = field(default_factory=dict)
+    pending_fencing: set[str] = field(default_factory=set)
+    session_key: SessionKey | None = None
+    deferred: dict[str, dict[int, Mapping[str, str]]] = field(default_factory=dict)
+    orphans: set[str] = field(default_factory=set)
+
+    def state(self) -> ConfigState:
+        return ConfigState(
+            self.offset,
+            dict(self.connectors),
+            dict(self.written),
+            dict(self.targets),
+            dict(self.task_counts),
+            {(name, number): config for name, tasks in self.tasks.items() for number, config in enumerate(tasks)},
+            dict(self.commits),
+            dict(self.applied),
+            frozenset(self.inconsistent),
+            dict(self.fencing),
+            frozenset(self.pending_fencing),
+            self.session_key,
+        )
+
+
+class ConfigReader:
+    """Takes the config topic's records in order. Not for several threads; `state` may be read from any."""
+
     def __init__(self) -> None:
-        self.state = ConfigState()
-        #: Written, but not committed: no one acts on these.
-        self._deferred: dict[str, dict[int, Mapping[str, str]]] = {}
-        #: Committed tasks of connectors that were not there.
-        self._orphans: set[str] = set()
+        self._draft = _Draft()
+        self._state: ConfigState | None = None
+        self._lock = threading.Lock()
+
+    @property
+    def state(self) -> ConfigState:
+        """What holds now. Made when it is asked for: thousands of records are read without a copy for each."""
+        with self._lock:
+            if self._state is None:
+                self._state = self._draft.state()
+            return self._state
 
     def take(self, key: bytes | None, value: bytes | None, offset: int) -> Event | None:
         """One record. What cannot be read is passed over with a warning, as Java's workers do."""
-        self.state = replace(self.state, offset=offset + 1)
         name = (key or b"").decode("utf-8", "replace")
-        try:
-            content = None if value is None else _object(json.loads(value))
-            return self._take(name, content)
-        except (KeyError, TypeError, ValueError, RecursionError) as error:
-            log.warning("Record %d of the config topic, %.200s, is passed over: %.200s", offset, name, _reason(error))
-            return None
+        with self._lock:
+            self._state = None
+            self._draft.offset = offset + 1
+            try:
+                content = None if value is None else _object(json.loads(value))
+                return self._take(name, content)
+            except (KeyError, TypeError, ValueError, RecursionError) as error:
+                reason = _reason(error)
+        log.warning("Record %d of the config topic, %.200s, is passed over: %.200s", offset, name, reason)
+        return None
 
     def _take(self, name: str, content: dict[str, Any] | None) -> Event | None:
         if name.startswith(TARGET_STATE):
@@ -221,91 +269,71 @@ class ConfigReader:
         raise ValueError("it is of no known kind")
 
     def _connector(self, name: str, content: dict[str, Any] | None) -> Event | None:
-        state = self.state
-        orphaned = name in self._orphans
+        draft = self._draft
         if content is None:
-            self._deferred.pop(name, None)
-            self._orphans.discard(name)
-            self.state = replace(
-                state,
-                connectors=_without(state.connectors, name),
-                written=_without(state.written, name),
-                task_counts=_without(state.task_counts, name),
-                tasks=_without_tasks(state.tasks, name),
-                commits=_without(state.commits, name),
-                applied=_without(state.applied, name),
-                inconsistent=state.inconsistent - {name},
-                pending_fencing=state.pending_fencing - {name},
-            )
-            return ConnectorRemoved(name) if name in state.connectors else None
-        config = _strings(content["properties"])
-        self._orphans.discard(name)
-        self.state = replace(
-            state,
-            connectors={**state.connectors, name: config},
-            written={**state.written, name: state.offset - 1},
-            inconsistent=state.inconsistent | {name} if orphaned else state.inconsistent,
-        )
+            known = draft.connectors.pop(name, None)
+            parts = (draft.written, draft.task_counts, draft.tasks, draft.commits, draft.applied, draft.deferred)
+            for part in parts:
+                part.pop(name, None)
+            for names in (draft.inconsistent, draft.pending_fencing, draft.orphans):
+                names.discard(name)
+            return None if known is None else ConnectorRemoved(name)
+        draft.connectors[name] = _strings(content["properties"])
+        draft.written[name] = draft.offset - 1
+        if name in draft.orphans:
+            draft.orphans.remove(name)
+            draft.inconsistent.add(name)
         return ConnectorChanged(name)
 
     def _target(self, name: str, content: dict[str, Any] | None) -> Event | None:
-        state = self.state
+        draft = self._draft
         if content is None:
             # The tombstone that goes with a connector's; its own brings the event.
-            self.state = replace(state, targets=_without(state.targets, name))
+            draft.targets.pop(name, None)
             return None
         target = _text(content, "state" if content.get("state.v2") is None else "state.v2")
         if target not in get_args(Target):
             raise ValueError(f"{target} is no target state")
-        self.state = replace(state, targets={**state.targets, name: cast("Target", target)})
-        return TargetChanged(name) if name in state.connectors and state.target(name) != target else None
+        before = draft.targets.get(name, _UNSAID)
+        draft.targets[name] = cast("Target", target)
+        return TargetChanged(name) if name in draft.connectors and before != target else None
 
     def _task(self, name: str, content: dict[str, Any] | None) -> None:
         connector, number = _task_of(name)
         if content is None:
-            self._deferred.get(connector, {}).pop(number, None)
+            self._draft.deferred.get(connector, {}).pop(number, None)
             return
-        self._deferred.setdefault(connector, {})[number] = _strings(content["properties"])
+        self._draft.deferred.setdefault(connector, {})[number] = _strings(content["properties"])
 
     def _commit(self, name: str, content: dict[str, Any] | None) -> Event | None:
         if content is None:
             return None
-        state = self.state
+        draft = self._draft
         count = _count(content, "tasks")
-        written = self._deferred.pop(name, {})
-        if name not in state.connectors:
+        written = draft.deferred.pop(name, {})
+        if name not in draft.connectors:
             # What is left of a deleted connector; or compaction took an older configuration of one that comes later.
             # Which of both cannot be known, so these tasks count for neither.
-            if count:
-                self._orphans.add(name)
-            else:
-                self._orphans.discard(name)
+            (draft.orphans.add if count else draft.orphans.discard)(name)
             return None
-        complete = all(number in written for number in range(count))
-        if not complete:
+        if all(number in written for number in range(count)):
+            draft.tasks[name] = [written[number] for number in range(count)]
+            draft.inconsistent.discard(name)
+        else:
             log.info("The tasks of %s are not all in the config topic; they have to be written anew", name)
-        tasks = _without_tasks(state.tasks, name)
-        if complete:
-            tasks |= {(name, number): written[number] for number in range(count)}
-        self.state = replace(
-            state,
-            tasks=tasks,
-            task_counts={**state.task_counts, name: count},
-            commits={**state.commits, name: state.offset - 1},
-            applied={**state.applied, name: state.connectors[name]},
-            inconsistent=state.inconsistent - {name} if complete else state.inconsistent | {name},
-            pending_fencing=state.pending_fencing | {name},
-        )
+            draft.tasks.pop(name, None)
+            draft.inconsistent.add(name)
+        draft.task_counts[name] = count
+        draft.commits[name] = draft.offset - 1
+        draft.applied[name] = draft.connectors[name]
+        draft.pending_fencing.add(name)
         return TasksCommitted(name)
 
     def _fenced(self, name: str, content: dict[str, Any] | None) -> None:
         if content is None:
             return
-        self.state = replace(
-            self.state,
-            fencing={**self.state.fencing, name: _count(content, "task-count")},
-            pending_fencing=self.state.pending_fencing - {name},
-        )
+        self._draft.fencing[name] = _count(content, "task-count")
+        self._draft.pending_fencing.discard(name)
 
     def _session_key(self, content: dict[str, Any] | None) -> Event | None:
         if content is None:
@@ -313,7 +341,7 @@ class ConfigReader:
         # Its bytes stay out of the log: an error of b64decode says nothing about them.
         key = base64.b64decode(_text(content, "key"), validate=True)
         created = _count(content, "creation-timestamp")
-        self.state = replace(self.state, session_key=SessionKey(key, _text(content, "algorithm"), created))
+        self._draft.session_key = SessionKey(key, _text(content, "algorithm"), created)
         return SessionKeyChanged()
 
 
@@ -423,13 +451,3 @@ def _reason(error: Exception) -> str:
             return "its value is no JSON"
         case _:
             return str(error)
-
-
-def _without(mapping: Mapping[str, Any], name: str) -> dict[str, Any]:
-    return {key: value for key, value in mapping.items() if key != name}
-
-
-def _without_tasks(
-    tasks: Mapping[tuple[str, int], Mapping[str, str]], connector: str
-) -> dict[tuple[str, int], Mapping[str, str]]:
-    return {key: config for key, config in tasks.items() if key[0] != connector}
