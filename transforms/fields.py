@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from connect import DataError, Schema, SchemaAndValue, SchemaError, Type, Values
@@ -119,12 +119,9 @@ class FieldsTransformation(PartTransformation, ABC):
                 what = "maps can be used without a schema" if schema is None else "structs can be used"
                 raise DataError(f"Only {what} for {self.purpose}, and this is {type(item).__name__}.")
 
-    @property
+    @cached_property
     def _plan(self) -> Callable[[Schema | None], Plan]:
-        cached: Callable[[Schema | None], Plan] | None = self.__dict__.get("_cached")
-        if cached is None:
-            cached = self.__dict__["_cached"] = lru_cache(maxsize=100)(self.plan)
-        return cached
+        return lru_cache(maxsize=100)(self.plan)
 
 
 def combined(schema: Schema | None, changes: Mapping[Path, Change], *, create: bool = False) -> Plan:

@@ -23,8 +23,6 @@ log = logging.getLogger("connect.pipeline")
 
 _FIRST_DELAY_S = 0.3
 
-SETTINGS = ERRORS
-
 
 class RecordError(ConnectError):
     """A record that could not be taken, and where. The cause is what the plug-in raised."""
@@ -82,7 +80,7 @@ class ErrorPolicy:
     @classmethod
     def from_config(cls, connector: Mapping[str, str], pause: Callable[[float], None]) -> ErrorPolicy:
         """Read the `errors.*` keys of a connector. Raises `ConfigError`."""
-        config = SETTINGS.parse(connector)
+        config = ERRORS.parse(connector)
         return cls(
             retry_timeout_ms=config["errors.retry.timeout"],
             retry_delay_max_ms=config["errors.retry.delay.max.ms"],
