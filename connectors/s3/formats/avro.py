@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import zlib
-from collections.abc import Callable, Sequence
-from typing import Any, Final
+import io
+import json
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple, cast
 
-from connect import DataError, Schema, SinkBatch, Values
+from connect import ConnectError, DataError, Schema, SinkBatch, Values
 from connect.converters.avro import anything
 from connect.converters.avro.from_connect import FromConnect
 from connect.converters.avro.options import Options
@@ -30,7 +31,6 @@ CODECS: Final = {
     "zstandard": "zstandard",
 }
 _BLOCK: Final = 64_000
-_MAGIC: Final = b"Obj\x01"
 _MOST_SCHEMAS: Final = 1000
 
 
@@ -93,15 +93,22 @@ class Avro(Format):
 
 
 class _Container(Writer):
+    """fastavro packs the blocks and writes them; their records are AvroConverter's, which takes columns."""
+
     def __init__(self, sink: Sink, schema: str, codec: str) -> None:
-        self._sink = sink
-        self._pack = _packer(codec)
+        try:
+            import fastavro.write
+        except ImportError:
+            raise ConnectError(
+                "Files of Avro cannot be written: the package fastavro is missing. Install connect-runtime[s3]."
+            ) from None
         # The same schema and content make the same file: the mark between blocks is no chance, as it is in Java.
-        self._mark = hashlib.md5(schema.encode(), usedforsecurity=False).digest()
+        mark = hashlib.md5(schema.encode(), usedforsecurity=False).digest()
+        self._file: Any = fastavro.write.Writer(
+            cast("Any", _File(sink)), json.loads(schema), codec=codec, sync_marker=mark
+        )
         self._waiting: list[bytes] = []
         self._size = 0
-        meta = b"".join(_text(key) + _text(value) for key, value in (("avro.codec", codec), ("avro.schema", schema)))
-        self._sink(_MAGIC + _long(2) + meta + b"\x00" + self._mark)
 
     def write(self, payload: Payload) -> None:
         for record in payload.content:
@@ -123,39 +130,26 @@ class _Container(Writer):
             self._block()
 
     def _block(self) -> None:
-        data = self._pack(b"".join(self._waiting))
-        self._sink(_long(len(self._waiting)) + _long(len(data)) + data + self._mark)
+        self._file.write_block(_Block(len(self._waiting), io.BytesIO(b"".join(self._waiting))))
         self._waiting, self._size = [], 0
 
 
-def _packer(codec: str) -> Callable[[bytes], bytes]:
-    if codec == "deflate":
-        return lambda data: zlib.compress(data, wbits=-15)
-    if codec == "bzip2":
-        import bz2
+class _Block(NamedTuple):
+    """What fastavro takes from the blocks of others."""
 
-        return bz2.compress
-    if codec == "null":
-        return lambda data: data
-    import pyarrow as pa
-
-    packer = pa.Codec("zstd" if codec == "zstandard" else "snappy")
-    if codec == "snappy":
-        return lambda data: packer.compress(data, asbytes=True) + zlib.crc32(data).to_bytes(4, "big")
-    return lambda data: packer.compress(data, asbytes=True)
+    num_records: int
+    bytes_: io.BytesIO
 
 
-def _text(text: str) -> bytes:
-    data = text.encode()
-    return _long(len(data)) + data
+class _File:
+    """A file's sink as fastavro takes it."""
 
+    def __init__(self, sink: Sink) -> None:
+        self._sink = sink
 
-def _long(number: int) -> bytes:
-    """Zigzag and variable length; of numbers that are not negative."""
-    number <<= 1
-    out = bytearray()
-    while number > 0x7F:
-        out.append(number & 0x7F | 0x80)
-        number >>= 7
-    out.append(number)
-    return bytes(out)
+    def write(self, data: bytes | bytearray) -> None:
+        """Take bytes, which fastavro changes afterwards."""
+        self._sink(bytes(data))
+
+    def seekable(self) -> bool:
+        return False

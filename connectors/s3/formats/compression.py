@@ -1,9 +1,13 @@
-"""Compression of whole files: what readers can unpack as one stream."""
+"""Compression of whole files: what readers can unpack as one stream. `read_compressed` reads it."""
 
 from __future__ import annotations
 
+import sys
 import zlib
+from collections.abc import Callable
 from typing import Any, Final, Protocol
+
+from connect import ConnectError
 
 NONE: Final = "none"
 GZIP: Final = "gzip"
@@ -17,7 +21,9 @@ _GZIP_FORM: Final = 31
 GZIP_MEMORY: Final = 268 * 1024
 _FRAME: Final = 1 << 20
 _SNAPPY_BLOCK: Final = 32 * 1024
-_SNAPPY_HEADER: Final = b"\x82SNAPPY\x00" + (1).to_bytes(4, "big") * 2
+#: What a file of Java's SnappyOutputStream begins with; two versions follow.
+XERIAL: Final = b"\x82SNAPPY\x00"
+_XERIAL_HEADER: Final = XERIAL + (1).to_bytes(4, "big") * 2
 
 
 class Compressor(Protocol):
@@ -27,7 +33,8 @@ class Compressor(Protocol):
         held: about how many bytes of memory it holds.
     """
 
-    held: int
+    @property
+    def held(self) -> int: ...
 
     def compress(self, data: bytes) -> bytes:
         """Take the next bytes; what is ready of the compressed ones."""
@@ -48,9 +55,42 @@ def compressor(kind: str, level: int) -> Compressor:
     """
     if kind == GZIP:
         return _Gzip(level)
-    if kind in (SNAPPY, ZSTD):
-        return _Blocks(kind, level)
+    if kind == SNAPPY:
+        raw = cramjam().snappy.compress_raw
+        return _Blocks(lambda block: _with_length(bytes(raw(block))), _SNAPPY_BLOCK, _XERIAL_HEADER)
+    if kind == ZSTD:
+        pack = zstd().compress
+        return _Blocks(lambda block: pack(block, max(1, level)), _FRAME)
     return _Plain()
+
+
+def zstd() -> Any:
+    """Python's module for zstd, which is younger than the oldest Python that is supported."""
+    try:
+        if sys.version_info >= (3, 14):
+            from compression import zstd
+        else:
+            from backports import zstd
+    except ImportError:
+        raise _missing(ZSTD, "backports.zstd") from None
+    return zstd
+
+
+def cramjam() -> Any:
+    """The module for snappy."""
+    try:
+        import cramjam
+    except ImportError:
+        raise _missing(SNAPPY, "cramjam") from None
+    return cramjam
+
+
+def _missing(kind: str, package: str) -> ConnectError:
+    return ConnectError(f"The package {package} is missing, which {kind} needs. Install connect-runtime[s3].")
+
+
+def _with_length(block: bytes) -> bytes:
+    return len(block).to_bytes(4, "big") + block
 
 
 class _Plain:
@@ -77,9 +117,6 @@ class _Gzip:
     def held(self) -> int:
         return 0 if self._deflate is None else GZIP_MEMORY
 
-    @held.setter
-    def held(self, _: int) -> None: ...
-
     def compress(self, data: bytes) -> bytes:
         if self._deflate is None:
             self._deflate = zlib.compressobj(self._level, zlib.DEFLATED, _GZIP_FORM)
@@ -99,14 +136,12 @@ class _Gzip:
 
 
 class _Blocks:
-    """Frames of zstd, or blocks of snappy as Java's SnappyOutputStream writes them."""
+    """Blocks, each compressed by itself: frames of zstd, or what Java's SnappyOutputStream writes."""
 
-    def __init__(self, kind: str, level: int) -> None:
-        import pyarrow as pa
-
-        self._codec: Any = pa.Codec(kind, compression_level=level) if kind == ZSTD and level > 0 else pa.Codec(kind)
-        self._block = _FRAME if kind == ZSTD else _SNAPPY_BLOCK
-        self._length = kind == SNAPPY
+    def __init__(self, pack: Callable[[bytes], bytes], size: int, header: bytes = b"") -> None:
+        self._pack = pack
+        self._size = size
+        self._header = header
         self._begun = False
         self._waiting = bytearray()
 
@@ -114,15 +149,12 @@ class _Blocks:
     def held(self) -> int:
         return len(self._waiting)
 
-    @held.setter
-    def held(self, _: int) -> None: ...
-
     def compress(self, data: bytes) -> bytes:
         self._waiting += data
         found = []
-        while len(self._waiting) >= self._block:
-            found.append(self._packed(bytes(self._waiting[: self._block])))
-            del self._waiting[: self._block]
+        while len(self._waiting) >= self._size:
+            found.append(self._packed(bytes(self._waiting[: self._size])))
+            del self._waiting[: self._size]
         return b"".join(found)
 
     def pause(self) -> bytes:
@@ -134,9 +166,6 @@ class _Blocks:
         return rest if rest or self._begun else self._packed(b"")
 
     def _packed(self, block: bytes) -> bytes:
-        packed: bytes = self._codec.compress(block, asbytes=True)
+        packed = self._pack(block)
         begun, self._begun = self._begun, True
-        if not self._length:
-            return packed
-        start = b"" if begun else _SNAPPY_HEADER
-        return start + len(packed).to_bytes(4, "big") + packed
+        return packed if begun else self._header + packed

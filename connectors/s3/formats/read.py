@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
+from connectors.s3.formats.compression import NONE
 from connectors.s3.formats.read_avro import read_avro
 from connectors.s3.formats.read_bytes import read_pieces, read_whole
-from connectors.s3.formats.read_compressed import AUTO, NONE, decompressed
+from connectors.s3.formats.read_compressed import AUTO, decompressed
 from connectors.s3.formats.read_csv import CsvOptions, read_csv
 from connectors.s3.formats.read_json import read_json
 from connectors.s3.formats.read_lines import read_jsonl, read_separated, read_text

@@ -1,24 +1,21 @@
-"""Avro's container files: a header with the schema, then blocks of records, each with its own compression.
+"""Avro's container files: fastavro reads the header and unpacks the blocks.
 
-Records become values and columns as AvroConverter makes them, `connect.*` properties and all.
+Their records become values and columns as AvroConverter makes them, `connect.*` properties and all: its reader makes
+columns, and is faster than fastavro's, which makes dicts.
 https://avro.apache.org/docs/1.12.0/specification/#object-container-files
 """
 
 from __future__ import annotations
 
-import bz2
-import json
-import lzma
-import zlib
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, cast
 
-from connect import DataError, Schema, StructColumns, Values
+from connect import ConnectError, DataError, Schema, StructColumns, Values
 from connect.converters.avro.options import Options
 from connect.converters.avro.reading import make_block_reader
 from connect.converters.avro.to_connect import ToConnect
 from connect.converters.avro.types import parse
-from connectors.s3.formats.read_compressed import Begun, raw_snappy
+from connectors.s3.formats.read_compressed import Begun
 from connectors.s3.formats.reading import CHUNK_BYTES, Chunks, Source, chunk, exactly
 
 _MAGIC: Final = b"Obj\x01"
@@ -28,44 +25,36 @@ _MOST_RECORDS: Final = 100_000
 
 def read_avro(source: Source, longest: int, skip: int) -> Chunks:
     """Each record of the file. Whole blocks before the first record that is wanted are not decoded."""
-    begun = Begun(source)
-    if exactly(begun, 4, "its Avro header") != _MAGIC:
-        raise DataError("it does not begin as a container file of Avro does.")
-    header = _header(begun)
-    marker = exactly(begun, 16, "its Avro header")
-    avro = parse(header.get("avro.schema", b"null").decode())
+    blocks = _Blocks(source, max(longest, _MOST_BLOCK))
+    avro = parse(blocks.schema)
     if avro.kind == "null":
         raise DataError("its Avro schema is null: there is nothing in it to read.")
     schema = ToConnect(Options()).schema(avro)
     read = make_block_reader(avro, schema, Options())
-    unpack = _codec(header.get("avro.codec", b"null").decode())
     by_fields = avro.kind == "record" and bool(avro.fields)
     first = 0
     waiting = _Waiting(schema, by_fields)
-    while begun.peek(1):
-        count, size = _long(begun), _long(begun)
-        if not 0 <= size <= max(longest, _MOST_BLOCK) or count < 0:
-            raise DataError(f"record {first}: its Avro has a block of {size} bytes, which no block has.")
+    while True:
         try:
-            packed = exactly(begun, size, f"record {first}: its Avro block")
-            if exactly(begun, 16, f"record {first}: its Avro block") != marker:
-                raise DataError(f"record {first}: its Avro is damaged: a block does not end with the file's marker.")
-            block = unpack(packed) if first + count > skip else b""
+            found = blocks.next(first)
         except DataError:
             yield from waiting.take()
             raise
+        if found is None:
+            break
+        count, block = found
         index, done = 0, max(0, skip - first)
-        if done and block:
+        if 0 < done < count:
             _, index = read(block, 0, done)
         at_once = max(1, min(_MOST_RECORDS, count * (CHUNK_BYTES // 2) // (len(block) or 1)))
         while done < count:
             taken, start = min(at_once, count - done), index
             try:
-                found, index = read(block, index, taken)
+                columns, index = read(block, index, taken)
             except DataError as error:
                 yield from waiting.take()
                 raise DataError(f"one of the records {first + done} to {first + done + taken - 1}: {error}") from None
-            waiting.add(found, first + done, taken, index - start)
+            waiting.add(columns, first + done, taken, index - start)
             done += taken
             if waiting.full:
                 yield from waiting.take()
@@ -108,73 +97,59 @@ class _Waiting:
             yield chunk(values, self._first)
 
 
-def _header(source: Begun) -> dict[str, bytes]:
-    """The properties of the file."""
-    found: dict[str, bytes] = {}
-    while count := _long(source):
-        if count < 0:
-            count = -count
-            _long(source)
-        for _ in range(count):
-            name = _bytes(source).decode("utf-8", "replace")
-            found[name] = _bytes(source)
-    return found
+class _Blocks:
+    """The blocks of a file, and the file as fastavro takes it: it is told nothing that is cut off or beyond measure.
 
+    Attributes:
+        schema: of the file, in JSON.
+    """
 
-def _bytes(source: Begun) -> bytes:
-    length = _long(source)
-    if not 0 <= length <= _MOST_BLOCK:
-        raise DataError("its Avro header is damaged.")
-    return exactly(source, length, "its Avro header") if length else b""
-
-
-def _long(source: Begun) -> int:
-    """A number in Avro's zigzag."""
-    found = shift = 0
-    while True:
-        byte = exactly(source, 1, "its Avro")[0]
-        found |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return (found >> 1) ^ -(found & 1)
-        shift += 7
-        if shift > 63:
-            raise DataError("its Avro has a number of more than 64 bits.")
-
-
-def _codec(name: str) -> Callable[[bytes], bytes]:
-    """What unpacks a block."""
-    if name == "null":
-        return lambda block: block
-    if name == "snappy":
-        raw = raw_snappy()
-        return lambda block: raw(block[:-4])  # a checksum stands behind
-    if name == "zstandard":
-        return _zstd()
-    known: dict[str, Callable[[bytes], bytes]] = {
-        "deflate": lambda block: zlib.decompress(block, wbits=-15),
-        "bzip2": bz2.decompress,
-        "xz": lzma.decompress,
-    }
-    if name not in known:
-        raise DataError(f"its Avro blocks are compressed with {json.dumps(name)}, which is not known here.")
-
-    def unpack(block: bytes) -> bytes:
+    def __init__(self, source: Source, longest: int) -> None:
         try:
-            return known[name](block)
-        except (zlib.error, OSError, lzma.LZMAError, ValueError) as error:
-            raise DataError(f"a block of its Avro is damaged: {error}.") from None
+            import fastavro
+        except ImportError:
+            raise ConnectError(
+                "Objects in Avro cannot be read: the package fastavro is missing. Install connect-runtime[s3]."
+            ) from None
+        self._source = Begun(source)
+        self._longest = longest
+        self._what = "its Avro header"
+        self._may_end = False
+        self._failed: Exception | None = None
+        if self._source.peek(len(_MAGIC)) != _MAGIC:
+            raise DataError("it does not begin as a container file of Avro does.")
+        self._blocks: Any = self._checked(lambda: fastavro.block_reader(cast("Any", self)))
+        self.schema: str = self._blocks.metadata["avro.schema"]
 
-    return unpack
+    def next(self, first: int) -> tuple[int, bytes] | None:
+        """How many records the next block has, and their bytes; none at the end. `first` is the number of its first."""
+        self._what, self._may_end = f"record {first}: its Avro block", True
+        block = self._checked(lambda: next(self._blocks, None))
+        if block is not None and block.num_records < 0:
+            raise DataError(f"{self._what} has {block.num_records} records.")
+        return None if block is None else (block.num_records, block.bytes_.getvalue())
 
+    def read(self, size: int) -> bytes:
+        """So many bytes; none at the end, which is only between two blocks."""
+        try:
+            if not 0 <= size <= self._longest:
+                raise DataError(f"{self._what} has {size} bytes, which none has.")
+            if self._may_end and not self._source.peek(1):
+                return b""
+            self._may_end = False
+            return exactly(self._source, size, self._what) if size else b""
+        except Exception as error:
+            self._failed = error  # fastavro may make another error of it
+            raise
 
-def _zstd() -> Callable[[bytes], bytes]:
-    from connectors.s3.formats.read_compressed import ZSTD, Pieces, decompressed
+    def tell(self) -> int:
+        """Nobody here asks where a block stands."""
+        return 0
 
-    def unpack(block: bytes) -> bytes:
-        content: Any = decompressed(Pieces(iter([block])), ZSTD)
-        parts: list[bytes] = []
-        while part := content.read(CHUNK_BYTES):
-            parts.append(part)
-        return b"".join(parts)
-
-    return unpack
+    def _checked(self, ask: Callable[[], Any]) -> Any:
+        try:
+            return ask()
+        except Exception as error:  # those of fastavro and of every codec
+            if self._failed is not None:
+                raise self._failed from None
+            raise DataError(f"{self._what} is damaged: {error}.") from None

@@ -7,60 +7,48 @@ between two of its blocks, which nobody can see). Snappy is read in its framing 
 
 from __future__ import annotations
 
-import io
 import zlib
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Iterator
+from typing import Any, Final
 
-from connect import ConnectError, DataError
+from connect import DataError
+from connectors.s3.formats import compression
+from connectors.s3.formats.compression import GZIP, NONE, SNAPPY, XERIAL, ZSTD
 from connectors.s3.formats.reading import Source, exactly
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-NONE: Final = "none"
-GZIP: Final = "gzip"
-ZSTD: Final = "zstd"
-SNAPPY: Final = "snappy"
 AUTO: Final = "auto"
 COMPRESSIONS: Final = (AUTO, NONE, GZIP, ZSTD, SNAPPY)
 
-_XERIAL: Final = b"\x82SNAPPY\x00"
 _FRAMED: Final = b"\xff\x06\x00\x00sNaPpY"
-_MAGIC: Final = ((b"\x1f\x8b", GZIP), (b"\x28\xb5\x2f\xfd", ZSTD), (_XERIAL, SNAPPY), (_FRAMED, SNAPPY))
+_MAGIC: Final = ((b"\x1f\x8b", GZIP), (b"\x28\xb5\x2f\xfd", ZSTD), (XERIAL, SNAPPY), (_FRAMED, SNAPPY))
 _READ: Final = 1 << 16
 _MOST_BLOCK: Final = 1 << 26
 
 
-def decompressed(source: Source, compression: str) -> Source:
+def decompressed(source: Source, kind: str) -> Source:
     """The bytes that were compressed.
 
     Args:
         source: the object's bytes.
-        compression: one of `COMPRESSIONS`. With auto bytes that begin like none of them are given as they are.
+        kind: one of `COMPRESSIONS`. With auto bytes that begin like none of them are given as they are.
     """
-    if compression == NONE:
+    if kind == NONE:
         return source
     begun = Begun(source)
-    if compression == AUTO:
+    if kind == AUTO:
         start = begun.peek(len(_FRAMED))
-        compression = next((name for magic, name in _MAGIC if start.startswith(magic)), NONE)
-        if compression == NONE:
+        kind = next((name for magic, name in _MAGIC if start.startswith(magic)), NONE)
+        if kind == NONE:
             return begun
-    return Pieces(_PIECES[compression](begun))
+    return Pieces(_PIECES[kind](begun))
 
 
 class Begun:
-    """Bytes of which the first can be looked at before they are read.
-
-    Attributes:
-        failed: what reading them raised.
-    """
+    """Bytes of which the first can be looked at before they are read."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
         self._start = b""
-        self.failed: Exception | None = None
 
     def peek(self, size: int) -> bytes:
         """The next bytes, fewer at the end; they are read afterwards all the same."""
@@ -73,11 +61,7 @@ class Begun:
         if self._start:
             found, self._start = self._start[:size], self._start[size:]
             return found
-        try:
-            return self._source.read(size)
-        except Exception as error:
-            self.failed = error  # others on the way may make another error of it
-            raise
+        return self._source.read(size)
 
 
 class Pieces:
@@ -134,40 +118,30 @@ def _gunzipped(source: Begun) -> Iterator[bytes]:
 
 def _unzstd(source: Begun) -> Iterator[bytes]:
     """Any number of frames, one after another."""
-    if not source.peek(1):
-        return
-    pa = _arrow(ZSTD)
+    zstd = compression.zstd()
     given = 0
+    frame: Any = None
+    data = b""
     try:
-        with pa.CompressedInputStream(pa.PythonFile(_File(source), mode="r"), ZSTD) as content:
-            while found := content.read(_READ * 4):
-                given += len(found)
-                yield found
-    except (pa.ArrowException, OSError) as error:
-        if source.failed is not None:
-            raise source.failed from None
-        said = "cut off" if "Truncated" in str(error) else "damaged"
-        raise DataError(f"its zstd is {said} after {given} bytes of content: {' '.join(str(error).split())}.") from None
-
-
-class _File(io.RawIOBase):
-    """A `Begun` as Arrow takes it."""
-
-    def __init__(self, source: Begun) -> None:
-        self._source = source
-
-    def readable(self) -> bool:
-        return True
-
-    def read(self, size: int = -1) -> bytes:
-        return self._source.read(size)
+        while (frame is not None and not frame.needs_input) or data or (data := source.read(_READ)):
+            frame = frame or zstd.ZstdDecompressor()
+            found = frame.decompress(data, _READ * 4)
+            given += len(found)
+            yield found
+            data = b""
+            if frame.eof:
+                data, frame = frame.unused_data, None
+    except zstd.ZstdError as error:
+        raise DataError(f"its zstd is damaged after {given} bytes of content: {error}.") from None
+    if frame is not None:
+        raise DataError(f"its zstd is cut off after {given} bytes of content: the object was not written whole.")
 
 
 def _unsnappy(source: Begun) -> Iterator[bytes]:
     start = source.peek(len(_FRAMED))
     if not start:
         return iter(())
-    if start.startswith(_XERIAL):
+    if start.startswith(XERIAL):
         return _xerial(source)
     if start == _FRAMED:
         return _framed(source)
@@ -176,9 +150,9 @@ def _unsnappy(source: Begun) -> Iterator[bytes]:
 
 def _xerial(source: Begun) -> Iterator[bytes]:
     """The blocks of snappy-java's SnappyOutputStream: a header of 16 bytes, then lengths and blocks."""
-    unpack = raw_snappy()
+    unpack = _raw_snappy()
     while start := source.peek(4):
-        if source.peek(len(_XERIAL)) == _XERIAL:  # streams that were put one behind another each have a header
+        if source.peek(len(XERIAL)) == XERIAL:  # streams that were put one behind another each have a header
             exactly(source, 16, "its snappy")
             continue
         length = int.from_bytes(exactly(source, 4, "its snappy"), "big")
@@ -188,7 +162,7 @@ def _xerial(source: Begun) -> Iterator[bytes]:
 
 
 def _framed(source: Begun) -> Iterator[bytes]:
-    unpack = raw_snappy()
+    unpack = _raw_snappy()
     while source.peek(1):
         head = exactly(source, 4, "its snappy")
         kind, length = head[0], int.from_bytes(head[1:], "little")
@@ -201,41 +175,20 @@ def _framed(source: Begun) -> Iterator[bytes]:
             raise DataError(f"its snappy has a chunk of the kind {kind:#x}, which nobody knows.")
 
 
-def raw_snappy() -> Callable[[bytes], bytes]:
+def _raw_snappy() -> Callable[[bytes], bytes]:
     """What unpacks a single block of snappy. Raises `DataError` for what is none."""
-    pa = _arrow(SNAPPY)
-    codec = pa.Codec("snappy")
+    cramjam = compression.cramjam()
 
     def unpack(block: bytes) -> bytes:
-        size = shift = 0
-        for byte in block[:5]:  # how long it becomes stands in front, seven bits a byte
-            size |= (byte & 0x7F) << shift
-            shift += 7
-            if byte < 0x80:
-                break
-        else:
-            size = -1
-        if not 0 <= size <= _MOST_BLOCK:
-            raise DataError("its snappy has a block that says no length.")
-        if not size:
-            return b""
         try:
-            found: bytes = codec.decompress(block, size, asbytes=True)
-        except (pa.ArrowException, OSError) as error:
+            size = cramjam.snappy.decompress_raw_len(block)
+            if size > _MOST_BLOCK:
+                raise DataError(f"its snappy is damaged: a block says that it holds {size} bytes.")
+            return bytes(cramjam.snappy.decompress_raw(block))
+        except cramjam.DecompressionError as error:
             raise DataError(f"its snappy is damaged: {error}.") from None
-        return found
 
     return unpack
-
-
-def _arrow(compression: str) -> Any:
-    try:
-        import pyarrow as pa
-    except ImportError:
-        raise ConnectError(
-            f"Objects in {compression} cannot be read: the package pyarrow is missing. Install connect-runtime[s3]."
-        ) from None
-    return pa
 
 
 _PIECES: Final[dict[str, Callable[[Begun], Iterator[bytes]]]] = {GZIP: _gunzipped, ZSTD: _unzstd, SNAPPY: _unsnappy}

@@ -7,7 +7,7 @@ included. Reading can go on at any of them, in any process.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final, NamedTuple, NoReturn, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from connect import DataError, Values
 
@@ -45,11 +45,6 @@ OnBad = Callable[[int, str], None]
 def chunk(values: Values, first: int) -> Chunk:
     """Records without a gap between them, of which the first is at a position."""
     return Chunk(values, range(first + 1, first + 1 + len(values)))
-
-
-def raise_bad(position: int, reason: str) -> NoReturn:
-    """The `OnBad` that leaves nothing out."""
-    raise DataError(f"record {position}: {reason}")
 
 
 def exactly(source: Source, size: int, what: str) -> bytes:

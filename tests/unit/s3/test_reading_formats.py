@@ -11,7 +11,7 @@ import random
 import struct
 from collections.abc import Callable
 from decimal import Decimal
-from typing import Any
+from typing import Any, NoReturn
 
 import fastavro
 import pyarrow as pa
@@ -22,7 +22,7 @@ import zstandard
 from connect import DataError, RetriableError
 from connectors.s3.formats.read import ReadOptions, read
 from connectors.s3.formats.read_csv import CsvOptions
-from connectors.s3.formats.reading import CHUNK_BYTES, raise_bad
+from connectors.s3.formats.reading import CHUNK_BYTES
 
 
 class Object:
@@ -37,6 +37,11 @@ class Object:
 
     def file(self) -> Any:
         return self._file
+
+
+def raise_bad(position: int, reason: str) -> NoReturn:
+    """Leaves nothing out."""
+    raise DataError(f"record {position}: {reason}")
 
 
 def records(content: bytes, options: ReadOptions, skip: int = 0, most: int = 1 << 30, on_bad: Any = raise_bad) -> Any:
