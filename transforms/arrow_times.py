@@ -7,7 +7,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from transforms.java_calendar import DAY_MS
+from connect.data.times import DAY_MS
 
 _FIRST_MS: Final = -62_135_596_800_000  # 0001-01-01
 _LAST_MS: Final = 253_402_300_799_999  # 9999-12-31

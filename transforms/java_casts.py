@@ -19,6 +19,7 @@ from typing import Any, Final
 from connect import DataError, Schema, Type, logical
 from connect.data.columns_text import double_texts, whole_texts
 from connect.data.text import float32, java_decimal, java_double, java_float32
+from connect.data.times import DAY_MS
 from transforms.java_dates import JavaDates
 
 Cast = Callable[[Any], Any]
@@ -34,7 +35,7 @@ _NUMBER: Final = re.compile(
     re.ASCII,
 )
 _DOUBLE: Final = struct.Struct("<d")
-_DAY_MS: Final = 86_400_000
+
 _TIME: Final = JavaDates("HH:mm:ss.SSS'Z'")
 _DATE: Final = JavaDates("yyyy-MM-dd")
 _MOMENT: Final = JavaDates("yyyy-MM-dd'T'HH:mm:ss.SSS'Z'")
@@ -293,7 +294,7 @@ def _milliseconds(value: dt.date | dt.time) -> int:
     if isinstance(value, dt.datetime):
         found: int = logical.encode(logical.TIMESTAMP, value)
     elif isinstance(value, dt.date):
-        found = logical.encode(logical.DATE, value) * _DAY_MS
+        found = logical.encode(logical.DATE, value) * DAY_MS
     else:
         found = logical.encode(logical.TIME, value)
     return found
@@ -301,4 +302,4 @@ def _milliseconds(value: dt.date | dt.time) -> int:
 
 def _time_text(ms: int) -> str:
     """As Kafka Connect writes dates in text: what is within a day of the epoch, or before it, is a time."""
-    return (_TIME if ms < _DAY_MS else _DATE if ms % _DAY_MS == 0 else _MOMENT).format(ms)
+    return (_TIME if ms < DAY_MS else _DATE if ms % DAY_MS == 0 else _MOMENT).format(ms)

@@ -6,6 +6,7 @@
 
 Times are milliseconds since the epoch. Reading is lenient as Java's is: month 13 is the next January, and what
 follows behind the pattern's end is not looked at. Of named time zones those with short names are known: CET, PST.
+Letters of weeks and eras are refused, and dates before 15 October 1582, where Java's calendar is the Julian one.
 
 https://docs.oracle.com/en/java/javase/17/docs/api/java.base/java/text/SimpleDateFormat.html
 """
@@ -15,20 +16,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from transforms.java_calendar import (
-    DAY_MS,
-    date_of,
-    day_of_year,
-    week_of_month,
-    week_of_year,
-    weekday,
-)
+from connect import DataError
+from connect.data.times import DAY_MS
 from transforms.java_dates_parser import Parser
-from transforms.java_dates_pattern import MONTHS, WEEKDAYS, Token, tokens
+from transforms.java_dates_pattern import MONTHS, WEEKDAYS, Token, date_of, day_of, tokens, weekday, year_of
 
 _MOST_DAYS: Final = 10_000
 _RESOLUTIONS: Final = {**dict.fromkeys("aHkKh", 3_600_000), "m": 60_000, "s": 1000, "S": 1}
-_SECONDS: Final = {width: [f"{n:0{width}d}" for n in range(60)] for width in (1, 2)}
+_SECONDS: Final = [f"{n:02d}" for n in range(60)]
 _MILLIS: Final = [f"{n:03d}" for n in range(1000)]
 
 
@@ -65,7 +60,11 @@ class JavaDates:
         self._endings = len(rest)
 
     def format(self, ms: int) -> str:
-        """A time as text."""
+        """A time as text.
+
+        Raises:
+            DataError: it is before 15 October 1582, and the pattern has dates.
+        """
         day, rest = divmod(ms, DAY_MS)
         template = self._days.get(day)
         if template is None:
@@ -74,9 +73,9 @@ class JavaDates:
             return template % tuple([get(rest) for get in self._getters])
         minute, rest = divmod(rest, 60_000)
         if self._endings == 2:
-            return template % (*self._minutes[minute], _SECONDS[2][rest // 1000], _MILLIS[rest % 1000])
+            return template % (*self._minutes[minute], _SECONDS[rest // 1000], _MILLIS[rest % 1000])
         if self._endings == 1:
-            return template % (*self._minutes[minute], _SECONDS[2][rest // 1000])
+            return template % (*self._minutes[minute], _SECONDS[rest // 1000])
         return template % self._minutes[minute]
 
     def parse(self, text: str) -> int:
@@ -103,7 +102,10 @@ class JavaDates:
             elif part.letter in _IN_DAY:
                 texts.append("%s")
             else:
-                texts.append(_OF_DAY[part.letter](part, day))
+                try:
+                    texts.append(_OF_DAY[part.letter](part, day))
+                except ValueError as error:
+                    raise DataError(str(error)) from None
         template = self._days[day] = "".join(texts)
         return template
 
@@ -111,45 +113,26 @@ class JavaDates:
 # What fields say, by letter.
 
 
-def _year(part: Token, year: int) -> str:
-    if part.count == 2:
-        return f"{year % 100:02d}"
-    return str(year).zfill(part.count)
+def _name(part: Token, names: tuple[str, ...], index: int) -> str:
+    return names[index] if part.count > 3 else names[index][:3]
 
 
-def _of_era(year: int) -> int:
-    return year if year > 0 else 1 - year
+def _year(part: Token, day: int) -> str:
+    year = year_of(day)
+    return f"{year % 100:02d}" if part.count == 2 else str(year).zfill(part.count)
 
 
 def _month(part: Token, day: int) -> str:
     month = date_of(day).month
-    if part.count < 3:
-        return str(month).zfill(part.count)
-    return MONTHS[month - 1] if part.count > 3 else MONTHS[month - 1][:3]
-
-
-def _weekday(part: Token, day: int) -> str:
-    name = WEEKDAYS[weekday(day)]
-    return name if part.count > 3 else name[:3]
-
-
-def _number(value: Callable[[int], int]) -> Callable[[Token, int], str]:
-    return lambda part, day: str(value(day)).zfill(part.count)
+    return str(month).zfill(part.count) if part.count < 3 else _name(part, MONTHS, month - 1)
 
 
 _OF_DAY: Final[dict[str, Callable[[Token, int], str]]] = {
-    "G": lambda _, day: "AD" if date_of(day).year > 0 else "BC",
-    "y": lambda part, day: _year(part, _of_era(date_of(day).year)),
-    "Y": lambda part, day: _year(part, _of_era(week_of_year(day)[0])),
+    "y": _year,
     "M": _month,
-    "L": _month,
-    "w": _number(lambda day: week_of_year(day)[1]),
-    "W": _number(week_of_month),
-    "D": _number(day_of_year),
-    "d": _number(lambda day: date_of(day).day),
-    "F": _number(lambda day: (date_of(day).day - 1) // 7 + 1),
-    "E": _weekday,
-    "u": _number(lambda day: weekday(day) or 7),
+    "D": lambda part, day: str(day - day_of(year_of(day), 1, 1) + 1).zfill(part.count),
+    "d": lambda part, day: str(date_of(day).day).zfill(part.count),
+    "E": lambda part, day: _name(part, WEEKDAYS, weekday(day)),
     "z": lambda part, _: "Coordinated Universal Time" if part.count > 3 else "UTC",
     "Z": lambda *_: "+0000",
     "X": lambda *_: "Z",

@@ -1,24 +1,23 @@
 """Reading dates by a pattern as Java's `SimpleDateFormat` does.
 
 The pattern becomes one regular expression, which takes a text from left to right without ever going back, as Java does.
-That costs several microseconds a text, so it is cut into pieces whose times add up (a day, hour and minute, a second,
-the rest), and what each piece says is remembered: cut by position where every field has a fixed width, else by a
-regular expression.
+That and what its groups mean cost several microseconds a text, so it is taken in pieces whose times add up (a day, an
+hour and minute, a second, the rest), and what each piece says is remembered: by its place in the text where every field
+has a fixed width, else by its groups.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from operator import itemgetter
 from typing import Final
 
-from transforms.java_calendar import DAY_MS, day_from
-from transforms.java_dates_pattern import MONTHS, WEEKDAYS, Token
+from connect.data.times import DAY_MS, EPOCH_DAY
+from transforms.java_dates_pattern import MONTHS, WEEKDAYS, Token, day_of, weekday
 
 _MOST_PIECES: Final = 100_000
-_KINDS: Final = tuple(map(frozenset, ("GyYMLwWDdFEu", "HkKhm", "a", "s", "SzZX")))
-_DAY: Final = _KINDS[0]
 #: Minutes by the names of time zones. Some begin with another, and Java takes the first that fits.
 _ZONES: Final = {
     "PST": -480, "PDT": -420, "MST": -420, "MDT": -360, "CST": -360, "CDT": -300, "EST": -300, "EDT": -240,
@@ -31,221 +30,207 @@ _ZONES: Final = {
 }  # fmt: skip
 _HOUR_MS, _MINUTE_MS = 3_600_000, 60_000
 
-
-#: A part of a pattern and the one behind it, on which it depends how much a number takes.
-_Followed = tuple[Token, Token | None]
+_Time = Callable[[str, dict[str, int]], int]
 
 
 class Parser:
     """Reads texts of one pattern. Years of two digits lie within 80 years before and 20 years after its making."""
 
     def __init__(self, parts: Sequence[Token]) -> None:
+        self._takes = re.compile(
+            "".join(_expression(*each) for each in zip(parts, [*parts[1:], None], strict=True)), re.IGNORECASE
+        )
         today = dt.datetime.now(dt.UTC)
-        start = today.replace(day=min(today.day, 28), year=today.year - 80)
-        followed = list(zip(parts, [*parts[1:], None], strict=True))
-        self._whole = _Reader(followed, start)
-        self._pieces = _pieces(followed, start)
-        self._cut = None if self._pieces else _cut(followed, start)
+        century = dt.date(today.year - 80, today.month, min(today.day, 28))
+        fields = list(enumerate((part for part in parts if part.letter), 1))
+        of_kinds = [[each for each in fields if each[1].letter in kind] for kind in _TIMES]
+        self._pieces = [
+            _Piece(those, time, century) for those, time in zip(of_kinds, _TIMES.values(), strict=True) if those
+        ]
+        self._fixed = self._pieces if self._pieces and _fix(parts, self._pieces) else []
 
     def parse(self, text: str) -> int:
         """Milliseconds since the epoch. Raises ValueError."""
         total = 0
-        if self._cut is not None:
-            found_by_cut = self._cut.read(text)
-            if found_by_cut is not None:
-                return found_by_cut
-        for piece in self._pieces:
+        for piece in self._fixed:
             key = text[piece.start : piece.stop]
-            head = len(key)
             if piece.more is not None:
                 key += text[piece.more[0] : piece.more[1]]
-            found = piece.known.get(key)
+            found = piece.by_place.get(key)
             if found is None:
-                found = piece.learn(key, head)
-                if found is None:
-                    break
+                break
             total += found
         else:
-            if self._pieces:
+            if self._fixed:
                 return total
-        result = self._whole.read(text)
-        if result is None:
+        match = self._takes.match(text)
+        if match is None:
             raise ValueError("The text does not follow the pattern.")
-        return result[0]
-
-
-class _Reader:
-    """One regular expression, and what its groups mean."""
-
-    def __init__(self, parts: Sequence[_Followed], century: dt.datetime) -> None:
-        self._century = century
-        self._fields = [part for part, _ in parts if part.letter]
-        self._takes = re.compile("".join(_expression(*each) for each in parts), re.IGNORECASE)
-
-    def read(self, text: str) -> tuple[int, int] | None:
-        """The time that a text says and where the pattern ended; None when it does not follow the pattern."""
-        match = self._takes.match(text)
-        if match is None:
-            return None
-        date: dict[str, int] = {}
-        clock: dict[str, int] = {}
-        ambiguous = False
-        for part, group in zip(self._fields, match.groups(), strict=True):
-            letter = part.letter
-            if letter in _DAY:
-                value = _day_field(part, group)
-                if letter in "yY" and part.count <= 2 and len(group) == 2 and group.isdigit():
-                    ambiguous = value == self._century.year % 100
-                    value += self._century.year // 100 * 100 + (100 if value < self._century.year % 100 else 0)
-                letter = {"L": "M", "u": "E"}.get(letter, letter)
-                date.pop(letter, None)  # what is said again is said last
-                date[letter] = value
-            else:
-                clock.pop(letter, None)
-                clock[letter] = _clock_field(part, group)
-        ms = _clock(clock)
-        time = day_from(date) * DAY_MS + ms
-        if ambiguous and time < self._century.timestamp() * 1000:
-            letter = "Y" if "Y" in date else "y"
-            date[letter] += 100
-            time = day_from(date) * DAY_MS + ms
-        return time, match.end()
-
-    def end(self, text: str) -> int:
-        """How much of a text the pattern takes; -1 when the text does not follow it."""
-        match = self._takes.match(text)
-        return -1 if match is None else match.end()
-
-
-class _Piece:
-    """A part of the text whose time adds up with that of the others, and what is known of its contents."""
-
-    def __init__(self, start: int, stop: int | None, century: dt.datetime) -> None:
-        self.start = start
-        self.stop = stop
-        self.more: tuple[int, int | None] | None = None
-        self.parts: list[_Followed] = []
-        self.parts_of_head = 0
-        self.known: dict[str, int] = {}
-        self._century = century
-        self._reader: _Reader | None = None
-        self._head: _Reader | None = None
-
-    def learn(self, key: str, head: int) -> int | None:
-        """The time of a new content; None where it does not follow the pattern to its end.
-
-        Where the piece lies in two places, the first `head` characters are of the first one.
-        """
-        if self._reader is None:
-            self._reader = _Reader(self.parts, self._century)
-            if self.more is not None:
-                self._head = _Reader(self.parts[: self.parts_of_head], self._century)
-        if self._head is not None and self._head.end(key) != head:
-            return None
-        found = self._reader.read(key)
-        if found is None or found[1] != len(key):
-            return None
-        if len(self.known) >= _MOST_PIECES:
-            self.known.clear()
-        self.known[key] = found[0]
-        return found[0]
-
-
-def _pieces(parts: Sequence[_Followed], century: dt.datetime) -> list[_Piece]:
-    """The pattern in pieces of fixed widths; none where there is no such cut."""
-    letters = {part.letter for part, _ in parts if part.letter}
-    if not letters or (letters & set("Hk") and letters & set("Kha")):  # of those hours one kind counts
-        return []
-    pieces: dict[frozenset[str], _Piece] = {}
-    at = 0
-    kind = last = frozenset[str]()
-    for part, following in parts:
-        if part.letter or not last:
-            named = part if part.letter else following
-            assert named is not None
-            kind = next(kind for kind in _KINDS if named.letter in kind)
-        width = _width(part)
-        stop = None if following is None else at + width if width is not None else -1
-        if stop == -1:
-            return []
-        piece = pieces.get(kind)
-        if piece is None:
-            piece = pieces[kind] = _Piece(at, stop, century)
-        elif kind is last:
-            if piece.more is None:
-                piece.stop = stop
-            else:
-                piece.more = (piece.more[0], stop)
-        elif piece.more is None:
-            piece.more = (at, stop)
-            piece.parts_of_head = len(piece.parts)
-        else:
-            return []
-        piece.parts.append((part, following))
-        at = stop if stop is not None else at
-        last = kind
-    return list(pieces.values())
-
-
-class _Cut:
-    """Cuts texts of various widths into pieces, by a regular expression with a group for each."""
-
-    def __init__(self, pieces: Sequence[_Piece]) -> None:
-        groups = 1
-        numbers = []
-        expressions = []
-        for piece in pieces:
-            numbers.append(groups)
-            groups += 1 + sum(1 for part, _ in piece.parts if part.letter)
-            expressions.append(f"({''.join(_expression(*each) for each in piece.parts)})")
-        self._takes = re.compile("".join(expressions), re.IGNORECASE)
-        self._numbers = numbers
-        self._pieces = pieces
-
-    def read(self, text: str) -> int | None:
-        """The time that a text says; None where it does not follow the pattern, or its pieces do not add up."""
-        match = self._takes.match(text)
-        if match is None:
-            return None
         total = 0
-        for piece, key in zip(self._pieces, match.group(*self._numbers, 0), strict=False):
-            found = piece.known.get(key)
+        all_groups = match.groups()
+        for piece in self._pieces:
+            groups = piece.pick(all_groups)
+            found = piece.by_groups.get(groups)
             if found is None:
-                found = piece.learn(key, len(key))
-                if found is None:
-                    return None
+                found = piece.learn(groups)
             total += found
+            if self._fixed and match.end() == len(text):
+                piece.learn_place(match, found)
         return total
 
 
-def _cut(parts: Sequence[_Followed], century: dt.datetime) -> _Cut | None:
-    """The pattern in pieces of any width, each in one place; None where there is no such cut."""
-    letters = {part.letter for part, _ in parts if part.letter}
-    if not letters or (letters & set("Hk") and letters & set("Kha")):  # of those hours one kind counts
-        return None
-    pieces: dict[frozenset[str], _Piece] = {}
-    last = None
-    for part, following in parts:
-        kind = last
-        if part.letter or last is None:
-            named = part if part.letter else following
-            assert named is not None
-            kind = next(kind for kind in _KINDS if named.letter in kind)
-        assert kind is not None
-        if kind is not last and kind in pieces:
-            return None
-        pieces.setdefault(kind, _Piece(0, None, century)).parts.append((part, following))
-        last = kind
-    return _Cut(list(pieces.values()))
+class _Piece:
+    """Fields whose time adds up with that of the others, and what is known of texts.
+
+    Args:
+        fields: with the numbers of their groups.
+        time: milliseconds of their letters, in the pattern's order, and of what each says.
+        century: the first day of the hundred years that years of two digits lie in.
+
+    Attributes:
+        numbers: of the groups.
+        pick: takes what they hold out of all groups.
+        by_groups: times by what the groups hold.
+        by_place: times by what stands between `start` and `stop`, and in `more`, the second place where there is one.
+        spans: where the groups stand in texts that are known by place: number, begin, end.
+    """
+
+    def __init__(self, fields: Sequence[tuple[int, Token]], time: _Time, century: dt.date) -> None:
+        self.numbers = [number for number, _ in fields]
+        self.pick = itemgetter(*(number - 1 for number in self.numbers))
+        self.by_groups: dict[str | tuple[str, ...], int] = {}
+        self.by_place: dict[str, int] = {}
+        self.start = -1
+        self.stop: int | None = None
+        self.more: tuple[int, int | None] | None = None
+        self.spans: list[tuple[int, int, int | None]] = []
+        self._fields = [part for _, part in fields]
+        self._letters = "".join(part.letter for part in self._fields)
+        self._time = time
+        self._century = century
+
+    def learn(self, groups: str | tuple[str, ...]) -> int:
+        """The time that groups say, which is remembered. Raises ValueError."""
+        said: dict[str, int] = {}
+        again = None
+        for part, text in zip(self._fields, (groups,) if isinstance(groups, str) else groups, strict=True):
+            value = said[part.letter] = _value(part, text)
+            if part.letter == "y" and part.count <= 2 and len(text) == 2 and text.isdigit():
+                first = self._century.year
+                said["y"] = value + first // 100 * 100 + (100 if value < first % 100 else 0)
+                again = said["y"] + 100 if said["y"] == first else None
+        found = self._time(self._letters, said)
+        if again is not None and found < (self._century.toordinal() - EPOCH_DAY) * DAY_MS:
+            found = self._time(self._letters, {**said, "y": again})
+        if len(self.by_groups) >= _MOST_PIECES:
+            self.by_groups.clear()
+        self.by_groups[groups] = found
+        return found
+
+    def learn_place(self, match: re.Match[str], found: int) -> None:
+        """Remember the time of what stands at the piece's place, if its fields stand where they do mostly."""
+        if any(match.span(number) != (start, stop or match.end()) for number, start, stop in self.spans):
+            return
+        if len(self.by_place) >= _MOST_PIECES:
+            self.by_place.clear()
+        key = match.string[self.start : self.stop]
+        if self.more is not None:
+            key += match.string[self.more[0] : self.more[1]]
+        self.by_place[key] = found
+
+
+def _fix(parts: Sequence[Token], pieces: Sequence[_Piece]) -> bool:
+    """Say for each piece where it stands in a text; whether every one stands in one place or two, of fixed widths."""
+    at = number = 0
+    piece = last = None
+    for index, part in enumerate(parts, 1):
+        width = _width(part)
+        if width is None and index < len(parts):
+            return False
+        stop = None if index == len(parts) else at + (width or 0)
+        if part.letter:
+            number += 1
+        if part.letter or piece is None:
+            piece = next(piece for piece in pieces if max(number, 1) in piece.numbers)
+        if part.letter:
+            piece.spans.append((number, at, stop))
+        if piece.start < 0:
+            piece.start, piece.stop = at, stop
+        elif piece is last and piece.more is None:
+            piece.stop = stop
+        elif piece is last or piece.more is None:
+            piece.more = (at if piece.more is None else piece.more[0], stop)
+        else:
+            return False
+        at, last = stop or at, piece
+    return True
+
+
+def _day(letters: str, said: dict[str, int]) -> int:
+    """Milliseconds up to a day. What is not said is the first of its kind, and 1970 for the year."""
+    year, month = said.get("y", 1970), said.get("M", 1)
+    if letters.rfind("D") > letters.rfind("d"):
+        day = day_of(year, 1, said["D"])
+    elif "d" in said or "E" not in said:
+        day = day_of(year, month, said.get("d", 1))
+    else:  # the first such day of the month
+        day = day_of(year, month, 7)
+        day -= (weekday(day) - said["E"]) % 7
+    return day * DAY_MS
+
+
+def _hours(letters: str, said: dict[str, int]) -> int:
+    """Milliseconds of hours and minutes. Of hours of 24 and those with AM or PM the kind counts that stands last."""
+    of_day = max(letters.rfind("H"), letters.rfind("k"))
+    of_half = max(letters.rfind("K"), letters.rfind("h"))
+    half = of_half
+    if of_half >= 0 and "a" in said:
+        half = max(half, letters.rfind("a"))
+    elif of_day >= 0:  # without AM or PM an hour of twelve gives way to one of 24
+        half = -1
+    hours = said["m"] * _MINUTE_MS if "m" in said else 0
+    if of_day > half:
+        return hours + said[letters[of_day]] * _HOUR_MS
+    if of_half >= 0:
+        hours += said[letters[of_half]] * _HOUR_MS
+    return hours + said.get("a", 0) * 12 * _HOUR_MS
+
+
+def _rest(letters: str, said: dict[str, int]) -> int:
+    """Milliseconds of a second, and of the time zone."""
+    zone = max((letter for letter in said if letter != "S"), key=letters.rfind, default="")
+    return said.get("S", 0) - said.get(zone, 0) * _MINUTE_MS
+
+
+#: What fields say together, by their letters.
+_TIMES: Final[dict[str, _Time]] = {
+    "yMdDE": _day,
+    "HkKhma": _hours,
+    "s": lambda _, said: said["s"] * 1000,
+    "SzZX": _rest,
+}
+
+
+def _value(part: Token, text: str) -> int:
+    """What the text of a field says."""
+    letter = part.letter
+    if letter == "E" or (letter == "M" and part.count > 2):
+        return _index(WEEKDAYS, text) if letter == "E" else _index(MONTHS, text) + 1
+    if letter == "a":
+        return int(text[0] in "pP")
+    if letter in "zZX":
+        return _zone(text)
+    value = _int(text)
+    return 0 if (letter, value) in (("k", 24), ("h", 12)) else value
 
 
 def _width(part: Token) -> int | None:
     """How many characters a field nearly always has."""
     if not part.letter:
         return len(part.text)
-    if part.letter in "ML" and part.count > 2:
+    if part.letter == "M" and part.count > 2:
         return 3 if part.count == 3 else None
-    if part.letter in "EGXz":
+    if part.letter in "EXz":
         return 3 if part.letter in "Ez" and part.count <= 3 else None
     if part.letter in "Za":
         return 5 if part.letter == "Z" else 2
@@ -261,12 +246,10 @@ def _expression(part: Token, following: Token | None) -> str:
     letter = part.letter
     if not letter:
         return f"(?-i:{re.escape(part.text)})"
-    if letter in "ML" and part.count > 2:
+    if letter == "M" and part.count > 2:
         return _names(MONTHS)
     if letter == "E":
         return _names(WEEKDAYS)
-    if letter == "G":
-        return "(?>(BC|AD|Before Christ|Anno Domini))"
     if letter == "a":
         return "(?>(AM|PM))"
     if letter in "zZ":
@@ -285,7 +268,7 @@ def _names(names: Sequence[str]) -> str:
 
 
 def _is_number(part: Token) -> bool:
-    return bool(part.letter) and part.letter not in "GEaXzZ" and not (part.letter in "ML" and part.count > 2)
+    return bool(part.letter) and part.letter not in "EaXzZ" and not (part.letter == "M" and part.count > 2)
 
 
 def _number_of_width(width: int) -> str:
@@ -299,19 +282,6 @@ def _number_of_width(width: int) -> str:
     return rf"(?=(?s:.{{{width}}}))(?>({'|'.join(ways)}))"
 
 
-def _day_field(part: Token, group: str) -> int:
-    if part.letter in "ML" and part.count > 2:
-        return _index(MONTHS, group) + 1
-    if part.letter == "E":
-        return _index(WEEKDAYS, group)
-    if part.letter == "G":
-        return int(group[0] in "aA")
-    value = _int(group)
-    if part.letter == "u":
-        return value % 7 if 1 <= value <= 7 else value - 1
-    return value
-
-
 def _index(names: Sequence[str], found: str) -> int:
     return next(i for i, name in enumerate(names) if name[:3].lower() == found[:3].lower())
 
@@ -322,18 +292,6 @@ def _int(group: str) -> int:
     if not -(1 << 63) <= value < 1 << 63:
         return (1 << 31) - 1 if value > 0 else -(1 << 31)
     return (value + (1 << 31)) % (1 << 32) - (1 << 31)
-
-
-def _clock_field(part: Token, group: str) -> int:
-    letter = part.letter
-    if letter == "a":
-        return int(group[0] in "pP")
-    if letter in "zZX":
-        return _zone(group)
-    value = _int(group)
-    if (letter == "k" and value == 24) or (letter == "h" and value == 12):
-        return 0
-    return value
 
 
 def _zone(group: str) -> int:
@@ -349,29 +307,3 @@ def _zone(group: str) -> int:
     else:
         hours, minutes = int(digits[1:3]), int(digits[3:] or 0)
     return (hours * 60 + minutes) * (-1 if digits[0] == "-" else 1)
-
-
-def _clock(fields: dict[str, int]) -> int:
-    """Milliseconds of the day. Of hours of 24 and hours with AM or PM those count that were said last."""
-    order = {letter: place for place, letter in enumerate(fields)}
-    of_day = [letter for letter in "Hk" if letter in fields]
-    of_half = [letter for letter in "Kh" if letter in fields]
-    hour_at = max((order[letter] for letter in of_day), default=-1)
-    half_at = max((order[letter] for letter in of_half), default=-1)
-    # Without AM or PM an hour of twelve gives way to one of 24.
-    if of_half and "a" in order:
-        half_at = max(half_at, order["a"])
-    elif of_day:
-        half_at = -1
-    ms = 0
-    if hour_at > half_at:
-        ms = fields[max(of_day, key=order.__getitem__)] * _HOUR_MS
-    else:
-        if of_half:
-            ms = fields[max(of_half, key=order.__getitem__)] * _HOUR_MS
-        ms += fields.get("a", 0) * 12 * _HOUR_MS
-    ms += fields.get("m", 0) * _MINUTE_MS + fields.get("s", 0) * 1000 + fields.get("S", 0)
-    zones = [letter for letter in "zZX" if letter in fields]
-    if zones:
-        ms -= fields[max(zones, key=order.__getitem__)] * _MINUTE_MS
-    return ms

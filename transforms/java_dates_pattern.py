@@ -1,28 +1,32 @@
-"""The parts of a pattern for dates: letters and literal text."""
+"""The parts of a pattern for dates, letters and literal text, and the days that they count."""
 
 from __future__ import annotations
 
+import datetime as dt
 from dataclasses import dataclass
 from typing import Final
 
+from connect.data.times import EPOCH_DAY
+
 MONTHS: Final = (
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-)
+    "January", "February", "March", "April", "May", "June",
+    "July", "August", "September", "October", "November", "December",
+)  # fmt: skip
 WEEKDAYS: Final = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
 
-_LETTERS: Final = "GyMLdkHmsSEDFwWahKzZYuX"
+_LETTERS: Final = "yMLdkHmsSEDahKzZX"
+#: What Java has and we refuse, with what to write instead.
+_REFUSED: Final = {
+    "G": "the era: write 'AD' between quotes",
+    "Y": "the year of a week: write y, the year of a day",
+    "w": "the week of the year: write D, the day of the year, or M and d",
+    "W": "the week of the month: write d, the day of the month",
+    "F": "the number of a weekday in its month: write d, the day of the month",
+    "u": "the number of the weekday: write E, its name",
+}
 _MOST_LETTERS: Final = 255
+_CYCLE: Final = 146_097  # days of 400 years
+_FIRST: Final = -141_427  # 15 October 1582
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +42,7 @@ def tokens(pattern: str) -> list[Token]:
     """The parts of a pattern, neighbouring literals joined.
 
     Raises:
-        ValueError: a letter means nothing, or a quote is not closed.
+        ValueError: a letter means nothing or is refused, or a quote is not closed.
     """
     found: list[Token] = []
     at = 0
@@ -62,7 +66,42 @@ def tokens(pattern: str) -> list[Token]:
     return found
 
 
+def date_of(day: int) -> dt.date:
+    """The date of a day, 0 for 1970-01-01. Its year is that within 400 years: see `year_of`.
+
+    Raises:
+        ValueError: it is before 15 October 1582.
+    """
+    if day < _FIRST:
+        raise ValueError(
+            "Dates before 15 October 1582, which Java counts by the Julian calendar, are neither written as text nor "
+            "read from it. Leave them numbers, dates or timestamps."
+        )
+    return dt.date.fromordinal((day + EPOCH_DAY - 1) % _CYCLE + 1)
+
+
+def year_of(day: int) -> int:
+    """The year of a day."""
+    return date_of(day).year + (day + EPOCH_DAY - 1) // _CYCLE * 400
+
+
+def day_of(year: int, month: int, day: int) -> int:
+    """The day of a date; month and day may be outside of their ranges. Raises ValueError as `date_of`."""
+    years, month = divmod(month - 1, 12)
+    cycles, of_cycle = divmod(year + years - 1, 400)
+    found = cycles * _CYCLE + dt.date(of_cycle + 1, month + 1, 1).toordinal() + day - 1 - EPOCH_DAY
+    date_of(_FIRST - 1 if year < 1582 else found)
+    return found
+
+
+def weekday(day: int) -> int:
+    """0 for Sunday to 6 for Saturday."""
+    return (day + 4) % 7
+
+
 def _field(pattern: str, letter: str, count: int) -> Token:
+    if letter in _REFUSED:
+        raise ValueError(f'"{pattern}" has the letter {letter}, which is not known here. It is {_REFUSED[letter]}.')
     if letter not in _LETTERS:
         raise ValueError(
             f"\"{pattern}\" has the letter {letter}, which means nothing. Put text between quotes: '{letter}'."
@@ -71,7 +110,7 @@ def _field(pattern: str, letter: str, count: int) -> Token:
         raise ValueError(f'"{pattern}" has {"X" * count}, and a time zone is X, XX or XXX.')
     if count > _MOST_LETTERS:
         raise ValueError(f"The pattern repeats {letter} {count} times; {_MOST_LETTERS} is the most.")
-    return Token(letter, count)
+    return Token("M" if letter == "L" else letter, count)
 
 
 def _quoted(pattern: str, at: int) -> tuple[str, int]:

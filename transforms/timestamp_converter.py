@@ -13,9 +13,9 @@ from typing import Any, Final
 from connect import ConfigError, ConnectError, DataError, Schema, SchemaAndValue, Type, Values, logical, settings
 from connect.data.schema import INT64, STRING
 from connect.data.struct_columns import FieldColumn, StructColumns
+from connect.data.times import DAY_MS
 from connect.settings import Config
 from transforms.fields import Fields, FieldsTransformation, Plan, Struct
-from transforms.java_calendar import DAY_MS
 from transforms.java_dates import JavaDates
 from transforms.paths import SYNTAX, VERSION, parse
 from transforms.structs import DEFAULTS, WITH_DEFAULTS, copied, defaults_of, schema_around, with_default

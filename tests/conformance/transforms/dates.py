@@ -12,22 +12,22 @@ PATTERNS = [
     "yyyy-MM-dd HH:mm:ss zzzz", "yyyy-MM-dd hh:mm:ss a", "MM/dd/yyyy hh:mm a", "M/d/yyyy h:mm:ss a",
     "EEE, dd MMM yyyy HH:mm:ss Z", "EEE, d MMM yyyy HH:mm:ss z", "EEE MMM dd HH:mm:ss zzz yyyy", "EEEE, MMMM d, yyyy",
     "dd MMM yyyy", "dd-MMM-yyyy", "dd-MMM-yy HH.mm.ss", "MMM d, yyyy", "MMMM yyyy", "MMM", "MMMM", "MMMMM", "LLL",
-    "LLLL", "L", "E", "EE", "EEE", "EEEE", "EEEEE", "u", "uu", "D", "DDD", "yyyy-DDD", "yyyyDDD", "F", "w", "ww", "W",
-    "YYYY-'W'ww", "yyyy-'W'ww", "YYYY-MM-dd", "Y", "YY", "YYYY", "y", "yy", "yyy", "yyyy", "yyyyy", "yyyyyy", "G",
-    "GGGG", "yyyy G", "H", "HH", "k", "kk", "K", "KK", "h", "hh", "HHmmss", "HHmmssSSS", "yyyyMMddHHmmss",
+    "LLLL", "L", "E", "EE", "EEE", "EEEE", "EEEEE", "D", "DDD", "yyyy-DDD", "yyyyDDD",
+    "y", "yy", "yyy", "yyyy", "yyyyy", "yyyyyy",
+    "H", "HH", "k", "kk", "K", "KK", "h", "hh", "HHmmss", "HHmmssSSS", "yyyyMMddHHmmss",
     "yyyyMMddHHmmssSSS", "yyyyMMdd'T'HHmmss'Z'", "a", "aa", "aaaa", "K:mm a", "h a", "k:mm", "mm:ss", "ss", "s", "S",
     "SS", "SSS", "SSSS", "SSSSSS", "SSSSSSSSS", "m", "X", "XX", "XXX", "Z", "ZZ", "ZZZZZ", "z", "zz", "zzz", "zzzz",
     "'year='yyyy/'month='MM/'day='dd", "yyyy''MM", "'it''s' yyyy", "''", "''yy", "'o''clock' hh", "yyyy-MM-dd'",
     "yyyy'T", "T", "yyyy-MM-ddTHH:mm", "yyyy-MM-dd HH:mm:ss,SSS", "", " ", "yyyy MM", "d", "dd", "ddd",
-    "M", "MM", "yyyy-M-d H:m:s.S", "yyyy.MM.dd G 'at' HH:mm:ss z", "hh 'o''clock' a, zzzz", "K:mm a, z",
-    "yyyyy.MMMMM.dd GGG hh:mm aaa", "EEE, d MMM yyyy HH:mm:ss Z", "yyMMddHHmmssZ", "YYYY-'W'ww-u", "XXXX", "b", "i",
+    "M", "MM", "yyyy-M-d H:m:s.S", "yyyy.MM.dd 'at' HH:mm:ss z", "hh 'o''clock' a, zzzz", "K:mm a, z",
+    "yyyyy.MMMMM.dd hh:mm aaa", "EEE, d MMM yyyy HH:mm:ss Z", "yyMMddHHmmssZ", "XXXX", "b", "i",
     "I", "n", "A", "e", "Q", "V", "x", "B", "c", "q", "yyyyMMdd-HHmmss.SSS", "yyyy-MM-dd-HH-mm", "EEEE MMMM",
     "HH:mm:ss.SSSSSS", "yyyy#MM", "yyyy\\MM", "yyyy$MM", "(yyyy)", "[yyyy]", "yyyy.MM", "dd%MM", "ddMMyyyy", "dMyyyy",
-    "yyyyM", "HHmm", "Hmm", "MMdd", "EyyyyMMdd", "D yyyy", "w YYYY", "u w YYYY", "F E M yyyy", "W E M yyyy",
-    "W u MMM yyyy", "w E yyyy", "a K", "a h", "a H",
+    "yyyyM", "HHmm", "Hmm", "MMdd", "EyyyyMMdd", "D yyyy",
+    "a K", "a h", "a H",
 ]  # fmt: skip
 
-_LETTERS = "GyYMLwWDdFEuaHkKhmsSzZX"
+_LETTERS = "yMLDdEaHkKhmsSzZX"
 _LITERALS = ["-", ":", " ", ".", "/", "'T'", "", "", "''", ",", "'at'", "_"]
 
 #: Moments in milliseconds: the edges of years, months, weeks, days and of what Python's years hold, leap days.
@@ -38,8 +38,6 @@ MOMENTS = [
     4_102_444_800_000, 7_258_118_400_000, -2_208_988_800_000, -12_219_292_800_000, 253_402_300_799_999,
     100_000_000_000_000,
 ]  # fmt: skip
-#: Before 1582 Java counts days of the Julian calendar.
-JULIAN = [-12_219_292_800_001, -30_000_000_000_000, -62_135_596_800_000, -50_000_000_000_000, -48_000_000_000_000]
 
 
 def pattern(chance: random.Random) -> str:

@@ -25,8 +25,8 @@ def case(name: str, config: dict[str, str | None], value: Any = None, schema: Sc
 
 #: At least one for each of `DIFFERENCES`.
 EXAMPLES: list[Case] = [
-    case("TimestampConverter$Value", {"target.type": "unix", "format": "y:Y"}, "-1970:1970"),
-    case("TimestampConverter$Value", {"target.type": "string", "format": "F"}, moment(-12_219_292_800_000)),
+    case("TimestampConverter$Value", {"target.type": "unix", "format": "X z"}, "+01 UTC"),
+    case("TimestampConverter$Value", {"target.type": "string", "format": "yyyy"}, moment(-12_219_292_800_001)),
     case("ReplaceField$Value", {"renames": "x:a"}, {"a": 1}, _PLAIN),
     case("ReplaceField$Value", {"renames": "a:x,b:x"}, {"a": 1}, _PLAIN),
     case("predicates.HasHeaderKey", {"name": None}),

@@ -4,6 +4,7 @@ import datetime as dt
 
 import pytest
 
+from connect import DataError
 from transforms.java_dates import JavaDates
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
@@ -16,20 +17,16 @@ _T = 1700000000123  # 2023-11-14T22:13:20.123Z
         ("yyyy-MM-dd'T'HH:mm:ss.SSSXXX", _T, "2023-11-14T22:13:20.123Z"),
         ("EEE MMM dd HH:mm:ss Z yyyy", _T, "Tue Nov 14 22:13:20 +0000 2023"),
         (
-            "G y yy yyyyy Y M MMMM L w W D DDD F E EEEE u",
+            "y yy yyyyy M MMMM L D DDD E EEEE",
             _T,
-            "AD 2023 23 02023 2023 11 November 11 46 3 318 318 2 Tue Tuesday 2",
+            "2023 23 02023 11 November 11 318 318 Tue Tuesday",
         ),
         ("a aaa H k K h m s S SSSS", _T, "PM PM 22 22 10 10 13 20 123 0123"),
         ("k K h a", 0, "24 0 12 AM"),
         ("S.ss", _T, "123.20"),  # not the usual order
         ("z zzzz Z X XX", 0, "UTC Coordinated Universal Time +0000 Z Z"),
-        ("YYYY w", 1735603200000, "2025 1"),  # 2024-12-31 is in the first week of 2025
         ("''yyyy 'o''clock' 100%", _T, "'2023 o'clock 100%"),
-        ("yyyy-MM-dd", -62135596800001, "0001-01-02"),  # Java's calendar is Julian before 1582
-        ("yyyy-MM-dd", -12219292800001, "1582-10-04"),
         ("yyyy-MM-dd", -12219292800000, "1582-10-15"),
-        ("G yyyy", -62293622400000, "BC 0005"),
         ("yyyy", 253402300800000, "10000"),
         ("", _T, ""),
     ],
@@ -49,11 +46,8 @@ def test_writing(pattern: str, ms: int, text: str) -> None:
         ("yyyy-MM-dd", "2024- 1- 5", "2024-01-05"),
         ("yyyy-MM-dd", "2024-01--5", "2023-12-26"),
         ("yyyy-MM-dd", "2024-00-00", "2023-11-30"),
-        ("yyyy-MM-dd", "1500-02-29", "1500-03-10"),
-        ("yyyy-MM-dd", "1582-10-10", "1582-10-20"),
         ("yyyyMMdd", "2024015", "2024-01-05"),
         ("yyyyMMdd", "202401051", "2024-02-20"),
-        ("yyyyMMddHHmmss", "691 0306004039", "0691-01-04 12:04:39"),
         ("HHmmssSSS", "01020300456", "1970-01-01 01:02:03.456"),
         ("HH:mm:ss.SSS", "25:61:61.1000", "1970-01-02 02:02:02"),
         ("yyyyMMM", "2024january", "2024-01-01"),
@@ -64,18 +58,10 @@ def test_writing(pattern: str, ms: int, text: str) -> None:
         ("kk", "24", "1970-01-01 00:00"),
         ("EEE, dd MMM yyyy", "Fri, 01 Jan 2024", "2024-01-01"),
         ("yyyy EEE", "2024 Fri", "2024-01-05"),
-        ("yyyy-ww-u", "2024-05-3", "2024-01-31"),
-        ("YYYY-'W'ww-u", "2021-W01-7", "2020-12-27"),
-        ("YYYY-'W'ww-u", "2021-W05-9", "2021-02-02"),
-        ("W D-w.E", "2 2531-33.Thu", "1970-08-13"),  # of weeks of the month and the year the later one counts
         ("M/d/yyyy h:mm:ss a", "1/15/2024 1:02:03 PM", "2024-01-15 13:02:03"),
         ("d MMM yyyy HH:mm", "5 Feb 2024 07:08", "2024-02-05 07:08"),
-        ("yyyy-MM", "1500-2000", "1666-08-11 00:00:00"),  # a year before 1582 stays Julian
         ("MM HH dd", "111 1 1  2", "1979-03-01 01:00:00"),  # fits the positions of the pattern by chance
-        ("YYYY-MM-dd", "2024-05-07", "2023-12-31"),  # the year of a week does not go with months
         ("yyyy-DDD", "2023-366", "2024-01-01"),
-        ("yyyy-MM F E", "2024-05 -1 Fri", "2024-05-31"),
-        ("yyyy-MM W E", "2024-05 2 Fri", "2024-05-10"),
         ("yyyy z", "2024 CEST", "2023-12-31 22:00"),
         ("yyyy z", "2024  GMT-5:30", "2024-01-01 05:30"),
         ("yyyy X", "2024 -0530", "2024-01-01 05:00"),  # one X takes hours alone
@@ -112,11 +98,28 @@ def test_what_does_not_follow_the_pattern_is_refused(pattern: str, text: str) ->
 
 
 @pytest.mark.parametrize(
-    ("pattern", "named"), [("yyyyb", "letter b"), ("yyyy'", "quote"), ("XXXX", "XXXX"), ("yyyy c", "letter c")]
-)
+    ("pattern", "named"),
+    [
+        ("yyyyb", "letter b"), ("yyyy'", "quote"), ("XXXX", "XXXX"), ("yyyy c", "letter c"),
+        ("G yyyy", "letter G, .* 'AD'"), ("YYYY-MM-dd", "letter Y, .* write y"), ("yyyy-ww", "letter w, .* write D"),
+        ("W E", "letter W, .* write d"), ("F E", "letter F, .* write d"), ("yyyy u", "letter u, .* write E"),
+    ],
+)  # fmt: skip
 def test_a_pattern_that_is_none_is_refused(pattern: str, named: str) -> None:
     with pytest.raises(ValueError, match=named):
         JavaDates(pattern)
+
+
+def test_dates_before_october_1582_are_refused() -> None:
+    form = JavaDates("yyyy-MM-dd")
+    for ms in (-12219292800001, -62135596800001, -62293622400000):
+        with pytest.raises(DataError, match="before 15 October 1582"):
+            form.format(ms)
+    for text in ("1582-10-10", "1500-02-29", "1500-2000-01", "1582-10-14", "0001-01-01", "2024-01--200000"):
+        with pytest.raises(ValueError, match="before 15 October 1582"):
+            form.parse(text)
+    assert form.parse("1582-01-400") > form.parse("1582-10-15") == -12219292800000
+    assert JavaDates("HH:mm").format(-12219292800001) == "23:59"
 
 
 def test_two_digits_of_a_year_lie_within_eighty_years_back_and_twenty_ahead() -> None:
@@ -125,7 +128,7 @@ def test_two_digits_of_a_year_lie_within_eighty_years_back_and_twenty_ahead() ->
     for away in (-79, -1, 0, 19):
         ms = form.parse(f"{(year + away) % 100:02d}-06-15")
         assert (_EPOCH + dt.timedelta(milliseconds=ms)).year == year + away
-    assert JavaDates("yy").parse("100") == JavaDates("yyyy").parse("100")
+    assert JavaDates("yy").parse("1700") == JavaDates("yyyy").parse("1700")
 
 
 def test_reading_what_was_written_gives_it_back() -> None:
@@ -137,7 +140,7 @@ def test_reading_what_was_written_gives_it_back() -> None:
     ]
     for pattern in patterns:
         form = JavaDates(pattern)
-        for ms in (0, -1, _T, 951782400000, -12219292800001, -62135596800000, 253402300799999):
+        for ms in (0, -1, _T, 951782400000, -12219292800000, 253402300799999):
             assert form.parse(form.format(ms)) == ms, (pattern, ms)
 
 
