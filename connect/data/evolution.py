@@ -16,12 +16,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from connect.data import widening
 from connect.data.batch import Batch
 from connect.data.evolution_policy import ADD, NULLABLE, SETTINGS, WIDEN, EvolutionPolicy
-from connect.data.schema import Field, Schema, Type
+from connect.data.schema import Field, Schema, Type, is_required
 from connect.data.values import Values
 from connect.errors import SchemaError
 
@@ -29,31 +29,39 @@ from connect.errors import SchemaError
 Path = tuple[str, ...]
 
 
+#: What says a field's type: a `Schema`, or what a target has instead.
+T = TypeVar("T")
+
+
 @dataclass(frozen=True, slots=True)
-class AddField:
+class AddField(Generic[T]):
     """The target gets a field. `schema` is optional, or has a default: what is in the target has no value for it."""
 
+    word: ClassVar = ADD
     path: Path
-    schema: Schema
+    schema: T
 
 
 @dataclass(frozen=True, slots=True)
-class WidenField:
+class WidenField(Generic[T]):
     """A field's type changes to one that holds all that is there. Optional or not stays as it is."""
 
+    word: ClassVar = WIDEN
     path: Path
-    was: Schema
-    schema: Schema
+    was: T
+    schema: T
 
 
 @dataclass(frozen=True, slots=True)
 class MakeNullable:
     """A field that was required may hold null."""
 
+    word: ClassVar = NULLABLE
     path: Path
 
 
-Change = AddField | WidenField | MakeNullable
+#: `word` is what allows it, of `schema.evolution`.
+Change = AddField[Schema] | WidenField[Schema] | MakeNullable
 
 
 class Reporter(Protocol):
@@ -265,7 +273,7 @@ class Evolution:
             here = (*path, mine.name)
             if other is not None:
                 merged[mine.name] = self._value(mine.schema, other.schema, here, finding)
-            elif _required(mine.schema):
+            elif is_required(mine.schema):
                 merged[mine.name] = self._missing(mine.schema, here, finding)
             else:
                 merged[mine.name] = mine.schema
@@ -277,7 +285,7 @@ class Evolution:
     def _add(self, merged: dict[str, Schema], new: Field, path: Path, finding: _Finding) -> None:
         here = (*path, new.name)
         schema = new.schema if new.schema.default is not None else new.schema.as_optional()
-        if self._may(ADD, AddField(here, schema)):
+        if self._may(AddField(here, schema)):
             merged[new.name] = schema
         elif self.policy.ignore_unknown:
             finding.ignored.add(here)
@@ -285,15 +293,15 @@ class Evolution:
             finding.problems.append(f'The target has no field "{".".join(here)}" and may not get it.')
 
     def _missing(self, mine: Schema, here: Path, finding: _Finding) -> Schema:
-        if self._may(NULLABLE, MakeNullable(here)):
+        if self._may(MakeNullable(here)):
             return mine.as_optional()
         finding.problems.append(f'The record has no field "{".".join(here)}", which the target requires.')
         return mine
 
     def _value(self, mine: Schema, other: Schema, here: Path, finding: _Finding) -> Schema:
         merged = self._type(mine, other, here, finding)
-        if other.optional and _required(mine):
-            if self._may(NULLABLE, MakeNullable(here)):
+        if other.optional and is_required(mine):
+            if self._may(MakeNullable(here)):
                 return merged.as_optional()
             name = ".".join(here)
             finding.checks.append((here, _is_there, f'The field "{name}" is null, and the target requires it.'))
@@ -305,7 +313,7 @@ class Evolution:
             return self._inner(mine, other, here, finding)
         if wider is mine or (wider is not None and widening.holds(mine, other)):
             return mine
-        if wider is not None and self._may(WIDEN, WidenField(here, mine, wider)):
+        if wider is not None and self._may(WidenField(here, mine, wider)):
             return wider
         name, types = ".".join(here), f"{widening.type_name(other)}, the target's {widening.type_name(mine)}"
         test = widening.fits(mine, other)
@@ -331,12 +339,8 @@ class Evolution:
             inner["key_schema"] = self._type(mine.key_schema, other.key_schema, (*here, "key"), finding)
         return mine if all(getattr(mine, each) is schema for each, schema in inner.items()) else mine.replace(**inner)
 
-    def _may(self, kind: str, change: Change) -> bool:
-        return kind in self.policy.allowed and (self._supports is None or self._supports(change))
-
-
-def _required(schema: Schema) -> bool:
-    return not schema.optional and schema.default is None
+    def _may(self, change: Change) -> bool:
+        return change.word in self.policy.allowed and (self._supports is None or self._supports(change))
 
 
 def _is_there(value: Any) -> bool:

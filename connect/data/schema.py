@@ -208,6 +208,9 @@ class Schema:
         return f"{name}{self.type.name}{inner}{'?' if self.optional else ''}"
 
 
+#: How many bits whole numbers of a type have.
+INT_BITS: Final = {Type.INT8: 8, Type.INT16: 16, Type.INT32: 32, Type.INT64: 64}
+
 INT8: Final = Schema(Type.INT8)
 INT16: Final = Schema(Type.INT16)
 INT32: Final = Schema(Type.INT32)
@@ -226,3 +229,8 @@ OPTIONAL_FLOAT64: Final = FLOAT64.as_optional()
 OPTIONAL_BOOLEAN: Final = BOOLEAN.as_optional()
 OPTIONAL_STRING: Final = STRING.as_optional()
 OPTIONAL_BYTES: Final = BYTES.as_optional()
+
+
+def is_required(schema: Schema) -> bool:
+    """Whether a value must be there: no null, and no default that stands in for it."""
+    return not schema.optional and schema.default is None

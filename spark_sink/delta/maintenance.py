@@ -9,7 +9,9 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+
+from spark_sink.table_rules import Schedule
 
 log = logging.getLogger(__name__)
 
@@ -26,25 +28,16 @@ class Maintenance:
     def __init__(self, storage: Mapping[str, str], compaction_s: float, vacuum_s: float, retention_hours: int) -> None:
         self._storage = dict(storage)
         self._retention_hours = retention_hours
-        self._every: dict[Callable[[str], None], float] = {}
-        if compaction_s:
-            self._every[self._compact] = compaction_s
-        if vacuum_s:
-            self._every[self._vacuum] = vacuum_s
-        self._last: dict[tuple[str, Callable[[str], None]], float] = {}
+        self._works = {"compact": self._compact, "vacuum": self._vacuum}
+        self._schedule = Schedule({"compact": compaction_s, "vacuum": vacuum_s})
         self._thread: threading.Thread | None = None
 
     def after_commit(self, uri: str) -> None:
         """Rows were written to a table: do what is due. Returns at once."""
-        now = time.monotonic()
-        due = []
-        for work, seconds in self._every.items():
-            last = self._last.setdefault((uri, work), now)
-            if now - last >= seconds:
-                due.append(work)
+        due = self._schedule.due(uri)
         if not due or (self._thread is not None and self._thread.is_alive()):
             return
-        self._last.update({(uri, work): now for work in due})
+        self._schedule.done(uri, due)
         self._thread = threading.Thread(target=self._work, args=(uri, due), name="table-care", daemon=True)
         self._thread.start()
 
@@ -53,10 +46,10 @@ class Maintenance:
         if self._thread is not None:
             self._thread.join(seconds)
 
-    def _work(self, uri: str, due: list[Callable[[str], None]]) -> None:
+    def _work(self, uri: str, due: list[str]) -> None:
         for work in due:
             try:
-                work(uri)
+                self._works[work](uri)
             except Exception as error:  # deltalake raises anything
                 log.warning("Table %s was not looked after this time: %s", uri, str(error).partition("\n")[0])
 

@@ -8,6 +8,7 @@ from typing import Self
 
 from connect.data.evolution_policy import EvolutionPolicy
 from spark_sink import table_settings as keys
+from spark_sink.table_rules import is_one_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,7 @@ class Options:
     @property
     def is_one_table(self) -> bool:
         """Whether all records go to the same table, whatever they are."""
-        return keys.TOPIC not in self.table and keys.FIELD not in self.table
+        return is_one_table(self.table)
 
     @property
     def deletes(self) -> bool:

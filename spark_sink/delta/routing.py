@@ -9,10 +9,10 @@ from typing import Any, Final
 from connect.data.batch import SinkBatch
 from connect.data.values import Values
 from spark_sink.delta.problems import is_missing, table_error
+from spark_sink.table_rules import NO_PART_OF_A_NAME, PART_OF_A_NAME, is_one_table, table_for
 from spark_sink.table_settings import FIELD, TOPIC
 
-#: What a record may choose of a table's address: nothing that leads into another folder.
-_NAME: Final = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*")
+_NAME: Final = re.compile(PART_OF_A_NAME)
 
 
 def by_table(
@@ -25,10 +25,10 @@ def by_table(
         template: the table's address, with variables.
         field: of the value, that `${field}` stands for.
     """
-    if TOPIC not in template and FIELD not in template:
+    if is_one_table(template):
         return [(template, range(len(batch)))], {}
     if FIELD not in template and batch.topics.constant and _NAME.fullmatch(batch.topics[0]):
-        return [(_filled(template, batch.topics[0], ""), range(len(batch)))], {}
+        return [(table_for(template, batch.topics[0], ""), range(len(batch)))], {}
     names: Sequence[Any] = [""] * len(batch)
     if FIELD in template:
         assert field is not None
@@ -41,14 +41,12 @@ def by_table(
         if name is None:
             continue
         if TOPIC in template and not _NAME.fullmatch(topic):
-            problems[row] = (
-                "its topic cannot be part of a table's name: that takes letters, digits, dots, dashes and underscores."
-            )
+            problems[row] = f"its topic {NO_PART_OF_A_NAME}"
             continue
         if name is _MISSING or (FIELD in template and not _NAME.fullmatch(name)):
             problems[row] = f'its field "{field}" says which table it goes to, and holds no name of one.'
             continue
-        table = tables.get(key) or tables.setdefault(key, _filled(template, topic, name))
+        table = tables.get(key) or tables.setdefault(key, table_for(template, topic, name))
         found.setdefault(table, []).append(row)
     return list(found.items()), problems
 
@@ -58,7 +56,7 @@ def tables_of(template: str, storage: Mapping[str, str]) -> list[str]:
     found = [""]
     for at, segment in enumerate(template.split("/")):
         joint = "/" if at else ""
-        if TOPIC not in segment and FIELD not in segment:
+        if is_one_table(segment):
             found = [f"{each}{joint}{segment}" for each in found]
             continue
         pattern = re.escape(segment)
@@ -78,10 +76,6 @@ class _Missing:
 
 
 _MISSING: Final = _Missing()
-
-
-def _filled(template: str, topic: str, name: str) -> str:
-    return template.replace(TOPIC, topic).replace(FIELD, name)
 
 
 def _texts_at(values: Values, path: Sequence[str]) -> list[Any]:

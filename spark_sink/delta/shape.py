@@ -7,7 +7,6 @@ allowed then makes a record unfit, and an unfit record changes nothing.
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import is_
@@ -16,21 +15,20 @@ from typing import TYPE_CHECKING, Any, Final
 
 from connect.data import widening
 from connect.data.evolution import AddField, Change, Evolution, MakeNullable, Mismatch, Path, WidenField
-from connect.data.evolution_policy import ADD, NULLABLE, WIDEN, EvolutionPolicy
+from connect.data.evolution_policy import ADD, NULLABLE, EvolutionPolicy
 from connect.data.schema import Schema, Type
 from connect.data.struct_columns import StructColumns
 from connect.data.values import GroupedValues, Values
 from connect.errors import SchemaError
 from spark_sink.delta.columns import VALUE
+from spark_sink.table_rules import odd_name
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 log = logging.getLogger(__name__)
 
-_KINDS: Final[dict[type, str]] = {AddField: ADD, WidenField: WIDEN, MakeNullable: NULLABLE}
 _PLANNED: Final = EvolutionPolicy(frozenset({ADD, NULLABLE}), mismatch="quarantine")
-_WRONG_NAME: Final = re.compile(r"[ ,;{}()\n\t=]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,13 +155,13 @@ class Shape:
         if not self._exists:
             if why is None:
                 return True
-        elif _KINDS[type(change)] not in self._policy.allowed:
+        elif change.word not in self._policy.allowed:
             return False
         if why is not None:
             refused.append(why)
         return why is None
 
-    def _differs_in_case(self, change: AddField) -> bool:
+    def _differs_in_case(self, change: AddField[Schema]) -> bool:
         beside = _at(self.schema or Schema.struct({}), change.path[:-1])
         return any(field.name.casefold() == change.path[-1].casefold() for field in beside.fields)
 
@@ -182,8 +180,8 @@ def _not_for_delta(change: Change, *, exists: bool) -> str | None:
         return f"{'.'.join(change.path)} is required within a struct, and engine=worker can change whole columns only"
     if isinstance(change, AddField):
         names = [change.path[-1], *_names(change.schema)]
-        if wrong := [name for name in names if not name or _WRONG_NAME.search(name)]:
-            return f'"{wrong[0]}" can be no column of a Delta table without column mapping; ReplaceField renames fields'
+        if (wrong := odd_name(names)) is not None:
+            return f'"{wrong}" can be no column of a Delta table without column mapping; ReplaceField renames fields'
     return None
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import time
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
@@ -78,11 +77,6 @@ class SinkQueryTask(SupervisedTask):
         """The folder of the connector's checkpoints."""
 
     @abstractmethod
-    def folder_of_this_machine(self) -> str:
-        """Where checkpoints are kept that have no other place. Another machine begins where the group's offsets say."""
-        base = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
-        return (Path(base) / "connect-runtime" / "spark" / "checkpoints" / self.context.connector).as_uri()
-
     def write(self, query: SinkQuery, rows: Any) -> Any:
         """A DataStreamWriter for what the query reads, with all but trigger, checkpoint and name."""
 
@@ -130,12 +124,6 @@ class SinkQueryTask(SupervisedTask):
 
     def is_done(self, query: Query) -> bool:
         return query.progress.lag <= 0
-
-    def driver_is_here(self) -> bool:
-        """Whether Spark's driver sees this machine's files."""
-        config = self.context.connector_config
-        remote = config.get("spark.remote") or config.get("spark.master", "")
-        return not remote.startswith("sc://") or "//127.0.0.1:" in remote or "//localhost:" in remote
 
     def app_id(self, query: SinkQuery) -> str:
         """What a target's transactions know a query by."""

@@ -7,6 +7,7 @@ the worker's restart policy says what follows.
 from __future__ import annotations
 
 import logging
+import os
 import shutil
 import tempfile
 import time
@@ -114,7 +115,7 @@ class SupervisedTask(EngineTask):
         self._open_gate()
 
     def stop(self) -> None:
-        if hasattr(self, "lease"):
+        if hasattr(self, "lease_file"):
             self.lease_file.close()
         if hasattr(self, "session"):
             self._let_finish()
@@ -155,6 +156,17 @@ class SupervisedTask(EngineTask):
     def paused(self) -> bool:
         """Whether nothing new may begin."""
         return self._paused
+
+    def driver_is_here(self) -> bool:
+        """Whether Spark's driver sees this machine's files."""
+        config = self.context.connector_config
+        remote = config.get("spark.remote") or config.get("spark.master", "")
+        return not remote.startswith("sc://") or "//127.0.0.1:" in remote or "//localhost:" in remote
+
+    def folder_of_this_machine(self) -> str:
+        """Where checkpoints are kept that have no other place. Another machine begins where the group's offsets say."""
+        base = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+        return (Path(base) / "connect-runtime" / "spark" / "checkpoints" / self.context.connector).as_uri()
 
     def keep_going(self) -> None:
         """Called by what waits for long. Raises GivenUp when the task is to stop."""

@@ -15,9 +15,9 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from connect.data.times import EPOCH
 from connect.errors import ConfigError, ConnectError
 
-_EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _MICROSECOND: Final = dt.timedelta(microseconds=1)
 _BATCH, _TO = "batch", "to"
 INCREMENTING, TIMESTAMP = "incrementing", "timestamp"
@@ -156,7 +156,7 @@ def _parsed(offset: Mapping[str, Any]) -> _Bound:
         if TIMESTAMP in offset:
             moment = dt.datetime.fromisoformat(offset[TIMESTAMP])
             aware = moment if moment.tzinfo is not None else moment.replace(tzinfo=dt.UTC)
-            bound[TIMESTAMP] = (aware - _EPOCH) // _MICROSECOND
+            bound[TIMESTAMP] = (aware - EPOCH) // _MICROSECOND
     except (ValueError, TypeError) as error:
         raise ConnectError(f"The stored offset {dict(offset)} is none of this query: {error}. Reset it.") from error
     return bound
@@ -165,5 +165,5 @@ def _parsed(offset: Mapping[str, Any]) -> _Bound:
 def _shown(bound: _Bound) -> dict[str, Any]:
     shown: dict[str, Any] = dict(bound)
     if TIMESTAMP in bound:
-        shown[TIMESTAMP] = (_EPOCH + bound[TIMESTAMP] * _MICROSECOND).isoformat()
+        shown[TIMESTAMP] = (EPOCH + bound[TIMESTAMP] * _MICROSECOND).isoformat()
     return shown

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import logging
-import os
 import time
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, ClassVar, Final, NamedTuple
 
 from connect.api.metrics import PluginMetrics
@@ -101,7 +99,7 @@ class SourceQueryTask(SupervisedTask):
         self._report_due = 0.0
         self._problem = ""
         self._began_anew_at = -1
-        self.location = (self.running["checkpoint.location"] or self._folder_of_this_machine()).rstrip("/")
+        self.location = (self.running["checkpoint.location"] or self.folder_of_this_machine()).rstrip("/")
         self.exactly_once = self._exactly_once()
         self.check()
         self._settle()
@@ -185,10 +183,6 @@ class SourceQueryTask(SupervisedTask):
                 return False
             raise
 
-    def _folder_of_this_machine(self) -> str:
-        base = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
-        return (Path(base) / "connect-runtime" / "spark" / "checkpoints" / self.context.connector).as_uri()
-
     # How it writes.
 
     def _exactly_once(self) -> Place | None:
@@ -238,12 +232,6 @@ class SourceQueryTask(SupervisedTask):
         from spark_sink.source.batches import value_columns
 
         return value_columns(names, self.config["columns.include"], self.config["columns.exclude"])
-
-    def driver_is_here(self) -> bool:
-        """Whether Spark's driver sees this machine's files."""
-        config = self.context.connector_config
-        remote = config.get("spark.remote") or config.get("spark.master", "")
-        return not remote.startswith("sc://") or "//127.0.0.1:" in remote or "//localhost:" in remote
 
     def stream(self, rows: Any, writer: BatchWriter, output_mode: str = "append") -> Any:
         """Start a streaming query that writes these rows."""

@@ -1,7 +1,7 @@
 """How rows become rows of a table: the changes that it needs, an expression for each column, and what does not fit.
 
     fitted = fit(table_fields, incoming, policy)
-    for change in fitted.changes:                     # AddColumn, WidenColumn, DropNotNull, to be made first
+    for change in fitted.changes:                     # AddField, WidenField, MakeNullable, to be made first
         alter(change)
     df.selectExpr(*fitted.select)                     # of rows for which fitted.reason is null
 
@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from connect.data.evolution import AddField, MakeNullable, Path, WidenField
 from connect.data.evolution_policy import ADD, NULLABLE, WIDEN, EvolutionPolicy
 from connect.errors import SchemaError
 from spark_sink.tables.types import (
@@ -32,35 +33,7 @@ from spark_sink.tables.types import (
     without_void,
 )
 
-#: Names from the outside in; `element`, `key` and `value` for what arrays and maps contain.
-Path = tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class AddColumn:
-    """The table gets a column, or a struct in it a field. It may be null."""
-
-    path: Path
-    type: Type
-
-
-@dataclass(frozen=True, slots=True)
-class WidenColumn:
-    """A column gets a type that holds all that is there."""
-
-    path: Path
-    was: Type
-    type: Type
-
-
-@dataclass(frozen=True, slots=True)
-class DropNotNull:
-    """A column that was NOT NULL may hold null."""
-
-    path: Path
-
-
-Change = AddColumn | WidenColumn | DropNotNull
+Change = AddField[Type] | WidenField[Type] | MakeNullable
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,8 +142,7 @@ class _Fitter:
         for new in by_name.values():
             if (kind := self.added(new, (new.name,))) is not None:
                 columns[new.name] = self.value(kind, new.type, new.sql, (new.name,))
-        order = {AddColumn: 1, WidenColumn: 0, DropNotNull: 0}
-        changes = tuple(sorted(self.changes, key=lambda change: order[type(change)]))
+        changes = tuple(sorted(self.changes, key=lambda change: isinstance(change, AddField)))
         return Fitted(changes, columns, tuple(self.misfits), tuple(self.ignored), tuple(self.untyped))
 
     def added(self, new: Incoming, path: Path) -> Type | None:
@@ -179,7 +151,7 @@ class _Fitter:
         if kind is None:
             self.untyped.append(path)
         elif ADD in self.policy.allowed:
-            self.changes.append(AddColumn(path, kind))
+            self.changes.append(AddField(path, kind))
             return kind
         elif self.policy.ignore_unknown:
             self.ignored.append(path)
@@ -191,13 +163,13 @@ class _Fitter:
     def absent(self, mine: Field, path: Path) -> None:
         """A column of the table that no row has: null, or what the table itself puts there."""
         if not mine.get("nullable", True) and not mine.get("metadata") and NULLABLE in self.policy.allowed:
-            self.changes.append(DropNotNull(path))
+            self.changes.append(MakeNullable(path))
 
     def present(self, mine: Field, other: Incoming, path: Path, where: str) -> str:
         """The expression for a field that both have, in a struct that is there where `where` is true."""
         if not mine.get("nullable", True) and other.nullable:
             if NULLABLE in self.policy.allowed:
-                self.changes.append(DropNotNull(path))
+                self.changes.append(MakeNullable(path))
             else:
                 why = f'The column "{".".join(path)}" is null, and the table requires it.'
                 self.misfits.append((f"({where} AND {other.sql} IS NULL)", why))
@@ -223,7 +195,7 @@ class _Fitter:
         if wider is not None and same(wider, mine):
             return f"CAST({sql} AS {sql_name(mine)})"
         if wider is not None and WIDEN in self.policy.allowed:
-            self.changes.append(WidenColumn(path, mine, wider))
+            self.changes.append(WidenField(path, mine, wider))
             return sql if same(wider, other) else f"CAST({sql} AS {sql_name(wider)})"
         holds = fits(mine, other)
         name, has, comes = ".".join(path), sql_name(mine), sql_name(other)

@@ -10,6 +10,7 @@ import logging
 import time
 from typing import Any
 
+from spark_sink.table_rules import Schedule
 from spark_sink.tables.settings import TableSettings, retention
 from spark_sink.tables.table import RETENTION, Table
 
@@ -21,25 +22,18 @@ _LISTERS = 32
 
 
 class Maintenance:
-    """When which table was looked after. The first time is one interval after the first batch."""
+    """Looks after tables."""
 
     def __init__(self, settings: TableSettings) -> None:
         self._settings = settings
-        self._since: dict[tuple[str, str], float] = {}
+        self._schedule = Schedule({"compacted": settings.compaction_s, "vacuumed": settings.vacuum_s})
 
     def after_batch(self, spark: Any, table: Table) -> None:
         """Do what is due. Never raises."""
-        now = time.monotonic()
-        if self._due("optimize", table.name, self._settings.compaction_s, now):
-            self._try("compacted", table, table.optimize)
-        if self._due("vacuum", table.name, self._settings.vacuum_s, now):
-            self._try("vacuumed", table, lambda: self._vacuum(spark, table))
-
-    def _due(self, what: str, table: str, every: float, now: float) -> bool:
-        if not every or now - self._since.setdefault((what, table), now) < every:
-            return False
-        self._since[what, table] = now
-        return True
+        due = self._schedule.due(table.name)
+        self._schedule.done(table.name, due)
+        for work in due:
+            self._try(work, table, table.optimize if work == "compacted" else lambda: self._vacuum(spark, table))
 
     def _try(self, done: str, table: Table, work: Any) -> None:
         began = time.monotonic()

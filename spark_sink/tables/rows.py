@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from connect.errors import ConfigError, SchemaError
+from spark_sink.table_rules import NO_PART_OF_A_NAME, PART_OF_A_NAME
 from spark_sink.table_settings import FIELD, METADATA, TOPIC, UPSERT
 from spark_sink.tables.fitting import Incoming, columns_of
 from spark_sink.tables.settings import TableSettings
@@ -29,9 +30,8 @@ _METADATA_SQL: Final = {
     "offset": "_origin.offset",
     "timestamp": "_timestamp",
 }
+_NAME_SQL: Final = literal(f"^{PART_OF_A_NAME}$")
 _METADATA_TYPE: Final = {"string": "string", "int": "integer", "bigint": "long", "timestamp": "timestamp"}
-#: What part of a table's path or name a record may choose: nothing that leads into another folder.
-_PART_OF_A_NAME: Final = r"^[A-Za-z0-9_-][A-Za-z0-9._-]*$"
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class Rows:
         for variable in (TOPIC, FIELD):
             if variable in self.settings.table:
                 sql = "_topic" if variable == TOPIC else self._field()
-                found.append(f"CASE WHEN {sql} RLIKE {literal(_PART_OF_A_NAME)} THEN {sql} END")
+                found.append(f"CASE WHEN {sql} RLIKE {_NAME_SQL} THEN {sql} END")
             else:
                 found.append("''")
         return found[0], found[1]
@@ -116,8 +116,7 @@ class Rows:
         """Under which condition a row has no table, and why."""
         topic, field = self.parts()
         what = f'field "{".".join(self.settings.table_field)}"' if FIELD in self.settings.table else "topic"
-        why = f"Its {what} cannot be part of a table's name: that takes letters, digits, dots, dashes and underscores."
-        return f"({topic} IS NULL OR {field} IS NULL)", why
+        return f"({topic} IS NULL OR {field} IS NULL)", f"Its {what} {NO_PART_OF_A_NAME}"
 
     def place(self) -> str:
         """An expression: the words that say which record it is."""

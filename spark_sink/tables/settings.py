@@ -11,6 +11,7 @@ from typing import Final
 from connect.data.evolution_policy import EvolutionPolicy
 from connect.errors import ConfigError
 from spark_sink.sink.checks import problems
+from spark_sink.table_rules import is_one_table
 from spark_sink.table_settings import (
     APPEND,
     DELTA,
@@ -134,16 +135,7 @@ class TableSettings:
     @property
     def is_one_table(self) -> bool:
         """Whether all records go to one table."""
-        return TOPIC not in self.table and FIELD not in self.table
-
-    def table_for(self, topic: str | None, field: str | None) -> str:
-        """The table of a record. In the name of a table all but letters and digits become underscores."""
-        name = self.table
-        for variable, value in ((TOPIC, topic), (FIELD, field)):
-            if variable in name:
-                text = value or ""
-                name = name.replace(variable, text if is_path(self.table) else re.sub(r"[^A-Za-z0-9_]", "_", text))
-        return name
+        return is_one_table(self.table)
 
 
 def retention(hours: int) -> str:

@@ -6,9 +6,11 @@ import logging
 from collections.abc import Sequence
 from typing import Any, Final
 
+from connect.data.evolution import AddField, MakeNullable, WidenField
 from connect.errors import ConfigError, ConnectError
+from spark_sink.table_rules import odd_name
 from spark_sink.table_settings import is_path
-from spark_sink.tables.fitting import AddColumn, Change, DropNotNull, WidenColumn
+from spark_sink.tables.fitting import Change
 from spark_sink.tables.settings import TableSettings
 from spark_sink.tables.types import Field, Type, literal, quoted, sql_name
 
@@ -25,7 +27,6 @@ _MISSING: Final = frozenset(
         "SCHEMA_NOT_FOUND",
     }
 )
-_ODD_CHARACTERS: Final = frozenset(" ,;{}()\n\t=")
 _MAPPING: Final = "delta.columnMapping.mode"
 #: The property that says how long VACUUM keeps files.
 RETENTION: Final = "delta.deletedFileRetentionDuration"
@@ -91,19 +92,19 @@ class Table:
 
     def alter(self, changes: Sequence[Change]) -> None:
         """Make changes. Raises what Spark raises: nothing of a change that failed is made."""
-        added = [change for change in changes if isinstance(change, AddColumn)]
-        if any(isinstance(change, WidenColumn) for change in changes):
+        added = [change for change in changes if isinstance(change, AddField)]
+        if any(isinstance(change, WidenField) for change in changes):
             self._run(f"ALTER TABLE {self.sql} SET TBLPROPERTIES ('delta.enableTypeWidening' = 'true')")
         for change in changes:
-            if isinstance(change, WidenColumn):
-                self._run(f"ALTER TABLE {self.sql} ALTER COLUMN {_path(change.path)} TYPE {sql_name(change.type)}")
-                was, now = sql_name(change.was), sql_name(change.type)
+            if isinstance(change, WidenField):
+                self._run(f"ALTER TABLE {self.sql} ALTER COLUMN {_path(change.path)} TYPE {sql_name(change.schema)}")
+                was, now = sql_name(change.was), sql_name(change.schema)
                 log.info("Widened %s of %s from %s to %s.", ".".join(change.path), self.name, was, now)
-            elif isinstance(change, DropNotNull):
+            elif isinstance(change, MakeNullable):
                 self._run(f"ALTER TABLE {self.sql} ALTER COLUMN {_path(change.path)} DROP NOT NULL")
                 log.info("Took NOT NULL from %s of %s.", ".".join(change.path), self.name)
         if added:
-            inner = ", ".join(f"{_path(change.path)} {sql_name(change.type)}" for change in added)
+            inner = ", ".join(f"{_path(change.path)} {sql_name(change.schema)}" for change in added)
             self._run(f"ALTER TABLE {self.sql} ADD COLUMNS ({inner})")
             log.info("Added %s to %s.", ", ".join(".".join(change.path) for change in added), self.name)
 
@@ -154,7 +155,7 @@ class Table:
                 there = ", ".join(name for name, _ in columns)
                 raise ConfigError(key, f'"{missing[0]}" is no column of the new table {self.name}, which has: {there}.')
         mapped = dict(settings.properties).get(_MAPPING, "none") != "none"
-        odd = next((name for name in _names(columns) if _ODD_CHARACTERS & set(name)), None)
+        odd = odd_name(_names(columns))
         if odd is not None and not mapped:
             raise ConfigError(
                 "column.mapping",

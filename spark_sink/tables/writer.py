@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from connect.errors import ConfigError, ConnectError, RetriableError, SchemaError
+from spark_sink.table_rules import table_for
 from spark_sink.table_settings import CONSOLE, DELTA, OVERWRITE, UPSERT
 from spark_sink.tables import dead_letters, upsert
 from spark_sink.tables.files import write_files
@@ -135,7 +136,7 @@ class TableWriter:
     def _only_table(self) -> str | None:
         """The table of all rows, where it is known without looking at them."""
         if self.settings.is_one_table or (self.topic is not None and not self.settings.table_field):
-            return self.settings.table_for(self.topic, None)
+            return table_for(self.settings.table, self.topic, None)
         return None
 
     def _places(self, df: Any, rows: Rows) -> list[tuple[str | None, str]]:
@@ -156,7 +157,7 @@ class TableWriter:
                 places[None] = [rows.no_table()[0]]
             else:
                 condition = f"({topic} <=> {literal(each.topic)} AND {name} <=> {literal(each.field)})"
-                places.setdefault(self.settings.table_for(each.topic, each.field), []).append(condition)
+                places.setdefault(table_for(self.settings.table, each.topic, each.field), []).append(condition)
         return [(table, " OR ".join(conditions)) for table, conditions in places.items()]
 
     def _fitted(self, table: Table, rows: Rows, afresh: bool) -> Fitted:

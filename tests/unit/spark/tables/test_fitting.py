@@ -4,14 +4,12 @@ from typing import Any
 
 import pytest
 
+from connect.data.evolution import AddField, MakeNullable, WidenField
 from connect.data.evolution_policy import EvolutionPolicy
 from connect.errors import SchemaError
 from spark_sink.tables.fitting import (
-    AddColumn,
-    DropNotNull,
     Fitted,
     Incoming,
-    WidenColumn,
     columns_of,
     fit,
     new_columns,
@@ -67,9 +65,9 @@ def test_new_fields_are_added_also_within_structs_and_arrays() -> None:
         FULL,
     )
     assert found.changes == (
-        AddColumn(("s", "b"), "string"),
-        AddColumn(("l", "element", "r"), "date"),
-        AddColumn(("n",), "double"),
+        AddField(("s", "b"), "string"),
+        AddField(("l", "element", "r"), "date"),
+        AddField(("n",), "double"),
     )
     assert found.misfits == ()
 
@@ -104,7 +102,7 @@ def test_new_fields_that_are_ignored_are_named() -> None:
 )
 def test_types_are_widened_if_allowed(has: str, comes: str, gets: str) -> None:
     found = fitted({"x": has}, {"x": comes}, FULL)
-    assert found.changes == (WidenColumn(("x",), has, gets),)
+    assert found.changes == (WidenField(("x",), has, gets),)
     assert found.misfits == ()
     refused = fitted({"x": has}, {"x": comes})
     assert refused.changes == ()
@@ -141,7 +139,7 @@ def test_not_null_is_taken_away_if_allowed() -> None:
     table = [field("id", "long", nullable=False), field("s", struct(a="long"))]
     table[1]["type"]["fields"][0]["nullable"] = False
     rows = columns_of(struct(id="long", s=struct(a="long")), "v")
-    assert fit(table, rows, FULL).changes == (DropNotNull(("id",)), DropNotNull(("s", "a")))
+    assert fit(table, rows, FULL).changes == (MakeNullable(("id",)), MakeNullable(("s", "a")))
     strict = fit(table, rows, NONE)
     assert [condition for condition, _ in strict.misfits] == [
         "(true AND v.`id` IS NULL)",

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from connect.errors import ConfigError, SchemaError
+from spark_sink.table_rules import table_for
 from spark_sink.tables.rows import Rows
 from spark_sink.tables.settings import TableSettings
 from spark_sink.tables.writer import TableWriter
@@ -72,10 +73,11 @@ def test_a_reader_is_asked_for_what_is_needed_only(keys: dict[str, str], wants: 
 
 def test_variables_are_filled_in() -> None:
     assert (
-        of(table="/lake/${topic}/${field}", table__field="c").table_for("shop.orders", "DE") == "/lake/shop.orders/DE"
+        table_for(of(table="/lake/${topic}/${field}", table__field="c").table, "shop.orders", "DE")
+        == "/lake/shop.orders/DE"
     )
     named = of(table="shop.${topic}", checkpoint__location="/c")
-    assert named.table_for("a.b-c", None) == "shop.a_b_c"
+    assert table_for(named.table, "a.b-c", None) == "shop.a_b_c"
 
 
 def test_a_writer_travels() -> None:
