@@ -109,7 +109,7 @@ class MemoryStatusStore:
         self._tasks: dict[str, dict[int, TaskStatus]] = {}
         self._used: dict[str, dict[str, None]] = {}
         self._listeners: list[Callable[[Status], None]] = []
-        self._changed = threading.Condition()
+        self._lock = threading.RLock()
 
     def put(self, status: Status) -> None:
         """Replace what was known. Tells the listeners, in this thread."""
@@ -119,13 +119,12 @@ class MemoryStatusStore:
             status = replace(status, stalled=self._secrets.redact(status.stalled))
         if isinstance(status, TaskStatus) and (wait := status.waiting) is not None:
             status = replace(status, waiting=replace(wait, why=self._secrets.redact(wait.why)))
-        with self._changed:
+        with self._lock:
             if isinstance(status, TaskStatus):
                 self._tasks.setdefault(status.connector, {})[status.task] = status
             else:
                 self._connectors[status.connector] = status
             listeners = list(self._listeners)
-            self._changed.notify_all()
         for listener in listeners:
             listener(status)
 
@@ -135,22 +134,22 @@ class MemoryStatusStore:
 
     def connector(self, name: str) -> ConnectorStatus | None:
         """How a connector is, None when nothing is known."""
-        with self._changed:
+        with self._lock:
             return self._connectors.get(name)
 
     def connectors(self) -> list[str]:
         """The names of all connectors of which something is known."""
-        with self._changed:
+        with self._lock:
             return sorted(self._connectors.keys() | self._tasks.keys())
 
     def tasks(self, connector: str) -> list[TaskStatus]:
         """How the tasks of a connector are, in order of their numbers."""
-        with self._changed:
+        with self._lock:
             return [status for _, status in sorted(self._tasks.get(connector, {}).items())]
 
     def forget(self, connector: str, task: int | None = None) -> None:
         """Drop one task, or a connector with all its tasks."""
-        with self._changed:
+        with self._lock:
             if task is not None:
                 tasks = self._tasks.get(connector, {})
                 tasks.pop(task, None)
@@ -160,56 +159,35 @@ class MemoryStatusStore:
                 self._connectors.pop(connector, None)
                 self._tasks.pop(connector, None)
                 self._used.pop(connector, None)
-            self._changed.notify_all()
 
     def forget_connector(self, connector: str) -> None:
         """Drop a connector, but not its tasks."""
-        with self._changed:
+        with self._lock:
             self._connectors.pop(connector, None)
-            self._changed.notify_all()
 
     def put_topic(self, connector: str, topic: str, task: int) -> None:
         """A task used a topic (KIP-558)."""
-        with self._changed:
+        with self._lock:
             self._used.setdefault(connector, {})[topic] = None
 
     def topics(self, connector: str) -> list[str]:
         """The topics that a connector used, sorted."""
-        with self._changed:
+        with self._lock:
             return sorted(self._used.get(connector, {}))
 
     def forget_topics(self, connector: str) -> None:
         """Forget them."""
-        with self._changed:
+        with self._lock:
             self._used.pop(connector, None)
 
     def listen(self, listener: Callable[[Status], None]) -> Callable[[], None]:
         """Call with each status from now on; must be quick and not raise. Returns how to end that."""
-        with self._changed:
+        with self._lock:
             self._listeners.append(listener)
 
         def end() -> None:
-            with self._changed:
+            with self._lock:
                 if listener in self._listeners:
                     self._listeners.remove(listener)
 
         return end
-
-    def wait(self, condition: Callable[[MemoryStatusStore], bool], timeout: float) -> bool:
-        """Wait until the condition holds of this store, at most `timeout` seconds. Returns whether it does.
-
-        It is asked after each change, with the store locked: it must be quick and only read.
-        """
-        with self._changed:
-            return self._changed.wait_for(lambda: condition(self), timeout)
-
-    def wait_for_state(self, state: State, connector: str, task: int | None = None, *, timeout: float) -> bool:
-        """Wait until a connector, or one of its tasks, is in this state."""
-
-        def reached(store: MemoryStatusStore) -> bool:
-            if task is None:
-                found = store.connector(connector)
-                return found is not None and found.state is state
-            return any(status.task == task and status.state is state for status in store.tasks(connector))
-
-        return self.wait(reached, timeout)

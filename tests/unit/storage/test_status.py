@@ -1,4 +1,3 @@
-import threading
 from dataclasses import replace
 
 from connect.storage import ConnectorStatus, MemoryStatusStore, State, Status, TaskStatus
@@ -53,19 +52,3 @@ def test_a_listener_may_look_into_the_store() -> None:
     store.listen(lambda status: seen.append(store.connector(status.connector)))
     store.put(RUNNING)
     assert seen == [RUNNING]
-
-
-def test_waiting_ends_with_the_state_that_another_thread_puts() -> None:
-    store = MemoryStatusStore()
-    store.put(replace(TASK, state=State.UNASSIGNED))
-    other = threading.Thread(target=store.put, args=(TASK,))
-    other.start()
-    assert store.wait_for_state(State.RUNNING, "orders", 0, timeout=30)
-    other.join()
-
-
-def test_waiting_gives_up_when_the_state_does_not_come() -> None:
-    store = MemoryStatusStore()
-    store.put(replace(TASK, task=1))
-    assert not store.wait_for_state(State.RUNNING, "orders", 0, timeout=0.01)
-    assert not store.wait_for_state(State.RUNNING, "orders", timeout=0.01)

@@ -11,7 +11,7 @@ from typing import Any, Final
 import sqlalchemy
 from sqlalchemy import Connection, types
 
-from connect import ConnectError
+from connect.data.times import EPOCH
 from connectors.jdbc.database import Database, TableName
 from connectors.jdbc.database.columns import Column, Kind
 from connectors.jdbc.database.names import quoted
@@ -20,7 +20,6 @@ from connectors.jdbc.source.rows import Read, Rows
 #: The schema of records for the columns that a result turns out to have.
 Shape = Callable[[Sequence[Column]], Rows]
 
-_EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _MICROSECOND: Final = dt.timedelta(microseconds=1)
 _FIRST_ROWS: Final = 200
 _BUFFERED: Final = 1000  # rows, in SQLAlchemy
@@ -244,7 +243,7 @@ def _weight(column: Read) -> int:
 
 def micros(moment: dt.datetime) -> int:
     """Microseconds since 1970 of a datetime with a zone."""
-    return int((moment - _EPOCH) // _MICROSECOND)
+    return int((moment - EPOCH) // _MICROSECOND)
 
 
 def _reflected(told: Any) -> Column:
@@ -299,9 +298,3 @@ def _guessed(name: str, values: Sequence[Any]) -> Column:
             aware = kind is Kind.WALL_CLOCK and present[0].tzinfo is not None
             return Column(name, Kind.MOMENT if aware else kind)
     return Column(name, Kind.STRING)
-
-
-def require_columns(columns: Sequence[Column], what: str) -> None:
-    """Raise ConnectError if there are none: no record can hold nothing."""
-    if not columns:
-        raise ConnectError(f"{what} has no columns.")
