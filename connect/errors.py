@@ -64,3 +64,8 @@ class NotInstalledError(ConnectError):
 
 class FencedError(ConnectError):
     """Another owner has taken over; this one must stop at once and write nothing more."""
+
+
+def one_line(error: object) -> str:
+    """What an error says, without its line breaks; its name where it says nothing."""
+    return " ".join(str(error).split()) or type(error).__name__

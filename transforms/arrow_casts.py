@@ -12,18 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from connect import Schema, Type, logical
+from connect.data.arrow import PLAIN_TYPES
+from connect.data.schema import INT_BITS
 
-_ARROW: Final = {
-    Type.INT8: pa.int8(),
-    Type.INT16: pa.int16(),
-    Type.INT32: pa.int32(),
-    Type.INT64: pa.int64(),
-    Type.FLOAT32: pa.float32(),
-    Type.FLOAT64: pa.float64(),
-    Type.BOOLEAN: pa.bool_(),
-    Type.STRING: pa.string(),
-}
-_BITS: Final = {Type.INT8: 8, Type.INT16: 16, Type.INT32: 32, Type.INT64: 64}
 _PLAIN_FROM, _PLAIN_TO = 1e-3, 1e7
 _BEHIND: Final = 64  # no number is so long
 _PLAIN_WHOLE: Final = "^-?[0-9]{1,18}$"
@@ -46,7 +37,7 @@ def cast_array(schema: Schema, array: pa.Array, target: Type) -> pa.Array | None
         case Type.BOOLEAN:
             if target in (Type.FLOAT32, Type.FLOAT64):
                 array = array.cast(pa.int8())
-            return array.cast(_ARROW[target])
+            return array.cast(PLAIN_TYPES[target])
         case Type.STRING:
             return _of_text(array, target)
     return None
@@ -55,12 +46,12 @@ def cast_array(schema: Schema, array: pa.Array, target: Type) -> pa.Array | None
 def _of_int(array: pa.Array, target: Type) -> pa.Array:
     if target is Type.BOOLEAN:
         return pc.not_equal(array, 0)
-    return array.cast(_ARROW[target], safe=False)  # drops upper bits, as Java does
+    return array.cast(PLAIN_TYPES[target], safe=False)  # drops upper bits, as Java does
 
 
 def _of_float(array: pa.Array, target: Type) -> pa.Array | None:
     if target in (Type.FLOAT32, Type.FLOAT64):
-        return array.cast(_ARROW[target], safe=False)
+        return array.cast(PLAIN_TYPES[target], safe=False)
     size = pc.abs(array)
     if target is Type.BOOLEAN:
         return pc.greater_equal(size, 1.0)
@@ -72,9 +63,9 @@ def _of_float(array: pa.Array, target: Type) -> pa.Array | None:
         # Replacing nothing behind the end of a text appends to it, six times as fast as joining.
         return pc.if_else(whole, pc.binary_replace_slice(text, _BEHIND, _BEHIND, ".0"), text)
     wide = Type.INT64 if target is Type.INT64 else Type.INT32
-    if not _all(pc.less(size, float(1 << (_BITS[wide] - 1)))):  # false for NaN too
+    if not _all(pc.less(size, float(1 << (INT_BITS[wide] - 1)))):  # false for NaN too
         return None
-    return array.cast(_ARROW[wide], safe=False).cast(_ARROW[target], safe=False)
+    return array.cast(PLAIN_TYPES[wide], safe=False).cast(PLAIN_TYPES[target], safe=False)
 
 
 def _of_text(array: pa.Array, target: Type) -> pa.Array | None:
@@ -83,12 +74,12 @@ def _of_text(array: pa.Array, target: Type) -> pa.Array | None:
     if target is Type.BOOLEAN:
         return pc.equal(pc.ascii_lower(array), "true")
     if target in (Type.FLOAT32, Type.FLOAT64):
-        return array.cast(_ARROW[target]) if _all(pc.match_substring_regex(array, _PLAIN_NUMBER)) else None
+        return array.cast(PLAIN_TYPES[target]) if _all(pc.match_substring_regex(array, _PLAIN_NUMBER)) else None
     if not _all(pc.match_substring_regex(array, _PLAIN_WHOLE)):
         return None
     numbers = array.cast(pa.int64())
     try:
-        return numbers.cast(_ARROW[target])
+        return numbers.cast(PLAIN_TYPES[target])
     except pa.ArrowInvalid:
         return None  # out of range: the error is made where there is one value
 

@@ -14,6 +14,7 @@ from connect import Batch, ConfigError, DataError, Schema, SinkBatch, SinkRecord
 from connect.data.column import Column, Constant
 from connect.data.schema import INT32, INT64, STRING
 from connect.data.struct_columns import StructColumns
+from connect.data.times import EPOCH
 from connect.data.values import GroupedValues
 from connect.settings import Config
 from transforms.fields import Fields, FieldsTransformation, Plan, Struct, unique_fields
@@ -22,7 +23,6 @@ from transforms.structs import DEFAULTS, WITH_DEFAULTS, copied, defaults_of, sch
 
 B = TypeVar("B", bound=Batch[Any])
 
-_EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _SCHEMAS: Final = {
     "topic": STRING,
     "partition": INT32,
@@ -192,7 +192,7 @@ class InsertField(FieldsTransformation):
 
 def _times(milliseconds: Sequence[int | None]) -> list[dt.datetime | None]:
     try:
-        return [None if ms is None else _EPOCH + dt.timedelta(milliseconds=ms) for ms in milliseconds]
+        return [None if ms is None else EPOCH + dt.timedelta(milliseconds=ms) for ms in milliseconds]
     except OverflowError:
         raise DataError("A record's timestamp is outside of the years 1 to 9999.") from None
 

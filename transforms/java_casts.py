@@ -18,15 +18,15 @@ from typing import Any, Final
 
 from connect import DataError, Schema, Type, logical
 from connect.data.columns_text import double_texts, whole_texts
+from connect.data.schema import INT_BITS
 from connect.data.text import float32, java_decimal, java_double, java_float32
 from connect.data.times import DAY_MS
 from transforms.java_dates import JavaDates
 
 Cast = Callable[[Any], Any]
 
-_BITS: Final = {Type.INT8: 8, Type.INT16: 16, Type.INT32: 32, Type.INT64: 64}
 _FLOATS: Final = (Type.FLOAT32, Type.FLOAT64)
-TARGETS: Final = {kind.name: kind for kind in (*_BITS, *_FLOATS, Type.BOOLEAN, Type.STRING)}
+TARGETS: Final = {kind.name: kind for kind in (*INT_BITS, *_FLOATS, Type.BOOLEAN, Type.STRING)}
 
 _WHOLE: Final = re.compile(r"[-+]?\d+")
 _NUMBER: Final = re.compile(
@@ -63,7 +63,7 @@ def cast_list(schema: Schema | None, target: Type, items: list[Any]) -> list[Any
             return array("f", items).tolist()
         if target is Type.STRING and schema.type is Type.FLOAT64:
             return double_texts(items)
-    if present and schema.type in _BITS and target is Type.STRING and set(map(type, items)) == {int}:
+    if present and schema.type in INT_BITS and target is Type.STRING and set(map(type, items)) == {int}:
         return whole_texts(items)
     cast = _cast(schema, target)
     try:
@@ -131,15 +131,15 @@ def _cast(schema: Schema, target: Type) -> Cast:
 
 
 def _of_int(target: Type) -> Cast:
-    if target in _BITS:
-        return _wrapped(_BITS[target])
+    if target in INT_BITS:
+        return _wrapped(INT_BITS[target])
     if target is Type.FLOAT32:
         return _single_of_int
     return {Type.FLOAT64: float, Type.BOOLEAN: bool, Type.STRING: str}[target]
 
 
 def _of_bool(target: Type) -> Cast:
-    if target in _BITS:
+    if target in INT_BITS:
         return int
     if target in _FLOATS:
         return float
@@ -149,9 +149,9 @@ def _of_bool(target: Type) -> Cast:
 def _of_float(target: Type, text: Callable[[float], str]) -> Cast:
     if target is Type.INT64:
         return _saturated(64)
-    if target in _BITS:
+    if target in INT_BITS:
         saturated = _saturated(32)
-        wrapped = _wrapped(_BITS[target])
+        wrapped = _wrapped(INT_BITS[target])
         return saturated if target is Type.INT32 else lambda value: wrapped(saturated(value))
     casts: dict[Type, Cast] = {
         Type.FLOAT32: float32,
@@ -163,8 +163,8 @@ def _of_float(target: Type, text: Callable[[float], str]) -> Cast:
 
 
 def _of_text(target: Type) -> Cast:
-    if target in _BITS:
-        return _whole_of_text(_BITS[target])
+    if target in INT_BITS:
+        return _whole_of_text(INT_BITS[target])
     casts: dict[Type, Cast] = {
         Type.FLOAT32: _single_of_text,
         Type.FLOAT64: _double_of_text,
@@ -184,8 +184,8 @@ def _of_bytes(target: Type) -> Cast:
 
 
 def _of_decimal(target: Type) -> Cast:
-    if target in _BITS or target is Type.BOOLEAN:
-        wrapped = _wrapped(_BITS.get(target, 64))
+    if target in INT_BITS or target is Type.BOOLEAN:
+        wrapped = _wrapped(INT_BITS.get(target, 64))
         of_whole = bool if target is Type.BOOLEAN else int
         # Beyond 64 digits' worth of zeros the lower bits are all 0.
         return lambda value: of_whole(wrapped(int(value)) if value.adjusted() < 2000 else 0)

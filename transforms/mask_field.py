@@ -12,27 +12,27 @@ from functools import partial
 from typing import Any
 
 from connect import DataError, Schema, SchemaAndValue, Type, Values, logical, settings
+from connect.data.schema import INT_BITS
 from connect.data.struct_columns import FieldColumn, StructColumns
 from connect.data.text import float32
+from connect.data.times import EPOCH
 from connect.settings import Config
 from transforms.fields import Fields, FieldsTransformation, Plan, Struct
 from transforms.paths import SYNTAX, VERSION, by_parent, parse
 from transforms.structs import DEFAULTS, WITH_DEFAULTS, copied, defaults_of, names, with_default
 
-_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _EMPTY: dict[type, Any] = {
     bool: False,
     int: 0,
     float: 0.0,
     str: "",
     Decimal: Decimal(0),
-    dt.datetime: _EPOCH,
-    dt.date: _EPOCH.date(),
+    dt.datetime: EPOCH,
+    dt.date: EPOCH.date(),
     dt.time: dt.time(),
 }
-_BITS = {Type.INT8: 8, Type.INT16: 16, Type.INT32: 32, Type.INT64: 64}
 _KINDS = {
-    **dict.fromkeys(_BITS, int),
+    **dict.fromkeys(INT_BITS, int),
     Type.FLOAT32: float,
     Type.FLOAT64: float,
     Type.BOOLEAN: bool,
@@ -179,7 +179,7 @@ class _Masks(dict[type, Any]):
         if kind is float:
             found = 0.0 if number.is_zero() else float(text)  # a decimal has no negative zero
             return float32(found) if schema_type is Type.FLOAT32 else found
-        return number if kind is Decimal else _wrapped(number, _BITS[schema_type])
+        return number if kind is Decimal else _wrapped(number, INT_BITS[schema_type])
 
 
 def _wrapped(number: Decimal, bits: int) -> int:

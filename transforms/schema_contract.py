@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Final, Literal, NamedTuple, TypeVar
 
 from connect import Batch, ConfigError, DataError, Schema, SchemaError, Transformation, Type, Values, logical, settings
 from connect.data import widening
+from connect.data.schema import INT_BITS, is_required
 from connect.data.struct_columns import StructColumns
 from connect.data.validation import validate
 from connect.settings import Config
@@ -306,7 +307,7 @@ class SchemaContract(Transformation):
                     members[field.name] = mine.schema.as_optional()
         for mine in contract.fields:
             missing = mine.name not in members or members[mine.name].optional
-            if _required(mine.schema) and missing:
+            if is_required(mine.schema) and missing:
                 required.append((mine.name, self._mode_of_missing(mine.name)))
         for mode, problem in problems:
             if mode is Mode.DISCARD_VALUE:
@@ -337,10 +338,6 @@ def _declared(content: str) -> Schema:
     return schema
 
 
-def _required(schema: Schema) -> bool:
-    return not schema.optional and schema.default is None
-
-
 def _holds(mine: Schema, other: Schema) -> bool:
     """Whether the contract's field takes all values of another schema, null at its top left aside."""
     if not widening.holds(mine, other):
@@ -350,9 +347,9 @@ def _holds(mine: Schema, other: Schema) -> bool:
         for field in mine.fields:
             found = theirs.pop(field.name, None)
             if found is None:
-                if _required(field.schema):
+                if is_required(field.schema):
                     return False
-            elif not _holds(field.schema, found) or (found.optional and _required(field.schema)):
+            elif not _holds(field.schema, found) or (found.optional and is_required(field.schema)):
                 return False
         return not theirs
     pairs = [(mine.value_schema, other.value_schema), (mine.key_schema, other.key_schema)]
@@ -362,10 +359,9 @@ def _holds(mine: Schema, other: Schema) -> bool:
 def _tests(contract: Schema) -> tuple[dict[str, Callable[[Any], bool]], list[str]]:
     """For each field a quick test whether a value is one of its type, and the names of those that are required."""
     tests = {field.name: _test(field.schema) for field in contract.fields}
-    return tests, [field.name for field in contract.fields if _required(field.schema)]
+    return tests, [field.name for field in contract.fields if is_required(field.schema)]
 
 
-_INTEGERS: Final = {Type.INT8: 8, Type.INT16: 16, Type.INT32: 32, Type.INT64: 64}
 _KINDS: Final[Mapping[Type, tuple[type, ...]]] = {
     Type.FLOAT32: (float, int),
     Type.FLOAT64: (float, int),
@@ -376,8 +372,8 @@ _KINDS: Final[Mapping[Type, tuple[type, ...]]] = {
 
 
 def _test(schema: Schema) -> Callable[[Any], bool]:
-    if logical.python_type(schema) is None and schema.type in _INTEGERS:
-        limit = 1 << (_INTEGERS[schema.type] - 1)
+    if logical.python_type(schema) is None and schema.type in INT_BITS:
+        limit = 1 << (INT_BITS[schema.type] - 1)
         return lambda value: type(value) is int and -limit <= value < limit
     if logical.python_type(schema) is None and schema.type in _KINDS:
         kinds = frozenset(_KINDS[schema.type])

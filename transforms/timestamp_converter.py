@@ -13,15 +13,13 @@ from typing import Any, Final
 from connect import ConfigError, ConnectError, DataError, Schema, SchemaAndValue, Type, Values, logical, settings
 from connect.data.schema import INT64, STRING
 from connect.data.struct_columns import FieldColumn, StructColumns
-from connect.data.times import DAY_MS
+from connect.data.times import DAY_MS, EPOCH, EPOCH_DAY, time_ms, timestamp_ms
 from connect.settings import Config
 from transforms.fields import Fields, FieldsTransformation, Plan, Struct
 from transforms.java_dates import JavaDates
 from transforms.paths import SYNTAX, VERSION, parse
 from transforms.structs import DEFAULTS, WITH_DEFAULTS, copied, defaults_of, schema_around, with_default
 
-_EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
-_EPOCH_DAY: Final = dt.date(1970, 1, 1).toordinal()
 _LONGEST: Final = (1 << 63) - 1
 #: How many of a unit are a millisecond, or (negative) how many milliseconds one of it is.
 _PER_MS: Final = {"seconds": -1000, "milliseconds": 1, "microseconds": 1000, "nanoseconds": 1_000_000}
@@ -90,9 +88,9 @@ class TimestampConverter(FieldsTransformation):
         self._readers: dict[str, Callable[[Any], int]] = {
             "string": self._parsed,
             "unix": self._from_unix,
-            "Date": lambda value: (value.toordinal() - _EPOCH_DAY) * DAY_MS,
-            "Time": _ms_of_time,
-            "Timestamp": _ms_of_timestamp,
+            "Date": lambda value: (value.toordinal() - EPOCH_DAY) * DAY_MS,
+            "Time": time_ms,
+            "Timestamp": timestamp_ms,
         }
         writers: dict[str, Callable[[int], Any]] = {
             "string": self._texts.format if self._texts is not None else str,
@@ -106,9 +104,9 @@ class TimestampConverter(FieldsTransformation):
             {
                 str: self._parsed,
                 int: self._from_unix,
-                dt.datetime: _ms_of_timestamp,
+                dt.datetime: timestamp_ms,
                 dt.date: self._readers["Date"],
-                dt.time: _ms_of_time,
+                dt.time: time_ms,
             }
         )
 
@@ -253,25 +251,16 @@ class _ByType(dict[type, Callable[[Any], int]]):
         raise DataError(f"A value of type {kind.__name__} is no form of time.")
 
 
-def _ms_of_timestamp(value: dt.datetime) -> int:
-    since = (value if value.tzinfo is not None else value.replace(tzinfo=dt.UTC)) - _EPOCH
-    return since.days * DAY_MS + since.seconds * 1000 + since.microseconds // 1000
-
-
-def _ms_of_time(value: dt.time) -> int:
-    return ((value.hour * 60 + value.minute) * 60 + value.second) * 1000 + value.microsecond // 1000
-
-
 def _timestamp(ms: int) -> dt.datetime:
     try:
-        return _EPOCH + dt.timedelta(milliseconds=ms)
+        return EPOCH + dt.timedelta(milliseconds=ms)
     except OverflowError:
         raise DataError(f"{ms} ms since 1970 is outside of the years 1 to 9999.") from None
 
 
 def _date(ms: int) -> dt.date:
     try:
-        return dt.date.fromordinal(ms // DAY_MS + _EPOCH_DAY)
+        return dt.date.fromordinal(ms // DAY_MS + EPOCH_DAY)
     except (ValueError, OverflowError):
         raise DataError(f"{ms} ms since 1970 is outside of the years 1 to 9999.") from None
 

@@ -7,6 +7,7 @@ import re
 import time
 from typing import Final
 
+from connect.data.times import timestamp_ms
 from connect.errors import ConfigError
 
 _AGO: Final = re.compile(r"(\d{1,9})\s*(s|m|h|d|w)")
@@ -30,8 +31,7 @@ def milliseconds(option: str, text: str | None) -> int | None:
         moment = dt.datetime.fromisoformat(text)
     except ValueError:
         raise ConfigError(option, f'"{text}" is no time. Write 2h (ago), 2026-01-02T03:04, or milliseconds.') from None
-    aware = moment if moment.tzinfo is not None else moment.replace(tzinfo=dt.UTC)
-    return (aware - dt.datetime(1970, 1, 1, tzinfo=dt.UTC)) // dt.timedelta(milliseconds=1)
+    return timestamp_ms(moment)
 
 
 def in_words(milliseconds: int) -> str:

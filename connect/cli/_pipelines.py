@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from connect.cli._secrets import remember
-from connect.errors import ConfigError, ConnectError, PluginNotFoundError
+from connect.errors import ConfigError, ConnectError, PluginNotFoundError, one_line
 from connect.pipeline.build import sink_chain, source_chain
 from connect.pipeline.chain import Chain
 from connect.pipeline.parked import RetrySettings
@@ -162,7 +162,7 @@ def open_pipeline(
             advice = " Or name the worker's file, which says what connectors without converters of their own use."
         raise WrongConfigError(f"{where(error.key)}: {error}{advice}") from error
     except (ConnectError, ValueError) as error:
-        said = " ".join(str(error).split())
+        said = one_line(error)
         # An error about a class quotes its name, and not the key that names it.
         key = next((name for name, value in config.items() if value and f'"{value}"' in said), "connector.class")
         raise WrongConfigError(f"{where(key)}: {said}") from error

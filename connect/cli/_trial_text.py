@@ -12,6 +12,7 @@ import msgspec
 
 from connect.cli._table import coloured, plain
 from connect.data.record import SinkRecord
+from connect.data.times import EPOCH
 from connect.pipeline.seen import Change, SeenRecord, Snapshot
 from connect.pipeline.trial import Outcome, StepResult
 
@@ -53,7 +54,7 @@ def moment(timestamp: int | None) -> str:
     if timestamp is None:
         return "none"
     try:
-        at = dt.datetime(1970, 1, 1, tzinfo=dt.UTC) + dt.timedelta(milliseconds=timestamp)
+        at = EPOCH + dt.timedelta(milliseconds=timestamp)
     except OverflowError:
         return str(timestamp)
     return at.isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"

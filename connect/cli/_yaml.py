@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-from connect.errors import ConnectError
+from connect.errors import ConnectError, one_line
 
 
 class YamlError(ConnectError):
@@ -93,7 +93,7 @@ def read_yaml(path: str) -> Node:
         line = f":{mark.line + 1}" if mark else ""
         raise YamlError(f"{path}{line}: this is not YAML: {error.problem or error}.") from error
     except yaml.YAMLError as error:
-        raise YamlError(f"{path}: this is not YAML: {' '.join(str(error).split())}.") from error
+        raise YamlError(f"{path}: this is not YAML: {one_line(error)}.") from error
     if document is None:
         raise YamlError(f"{path}: the file is empty.")
     return _node(document, path, document.start_mark.line + 1)

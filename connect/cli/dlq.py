@@ -13,7 +13,7 @@ from connect.cli._exit import FAILED, OK
 from connect.cli._moments import milliseconds
 from connect.cli._rest_client import add_options
 from connect.cli._table import plain
-from connect.errors import ConfigError, ConnectError
+from connect.errors import ConfigError, ConnectError, one_line
 
 if TYPE_CHECKING:
     from connect.cli._dlq_sources import Letters
@@ -195,7 +195,7 @@ def _decoded(letter: Mapping[str, Any], config: Mapping[str, str], worker_config
         try:
             value = made.to_connect_data(topic, _data(letter[part]))
         except Exception as error:  # plug-ins raise anything
-            said = " ".join(str(error).split())
+            said = one_line(error)
             found[part] = f"{type(made).__name__} fails: {type(error).__name__}: {said}"
         else:
             schema = "" if value.schema is None else f"  {value.schema!r}"

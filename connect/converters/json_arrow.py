@@ -18,29 +18,23 @@ from pyarrow import json as arrow_json
 from connect.converters.json_decode import Decoder, Inexact
 from connect.converters.json_fast import check_utf8, is_long, may_exceed
 from connect.data import logical
-from connect.data.arrow import arrow_type
+from connect.data.arrow import PLAIN_TYPES, arrow_type
 from connect.data.schema import Field, Schema, Type
+from connect.data.times import DAY_MS
 from connect.errors import DataError
 
 #: What a field of a type is read as. Arrow takes no text for a number, no number for a text, and no 1.0 for an integer.
 _READ: Final = {
-    Type.INT8: pa.int8(),
-    Type.INT16: pa.int16(),
-    Type.INT32: pa.int32(),
-    Type.INT64: pa.int64(),
+    **PLAIN_TYPES,
     Type.FLOAT32: pa.float64(),  # and rounded from there, as Java does
-    Type.FLOAT64: pa.float64(),
-    Type.BOOLEAN: pa.bool_(),
-    Type.STRING: pa.string(),
     Type.BYTES: pa.string(),
 }
-_DAY_MS: Final = 86_400_000
 _DAYS: Final = (-719_162, 2_932_896)  # of the years 1 to 9999, which Python knows
 #: What the encoded values of a logical type may be.
 _BOUNDS: Final[dict[str | None, tuple[Type, int, int]]] = {
     logical.DATE_NAME: (Type.INT32, *_DAYS),
-    logical.TIME_NAME: (Type.INT32, 0, _DAY_MS - 1),
-    logical.TIMESTAMP_NAME: (Type.INT64, _DAYS[0] * _DAY_MS, (_DAYS[1] + 1) * _DAY_MS - 1),
+    logical.TIME_NAME: (Type.INT32, 0, DAY_MS - 1),
+    logical.TIMESTAMP_NAME: (Type.INT64, _DAYS[0] * DAY_MS, (_DAYS[1] + 1) * DAY_MS - 1),
 }
 _MINUS_ZERO: Final = -(1 << 63)
 #: After so many batches in vain in a row, only each so many-th is tried.

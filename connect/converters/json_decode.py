@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from connect.converters.json_text import MISSING
 from connect.data import logical
-from connect.data.schema import Field, Schema, Type
+from connect.data.schema import INT_BITS, Field, Schema, Type
 from connect.data.text import float32
 from connect.errors import DataError, SchemaError
 
@@ -26,9 +26,6 @@ Column = Sequence[Any]
 
 class Inexact(Exception):
     """The column holds a float where its exact decimal digits matter: parse again, keeping them."""
-
-
-_BITS: Final = {Type.INT8: 8, Type.INT16: 16, Type.INT32: 32, Type.INT64: 64}
 
 
 def schemaless(node: Any) -> Any:
@@ -81,7 +78,7 @@ class Decoder:
             case Type.STRING:
                 values = nodes if kinds <= {str} else [node if type(node) is str else None for node in nodes]
             case Type.INT8 | Type.INT16 | Type.INT32 | Type.INT64:
-                bits = _BITS[schema.type]
+                bits = INT_BITS[schema.type]
                 high = 1 << (bits - 1)
                 if kinds <= {int} and (not nodes or (min(nodes) >= -high and max(nodes) < high)):
                     return nodes

@@ -18,7 +18,7 @@ import msgspec
 
 from connect.converters.json_text import SURROGATE
 from connect.data import logical
-from connect.data.schema import Schema, Type
+from connect.data.schema import INT_BITS, Schema, Type
 from connect.data.text import java_decimal, java_double, java_float32
 from connect.errors import DataError
 
@@ -28,7 +28,6 @@ _ENCODER: Final = msgspec.json.Encoder()
 _AS_THEY_ARE: Final = frozenset({str, int, bool, NoneType, bytes, bytearray, memoryview})
 _INT64: Final = 1 << 63
 _WORTH_COLUMNS: Final = 16
-_BITS: Final = {Type.INT8: 8, Type.INT16: 16, Type.INT32: 32, Type.INT64: 64}
 
 
 def lines(column: Column) -> bytes:
@@ -254,7 +253,7 @@ def _whole(schema: Schema, values: Column, kinds: set[type]) -> Column:
     for kind in kinds:
         if not issubclass(kind, int) or kind is bool:
             raise DataError(f"{kind.__name__} where {schema.type.name} takes int.")
-    high = 1 << (_BITS[schema.type] - 1)
+    high = 1 << (INT_BITS[schema.type] - 1)
     for value in (min(values), max(values)) if values else ():
         if not -high <= value < high:
             raise DataError(f"{value} does not fit into {schema.type.name}.")

@@ -16,7 +16,7 @@ from msgspec.structs import astuple
 
 from connect.converters.json_decode import Column, Decoder, Inexact
 from connect.converters.json_fast import check_utf8, knows_names, may_exceed
-from connect.data.schema import Schema, Type
+from connect.data.schema import INT_BITS, Schema, Type
 
 #: What the parser makes of a field by itself. It is strict: 1.0 is no int, and a number no string.
 _PARSED: Final[dict[Type, type]] = {
@@ -28,7 +28,7 @@ _PARSED: Final[dict[Type, type]] = {
     Type.BOOLEAN: bool,
     Type.STRING: str,
 }
-_HIGHEST: Final = {Type.INT8: 1 << 7, Type.INT16: 1 << 15, Type.INT32: 1 << 31, Type.INT64: 1 << 63}
+_HIGHEST: Final = {kind: 1 << (bits - 1) for kind, bits in INT_BITS.items()}
 
 
 class Rows:

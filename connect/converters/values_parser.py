@@ -17,6 +17,7 @@ from connect.data import logical
 from connect.data import schema as schemas
 from connect.data.schema import Schema, Type
 from connect.data.text import float32
+from connect.data.times import EPOCH
 
 _BLANKS: Final = "".join(map(chr, range(33)))
 _BLANK: Final = re.compile(r"[\0- ]*")
@@ -198,7 +199,7 @@ def _temporal(text: str) -> SchemaAndValue | None:
         if not found["date"]:
             if clock >= dt.timedelta(days=1):
                 return None
-            return SchemaAndValue(logical.TIME, (dt.datetime(1970, 1, 1, tzinfo=dt.UTC) + clock).time())
+            return SchemaAndValue(logical.TIME, (EPOCH + clock).time())
         years, months = divmod(int(month) - 1, 12)
         first = dt.datetime(int(year) + years, months + 1, 1, tzinfo=dt.UTC)
         moment = first + dt.timedelta(days=int(day) - 1) + clock

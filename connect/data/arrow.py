@@ -24,7 +24,8 @@ from connect.data import logical
 from connect.data.column import NoArrowForm
 from connect.data.schema import Schema, Type
 
-_PLAIN: Final = {
+#: Of types that contain no others.
+PLAIN_TYPES: Final = {
     Type.INT8: pa.int8(),
     Type.INT16: pa.int16(),
     Type.INT32: pa.int32(),
@@ -59,7 +60,7 @@ def arrow_type(schema: Schema) -> pa.DataType | None:
         assert schema.value_schema is not None
         element = arrow_type(schema.value_schema)
         return None if element is None else pa.list_(element)
-    return _PLAIN.get(schema.type)
+    return PLAIN_TYPES.get(schema.type)
 
 
 # Arrow -> Python.

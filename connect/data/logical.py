@@ -12,6 +12,7 @@ from decimal import Decimal
 from typing import Any, Final
 
 from connect.data.schema import Schema, Type
+from connect.data.times import EPOCH, EPOCH_DAY
 from connect.errors import SchemaError
 
 DECIMAL_NAME: Final = "org.apache.kafka.connect.data.Decimal"
@@ -24,8 +25,6 @@ DATE: Final = Schema(Type.INT32, name=DATE_NAME, version=1)
 TIME: Final = Schema(Type.INT32, name=TIME_NAME, version=1)
 TIMESTAMP: Final = Schema(Type.INT64, name=TIMESTAMP_NAME, version=1)
 
-_EPOCH_DAY: Final = dt.date(1970, 1, 1).toordinal()
-_EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _MILLISECOND: Final = dt.timedelta(milliseconds=1)
 _DAY_MS: Final = 86_400_000
 
@@ -65,12 +64,12 @@ def encode(schema: Schema, value: Any) -> Any:
         case "org.apache.kafka.connect.data.Decimal":
             return _decimal_to_bytes(schema, value)
         case "org.apache.kafka.connect.data.Date":
-            return value.toordinal() - _EPOCH_DAY
+            return value.toordinal() - EPOCH_DAY
         case "org.apache.kafka.connect.data.Time":
             return ((value.hour * 60 + value.minute) * 60 + value.second) * 1000 + value.microsecond // 1000
         case "org.apache.kafka.connect.data.Timestamp":
             aware = value if value.tzinfo is not None else value.replace(tzinfo=dt.UTC)
-            return (aware - _EPOCH) // _MILLISECOND
+            return (aware - EPOCH) // _MILLISECOND
     return value
 
 
@@ -86,7 +85,7 @@ def decode(schema: Schema, encoded: Any) -> Any:
             return Decimal(f"{unscaled}E{-scale_of(schema)}")
         case "org.apache.kafka.connect.data.Date":
             try:
-                return dt.date.fromordinal(encoded + _EPOCH_DAY)
+                return dt.date.fromordinal(encoded + EPOCH_DAY)
             except (ValueError, OverflowError):
                 raise SchemaError(f"{encoded} days since 1970 is outside of the years 1 to 9999.") from None
         case "org.apache.kafka.connect.data.Time":
@@ -98,7 +97,7 @@ def decode(schema: Schema, encoded: Any) -> Any:
             return dt.time(hour, minute, second, ms * 1000)
         case "org.apache.kafka.connect.data.Timestamp":
             try:
-                return _EPOCH + dt.timedelta(milliseconds=encoded)
+                return EPOCH + dt.timedelta(milliseconds=encoded)
             except OverflowError:
                 raise SchemaError(f"{encoded} ms since 1970 is outside of the years 1 to 9999.") from None
     return encoded

@@ -24,24 +24,14 @@ from typing import Any, Final
 import pyarrow as pa
 
 from connect.data import logical
-from connect.data.schema import Schema, Type
+from connect.data.arrow import PLAIN_TYPES
+from connect.data.schema import Schema, Type, is_required
 from connect.data.widening import PRECISION, precision_of
 from connect.errors import SchemaError
 
 #: Of a field's metadata: the name of the logical type that the column's type does not tell.
 LOGICAL_NAME: Final = b"connect.name"
 _MOST_DIGITS: Final = 38
-_PLAIN: Final = {
-    Type.INT8: pa.int8(),
-    Type.INT16: pa.int16(),
-    Type.INT32: pa.int32(),
-    Type.INT64: pa.int64(),
-    Type.FLOAT32: pa.float32(),
-    Type.FLOAT64: pa.float64(),
-    Type.BOOLEAN: pa.bool_(),
-    Type.STRING: pa.string(),
-    Type.BYTES: pa.binary(),
-}
 _LOGICAL: Final = {
     logical.DATE_NAME: (Type.INT32, pa.date32()),
     logical.TIME_NAME: (Type.INT32, pa.int32()),
@@ -69,11 +59,6 @@ def column_type(schema: Schema) -> pa.DataType | None:
     return _type(schema, False)
 
 
-def is_required(schema: Schema) -> bool:
-    """Whether a value must be there: no null, and no default that stands in for it."""
-    return not schema.optional and schema.default is None
-
-
 def _type(schema: Schema, required: bool) -> pa.DataType | None:
     if schema.name == logical.DECIMAL_NAME:
         return _decimal(schema)
@@ -90,7 +75,7 @@ def _type(schema: Schema, required: bool) -> pa.DataType | None:
             assert schema.key_schema is not None
             key, value = _type(schema.key_schema, required), _inner("value", schema.value_schema, required)
             return None if key is None or value is None else pa.map_(key, value)
-    return _PLAIN[schema.type]
+    return PLAIN_TYPES[schema.type]
 
 
 def _fields(schema: Schema, required: bool) -> list[pa.Field]:
@@ -161,7 +146,7 @@ def _schema(column: pa.Field, path: str) -> Schema:
 
 
 _OF_ARROW: Final[dict[pa.DataType, Schema]] = {
-    **{arrow: Schema(kind) for kind, arrow in _PLAIN.items()},
+    **{arrow: Schema(kind) for kind, arrow in PLAIN_TYPES.items()},
     pa.large_string(): Schema(Type.STRING),
     pa.string_view(): Schema(Type.STRING),
     pa.large_binary(): Schema(Type.BYTES),

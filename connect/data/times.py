@@ -9,3 +9,15 @@ from typing import Final
 EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 EPOCH_DAY: Final = dt.date(1970, 1, 1).toordinal()
 DAY_MS: Final = 86_400_000
+
+_MILLISECOND: Final = dt.timedelta(milliseconds=1)
+
+
+def time_ms(value: dt.time) -> int:
+    """Milliseconds since midnight."""
+    return ((value.hour * 60 + value.minute) * 60 + value.second) * 1000 + value.microsecond // 1000
+
+
+def timestamp_ms(value: dt.datetime) -> int:
+    """Milliseconds since 1970; of a time without a zone as if it were in UTC."""
+    return ((value if value.tzinfo is not None else value.replace(tzinfo=dt.UTC)) - EPOCH) // _MILLISECOND

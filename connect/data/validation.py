@@ -6,10 +6,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from connect.data.logical import python_type
-from connect.data.schema import Schema, Type
+from connect.data.schema import INT_BITS, Schema, Type
 from connect.errors import SchemaError
-
-_INT_BITS: Final = {Type.INT8: 8, Type.INT16: 16, Type.INT32: 32, Type.INT64: 64}
 
 
 def validate(schema: Schema, value: Any, path: str = "value") -> None:
@@ -25,7 +23,7 @@ def validate(schema: Schema, value: Any, path: str = "value") -> None:
         return
     match schema.type:
         case Type.INT8 | Type.INT16 | Type.INT32 | Type.INT64:
-            bits = _INT_BITS[schema.type]
+            bits = INT_BITS[schema.type]
             if not isinstance(value, int) or isinstance(value, bool):
                 raise SchemaError(f"{path}: {_kind(value)} where {schema.type.name} takes int.")
             if not -(1 << (bits - 1)) <= value < 1 << (bits - 1):

@@ -11,13 +11,12 @@ from decimal import Decimal
 from typing import Any, Final
 
 from connect.data import logical
-from connect.data.schema import Schema, Type
+from connect.data.schema import INT_BITS, Schema, Type
 from connect.data.text import float32
 
 #: The parameter by which connectors say how many digits a Decimal has; Connect's own type has a scale only.
 PRECISION: Final = "connect.decimal.precision"
 
-_BITS: Final = {Type.INT8: 8, Type.INT16: 16, Type.INT32: 32, Type.INT64: 64}
 _DIGITS: Final = {Type.INT8: 3, Type.INT16: 5, Type.INT32: 10, Type.INT64: 19}
 #: How many bits of a whole number a float keeps.
 _EXACT_BITS: Final = {Type.FLOAT32: 24, Type.FLOAT64: 53}
@@ -59,15 +58,15 @@ def widened(target: Schema, other: Schema) -> Schema | None:
         return None
     if mine is not None or target.type is other.type:
         return target
-    if target.type in _BITS and other.type in _BITS:
-        return _retyped(target, max(target.type, other.type, key=_BITS.__getitem__))
+    if target.type in INT_BITS and other.type in INT_BITS:
+        return _retyped(target, max(target.type, other.type, key=INT_BITS.__getitem__))
     if target.type in _EXACT_BITS and other.type in _EXACT_BITS:
         return _retyped(target, Type.FLOAT64)
-    if {target.type, other.type} <= {*_BITS, *_EXACT_BITS}:
-        whole, real = (target.type, other.type) if target.type in _BITS else (other.type, target.type)
+    if {target.type, other.type} <= {*INT_BITS, *_EXACT_BITS}:
+        whole, real = (target.type, other.type) if target.type in INT_BITS else (other.type, target.type)
         # An int8 has 7 bits beside its sign; a float of 24 bits holds every int16 and no int32.
-        enough = [real] if _BITS[whole] - 1 <= _EXACT_BITS[real] else [Type.FLOAT64]
-        return _retyped(target, enough[0]) if _BITS[whole] - 1 <= _EXACT_BITS[enough[0]] else None
+        enough = [real] if INT_BITS[whole] - 1 <= _EXACT_BITS[real] else [Type.FLOAT64]
+        return _retyped(target, enough[0]) if INT_BITS[whole] - 1 <= _EXACT_BITS[enough[0]] else None
     return None
 
 
@@ -76,13 +75,13 @@ def fits(target: Schema, other: Schema) -> Callable[[Any], bool] | None:
 
     An int64 that is 5 can be written to an int32: a target that may not be widened need not refuse it.
     """
-    whole = other.type in _BITS and _logical(other) is None
+    whole = other.type in INT_BITS and _logical(other) is None
     if _logical(target) == logical.DECIMAL_NAME and (whole or _logical(other) == logical.DECIMAL_NAME):
         return _decimal_fits(target)
     if _logical(target) is not None or _logical(other) is not None:
         return None
-    if target.type in _BITS and whole:
-        low, high = -(1 << (_BITS[target.type] - 1)), (1 << (_BITS[target.type] - 1)) - 1
+    if target.type in INT_BITS and whole:
+        low, high = -(1 << (INT_BITS[target.type] - 1)), (1 << (INT_BITS[target.type] - 1)) - 1
         return lambda value: low <= value <= high
     if target.type in _EXACT_BITS and whole:
         most = 1 << _EXACT_BITS[target.type]

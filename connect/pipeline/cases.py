@@ -25,6 +25,7 @@ from typing import Any, Final
 from connect.converters import json_schema
 from connect.data.record import SinkRecord
 from connect.data.schema import Schema
+from connect.data.times import timestamp_ms
 from connect.errors import ConnectError
 from connect.pipeline.seen import Snapshot, plain
 from connect.pipeline.trial import Outcome, StepFailure
@@ -199,8 +200,7 @@ def _same(wanted: Any, found: Any) -> bool:
             return _bytes(wanted) == bytes(found)
         case dt.datetime() | dt.date() | dt.time():
             if isinstance(wanted, int) and isinstance(found, dt.datetime):
-                utc = found if found.tzinfo is not None else found.replace(tzinfo=dt.UTC)
-                return (utc - dt.datetime(1970, 1, 1, tzinfo=dt.UTC)) // dt.timedelta(milliseconds=1) == wanted
+                return timestamp_ms(found) == wanted
             return bool(wanted == found or wanted == plain(found) or wanted == found.isoformat())
         case float() if isinstance(wanted, float) and math.isnan(found):
             return math.isnan(wanted)

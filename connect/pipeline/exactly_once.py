@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from connect.api.connector import ExactlyOnceSupport
+from connect.errors import one_line
 from connect.pipeline.findings import Findings
 
 _SUPPORT, _BOUNDARY = "exactly.once.support", "transaction.boundary"
@@ -31,7 +32,7 @@ def check_exactly_once(
         try:
             support = connector().exactly_once_support(config)
         except (Exception, SystemExit) as error:
-            found.error(_SUPPORT, f"An unexpected error occurred during validation: {_said(error)}")
+            found.error(_SUPPORT, f"An unexpected error occurred during validation: {one_line(error)}")
         else:
             if support is None:
                 found.error(
@@ -50,7 +51,7 @@ def check_exactly_once(
         try:
             defines = connector().can_define_transaction_boundaries(config)
         except (Exception, SystemExit) as error:
-            found.error(_BOUNDARY, f"An unexpected error occurred during validation: {_said(error)}")
+            found.error(_BOUNDARY, f"An unexpected error occurred during validation: {one_line(error)}")
         else:
             if not defines:
                 found.error(
@@ -58,7 +59,3 @@ def check_exactly_once(
                     "The connector does not support connector-defined transaction boundaries with the given"
                     " configuration. Please reconfigure it to use a different transaction boundary definition.",
                 )
-
-
-def _said(error: BaseException) -> str:
-    return " ".join(str(error).split()) or type(error).__name__

@@ -21,7 +21,7 @@ from connect.converters import JsonConverter
 from connect.data.headers import Header, Headers
 from connect.data.record import Record, SinkRecord, SourceRecord
 from connect.data.schema import OPTIONAL_BYTES, Schema
-from connect.errors import ConnectError
+from connect.errors import ConnectError, one_line
 
 Kind = Literal["sink", "source"]
 
@@ -179,7 +179,7 @@ def _value(where: str, written: Any) -> tuple[Any, Schema | None]:
             try:
                 made = _ENVELOPE.to_connect_data("", json.dumps(written).encode())
             except (ConnectError, TypeError, ValueError) as error:
-                raise SampleError(where, " ".join(str(error).split())) from error
+                raise SampleError(where, one_line(error)) from error
             return made.value, made.schema
         if written.keys() == {"base64"}:
             return _base64(where, written["base64"]), OPTIONAL_BYTES

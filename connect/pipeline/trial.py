@@ -16,7 +16,7 @@ import msgspec
 from connect.api.transformation import Predicate
 from connect.data.batch import Batch, SinkBatch, SourceBatch
 from connect.data.record import Record, SinkRecord
-from connect.errors import ConfigError, RetriableError
+from connect.errors import ConfigError, RetriableError, one_line
 from connect.pipeline.chain import Chain, Step
 from connect.pipeline.failure import Stage, exception_name, qualified_name
 from connect.pipeline.seen import PARTS, Change, Part, SeenRecord, Snapshot, changes
@@ -174,7 +174,7 @@ class Trial:
             step.stage.value,
             qualified_name(type(error)),
             exception_name(error),
-            redactor.redact(" ".join(str(error).split()) or type(error).__name__),
+            redactor.redact(one_line(error)),
             self._advice(error),
             redactor.redact("".join(traceback.format_exception(error))),
         )

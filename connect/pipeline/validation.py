@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeVar
 from connect import settings
 from connect.api import Connector
 from connect.api.engine import WORKER
-from connect.errors import ConfigError, ConnectError
+from connect.errors import ConfigError, ConnectError, one_line
 from connect.kafka.client_checks import check_client
 from connect.kafka.client_settings import ClientSettingError, task_client_settings, task_java_settings
 from connect.kafka.client_settings import Kind as ClientKind
@@ -125,7 +125,7 @@ def _check_connector(found: Findings, connector: type[Connector], config: Mappin
         else:
             found.error(
                 "connector.class",
-                f"{connector.__name__} could not check the configuration: {type(error).__name__}: {_one_line(error)}",
+                f"{connector.__name__} could not check the configuration: {type(error).__name__}: {one_line(error)}",
             )
     found.declare(declared, values)
 
@@ -143,7 +143,7 @@ def _check_engine(
     try:
         engine = load_engine(name)
     except ImportError as error:
-        found.error("engine", f"{name} is not installed: {_one_line(error)}.")
+        found.error("engine", f"{name} is not installed: {one_line(error)}.")
         return
     found.declare(engine.settings, engine.settings.validate(config))
     found.known.update(key for key in config if engine.knows(key))
@@ -276,9 +276,9 @@ def _class(
         ref = plugins.find(kinds, name.strip(), version)
         return ref.kind, load(ref)
     except (ConnectError, ValueError) as problem:
-        error(_one_line(problem))
+        error(one_line(problem))
     except (Exception, SystemExit) as problem:  # importing a plug-in runs its code
-        error(f'Plug-in "{name}" could not be loaded: {type(problem).__name__}: {_one_line(problem)}')
+        error(f'Plug-in "{name}" could not be loaded: {type(problem).__name__}: {one_line(problem)}')
     return None
 
 
@@ -287,10 +287,6 @@ def _settings(plugin: type[Any], error: Callable[[str], None]) -> Definition:
         return declared
     error(f"{plugin.__name__}.settings is a {type(declared).__name__}. Make it with connect.settings.define(...).")
     return Definition()
-
-
-def _one_line(error: BaseException) -> str:
-    return " ".join(str(error).split())
 
 
 # Clients.

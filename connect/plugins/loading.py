@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from connect import api
-from connect.errors import ConnectError
+from connect.errors import ConnectError, one_line
 from connect.plugins.ref import PluginKind, PluginRef
 from connect.settings.providers import ConfigProvider
 
@@ -95,4 +95,4 @@ def _said(ref: PluginRef) -> str:
 
 
 def _in_one_line(error: Exception) -> str:
-    return f"{type(error).__name__}: {' '.join(str(error).split())}"
+    return f"{type(error).__name__}: {one_line(error)}"

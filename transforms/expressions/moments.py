@@ -7,10 +7,10 @@ import datetime as dt
 from typing import Any, Final
 
 from connect import DataError
+from connect.data.times import EPOCH
 from transforms.expressions.kinds import Interval, Kind, kind_of
 from transforms.expressions.registry import INTEGER, TEXT, function
 
-_EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _MILLISECOND: Final = dt.timedelta(milliseconds=1)
 _MOMENT: Final = (Kind.DATE, Kind.TIMESTAMP)
 _UNITS: Final = ("year", "quarter", "month", "week", "day", "hour", "minute", "second", "millisecond")
@@ -101,7 +101,7 @@ def _date_part(name: str, value: Any) -> int:
         case "doy":
             return moment.timetuple().tm_yday
         case "epoch":
-            return (moment - _EPOCH) // dt.timedelta(seconds=1)
+            return (moment - EPOCH) // dt.timedelta(seconds=1)
     part: int = getattr(moment, unit)
     return part
 
@@ -128,13 +128,13 @@ def _date_diff(name: str, start: Any, end: Any) -> int:
 
 @function("epoch_ms", takes=[_MOMENT], gives=Kind.INTEGER)
 def _epoch_ms(value: Any) -> int:
-    return (as_timestamp(value) - _EPOCH) // _MILLISECOND
+    return (as_timestamp(value) - EPOCH) // _MILLISECOND
 
 
 def from_epoch_ms(value: int) -> dt.datetime:
     """The moment so many milliseconds after the beginning of 1970."""
     try:
-        return _EPOCH + dt.timedelta(milliseconds=value)
+        return EPOCH + dt.timedelta(milliseconds=value)
     except OverflowError:
         raise DataError(f"{value} ms since 1970 is outside of the years 1 to 9999.") from None
 

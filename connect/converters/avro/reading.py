@@ -20,6 +20,7 @@ from connect.converters.avro.types import AvroType
 from connect.data import logical
 from connect.data.schema import Schema, Type
 from connect.data.text import utf8_text
+from connect.data.times import EPOCH, EPOCH_DAY
 from connect.errors import DataError
 
 #: Takes records and where in each its value begins. Gives a list of values, or for a record a list for each field.
@@ -29,8 +30,6 @@ Reader = Callable[[Sequence[bytes], int], list[Any]]
 #: gives, and where the next value begins.
 BlockReader = Callable[[bytes, int, int], tuple[list[Any], int]]
 
-_EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
-_EPOCH_DAY: Final = dt.date(1970, 1, 1).toordinal()
 #: In all arrays of a value together: entries that take no byte, as null does.
 _MOST_EMPTY: Final = 100_000
 
@@ -217,7 +216,7 @@ class _Writer:
         number = "(b >> 1) ^ -(b & 1)"
         match schema.name if schema.type in (Type.INT32, Type.INT64) else None:
             case logical.DATE_NAME:
-                return f"date(({number}) + {_EPOCH_DAY})"
+                return f"date(({number}) + {EPOCH_DAY})"
             case logical.TIME_NAME:
                 return f"time({number})"
             case logical.TIMESTAMP_NAME:
@@ -390,7 +389,7 @@ _TOOLS: Final = {
     "utf8_text": utf8_text,
     "date": dt.date.fromordinal,
     "time": _time,
-    "EPOCH": _EPOCH,
+    "EPOCH": EPOCH,
     "delta": dt.timedelta,
     "decimal": _decimal,
     "too_long": _too_long,

@@ -20,23 +20,21 @@ from connect.converters.avro.options import Options
 from connect.converters.avro.to_connect import ToConnect, is_map_entry, union_members
 from connect.converters.avro.types import NO_DEFAULT, AvroType
 from connect.data import logical
-from connect.data.schema import Schema, Type
+from connect.data.schema import INT_BITS, Schema, Type
+from connect.data.times import EPOCH_DAY, time_ms, timestamp_ms
 from connect.errors import DataError
 
 #: Takes the values' columns (one for each field that is written, or the values alone) and what each record begins with.
 Writer = Callable[[Iterable[tuple[Any, ...]], bytes], list[bytes]]
 
-_EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
-_EPOCH_DAY: Final = dt.date(1970, 1, 1).toordinal()
 _MS: Final = dt.timedelta(milliseconds=1)
 
-_WHOLE: Final = {Type.INT8: 8, Type.INT16: 16, Type.INT32: 32, Type.INT64: 64}
 _TAKES: Final = {
     "boolean": {Type.BOOLEAN},
     "int": {Type.INT8, Type.INT16, Type.INT32},
-    "long": set(_WHOLE),
-    "float": {*_WHOLE, Type.FLOAT32},
-    "double": {*_WHOLE, Type.FLOAT32, Type.FLOAT64},
+    "long": set(INT_BITS),
+    "float": {*INT_BITS, Type.FLOAT32},
+    "double": {*INT_BITS, Type.FLOAT32, Type.FLOAT64},
     "string": {Type.STRING},
     "enum": {Type.STRING},
     "bytes": {Type.BYTES},
@@ -193,7 +191,7 @@ class _Maker:
         code = self._code
         match avro.kind:
             case "int" | "long":
-                self._number(self._whole(schema, value), min(_WHOLE[schema.type], 32 if avro.kind == "int" else 64))
+                self._number(self._whole(schema, value), min(INT_BITS[schema.type], 32 if avro.kind == "int" else 64))
             case "boolean":
                 with code.block(f"if {value} is True:"):
                     code("a(1)")
@@ -393,18 +391,7 @@ def _connect_type(avro: AvroType, options: Options) -> Type:
 def _days(value: dt.date) -> int:
     if isinstance(value, dt.datetime):
         raise DataError("a Date has a time of day.")
-    return value.toordinal() - _EPOCH_DAY
-
-
-def _time_ms(value: dt.time) -> int:
-    return ((value.hour * 60 + value.minute) * 60 + value.second) * 1000 + value.microsecond // 1000
-
-
-def _timestamp_ms(value: dt.datetime) -> int:
-    try:
-        return (value - _EPOCH) // _MS
-    except TypeError:
-        return (value.replace(tzinfo=dt.UTC) - _EPOCH) // _MS
+    return value.toordinal() - EPOCH_DAY
 
 
 def _decimal(schema: Schema, value: Decimal, size: int) -> bytes:
@@ -468,8 +455,8 @@ _TOOLS: Final = {
     "pack_double": struct.Struct("<d").pack,
     "float32": _float32,
     "days": _days,
-    "time_ms": _time_ms,
-    "timestamp_ms": _timestamp_ms,
+    "time_ms": time_ms,
+    "timestamp_ms": timestamp_ms,
     "decimal": _decimal,
     "as_bytes": _as_bytes,
     "as_list": _as_list,

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from connect.converters.jsonschema.documents import Documents
-from connect.errors import ConfigError, DataError
+from connect.errors import ConfigError, DataError, one_line
 
 
 class Validator:
@@ -56,4 +56,4 @@ class Validator:
 
 
 def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())[:1000]
+    return one_line(error)[:1000]

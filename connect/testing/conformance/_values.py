@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from connect.data import logical
 from connect.data import schema as schemas
 from connect.data.schema import Schema
+from connect.data.times import EPOCH
 
 SchemaAndValue = tuple[Schema | None, Any]
 
@@ -29,9 +30,7 @@ _ORDER = Schema.struct(
 
 _text = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 _floats = st.floats(allow_nan=False, allow_infinity=False)
-_moments = st.integers(-(10**12), 10**13).map(
-    lambda ms: dt.datetime(1970, 1, 1, tzinfo=dt.UTC) + dt.timedelta(0, 0, ms * 1000)
-)
+_moments = st.integers(-(10**12), 10**13).map(lambda ms: EPOCH + dt.timedelta(0, 0, ms * 1000))
 
 
 def _whole(bits: int) -> st.SearchStrategy[int]:

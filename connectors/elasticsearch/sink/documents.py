@@ -18,10 +18,10 @@ import orjson
 
 from connect import DataError, Schema, Text, Type, Values, logical
 from connect.data import java_text
+from connect.data.times import EPOCH_DAY
 
 _OPTIONS: Final = orjson.OPT_PASSTHROUGH_DATETIME
 _ANY_KEYS: Final = _OPTIONS | orjson.OPT_NON_STR_KEYS
-_EPOCH_DAY: Final = dt.date(1970, 1, 1).toordinal()
 _DAY_MS: Final = 86_400_000
 
 #: Changes a value so that the encoder writes what it should; None where it does so anyway.
@@ -189,7 +189,7 @@ def _other(value: Any) -> Any:
     if isinstance(value, dt.datetime):
         return round((value if value.tzinfo else value.replace(tzinfo=dt.UTC)).timestamp() * 1000)
     if isinstance(value, dt.date):
-        return (value.toordinal() - _EPOCH_DAY) * _DAY_MS
+        return (value.toordinal() - EPOCH_DAY) * _DAY_MS
     if isinstance(value, dt.time):
         return ((value.hour * 60 + value.minute) * 60 + value.second) * 1000 + value.microsecond // 1000
     if isinstance(value, bytes | bytearray | memoryview):

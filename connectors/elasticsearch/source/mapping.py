@@ -24,6 +24,7 @@ from typing import Any, Final
 import orjson
 
 from connect import ConnectError, Schema, StructColumns, Type, Values, logical
+from connect.data.times import EPOCH
 
 Convert = Callable[[Any], Any]
 
@@ -66,7 +67,6 @@ _AS_THEY_ARE: Final[dict[str, type]] = {
     **dict.fromkeys(_FRACTIONS, float),
     "boolean": bool,
 }
-_EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 
 class Unfitting(Exception):
@@ -245,9 +245,9 @@ def _boolean(value: Any) -> bool:
 
 def _moment(value: Any) -> dt.datetime:
     if isinstance(value, int | float):
-        return _EPOCH + dt.timedelta(milliseconds=int(value))
+        return EPOCH + dt.timedelta(milliseconds=int(value))
     if value.isdigit() and len(value) > 4:
-        return _EPOCH + dt.timedelta(milliseconds=int(value))
+        return EPOCH + dt.timedelta(milliseconds=int(value))
     # Python reads what the usual format allows but years and months alone.
     padded = value + {4: "-01-01", 7: "-01"}.get(len(value), "")
     read = dt.datetime.fromisoformat(padded)

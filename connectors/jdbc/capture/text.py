@@ -17,8 +17,8 @@ from typing import Any, Final
 import msgspec
 
 from connect import DataError
+from connect.data.times import EPOCH, EPOCH_DAY
 
-_EPOCH_DAY: Final = dt.date(1970, 1, 1).toordinal()
 _EPOCH: Final = dt.datetime(1970, 1, 1)  # noqa: DTZ001  - counts days and microseconds, in no zone
 _DAY: Final = 86_400_000_000
 
@@ -43,7 +43,7 @@ def days(value: bytes) -> int:
     if value in _DATE_INFINITY:
         return _DATE_INFINITY[value]
     try:
-        return dt.date.fromisoformat(value.decode()).toordinal() - _EPOCH_DAY
+        return dt.date.fromisoformat(value.decode()).toordinal() - EPOCH_DAY
     except ValueError:
         return _days_of(value.decode())
 
@@ -55,7 +55,7 @@ def _days_of(text: str) -> int:
         year = 1 - year
     # 400 years of the Gregorian calendar have 146,097 days.
     cycles, year = divmod(year - 1, 400)
-    return dt.date(year + 1, month, day).toordinal() - _EPOCH_DAY + cycles * 146_097
+    return dt.date(year + 1, month, day).toordinal() - EPOCH_DAY + cycles * 146_097
 
 
 def micros_of_day(value: bytes) -> int:
@@ -110,12 +110,11 @@ def as_date(value: bytes) -> dt.date:
 def as_datetime(value: bytes) -> dt.datetime:
     """Of a timestamp, likewise; milliseconds are kept of it, as Connect's logical type has them."""
     try:
-        return _EPOCH_UTC + dt.timedelta(milliseconds=micros(value) // 1000)
+        return EPOCH + dt.timedelta(milliseconds=micros(value) // 1000)
     except OverflowError:
         return _LAST if micros(value) > 0 else dt.datetime.min.replace(tzinfo=dt.UTC)
 
 
-_EPOCH_UTC: Final = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _LAST: Final = dt.datetime(9999, 12, 31, 23, 59, 59, 999000, tzinfo=dt.UTC)
 
 

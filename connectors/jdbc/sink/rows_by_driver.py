@@ -12,6 +12,7 @@ import sqlalchemy
 from sqlalchemy import Connection
 from sqlalchemy.dialects import mysql
 
+from connect.data.times import EPOCH, time_ms, timestamp_ms
 from connectors.jdbc.sink import load_data
 from connectors.jdbc.sink.cells import python_rows
 from connectors.jdbc.sink.errors import RowError
@@ -199,11 +200,11 @@ class SqliteStatements(DriverStatements):
         """What a value has to become for the driver."""
         numeric = isinstance(column.type, sqlalchemy.Numeric | sqlalchemy.Integer)
         if pa.types.is_timestamp(held):
-            return _milliseconds if numeric else _datetime_text
+            return timestamp_ms if numeric else _datetime_text
         if pa.types.is_date(held):
             return _date_milliseconds if numeric else dt.date.isoformat
         if pa.types.is_time(held):
-            return _time_milliseconds if numeric else _time_text
+            return time_ms if numeric else _time_text
         if pa.types.is_decimal(held):
             return _plain_text
         if pa.types.is_floating(held):
@@ -247,21 +248,9 @@ def _datetime_text(value: dt.datetime) -> str:
     return _without_zone(value).isoformat(" ", "microseconds")
 
 
-def _milliseconds(value: dt.datetime) -> int:
-    aware = value if value.tzinfo is not None else value.replace(tzinfo=dt.UTC)
-    return (aware - _EPOCH) // dt.timedelta(milliseconds=1)
-
-
 def _date_milliseconds(value: dt.date) -> int:
-    return (value.toordinal() - _EPOCH.toordinal()) * 86_400_000
+    return (value.toordinal() - EPOCH.toordinal()) * 86_400_000
 
 
 def _time_text(value: dt.time) -> str:
     return value.isoformat("microseconds")
-
-
-def _time_milliseconds(value: dt.time) -> int:
-    return ((value.hour * 60 + value.minute) * 60 + value.second) * 1000 + value.microsecond // 1000
-
-
-_EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)

@@ -15,6 +15,7 @@ from typing import Any, Final
 from connect import ConnectError, DataError, SourceBatch, StructColumns
 from connect.data import Deferred
 from connect.data.struct_columns import concat_columns
+from connect.data.times import EPOCH
 from connect.kit import RetryBudget
 from connectors.jdbc.database import Database
 from connectors.jdbc.database.columns import Column, Kind
@@ -32,7 +33,6 @@ log = logging.getLogger(__name__)
 
 #: The most bytes of a database's text that one batch is made of.
 _MOST_BYTES: Final = 8 * 1024 * 1024
-_EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _INT64: Final = 1 << 63
 
 
@@ -241,7 +241,7 @@ class Reader:
     def _as_column(self, micros: int) -> dt.datetime:
         """A moment as the timestamp columns have it: in UTC, or on the clock of `db.timezone`."""
         assert self._plan is not None
-        moment = _EPOCH + dt.timedelta(microseconds=micros)
+        moment = EPOCH + dt.timedelta(microseconds=micros)
         if self._plan.times[0].kind is Kind.MOMENT:
             return moment
         return moment.astimezone(self._database.settings.zone).replace(tzinfo=None)
@@ -250,7 +250,7 @@ class Reader:
         if isinstance(now, int):
             return now
         aware = now.replace(tzinfo=self._database.settings.zone)
-        return int((aware - _EPOCH) // dt.timedelta(microseconds=1))
+        return int((aware - EPOCH) // dt.timedelta(microseconds=1))
 
     # What comes.
 

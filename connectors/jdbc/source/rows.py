@@ -14,6 +14,7 @@ from zoneinfo import ZoneInfo
 
 from connect import ConnectError, DataError, Schema, StructColumns, Type
 from connect.data import logical
+from connect.data.times import EPOCH
 from connectors.jdbc.database.columns import UNTOLD_SCALE, Column, Kind, Mapping, row_schema
 
 if TYPE_CHECKING:
@@ -22,8 +23,7 @@ if TYPE_CHECKING:
 #: A column as it was read: Python values, or Arrow.
 Read = Any
 
-_EPOCH_UTC: Final = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
-_EPOCH: Final = _EPOCH_UTC.replace(tzinfo=None)
+_EPOCH: Final = EPOCH.replace(tzinfo=None)
 _MICROSECOND: Final = dt.timedelta(microseconds=1)
 _DAY: Final = dt.timedelta(days=1)
 _TRUE: Final = ("t", "true", "1")
@@ -106,7 +106,7 @@ class Rows:
         """What becomes of microseconds since 1970."""
         chosen = self._mapping.timestamps
         if schema.name == logical.TIMESTAMP_NAME:
-            return lambda micros: _EPOCH_UTC + dt.timedelta(milliseconds=micros // 1000)
+            return lambda micros: EPOCH + dt.timedelta(milliseconds=micros // 1000)
         unit, _, form = chosen.partition("_")
         factor = 1000 if unit == "nanos" else 1
         if form == "long":
@@ -127,17 +127,17 @@ class Rows:
         if not isinstance(value, dt.datetime):
             value = dt.datetime.combine(value, dt.time())
         if value.tzinfo is not None:
-            return int((value - _EPOCH_UTC) // _MICROSECOND)
+            return int((value - EPOCH) // _MICROSECOND)
         if self.zone.key == "UTC":
             return int((value - _EPOCH) // _MICROSECOND)
         moment = value.replace(tzinfo=self.zone).astimezone(dt.UTC)
         if moment.astimezone(self.zone).replace(tzinfo=None) != value:
             moment = value.replace(tzinfo=self.zone, fold=1).astimezone(dt.UTC)
-        return int((moment - _EPOCH_UTC) // _MICROSECOND)
+        return int((moment - EPOCH) // _MICROSECOND)
 
     def wall_clock(self, micros: int) -> dt.datetime:
         """What a clock in `db.timezone` shows at a moment."""
-        moment = _EPOCH_UTC + dt.timedelta(microseconds=micros)
+        moment = EPOCH + dt.timedelta(microseconds=micros)
         return moment.astimezone(self.zone).replace(tzinfo=None)
 
     def moments(self, index: int, read: Read) -> list[int | None]:
@@ -159,8 +159,9 @@ class Rows:
         """As what each column of a text in CSV is to be read."""
         import pyarrow as pa
 
+        from connect.data.arrow import PLAIN_TYPES
+
         times = {Kind.WALL_CLOCK: pa.timestamp("us"), Kind.MOMENT: pa.timestamp("us", "UTC"), Kind.DATE: pa.date32()}
-        whole = {Type.INT8: pa.int8(), Type.INT16: pa.int16(), Type.INT32: pa.int32(), Type.INT64: pa.int64()}
         types: list[pa.DataType] = []
         for column, field in zip(self.columns, self.schema.fields, strict=True):
             schema = field.schema
@@ -172,16 +173,10 @@ class Rows:
                 types.append(times[column.kind])
             elif column.kind is Kind.TIME:
                 types.append(pa.string() if "with time zone" in column.declared else pa.time64("us"))
-            elif schema.type in whole:
-                types.append(whole[schema.type])
-            elif schema.type is Type.FLOAT32:
-                types.append(pa.float32())
-            elif schema.type is Type.FLOAT64:
-                types.append(pa.float64())
-            elif schema.type is Type.BOOLEAN:
-                types.append(pa.bool_())
-            else:
+            elif schema.type is Type.BYTES:
                 types.append(pa.string())
+            else:
+                types.append(PLAIN_TYPES.get(schema.type, pa.string()))
         return types
 
     def _of_arrow(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from connect import ConnectError, RetriableError
+from connect.errors import one_line
 from connectors.s3.bucket.keys import BucketSettings
 
 CREDENTIALS: Final = "credentials"
@@ -154,4 +155,4 @@ def _answered(error: BaseException, tried: str) -> Failure:
 
 
 def _one_line(error: BaseException) -> str:
-    return " ".join(str(error).split())[:300]
+    return one_line(error)[:300]

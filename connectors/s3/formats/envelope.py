@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from connect import Schema, SinkBatch, Values, schema
+from connect.data.column import Plain
 from connectors.s3.formats.lines import iso
 
 FIELDS: Final = ("key", "value", "offset", "timestamp", "headers")
@@ -25,7 +26,7 @@ def enveloped(batch: SinkBatch, values: Values, fields: Sequence[str], *, with_s
         "value": values,
         "offset": batch.offsets,
         "timestamp": batch.timestamps if with_schema else [_iso(each) for each in batch.timestamps],
-        "headers": [{each.key: _text(each.value) for each in headers} for headers in batch.headers],
+        "headers": [{each.key: text_of(each.value) for each in headers} for headers in batch.headers],
     }
     rows = [dict(zip(fields, row, strict=True)) for row in zip(*(columns[field] for field in fields), strict=True)]
     if not with_schema:
@@ -44,20 +45,15 @@ def enveloped(batch: SinkBatch, values: Values, fields: Sequence[str], *, with_s
             }
             found = made[id(key), id(value)] = Schema.struct({field: kinds[field] for field in fields})
         schemas.append(found)
-    return Values(rows, schemas[0] if len(made) == 1 else _column(schemas))
-
-
-def _column(items: list[Any]) -> Any:
-    from connect.data.column import Plain
-
-    return Plain(items)
+    return Values(rows, schemas[0] if len(made) == 1 else Plain(schemas))
 
 
 def _iso(milliseconds: int | None) -> str | None:
     return None if milliseconds is None else iso(milliseconds)
 
 
-def _text(value: Any) -> str | None:
+def text_of(value: Any) -> str | None:
+    """A key or a header as text."""
     if value is None:
         return None
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)

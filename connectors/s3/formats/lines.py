@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Final
 
 from connect import DataError, Schema, SinkBatch, Type, Values
 from connect.converters.json_converter import JsonConverter
-from connect.data.column import Column, Constant
+from connect.data.column import Column, Constant, Plain
 from connectors.s3.formats import compression
 from connectors.s3.formats.format import Encoded, Format, Payload, Sink, Writer
 
@@ -189,7 +189,7 @@ class Csv(_LineFormat):
             written.writerow([_cell(value.get(name)) for name in columns])
         same = len(set(names)) < 2
         return Lines(
-            list(map(str.encode, rows)), Constant(names[0] if names else (), len(names)) if same else _plain(names)
+            list(map(str.encode, rows)), Constant(names[0] if names else (), len(names)) if same else Plain(names)
         )
 
     def before_of(self, schema: Any) -> bytes:
@@ -264,12 +264,6 @@ class _Rows(list[str]):
 
     def write(self, row: str) -> None:
         self.append(row)
-
-
-def _plain(items: list[Any]) -> Column[Any]:
-    from connect.data.column import Plain
-
-    return Plain(items)
 
 
 def _columns(schema: Schema | None, value: dict[str, Any]) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from connect.converters.lru_cache import LruCache
 from connect.data import arrow
 from connect.data.column import Column, NoArrowForm
 from connect.data.struct_columns import FieldColumn
+from connect.errors import one_line
 from connectors.s3.formats.format import Encoded, Payload, Sink, Writer
 
 #: So many bytes in Arrow are a row group.
@@ -54,7 +55,7 @@ def _rows(values: Values) -> pa.RecordBatch:
             ]
         return pa.RecordBatch.from_arrays(arrays, schema=kind)
     except (NoArrowForm, pa.ArrowException, AttributeError, TypeError, ValueError, OverflowError) as error:
-        raise DataError(f"the value has no form in Parquet: {' '.join(str(error).split())[:200]}") from error
+        raise DataError(f"the value has no form in Parquet: {one_line(error)[:200]}") from error
 
 
 def _schema(schema: Schema) -> pa.Schema:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
+from connect import DataError, Values, schema
 from connectors.s3.formats.compression import NONE
 from connectors.s3.formats.read_avro import read_avro
-from connectors.s3.formats.read_bytes import read_pieces, read_whole
 from connectors.s3.formats.read_compressed import AUTO, decompressed
 from connectors.s3.formats.read_csv import CsvOptions, read_csv
 from connectors.s3.formats.read_json import read_json
 from connectors.s3.formats.read_lines import read_jsonl, read_separated, read_text
 from connectors.s3.formats.read_parquet import read_parquet
-from connectors.s3.formats.reading import Chunks, OnBad, Source
+from connectors.s3.formats.reading import CHUNK_BYTES, Chunks, OnBad, Source, chunk
 
 JSON: Final = "json"
 JSONL: Final = "jsonl"
@@ -78,4 +78,39 @@ def read(content: Content, options: ReadOptions, skip: int, on_bad: OnBad) -> Ch
             return read_avro(source, longest, skip)
     if options.separator:
         return read_separated(source, options.separator, longest, skip)
-    return read_pieces(source, options.piece, skip) if options.piece else read_whole(source, longest, skip)
+    return _read_pieces(source, options.piece, skip) if options.piece else _read_whole(source, longest, skip)
+
+
+def _read_whole(source: Source, longest: int, skip: int) -> Chunks:
+    """The whole object as one record, also an empty one."""
+    parts: list[bytes] = []
+    length = 0
+    while not skip and (block := source.read(CHUNK_BYTES)):
+        parts.append(block)
+        length += len(block)
+        if length > longest:
+            raise DataError(
+                f"it has more than {longest} bytes, and would be one record. Raise max.record.bytes, or cut it into "
+                "pieces with transformer.max.buffer.size."
+            )
+    if not skip:
+        yield chunk(Values([b"".join(parts)], schema.BYTES), 0)
+
+
+def _read_pieces(source: Source, size: int, skip: int) -> Chunks:
+    """Pieces of a size, the last one shorter."""
+    number = 0
+    at_once = max(1, CHUNK_BYTES // size)
+    pieces: list[bytes] = []
+    while True:
+        piece = source.read(size)
+        while 0 < len(piece) < size and (more := source.read(size - len(piece))):
+            piece += more
+        if piece and number >= skip:
+            pieces.append(piece)
+        number += bool(piece)
+        if pieces and (not piece or len(pieces) == at_once):
+            yield chunk(Values(pieces, schema.BYTES), number - len(pieces))
+            pieces = []
+        if not piece:
+            return

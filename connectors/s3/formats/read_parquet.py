@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from connect import ConnectError, DataError, StructColumns
+from connect.errors import one_line
 from connectors.s3.formats.reading import CHUNK_BYTES, Chunks, chunk
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def read_parquet(file: Any, skip: int) -> Chunks:
                     index += batch.num_rows
             first += rows[number]
     except (pa.ArrowException, OSError) as error:
-        raise DataError(f"its Parquet cannot be read: {' '.join(str(error).split())[:300]}") from error
+        raise DataError(f"its Parquet cannot be read: {one_line(error)[:300]}") from error
 
 
 def _packed(group: Any) -> int:

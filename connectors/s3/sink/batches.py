@@ -8,7 +8,7 @@ from typing import Any, Final
 from connect import DataError, Schema, SinkBatch, TopicPartition, Values, schema
 from connect.converters.json_values import JsonObjects
 from connect.data.column import Column, Constant, Plain
-from connectors.s3.formats.envelope import enveloped
+from connectors.s3.formats.envelope import enveloped, text_of
 from connectors.s3.formats.format import Encoded, Format, Payload
 from connectors.s3.formats.lines import FieldsCsv
 from connectors.s3.sink.bad_rows import BadRows, find
@@ -133,7 +133,8 @@ class Batches:
             return batch.keys
         if kind == ".headers":
             return Values(
-                [{"headers": [{"key": h.key, "value": _text(h.value)} for h in row]} for row in batch.headers], _HEADERS
+                [{"headers": [{"key": h.key, "value": text_of(h.value)} for h in row]} for row in batch.headers],
+                _HEADERS,
             )
         if options.fields is None or isinstance(options.format, FieldsCsv):
             return batch.values
@@ -274,12 +275,6 @@ def _sizes(batch: SinkBatch) -> list[int]:
 
 def _length(data: Any) -> int:
     return len(data) if isinstance(data, bytes | str) else 0
-
-
-def _text(value: Any) -> str | None:
-    if value is None:
-        return None
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
 class _Some(Encoded):

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from connect import DataError, SinkBatch, Values
+from connect.data.times import EPOCH_DAY
 from connectors.s3.sink.bad_rows import BadRows
 from connectors.s3.sink.fields import field_of
 
@@ -63,7 +64,7 @@ def _milliseconds(value: Any, field: str) -> int:
     if isinstance(value, dt.datetime):
         return round((value if value.tzinfo else value.replace(tzinfo=dt.UTC)).timestamp() * 1000)
     if isinstance(value, dt.date):
-        return (value.toordinal() - _EPOCH_DAY) * 86_400_000
+        return (value.toordinal() - EPOCH_DAY) * 86_400_000
     if isinstance(value, str):
         try:
             moment = dt.datetime.fromisoformat(value)
@@ -73,6 +74,3 @@ def _milliseconds(value: Any, field: str) -> int:
             ) from None
         return _milliseconds(moment, field)
     raise DataError(f'the field "{field}" of timestamp.field is a {type(value).__name__}, which is no time.')
-
-
-_EPOCH_DAY: Final = dt.date(1970, 1, 1).toordinal()
