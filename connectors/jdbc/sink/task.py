@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import importlib.util
 import logging
+from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from connect import ConnectError, Offsets, SinkBatch, SinkTask, TopicPartition
-from connect.kit import RetryBudget
+from connect.kit import BackgroundWriter, RetryBudget
 from connectors.jdbc.sink.keys import SETTINGS
 from connectors.jdbc.sink.options import Options
 
 if TYPE_CHECKING:
     from connectors.jdbc.database import Database
-    from connectors.jdbc.sink.background_writer import BackgroundWriter
     from connectors.jdbc.sink.ledger import Ledger
     from connectors.jdbc.sink.writer import Writer, Written
 
@@ -22,6 +22,9 @@ log = logging.getLogger(__name__)
 
 #: From how many records on a batch is one of many, so that it is written as the next one is consumed.
 _MANY: Final = 500
+#: How many batches may wait, beside those that are being written (P7).
+_MOST_WAITING: Final = 8
+_END_S: Final = 1.0
 
 
 class JdbcSinkTask(SinkTask):
@@ -40,7 +43,6 @@ class JdbcSinkTask(SinkTask):
             if importlib.util.find_spec(package) is None:
                 raise ConnectError(f"The JDBC sink needs the package {package}. Install connect-runtime[jdbc].")
         from connectors.jdbc.database import Database
-        from connectors.jdbc.sink.background_writer import BackgroundWriter
         from connectors.jdbc.sink.ledger import Ledger
         from connectors.jdbc.sink.writer import Writer
 
@@ -50,7 +52,11 @@ class JdbcSinkTask(SinkTask):
         if options.exactly_once:
             self._ledger = Ledger(self._database, options.offsets_table, self.context.connector)
         self._writer: Writer = Writer(options, self._database, self._ledger)
-        self._background: BackgroundWriter = BackgroundWriter(self._writer.write)
+        self._written: deque[Written] = deque()  # by the thread, and not counted yet
+        # What waits when a transaction is done goes into the next one together: the slower commits are, the fewer.
+        self._background: BackgroundWriter[SinkBatch] = BackgroundWriter(
+            "jdbc-writer", self._write_behind, together=_MOST_WAITING, limit=_MOST_WAITING
+        )
         self._left: list[SinkBatch] = []  # what the thread could not write
         self._retries = RetryBudget(
             options.max_retries,
@@ -62,17 +68,18 @@ class JdbcSinkTask(SinkTask):
     def open(self, partitions: Sequence[TopicPartition]) -> Offsets | None:
         if self._ledger is None or not partitions:
             return None
-        self._left += self._background.withdraw()
+        self._left += self._take_back()
         found = self._ledger.claim(partitions)
         # The group is ahead where it was moved on purpose, or where the last records are none that is written.
         group = self.context.committed(*found)
         return {origin: max(offset, group.get(origin, 0)) for origin, offset in found.items()}
 
     def put(self, batch: SinkBatch) -> None:
-        if not len(batch) and not self._background.failed and not self._left:
+        if not len(batch) and self._background.error is None and not self._left:
             self._tell()
             return
-        if self._options.behind and len(batch) >= _MANY and not self._left and self._background.hand(batch):
+        if self._options.behind and len(batch) >= _MANY and not self._left and self._background.room():
+            self._background.add(batch)
             self._tell()
             return
         self._settle()
@@ -85,14 +92,14 @@ class JdbcSinkTask(SinkTask):
 
     def close(self, partitions: Sequence[TopicPartition]) -> None:
         gone = set(partitions)
-        self._left = [kept for each in (*self._left, *self._background.withdraw()) if len(kept := each.without(gone))]
+        self._left = [kept for each in (*self._left, *self._take_back()) if len(kept := each.without(gone))]
         if self._ledger is not None:
             self._ledger.forget(partitions)
 
     def stop(self) -> None:
         if hasattr(self, "_background"):
-            self._background.end()
-            self._background.withdraw()
+            self._take_back()
+            self._background.end(_END_S)
             self._tell()
             self._database.close()
 
@@ -100,14 +107,25 @@ class JdbcSinkTask(SinkTask):
 
     def _settle(self) -> None:
         """Wait until all that was taken is written."""
-        left, error = self._background.settle()
+        self._background.settle()
         self._tell()
-        self._left += left
+        error = self._background.error
+        self._left += self._background.withdraw()
         if error is not None:
             log.debug("what was taken before is written again: %s", error)
         if self._left:
             self._write(self._left)
             self._left = []
+
+    def _take_back(self) -> list[SinkBatch]:
+        """Wait for the transaction that runs, and take back what waits, or has failed."""
+        waiting = self._background.withdraw()
+        self._background.settle()
+        return [*self._background.withdraw(), *waiting]
+
+    def _write_behind(self, batches: list[SinkBatch]) -> None:
+        """In the thread, whose first error stops it: the task's thread then writes what is left."""
+        self._written.append(self._writer.write(batches))
 
     def _write(self, batches: Sequence[SinkBatch]) -> None:
         from connectors.jdbc.sink.errors import is_about_rows
@@ -139,9 +157,9 @@ class JdbcSinkTask(SinkTask):
         return self._retries.failed(str(said))
 
     def _tell(self) -> None:
-        for written in self._background.written():
+        while self._written:
             self._retries.worked()
-            self._count(written)
+            self._count(self._written.popleft())
 
     def _count(self, written: Written) -> None:
         metrics = self.context.metrics
