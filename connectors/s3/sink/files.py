@@ -13,12 +13,13 @@ import tempfile
 import threading
 import uuid
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from connect import ConnectError
+from connect.kit import BackgroundWriter
 from connectors.s3.bucket import Bucket
 from connectors.s3.bucket.failures import Failure, failure
 from connectors.s3.formats.format import Format, Payload, Writer
@@ -26,7 +27,6 @@ from connectors.s3.sink.buffer import Buffer
 from connectors.s3.sink.keys import SMALLEST_PART
 from connectors.s3.sink.memory import Memory
 from connectors.s3.sink.options import Options
-from connectors.s3.sink.ordered_uploads import Job, OrderedUploads
 from connectors.s3.sink.upload import Conflict, Upload
 
 log = logging.getLogger(__name__)
@@ -69,6 +69,19 @@ class File:
     replaced: Payload | None = field(default=None)
 
 
+class Job(NamedTuple):
+    """A request, or several, that threads of uploads make: again when it raised.
+
+    Attributes:
+        file: whose; None for what becomes of one that was dropped.
+        size: of the memory that it holds as long as it waits.
+    """
+
+    file: File | None
+    send: Callable[[], None]
+    size: int
+
+
 class Done(NamedTuple):
     """A file is durable. `conflict` is where to go on instead: another object is there, up to this offset."""
 
@@ -91,7 +104,11 @@ class Files:
         self.memory = Memory(options.memory)
         self._held = 0  # by files that are open
         self._enough = 0.0  # when so much is, it is worth a look
-        self._uploads = OrderedUploads(options.threads, self._job_failed)
+        # A lane is a pattern. Its objects become visible in the order of their records, so that what is there never has
+        # a gap; `connectors.s3.sink.upload` says what that is for.
+        self._uploads: BackgroundWriter[Job] = BackgroundWriter(
+            "s3-upload", lambda jobs: jobs[0].send(), threads=options.threads, failed=self._job_failed
+        )
         self._work: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._open: dict[File, None] = {}
         self._lock = threading.Lock()
@@ -138,7 +155,7 @@ class Files:
         dropped = set(files)
         for file in dropped:
             file.dropped = True
-        self.memory.release(self._uploads.drop(dropped))
+        self.memory.release(sum(job.size for job in self._uploads.drop(lambda job: job.file in dropped)))
         self._work.put(lambda: self._drop(dropped))
 
     def done(self) -> list[Done]:
@@ -226,7 +243,7 @@ class Files:
             file.bytes += len(body)
             self.memory.release(len(body))
 
-        self._uploads.add(file.lane, file, send, len(body))
+        self._uploads.add(Job(file, send, len(body)), lane=file.lane)
         self._account(file)
 
     def _close(self, file: File, last: int, records: int) -> None:
@@ -242,7 +259,7 @@ class Files:
         self._leave(file)
         self._account(file)
 
-        self._uploads.add(file.lane, file, lambda: self._send_rest(file), 0)
+        self._uploads.add(Job(file, lambda: self._send_rest(file), 0), lane=file.lane)
 
     def _send_rest(self, file: File) -> None:
         """Make a file visible that is complete: in a thread of uploads, again when it failed."""
@@ -297,7 +314,7 @@ class Files:
                 file.buffer.clear()
                 self._account(file)
             if file.in_parts:
-                self._uploads.add(file.lane, None, file.upload.abort, 0)
+                self._uploads.add(Job(None, file.upload.abort, 0), lane=file.lane)
 
     def _leave(self, file: File) -> None:
         """It is open no longer: what it still takes it will not give."""
@@ -354,13 +371,13 @@ class Files:
         self._done.append(done)
         self.memory.wake()
 
-    def _job_failed(self, lane: str, job: Job, error: Exception) -> None:
+    def _job_failed(self, lane: Hashable, jobs: list[Job], error: Exception) -> None:
         if isinstance(error, Conflict):
             return  # the task's thread goes back behind it, and drops what waits in this lane
-        file: File | None = job.owner
+        file = jobs[0].file
         doing = f"writing {file.key}" if file is not None else f"aborting an upload of {lane}"
         if file is None:
-            self._uploads.drop({None})
+            self._uploads.drop(lambda job: job.file is None)
             log.info("%s", failure(error, self._bucket.settings, doing).sentence)
             return
         if isinstance(error, ConnectError):
