@@ -9,8 +9,8 @@ from connect.errors import ConfigError
 from connect.pipeline.findings import Findings
 from connect.pipeline.parked import RetrySettings
 from connect.settings.connector_keys import DEAD_LETTER_TOPIC
-from connect.settings.definition import LEGAL_TOPIC
 from connect.settings.error_keys import RETRY_TOPICS_KEY
+from connect.settings.validators import LEGAL_TOPIC
 
 _PREFIX: Final = "errors.retry.topics.prefix"
 _ORDER: Final = "errors.retry.topics.keep.order"

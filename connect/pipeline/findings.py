@@ -6,7 +6,7 @@ https://kafka.apache.org/documentation/#connect_rest, PUT /connector-plugins/{pl
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -204,7 +204,7 @@ class Findings:
         value.visible = bool(found.visible)
         value.errors += [error for error in errors if error not in value.errors]
 
-    def _shown(self, setting: Setting, prefix: str, group: str | None) -> KeyDefinition:
+    def _shown(self, setting: Setting[Any], prefix: str, group: str | None) -> KeyDefinition:
         order = -1
         if group:
             order = self._orders[group] = self._orders.get(group, 0) + 1
@@ -234,7 +234,7 @@ def definitions(*declared: Definition) -> list[KeyDefinition]:
     return [entry.definition for entry in found.result("", None).entries if entry.definition is not None]
 
 
-def _other_passwords(definition: Definition) -> list[Setting]:
+def _other_passwords(definition: Definition) -> list[Setting[Any]]:
     """What others call the definition's passwords."""
     named = ((name, definition[alias.key]) for name, alias in definition.others.aliases.items())
     return [

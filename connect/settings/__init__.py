@@ -1,12 +1,12 @@
 """Configuration: definitions, property files, providers, the worker's and connectors' keys, secrets."""
 
-from connect.settings.definition import (
+from connect.settings.definition import Config, ConfigValue, Definition, define
+from connect.settings.options import Options
+from connect.settings.other_keys import Alias, WithoutEffect
+from connect.settings.setting import (
     REQUIRED,
     Boolean,
     Class,
-    Config,
-    ConfigValue,
-    Definition,
     Double,
     Importance,
     Int,
@@ -19,15 +19,10 @@ from connect.settings.definition import (
     Setting,
     Short,
     String,
-    at_least,
-    between,
-    define,
-    non_empty,
-    one_of,
-    topic_name,
-    topic_names,
+    Validator,
+    seconds,
 )
-from connect.settings.other_keys import Alias, WithoutEffect
+from connect.settings.validators import at_least, between, non_empty, one_of, topic_name, topic_names
 
 __all__ = [
     "REQUIRED",
@@ -43,18 +38,21 @@ __all__ = [
     "Kind",
     "List",
     "Long",
+    "Options",
     "Password",
     "Recommender",
     "Secret",
     "Setting",
     "Short",
     "String",
+    "Validator",
     "WithoutEffect",
     "at_least",
     "between",
     "define",
     "non_empty",
     "one_of",
+    "seconds",
     "topic_name",
     "topic_names",
 ]

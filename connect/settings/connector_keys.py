@@ -10,31 +10,17 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from connect.settings._checks import connector_name, partitions, replication_factor, unique
-from connect.settings.definition import (
-    Boolean,
-    Class,
-    Definition,
-    Int,
-    List,
-    Long,
-    Setting,
-    Short,
-    String,
-    at_least,
-    define,
-    non_empty,
-    one_of,
-    topic_name,
-    topic_names,
-)
+from connect.settings.definition import Definition, define
 from connect.settings.error_keys import PUT_TOLERANCE, RETRY_TOPICS
 from connect.settings.java_regex import java_regex
 from connect.settings.recovery_keys import CONNECTOR_RECOVERY
+from connect.settings.setting import Boolean, Class, Int, List, Long, Setting, Short, String
+from connect.settings.validators import at_least, non_empty, one_of, topic_name, topic_names
 
 _COMMON, _ERRORS = "Common", "Error Handling"
 
 
-def _version(name: str, order: int, what: str, importance: str = "LOW") -> Setting:
+def _version(name: str, order: int, what: str, importance: str = "LOW") -> Setting[Any]:
     return String(
         name,
         default=None,
@@ -47,7 +33,7 @@ def _version(name: str, order: int, what: str, importance: str = "LOW") -> Setti
     )
 
 
-def _converter(name: str, order: int, what: str) -> Setting:
+def _converter(name: str, order: int, what: str) -> Setting[Any]:
     return Class(
         name,
         default=None,

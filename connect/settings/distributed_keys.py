@@ -8,28 +8,16 @@ from __future__ import annotations
 from typing import Final
 
 from connect.settings._checks import partitions, replication_factor
-from connect.settings.definition import (
-    Definition,
-    Int,
-    List,
-    Long,
-    Setting,
-    Short,
-    String,
-    at_least,
-    between,
-    define,
-    non_empty,
-    one_of,
-    topic_name,
-)
+from connect.settings.definition import Definition, define
+from connect.settings.setting import Int, List, Long, Setting, Short, String
+from connect.settings.validators import at_least, between, non_empty, one_of, topic_name
 
 
-def _milliseconds(name: str, default: int, doc: str) -> Setting:
+def _milliseconds(name: str, default: int, doc: str) -> Setting[int]:
     return Long(name, default=default, importance="LOW", validator=at_least(0), doc=doc)
 
 
-def _bytes(name: str, default: int, doc: str) -> Setting:
+def _bytes(name: str, default: int, doc: str) -> Setting[int]:
     return Int(name, default=default, validator=at_least(-1), doc=f"{doc}; -1 leaves it to the operating system.")
 
 

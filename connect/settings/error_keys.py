@@ -9,7 +9,9 @@ import re
 from typing import Final
 
 from connect.settings._checks import partitions, replication_factor
-from connect.settings.definition import Boolean, Int, List, Short, String, define, one_of
+from connect.settings.definition import define
+from connect.settings.setting import Boolean, Int, List, Short, String
+from connect.settings.validators import one_of
 
 _GROUP: Final = "Retry Topics"
 _DURATION: Final = re.compile(r"([1-9][0-9]{0,8})(ms|s|m|h|d)")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from connect.settings.definition import Boolean, Int, List, Long, String, at_least, define, one_of
+from connect.settings.definition import define
+from connect.settings.setting import Boolean, Int, List, Long, String
+from connect.settings.validators import at_least, one_of
 
 #: The only reporter of Kafka's that is meant by default. There is no JMX here; /metrics has all that it shows.
 JMX_REPORTER: Final = "org.apache.kafka.common.metrics.JmxReporter"

@@ -10,18 +10,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from connect.settings.definition import (
-    Config,
-    Definition,
-    Double,
-    Long,
-    Setting,
-    String,
-    at_least,
-    between,
-    define,
-    one_of,
-)
+from connect.settings.definition import Config, Definition, define
+from connect.settings.setting import Double, Long, Setting, String
+from connect.settings.validators import at_least, between, one_of
 
 _RESTARTS, _STALLS = "Automatic Restarts", "Stalled Tasks"
 
@@ -31,7 +22,9 @@ def _stalled_after(name: str, value: Any) -> None:
         raise ValueError(f"{value} is not 1 or more. Write milliseconds, or -1 to switch it off.")
 
 
-def _key(declare: Callable[..., Setting], name: str, group: str, order: int, display_name: str, **more: Any) -> Setting:
+def _key(
+    declare: Callable[..., Setting[Any]], name: str, group: str, order: int, display_name: str, **more: Any
+) -> Setting[Any]:
     return declare(
         name, group=group, order=order, width="SHORT", display_name=display_name, importance="MEDIUM", **more
     )

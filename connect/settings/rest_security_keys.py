@@ -9,7 +9,9 @@ from collections.abc import Sequence
 from ipaddress import ip_network
 from typing import Final
 
-from connect.settings.definition import Definition, List, String, Validator, define, one_of
+from connect.settings.definition import Definition, define
+from connect.settings.setting import List, String, Validator
+from connect.settings.validators import one_of
 
 AUTHENTICATION: Final = "rest.security.authentication"
 USERS_FILE: Final = "rest.security.users.file"

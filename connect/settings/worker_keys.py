@@ -10,23 +10,13 @@ from collections.abc import Iterable
 from typing import Final
 
 from connect.settings._checks import did_you_mean, servers, urls
-from connect.settings.definition import (
-    Boolean,
-    Class,
-    Int,
-    List,
-    Long,
-    String,
-    at_least,
-    between,
-    define,
-    non_empty,
-    one_of,
-)
+from connect.settings.definition import define
 from connect.settings.distributed_keys import CLIENT, DISTRIBUTED_ONLY
 from connect.settings.metrics_keys import METRICS
 from connect.settings.recovery_keys import WORKER_RECOVERY
 from connect.settings.rest_security_keys import REST_SECURITY
+from connect.settings.setting import Boolean, Class, Int, List, Long, String
+from connect.settings.validators import at_least, between, non_empty, one_of
 
 #: What standalone and distributed workers share.
 COMMON: Final = (

@@ -97,13 +97,13 @@ def start_id(value: str) -> int | None:
     return max(0, ids.first_at(int(moment.timestamp() * 1000)) - 1)
 
 
-def _milliseconds(name: str, default: int, doc: str, group: str = _NETWORK, least: int = 1) -> settings.Setting:
+def _milliseconds(name: str, default: int, doc: str, group: str = _NETWORK, least: int = 1) -> settings.Setting[Any]:
     return settings.Long(
         name, default=default, importance="LOW", group=group, validator=settings.at_least(least), doc=doc
     )
 
 
-def _fields(name: str, what: str, default: list[str]) -> settings.Setting:
+def _fields(name: str, what: str, default: list[str]) -> settings.Setting[Any]:
     return settings.List(
         name,
         default=default,

@@ -16,7 +16,7 @@ from connect.converters.registry.subjects import STRATEGIES, TOPIC
 from connect.converters.registry.wire import DUAL_READER, HEADER_WRITER, PREFIX_READER, PREFIX_WRITER
 from connect.errors import ConfigError
 from connect.settings import Config, Definition, Importance, Secret, Setting
-from connect.settings.definition import Validator
+from connect.settings.setting import Validator
 
 _NAMESPACE: Final = "schema.registry."
 _TLS: Final = _NAMESPACE + "ssl."
@@ -26,7 +26,7 @@ _STRICT: Final = {
 }
 
 
-def registry_settings(*own: Setting) -> Definition:
+def registry_settings(*own: Setting[Any]) -> Definition:
     """The settings of a converter: its own after those that all have in common."""
     strict = {key: settings.WithoutEffect(why, unless=("true",)) for key, why in _STRICT.items()}
     return settings.define(*_COMMON, *own, without_effect=strict)

@@ -69,7 +69,7 @@ class PluginConformance:
         unknown = {s.name: [name for name in s.dependents if name not in settings] for s in settings}
         assert not any(unknown.values()), f"dependents that are no settings: {unknown}"
 
-    def _shown(self) -> list[Setting]:
+    def _shown(self) -> list[Setting[Any]]:
         return [setting for setting in self.plugin().settings if not setting.internal]
 
 

@@ -116,9 +116,9 @@ _PREFIX: Final = "elastic.https."
 
 
 def _tls(prefix: str) -> Definition:
-    def one(key: str, kind: str, default: Any, doc: str) -> Setting:
+    def one(key: str, kind: str, default: Any, doc: str) -> Setting[Any]:
         declare = getattr(settings, kind)
-        setting: Setting = declare(f"{prefix}{key}", default=default, importance="LOW", group=_TLS, doc=doc)
+        setting: Setting[Any] = declare(f"{prefix}{key}", default=default, importance="LOW", group=_TLS, doc=doc)
         return setting
 
     return settings.define(*(one(*each) for each in _SSL))

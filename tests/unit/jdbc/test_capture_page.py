@@ -4,7 +4,8 @@ import re
 from pathlib import Path
 
 from connect.plugins.builtin import BUILT_IN
-from connect.settings.definition import REQUIRED, text
+from connect.settings.definition import text
+from connect.settings.setting import REQUIRED
 from connectors.jdbc.capture.keys import SETTINGS
 from connectors.jdbc.capture.options import CaptureSettings
 

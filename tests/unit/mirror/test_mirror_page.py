@@ -8,7 +8,8 @@ import pytest
 
 from connect.plugins.builtin import BUILT_IN
 from connect.settings import Definition, properties
-from connect.settings.definition import REQUIRED, text
+from connect.settings.definition import text
+from connect.settings.setting import REQUIRED
 from connectors.mirror import MirrorCheckpointConnector, MirrorHeartbeatConnector, MirrorSourceConnector
 from connectors.mirror.keys import CHECKPOINT_SETTINGS, COMMON, HEARTBEAT_SETTINGS, SOURCE_SETTINGS
 

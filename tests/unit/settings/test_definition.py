@@ -214,7 +214,7 @@ def test_one_setting_is_replaced_and_only_one_that_is_there() -> None:
         (settings.between(1, 3), 3, 4),
     ],
 )
-def test_a_validator_says_no_with_a_value_error(validator: settings.definition.Validator, good: Any, bad: Any) -> None:
+def test_a_validator_says_no_with_a_value_error(validator: settings.Validator, good: Any, bad: Any) -> None:
     validator("k", good)
     with pytest.raises(ValueError, match=r"\.$"):
         validator("k", bad)

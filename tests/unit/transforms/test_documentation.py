@@ -9,7 +9,8 @@ import pytest
 
 from connect.plugins.builtin import BUILT_IN
 from connect.plugins.ref import PluginKind
-from connect.settings.definition import REQUIRED, text
+from connect.settings.definition import text
+from connect.settings.setting import REQUIRED
 
 PAGE = Path(__file__).parents[3] / "docs" / "transformations.md"
 SECTIONS = dict(re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL))

@@ -8,7 +8,8 @@ import pytest
 
 from connect.plugins.builtin import BUILT_IN
 from connect.settings import properties
-from connect.settings.definition import REQUIRED, text
+from connect.settings.definition import text
+from connect.settings.setting import REQUIRED
 from connectors.twitter import TwitterSourceConnector
 from connectors.twitter.keys import OAUTH, SETTINGS
 

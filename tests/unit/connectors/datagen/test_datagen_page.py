@@ -9,7 +9,8 @@ import pytest
 
 from connect.plugins.builtin import BUILT_IN
 from connect.settings import properties
-from connect.settings.definition import REQUIRED, text
+from connect.settings.definition import text
+from connect.settings.setting import REQUIRED
 from connectors.datagen import DatagenConnector
 from connectors.datagen.keys import QUICKSTARTS, SETTINGS
 from connectors.datagen.schemas import read

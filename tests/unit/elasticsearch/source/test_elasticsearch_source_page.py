@@ -8,7 +8,8 @@ import pytest
 
 from connect.plugins.builtin import BUILT_IN
 from connect.settings import properties
-from connect.settings.definition import REQUIRED, Setting, text
+from connect.settings.definition import text
+from connect.settings.setting import REQUIRED, Setting
 from connectors.elasticsearch.source import ElasticsearchSourceConnector
 from connectors.elasticsearch.source.keys import ELASTICSEARCH_SETTINGS, OPENSEARCH_SETTINGS
 

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from connect.settings.definition import REQUIRED, Definition, text
+from connect.settings.definition import Definition, text
+from connect.settings.setting import REQUIRED
 from spark_sink.source import settings
 from spark_sink.source.connectors import DeltaSourceConnector, SparkSourceConnector
 
