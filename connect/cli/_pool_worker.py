@@ -9,9 +9,9 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from functools import partial
-from typing import TYPE_CHECKING
 
 from connect import peers
+from connect.cli._embedded_broker import embedded_broker
 from connect.cli._exit import FAILED, INVALID, OK, UNREACHABLE
 from connect.cli._pool_checks import check_pool_worker
 from connect.cli._problems import Problems
@@ -19,27 +19,22 @@ from connect.cli._rest import Addresses, BackgroundRest, take_addresses
 from connect.cli._worker import StateLog, StopSignals
 from connect.cli._worker_files import WorkerFile, read_worker
 from connect.errors import ConfigError, ConnectError
-from connect.herder.distributed import DistributedHerder
+from connect.herder.group_member import GroupMember
 from connect.herder.listeners import advertised
 from connect.herder.offset_stores import topic_shape, transactional_leader
+from connect.herder.worker import Worker
+from connect.herder.worker_herder import WorkerHerder
 from connect.kafka.admin import Admin
 from connect.kafka.admin_answers import NO_ANSWER, AdminError
 from connect.kafka.client_errors import NotLetInError, away_from
 from connect.kafka.client_settings import task_java_settings
 from connect.settings.worker_keys import DISTRIBUTED
 from connect.storage import Status
-from connect.storage.config_log import ConfigLog
-from connect.storage.config_state import Event
+from connect.storage.config_log import TopicConfigLog
 from connect.storage.topic_offsets import TopicOffsetStore
 from connect.storage.topic_status import TopicStatusStore
 from connect.telemetry import logs
 from connect.telemetry.outages import Waiter
-
-if TYPE_CHECKING:
-    from starlette.types import ASGIApp
-
-    from rest.app import Part
-    from rest.security.setup import Guard
 
 log = logging.getLogger("connect.cli")
 
@@ -71,7 +66,7 @@ def run_pool_worker(path: str, *, wait: bool = True) -> int:
     for warning in problems.warnings():
         log.warning("%s", warning)
     assert addresses is not None
-    raw = _with_broker(worker, {**worker.raw, "listeners": addresses.urls})
+    raw = {**worker.raw, "listeners": addresses.urls, **embedded_broker(worker.config)}
     stop = StopSignals()
     try:
         return _run(worker, raw, addresses, stop, wait=wait)
@@ -114,7 +109,7 @@ def _brokers_answer(raw: Mapping[str, str], stop: StopSignals, waiting: Callable
 def _run(worker: WorkerFile, raw: dict[str, str], addresses: Addresses, stop: StopSignals, *, wait: bool) -> int:
     refused = threading.Event()
     herder = _herder(worker, raw, refused)
-    rest = BackgroundRest(addresses, raw, partial(_app, herder, raw, addresses.guard))
+    rest = BackgroundRest(addresses, raw, herder)
     stop_herder: Callable[[], None] = lambda: None  # noqa: E731 - as long as it was not started
     try:
         if not _brokers_answer(raw, stop, rest.start, wait=wait):
@@ -148,7 +143,7 @@ def _log_ours(worker_id: str, states: StateLog, status: Status) -> None:
         states.take(status)
 
 
-def _herder(worker: WorkerFile, raw: dict[str, str], refused: threading.Event) -> DistributedHerder:
+def _herder(worker: WorkerFile, raw: dict[str, str], refused: threading.Event) -> WorkerHerder:
     config = worker.config
     address = advertised(raw)
     host = f"[{address.host}]" if ":" in address.host else address.host
@@ -157,40 +152,11 @@ def _herder(worker: WorkerFile, raw: dict[str, str], refused: threading.Event) -
         log.error("%s", error)
         refused.set()
 
-    def make_config_log(listener: Callable[[Event], None]) -> ConfigLog:
-        shape = topic_shape(raw, config, "config.storage.", 1, 1)
-        # Kafka Connect's name for it: a Java worker that takes over fences us, and we it.
-        leader = f"connect-cluster-{config['group.id']}" if transactional_leader(config) else None
-        return ConfigLog(config["config.storage.topic"], raw, shape, listener, leader)
-
+    # Kafka Connect's name for it: a Java worker that takes over fences us, and we it.
+    leader = f"connect-cluster-{config['group.id']}" if transactional_leader(config) else None
+    shape = topic_shape(raw, config, "config.storage.", 1, 1)
+    configs = TopicConfigLog(config["config.storage.topic"], raw, shape, leader)
     offsets = TopicOffsetStore(config["offset.storage.topic"], raw, topic_shape(raw, config, "offset.storage."))
     statuses = TopicStatusStore(config["status.storage.topic"], raw, topic_shape(raw, config, "status.storage."))
-    return DistributedHerder(
-        raw,
-        config,
-        worker.resolver,
-        offsets,
-        statuses,
-        make_config_log,
-        f"{address.scheme}://{host}:{address.port}/",
-        gone,
-    )
-
-
-def _with_broker(worker: WorkerFile, raw: dict[str, str]) -> dict[str, str]:
-    if worker.config["bootstrap.servers"] != ["embedded"]:
-        return raw
-    from connect.kafka.broker import ensure_running
-
-    broker = ensure_running(say=log.info)
-    log.info("Kafka runs on this machine at %s", broker.bootstrap_servers)
-    return {**raw, "bootstrap.servers": broker.bootstrap_servers}
-
-
-def _app(herder: DistributedHerder, raw: Mapping[str, str], guard: Guard | None, parts: frozenset[Part]) -> ASGIApp:
-    from rest.app import create_app
-    from rest.root import StartingUp
-
-    worker = herder.worker
-    app = create_app(herder, worker.plugins, worker.config, raw, parts=parts, requests_of_workers=herder, guard=guard)
-    return StartingUp(app, lambda: herder.started)
+    member = GroupMember(raw, config, f"{address.scheme}://{host}:{address.port}/", configs, gone)
+    return WorkerHerder(Worker(raw, config, worker.resolver, offsets, statuses, member), configs, member)

@@ -20,6 +20,7 @@ from connect.settings.rest_security_keys import AUDIT_LOG, AUTHENTICATION, USERS
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
+    from connect.herder.worker_herder import WorkerHerder
     from rest.app import Part
     from rest.security.setup import Guard
 
@@ -144,15 +145,13 @@ class BackgroundRest:
     Args:
         addresses: see `take_addresses`.
         raw: the worker's properties.
-        make_app: makes the application with these parts.
+        herder: does what is asked.
     """
 
-    def __init__(
-        self, addresses: Addresses, raw: Mapping[str, str], make_app: Callable[[frozenset[Part]], ASGIApp]
-    ) -> None:
+    def __init__(self, addresses: Addresses, raw: Mapping[str, str], herder: WorkerHerder) -> None:
         self._addresses = addresses
         self._raw = raw
-        self._make_app = make_app
+        self._herder = herder
         self._server: Any = None
         self._starting: Thread | None = None
         self._stopped = False
@@ -174,7 +173,7 @@ class BackgroundRest:
         self._starting.start()
 
     def stop(self, herder_stop: Callable[[], None], graceful: float = 5.0) -> None:
-        """Take no more requests, stop the herder, and let requests under way end."""
+        """Take no more requests, stop the herder so, and let requests under way end."""
         self._stopped = True
         if self._server is not None:
             self._server.close()
@@ -184,6 +183,22 @@ class BackgroundRest:
             if self._server is not None:
                 self._server.stop(graceful)
 
+    def _app(self, parts: frozenset[Part]) -> ASGIApp:
+        from rest.app import create_app
+        from rest.root import StartingUp
+
+        herder, worker = self._herder, self._herder.worker
+        app = create_app(
+            herder,
+            worker.plugins,
+            worker.config,
+            self._raw,
+            parts=parts,
+            requests_of_workers=herder.peer_requests,
+            guard=self._addresses.guard,
+        )
+        return StartingUp(app, lambda: herder.started)
+
     def _start(self) -> None:
         from rest.server import RestServer, Site
 
@@ -192,7 +207,7 @@ class BackgroundRest:
         sites = [Site(parts, main, "listeners.https.")]
         if admin:
             sites.append(Site(frozenset({"admin"}), admin, "admin.listeners.https."))
-        self._server = server = RestServer(sites, self._raw, self._make_app)
+        self._server = server = RestServer(sites, self._raw, self._app)
         server.start()
         try:
             if server.wait(_STARTS_WITHIN_S) and not self._stopped:

@@ -8,11 +8,10 @@ import select
 import signal
 import sys
 import time
-from collections.abc import Mapping, Sequence
-from functools import partial
+from collections.abc import Sequence
 from types import FrameType
-from typing import TYPE_CHECKING
 
+from connect.cli._embedded_broker import embedded_broker
 from connect.cli._exit import INVALID, OK
 from connect.cli._live import Live, is_possible
 from connect.cli._problems import Problems
@@ -20,16 +19,10 @@ from connect.cli._rest import BackgroundRest, take_addresses
 from connect.cli._summary import Summaries, Summary
 from connect.cli._worker_files import WorkerFile, open_offsets, read_connectors, read_worker, take_validation
 from connect.herder.model import TargetState
-from connect.herder.standalone import StandaloneHerder
+from connect.herder.worker_herder import WorkerHerder, standalone
 from connect.settings.connector_files import ConnectorFile
 from connect.storage import State, Status, TaskStatus
 from connect.telemetry import logs
-
-if TYPE_CHECKING:
-    from starlette.types import ASGIApp
-
-    from rest.app import Part
-    from rest.security.setup import Guard
 
 log = logging.getLogger("connect.cli")
 
@@ -48,10 +41,8 @@ def run_worker(worker_path: str, connector_paths: Sequence[str]) -> int:
     logs.configure(worker.config["log.level"], worker.config["log.format"])
     addresses = take_addresses(worker, problems)
     raw = {**worker.raw, **({"listeners": addresses.urls} if addresses is not None else {})}
-    herder = StandaloneHerder(raw, worker.config, worker.resolver, open_offsets(worker, problems))
-    rest = (
-        BackgroundRest(addresses, raw, partial(_app, herder, raw, addresses.guard)) if addresses is not None else None
-    )
+    herder = standalone(raw, worker.config, worker.resolver, open_offsets(worker, problems))
+    rest = BackgroundRest(addresses, raw, herder) if addresses is not None else None
     herder.start()
     try:
         _check(herder, worker, connectors, problems)
@@ -60,7 +51,7 @@ def run_worker(worker_path: str, connector_paths: Sequence[str]) -> int:
             return INVALID
         for warning in problems.warnings_of_files():
             log.warning("%s", warning)
-        _find_broker(herder)
+        herder.worker.raw.update(embedded_broker(worker.config))
         stop = StopSignals()
         herder.worker.statuses.listen(StateLog().take)
         started = [herder.run_checked(file.name, file.config, _TARGETS[file.initial_state]) for file in connectors]
@@ -76,12 +67,6 @@ def run_worker(worker_path: str, connector_paths: Sequence[str]) -> int:
             herder.stop()
     log.info("stopped in %.2f s", time.monotonic() - began)
     return OK
-
-
-def _app(herder: StandaloneHerder, raw: Mapping[str, str], guard: Guard | None, parts: frozenset[Part]) -> ASGIApp:
-    from rest.app import create_app
-
-    return create_app(herder, herder.worker.plugins, herder.worker.config, raw, parts=parts, guard=guard)
 
 
 _TARGETS = {
@@ -116,27 +101,14 @@ class StopSignals:
         os.write(self._write, b"x")
 
 
-def _check(
-    herder: StandaloneHerder, worker: WorkerFile, connectors: Sequence[ConnectorFile], problems: Problems
-) -> None:
+def _check(herder: WorkerHerder, worker: WorkerFile, connectors: Sequence[ConnectorFile], problems: Problems) -> None:
     """Validate all connectors, side by side."""
     validations = [herder.validate(file.config) for file in connectors]
     for file, validation in zip(connectors, validations, strict=True):
         take_validation(file, worker, validation.result(), problems)
 
 
-def _find_broker(herder: StandaloneHerder) -> None:
-    """Start the broker of bootstrap.servers=embedded where none runs, and tell the tasks where it is."""
-    if herder.worker.config["bootstrap.servers"] != ["embedded"]:
-        return
-    from connect.kafka.broker import ensure_running
-
-    broker = ensure_running(say=log.info)
-    log.info("Kafka runs on this machine at %s", broker.bootstrap_servers)
-    herder.worker.raw["bootstrap.servers"] = broker.bootstrap_servers
-
-
-def _watch(herder: StandaloneHerder, stop: StopSignals) -> None:
+def _watch(herder: WorkerHerder, stop: StopSignals) -> None:
     """Show how the connectors are doing until a signal comes: in place on a terminal, else in the log."""
     summaries = Summaries(herder.worker.statuses, herder.worker.tasks)
     if not is_possible(sys.stderr):

@@ -1,4 +1,4 @@
-"""The work that the group gave this worker: connectors and tasks, started as they are configured, and stopped."""
+"""The connectors and tasks that are this worker's: started as they are configured, restarted, and stopped."""
 
 from __future__ import annotations
 
@@ -6,103 +6,106 @@ import logging
 import threading
 import time
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import Future
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from connect.errors import ConnectError
 from connect.group import TaskId, Work
 from connect.herder.automatic_restarts import AutomaticRestarts
 from connect.herder.connector_work import ConnectorWork
 from connect.herder.fencing import Fencing
-from connect.herder.group_member import GroupMember
+from connect.herder.keyed_queues import finished
 from connect.herder.leader import Leader
 from connect.herder.model import TargetState
+from connect.herder.pool import Pool
 from connect.herder.pool_states import PoolStates
 from connect.herder.restart_policy import RestartPolicy
 from connect.herder.secret_keys import refuse_masks
 from connect.herder.views import STATES, as_written, connector_plugin
-from connect.herder.worker import Worker, secrets_of
+from connect.herder.worker import secrets_of
 from connect.pipeline.error_kinds import ErrorKind, kind_of
 from connect.storage import RestartNote, State
-from connect.storage.config_log import ConfigLog
 from connect.worker.messages import TaskSpec
 
 log = logging.getLogger("connect.herder")
 
-_FIRST_PAUSE_S = 0.25
-_LONGEST_PAUSE_S = 60.0
+_AT_ONCE: Final = 32
+_FIRST_PAUSE_S: Final = 0.25
+_LONGEST_PAUSE_S: Final = 60.0
+#: What connectors get to stop even if their tasks took all the time there was.
+_STOP_S: Final = 0.5
+#: After that, how long it takes to notice those that have not.
+_GIVE_UP_S: Final = 0.2
 
 
 class AssignedWork:
-    """Starts and stops what this worker owns: a `connect.worker.hosts.HostListener`. For many threads.
+    """Starts and stops what this worker owns. Safe to use from many threads.
 
-    What is done for one connector is done one piece after another; before each piece begins it is asked anew whether
-    the work is still ours, so that nothing starts that was given up in between.
+    A `connect.herder.membership.WorkListener`, and a `connect.worker.hosts.HostListener`. What is done for one
+    connector is done one piece after another; before each piece begins it is asked anew whether the work is still ours,
+    so that nothing starts that was given up in between.
 
     Args:
-        worker: runs it.
-        member: what is owned.
-        config: what is wanted.
+        pool: see `Pool`.
         states: tells how it is.
         leader: writes task configurations.
         fencing: sees to it that no old tasks write any more.
-        queues: of work, one for each connector.
+
+    Attributes:
+        queue: of work, one for each connector.
+        restarts: of what FAILED.
     """
 
-    def __init__(
-        self,
-        worker: Worker,
-        member: GroupMember,
-        config: ConfigLog,
-        states: PoolStates,
-        leader: Leader,
-        fencing: Fencing,
-        queues: ConnectorWork,
-    ) -> None:
-        self._worker = worker
-        self._member = member
-        self._config = config
+    def __init__(self, pool: Pool, states: PoolStates, leader: Leader, fencing: Fencing) -> None:
+        self._pool = pool
+        self._worker = pool.worker
         self._states = states
         self._leader = leader
         self._fencing = fencing
-        self._queues = queues
         # Held from looking whether a task is ours to its start, so that none begins after it was given up.
         self._starting = threading.Lock()
-        self._restarts = AutomaticRestarts(
-            worker.statuses,
-            worker.id,
-            policy=lambda name: RestartPolicy.of(worker.raw, config.state.connectors.get(name, {})),
-            wanted=self._wanted,
-            live=lambda: member.role.generation >= 0 and member.membership.live(),
-            submit=queues.submit,
-            restart=self._restart_by_itself,
-        )
         #: For each connector the offset of the configuration that it was last started with.
         self._started_with: dict[str, int] = {}
+        self.queue = ConnectorWork(_AT_ONCE, pool.operations, self.failed)
+        self.restarts = AutomaticRestarts(
+            pool.worker.statuses,
+            pool.worker.id,
+            policy=lambda name: RestartPolicy.of(pool.worker.raw, pool.state.connectors.get(name, {})),
+            wanted=self._wanted,
+            live=lambda: pool.member.role.generation >= 0 and pool.member.live(),
+            submit=self.queue.submit,
+            restart=self._restart_by_itself,
+        )
 
-    # What the group says. The membership's thread.
+    def settled(self, name: str) -> Future[None]:
+        """When what was asked for of a connector is done here. At once where others may have to do it as well."""
+        return finished(None) if self._pool.member.shared else self.queue.idle(name)
+
+    # What the group says, and asks: see `WorkListener`.
 
     def start(self, work: Work) -> None:
-        """Have work started, without waiting for it. Tasks first: they flow while their connector takes its time, and
-        it may wait for them, since they end transactions that a worker which died left open in the offsets topic.
-        """
+        # Tasks first: they flow while their connector takes its time, and it may wait for them, since they end
+        # transactions that a worker which died left open in the offsets topic.
+        self._leader.begin(self._states.tidy)
         for name, number in sorted(work.tasks):
-            self._queues.submit(name, f"starting task {name}-{number}", partial(self._begin_task, name, number))
+            self.queue.submit(name, f"starting task {name}-{number}", partial(self._begin_task, name, number))
         for name in sorted(work.connectors):
-            self._queues.submit(name, f"starting connector {name}", partial(self.run_connector, name))
+            self.queue.submit(name, f"starting connector {name}", partial(self.run_connector, name))
 
     def stop(self, work: Work) -> None:
-        """Stop work that is not ours any more, and return when all has ended; within the graceful time (P11)."""
-        self._restarts.forget([*((name, None) for name in work.connectors), *work.tasks])
-        self._await_starts()
+        # Tasks and connectors together get the graceful time (P11).
         worker = self._worker
-        worker.tasks.stop([(task.connector, task.task) for task in work.tasks], worker.graceful)
-        for name, number in work.tasks:
-            if number not in self._config.state.task_ids(name):
-                worker.statuses.forget(name, number)
-        stopping = {name: self._queues.turn(name, partial(self._stop_connector, name)) for name in work.connectors}
         deadline = time.monotonic() + worker.graceful
+        self.restarts.forget([*((name, None) for name in work.connectors), *work.tasks])
+        self._await_starts()
+        worker.tasks.stop(work.tasks, worker.graceful)
+        for name in {task.connector for task in work.tasks}:
+            self._forget_tasks(name)
+        left = max(_STOP_S, deadline - time.monotonic())
+        stopping = {name: self.queue.turn(name, partial(self._stop_connector, name, left)) for name in work.connectors}
+        deadline = time.monotonic() + left + _GIVE_UP_S
         for name, stopped in stopping.items():
             try:
                 stopped.result(max(0.0, deadline - time.monotonic()))
@@ -112,65 +115,51 @@ class AssignedWork:
                 log.debug("%s", error, extra={"about": name})
         self._states.given_up(work)
 
-    # What connectors say of themselves: the host's listener.
+    def loads(self) -> Mapping[TaskId, float]:
+        return self._worker.tasks.loads()
+
+    def stopped_workers(self) -> Collection[str]:
+        return self._states.stopped_workers()
+
+    # What connectors say of themselves: see `HostListener`.
 
     def reconfigure(self, connector: str) -> None:
-        """A connector wants its task configurations made anew."""
-        if connector in self._member.owned.connectors:
-            self._queues.submit(
-                connector, f"reconfiguring connector {connector}", lambda: self.publish_tasks(connector)
-            )
+        if self._pool.owns(connector):
+            self.queue.submit(connector, f"reconfiguring connector {connector}", lambda: self.publish_tasks(connector))
 
     def connector_failed(self, connector: str, summary: str, trace: str, kind: ErrorKind) -> None:
-        """A connector raised an error by itself, or its process is gone."""
-        if not self._queues.is_ending and connector in self._member.owned.connectors:
+        if not self.queue.is_ending and self._pool.owns(connector):
             log.error("%s", summary, extra={"about": connector})
             self._worker.connectors.lost(connector)
             self.failed(connector, trace, kind)
 
     def connector_lost(self, connector: str) -> None:
-        """The process that the connector shared is gone: start it in one of its own."""
-        if not self._queues.is_ending and connector in self._member.owned.connectors:
+        if not self.queue.is_ending and self._pool.owns(connector):
             self._worker.connectors.lost(connector)
-            self._queues.submit(connector, f"starting connector {connector}", lambda: self.run_connector(connector))
+            self.queue.submit(connector, f"starting connector {connector}", lambda: self.run_connector(connector))
 
     def source_offsets(self, connector: str, partitions: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any] | None]:
-        """Stored offsets, for a connector that asks."""
         return self._worker.source_offsets(connector, partitions)
 
     # What fails, and is restarted by itself.
 
     def failed(self, name: str, trace: str, kind: ErrorKind) -> None:
         """A connector FAILED. One that is not ours any more is not ours to tell of."""
-        if name not in self._member.owned.connectors:
-            return
-        self._restarts.failed(name, None, kind, lambda note: self._states.put(name, State.FAILED, trace, note))
+        if self._pool.owns(name):
+            self.restarts.failed(name, None, kind, lambda note: self._states.put(name, State.FAILED, trace, note))
 
     def task_failed(self, name: str, number: int, kind: ErrorKind, tell: Callable[[RestartNote | None], None]) -> None:
         """A task FAILED: see `connect.herder.tasks.Tasks`."""
-        self._restarts.failed(name, number, kind, tell)
-
-    def cancel_automatic_restart(self, name: str, number: int | None) -> None:
-        """A user restarts a connector (None), or one of its tasks: it is not restarted by itself any more."""
-        self._restarts.cancel(name, number)
-
-    def cancel_all_automatic_restarts(self, name: str) -> None:
-        """A user changes something about a connector: nothing of it is restarted by itself any more."""
-        self._restarts.cancel_all(name)
-
-    def close(self) -> None:
-        """Restart nothing more by itself."""
-        self._restarts.close()
+        self.restarts.failed(name, number, kind, tell)
 
     def _wanted(self, name: str, number: int | None) -> object:
         """How a part is to run here, None when it is not: see `AutomaticRestarts`."""
-        state, owned = self._config.state, self._member.owned
-        if name not in state.connectors or state.target(name) != TargetState.STARTED.value:
+        state = self._pool.state
+        if name not in state.connectors or state.target(name) != "STARTED" or not self._pool.owns(name, number):
             return None
         if number is None:
-            return state.connectors[name] if name in owned.connectors else None
-        ours = TaskId(name, number) in owned.tasks and (name, number) in state.tasks
-        return (state.connectors[name], state.tasks[name, number]) if ours else None
+            return state.connectors[name]
+        return (state.connectors[name], state.tasks[name, number]) if (name, number) in state.tasks else None
 
     def _restart_by_itself(self, name: str, number: int | None) -> None:
         if number is None:
@@ -182,8 +171,8 @@ class AssignedWork:
 
     def run_connector(self, name: str) -> None:
         """Start a connector that is ours with its configuration as it is now, and have its work cut."""
-        state = self._config.state
-        if name not in self._member.owned.connectors or name not in state.connectors:
+        state = self._pool.state
+        if not self._pool.owns(name) or name not in state.connectors:
             return
         target = TargetState(state.target(name))
         self._started_with[name] = state.written[name]
@@ -199,12 +188,12 @@ class AssignedWork:
 
     def publish_tasks(self, name: str, pause: float = _FIRST_PAUSE_S) -> None:
         """Have a connector cut its work, and the leader write that where it is another cut than before."""
-        state = self._config.state
+        state = self._pool.state
         started = self._worker.connectors.get(name)
         if started is None or state.target(name) == "STOPPED":
             return
         configs = self._worker.connectors.cut(name)
-        state, cut_for = self._config.state, self._started_with[name]
+        state, cut_for = self._pool.state, self._started_with[name]
         if state.written.get(name) != cut_for:
             return  # there is a newer configuration by now, with which it is about to be started
         task_class = started.ref.task or started.task_class
@@ -216,24 +205,28 @@ class AssignedWork:
         except ConnectError as error:
             log.warning("The tasks of %s were not written, trying again in %.3g s: %s", name, pause, error)
             again = partial(self.publish_tasks, name, min(2 * pause, _LONGEST_PAUSE_S))
-            timer = threading.Timer(pause, self._queues.submit, (name, f"reconfiguring connector {name}", again))
+            timer = threading.Timer(pause, self.queue.submit, (name, f"reconfiguring connector {name}", again))
             timer.daemon = True
             timer.start()
 
     def run_tasks(self, name: str) -> None:
-        """Run our tasks of a connector as they are committed now; those that already run so go on."""
-        state = self._config.state
-        ours = {task.task for task in self._member.owned.tasks if task.connector == name}
-        wanted = set(state.task_ids(name)) & ours
+        """Run our tasks of a connector as they are committed now; those that already run so go on.
+
+        All others have ended before one of them begins: it may have work that another one had before.
+        """
+        owned = self._pool.member.owned.tasks
+        wanted = [number for number in self._task_ids(name) if TaskId(name, number) in owned]
         running = self._worker.tasks.of(name)
-        surplus = [(name, number) for number in running if number not in wanted]
-        self._worker.tasks.stop(surplus, self._worker.graceful)
-        for number in sorted(wanted):
-            self._begin_task(name, number)
+        to_start = [number for number in wanted if not self._runs_as_committed(name, number)]
+        to_end = [number for number in running if number not in wanted or number in to_start]
+        self._worker.tasks.stop([(name, number) for number in to_end], self._worker.graceful)
+        self._forget_tasks(name)
+        for number in to_start:
+            self.run_task(name, number)
 
     def run_task(self, name: str, number: int) -> None:
         """Run one task that is ours with its configuration as it is now; one that runs is stopped first."""
-        if self._config.state.tasks.get((name, number)) is None or TaskId(name, number) not in self._member.owned.tasks:
+        if (name, number) not in self._pool.state.tasks or not self._pool.owns(name, number):
             return
         try:
             self._worker.tasks.stop([(name, number)], self._worker.graceful)
@@ -249,15 +242,23 @@ class AssignedWork:
                 lambda note: self._states.put_task(name, number, State.FAILED, trace, note),
             )
 
+    def remove(self, name: str) -> None:
+        """A connector was deleted: end what runs of it here, and forget it."""
+        self._worker.tasks.stop([(name, number) for number in self._worker.tasks.of(name)], self._worker.graceful)
+        self._forget_tasks(name)
+        status = self._worker.statuses.connector(name)
+        if status is not None and status.worker_id == self._worker.id:
+            self._stop_connector(name)
+
     def _await_starts(self) -> None:
         """What was about to start when work was given up has started, and can be stopped with the rest."""
         with self._starting:
             return
 
     def _start_task(self, name: str, number: int) -> None:
-        state = self._config.state
+        state = self._pool.state
         committed = state.tasks.get((name, number))
-        if committed is None or TaskId(name, number) not in self._member.owned.tasks or name not in state.applied:
+        if committed is None or not self._pool.owns(name, number) or name not in state.applied:
             return
         applied = state.applied[name]
         worker = self._worker
@@ -277,29 +278,46 @@ class AssignedWork:
             commit=state.commits.get(name, -1),
         )
         with self._starting:
-            if TaskId(name, number) in self._member.owned.tasks and not self._queues.is_ending:
+            if self._pool.owns(name, number) and not self.queue.is_ending:
                 worker.tasks.start(spec, ref.version, (applied, committed))
 
-    def _stop_connector(self, name: str) -> None:
+    def _stop_connector(self, name: str, timeout: float | None = None) -> None:
         try:
-            self._worker.connectors.stop(name)
+            self._worker.connectors.stop(name, timeout)
         except ConnectError as error:
             log.warning("%s", error, extra={"about": name})
-        if name in self._config.state.connectors:
+        if name in self._pool.state.connectors:
             self._states.put(name, State.UNASSIGNED)
         else:
             self._worker.statuses.forget(name)
             self._worker.hosts.forget(name)
 
+    def _task_ids(self, name: str) -> Sequence[int]:
+        """The tasks of a connector that there are to be."""
+        state = self._pool.state
+        return [] if state.target(name) == "STOPPED" else state.task_ids(name)
+
+    def _forget_tasks(self, name: str) -> None:
+        """Forget the states that we told of tasks that are no more."""
+        there = self._task_ids(name)
+        for status in self._worker.statuses.tasks(name):
+            if status.task not in there and status.worker_id == self._worker.id:
+                self.restarts.forget([(name, status.task)])
+                self._worker.statuses.forget(name, status.task)
+
     def _begin_task(self, name: str, number: int) -> None:
         """Run one task that is ours as it is committed now, unless it already runs so."""
-        state = self._config.state
-        task = self._worker.tasks.of(name).get(number)
-        # Exactly once, the tasks of a former generation are fenced, whatever their configurations.
-        old = task is not None and self._fenced_with(task.process.spec, state.commits.get(name))
-        if old or task is None or task.written != (state.applied.get(name), state.tasks.get((name, number))):
+        if not self._runs_as_committed(name, number):
             self.run_task(name, number)
 
+    def _runs_as_committed(self, name: str, number: int) -> bool:
+        state = self._pool.state
+        task = self._worker.tasks.of(name).get(number)
+        if task is None or self._is_fenced(task.process.spec, state.commits.get(name)):
+            return False
+        return task.written == (state.applied.get(name), state.tasks.get((name, number)))
+
     @staticmethod
-    def _fenced_with(task: TaskSpec, commit: int | None) -> bool:
+    def _is_fenced(task: TaskSpec, commit: int | None) -> bool:
+        """Exactly once, the tasks of a former generation are fenced, whatever their configurations."""
         return task.transactional_id is not None and task.commit != commit

@@ -63,6 +63,10 @@ class ConnectorWork:
             else:
                 self._failed(name, traceback.format_exc(), kind_of(error))
 
+    def idle(self, name: str) -> Future[None]:
+        """See `KeyedQueues.idle`."""
+        return self._queues.idle(name)
+
     @property
     def is_ending(self) -> bool:
         """Whether the worker is."""

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import logging
-import time
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from connect.api.engine import WORKER
@@ -16,13 +13,8 @@ from connect.plugins import PluginRef
 from connect.worker import messages
 from connect.worker.hosts import ConnectorHosts
 
-log = logging.getLogger("connect.herder")
-
 #: How long one call of a connector may take before its process is given up.
 CALL_TIMEOUT_S = 60.0
-#: What a connector gets to stop even if its tasks took all the time there was.
-_STOP_S = 0.5
-_AT_ONCE = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,18 +99,6 @@ class Connectors:
         if started is not None:
             within = self._timeout if timeout is None else timeout
             self._hosts.call(started.ref, name, messages.StopConnector(), within, type(None))
-
-    def stop_all(self, deadline: float) -> None:
-        """Stop every connector, side by side; those that have not returned by this monotonic time are given up."""
-
-        def stop(name: str) -> None:
-            try:
-                self.stop(name, max(_STOP_S, deadline - time.monotonic()))
-            except ConnectError as error:
-                log.warning("%s", error, extra={"about": name})
-
-        with ThreadPoolExecutor(_AT_ONCE) as threads:
-            list(threads.map(stop, list(self._started)))
 
     def lost(self, name: str) -> None:
         """The connector's process is gone."""

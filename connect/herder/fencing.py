@@ -15,18 +15,15 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Final, NamedTuple
 from urllib.parse import quote
 
-from connect.group import TaskId
-from connect.herder.errors import BadRequestError, HerderError, NotFoundError, RebalanceError
-from connect.herder.group_member import GroupMember
+from connect.herder.errors import BadRequestError, HerderError, RebalanceError
 from connect.herder.leader import CATCH_UP_S, Leader
 from connect.herder.offset_stores import exactly_once
+from connect.herder.pool import Pool
 from connect.herder.views import connector_plugin, connector_type
-from connect.herder.worker import Worker
 from connect.kafka.client_settings import task_java_settings
 from connect.kafka.fencing import fence
 from connect.peers import PeerError
 from connect.plugins import PluginKind
-from connect.storage.config_log import ConfigLog
 from connect.worker import messages
 
 log = logging.getLogger("connect.herder")
@@ -51,16 +48,15 @@ class Fencing:
     """Fences the old tasks of source connectors, here or at the leader. Safe to use from many threads.
 
     Args:
-        worker: whose tasks are to start.
-        config: the config topic.
-        member: what is owned.
+        pool: see `Pool`.
         leader: writes the config topic where this worker leads, and asks the leader where not.
     """
 
-    def __init__(self, worker: Worker, config: ConfigLog, member: GroupMember, leader: Leader) -> None:
-        self._worker = worker
-        self._config = config
-        self._member = member
+    def __init__(self, pool: Pool, leader: Leader) -> None:
+        self._pool = pool
+        self._worker = pool.worker
+        self._config = pool.log
+        self._member = pool.member
         self._leader = leader
         self._threads = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="fencing")
         self._rounds: dict[str, Future[None]] = {}
@@ -84,17 +80,14 @@ class Fencing:
             running = self._rounds.get(name)
             if running is not None and not running.done():
                 return running
-            planned = self._leader.submit(f"fencing out the tasks of connector {name}", lambda: self._plan(name))
+            planned = self._leader.submit(name, f"fencing out the tasks of connector {name}", lambda: self._plan(name))
             running = self._rounds[name] = self._threads.submit(self._carry_out, name, planned)
             return running
 
     def _plan(self, name: str) -> _Round | None:
         """What there is to fence; None when there is nothing, and that is noted."""
-        state = self._config.state
-        config = state.connectors.get(name)
-        if config is None:
-            raise NotFoundError(f"Connector {name} not found")
-        resolved = {**self._worker.resolved(config).values, "name": name}
+        state = self._pool.state
+        resolved = {**self._worker.resolved(self._pool.config(name)).values, "name": name}
         if connector_plugin(self._worker.plugins, resolved).kind is not PluginKind.SOURCE:
             raise BadRequestError(f"Connector {name} is not a source connector")
         if name not in state.pending_fencing:
@@ -123,7 +116,7 @@ class Fencing:
                 )
             self._config.put_fencing(name, wanted.tasks)
 
-        self._leader.submit(f"noting the fencing of connector {name}", note).result()
+        self._leader.submit(name, f"noting the fencing of connector {name}", note).result()
 
     # The part of whoever starts tasks.
 
@@ -168,7 +161,6 @@ class Fencing:
         state = self._config.read_to_end(CATCH_UP_S)
         if state.commits.get(task.connector) != task.commit or task.connector in state.pending_fencing:
             raise HerderError(f"connector {task.connector} has another set of tasks by now")
-        mine = TaskId(task.connector, task.task) in self._member.owned.tasks
-        if not mine or not self._member.membership.live():
+        if not self._pool.owns(task.connector, task.task) or not self._member.live():
             raise HerderError(f"task {task.id} is not this worker's any more")
         self._worker.stores.of(task.connector_config)

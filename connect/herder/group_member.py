@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
 
 from connect.errors import ConnectError
 from connect.group import (
@@ -24,85 +24,58 @@ from connect.group import (
     encode_metadata,
 )
 from connect.group.wire import NO_ERROR
+from connect.herder.measures import span_of
+from connect.herder.membership import Role, WorkListener
 from connect.herder.rebalances import Rebalances
 from connect.kafka.membership import Membership
+from connect.settings.definition import Config
 from connect.storage.config_log import ConfigLog
-from connect.telemetry.windows import SPAN, Span
 from connect.worker.lease import now
 
 log = logging.getLogger("connect.herder")
 
-
-@dataclass(frozen=True, slots=True)
-class Role:
-    """This worker's place in the group, from its last assignment.
-
-    Attributes:
-        leader: whether it leads.
-        leader_url: where the leader's REST interface is; empty before the first assignment.
-        protocol: what the group speaks.
-        generation: of the group.
-        since: the first generation from which it has led, or not led, without a break.
-    """
-
-    leader: bool = False
-    leader_url: str = ""
-    protocol: str = ""
-    generation: int = -1
-    since: int = -1
+#: How long the work of a worker that is gone waits for it.
+_DELAY: Final = "scheduled.rebalance.max.delay.ms"
 
 
 class GroupMember:
-    """Holds what this worker owns, and has it started and stopped: `connect.kafka.membership.GroupCallbacks`.
+    """Holds what this worker owns, and has it started and stopped.
+
+    A `connect.herder.membership.Membership`, and `connect.kafka.membership.GroupCallbacks`.
 
     Args:
-        settings: the worker's, under Java's keys.
-        protocol: `connect.protocol`.
+        raw: the worker's properties, brokers known.
+        config: the same, parsed.
         url: where this worker's REST interface is, ending in "/".
-        config: the config topic.
-        delays: how long the work of a worker that is gone waits for it.
-        sync_timeout: seconds to catch up with the config topic before an assignment is given up for now.
-        stop: stops work and returns when it has ended. Whatever goes wrong is its own to tell.
-        start: has work started, without waiting for it.
-        stopped: the URLs of workers that are known to have stopped all their work in good order.
+        config_log: what is configured.
         failed: told when there is no way to be in the group.
-        loads: what our tasks cost, in cores of CPU, as far as that was measured.
-        span: over which what is measured of rebalances is averaged.
     """
+
+    shared = True
 
     def __init__(
         self,
-        settings: Mapping[str, str],
-        protocol: str,
+        raw: Mapping[str, str],
+        config: Config,
         url: str,
-        config: ConfigLog,
-        delays: Delays,
-        sync_timeout: float,
-        stop: Callable[[Work], None],
-        start: Callable[[Work], None],
-        stopped: Callable[[], Collection[str]],
+        config_log: ConfigLog,
         failed: Callable[[ConnectError], None],
-        loads: Callable[[], Mapping[TaskId, float]] = dict,
-        span: Span = SPAN,
     ) -> None:
         self._url = url
-        self._config = config
-        self._delays = delays
-        self._sync_timeout = sync_timeout
-        self._stop = stop
-        self._start = start
-        self._stopped = stopped
+        self._config = config_log
+        self._delays = Delays.of(config[_DELAY] if _DELAY in raw else None)
+        # Seconds to catch up with the config topic before an assignment is given up for now.
+        self._sync_timeout: float = config["worker.sync.timeout.ms"] / 1000
         self._failed = failed
-        self._loads = loads
+        self._listener: WorkListener
         self._owned = Work()
         self._role = Role()
-        #: Whether it was ever in the group.
-        self.has_joined = False
-        self.rebalances = Rebalances(lambda: self._role, span)
+        self._has_joined = False
+        self._rebalances = Rebalances(lambda: self._role, span_of(config))
         self._memory = Memory()
         self._led: tuple[int, Memory] | None = None
         self._later: threading.Timer | None = None
-        self.membership = Membership(settings, PROTOCOLS[protocol], self, now)
+        self._membership = Membership(raw, PROTOCOLS[config["connect.protocol"].lower()], self, now)
 
     @property
     def owned(self) -> Work:
@@ -111,31 +84,50 @@ class GroupMember:
 
     @property
     def role(self) -> Role:
-        """See `Role`."""
+        """Its place in the group, from its last assignment."""
         return self._role
 
-    def join(self) -> None:
-        """Join the group. Raises ConnectError when no broker answers or one refuses the login."""
-        self.rebalances.began("start")
-        self.membership.start()
+    @property
+    def has_joined(self) -> bool:
+        """Whether it was ever in the group."""
+        return self._has_joined
+
+    @property
+    def measured(self) -> Sequence[Rebalances]:
+        """The rebalances."""
+        return [self._rebalances]
+
+    def live(self) -> bool:
+        """Whether it certainly is in the group at this moment."""
+        return self._membership.live()
+
+    def live_until(self) -> float:
+        """Up to when it certainly is."""
+        return self._membership.live_until()
+
+    def join(self, listener: WorkListener) -> None:
+        """See `Membership.join`."""
+        self._listener = listener
+        self._rebalances.began("start")
+        self._membership.start()
 
     def leave(self, within: float) -> None:
-        """Leave it; what was owned has been stopped before. Says good-bye for so many seconds at most."""
+        """See `Membership.leave`."""
         if self._later is not None:
             self._later.cancel()
-        self.membership.leave(within=within)
+        self._membership.leave(within=within)
 
     def rebalance(self, reason: str, cause: str = "configuration") -> None:
-        """Have the group share its work anew. The cause is one of `connect.herder.rebalances.CAUSES`."""
-        self.rebalances.asked(cause)
-        self.membership.request_rejoin(reason)
+        """See `Membership.rebalance`."""
+        self._rebalances.asked(cause)
+        self._membership.request_rejoin(reason)
 
     # The callbacks, see `GroupCallbacks`.
 
     def metadata(self) -> Mapping[str, bytes]:
         role = self._role
         current = Assignment(NO_ERROR, "", role.leader_url, self._config.state.offset, self._owned)
-        loads = {task: load for task, load in self._loads().items() if task in self._owned.tasks}
+        loads = {task: load for task, load in self._listener.loads().items() if task in self._owned.tasks}
         mine = Metadata(self._url, self._config.state.offset, current if self._owned else None, loads)
         return {protocol: encode_metadata(mine, protocol) for protocol in PROTOCOLS["sessioned"]}
 
@@ -151,18 +143,18 @@ class GroupMember:
             self._memory,
             now(),
             delays=self._delays,
-            stopped=self._stopped(),
-            complete_at=self.membership.complete_at(),
+            stopped=self._listener.stopped_workers(),
+            complete_at=self._membership.complete_at(),
         )
         # It counts only once this round has come through.
-        self._led = (self.membership.generation, memory)
+        self._led = (self._membership.generation, memory)
         return shares
 
     def joined(self, generation: int, member_id: str, protocol: str, assignment: bytes) -> None:
         try:
             self._follow(generation, member_id, protocol, assignment)
         finally:
-            self.rebalances.ended()
+            self._rebalances.ended()
 
     def _follow(self, generation: int, member_id: str, protocol: str, assignment: bytes) -> None:
         mine = decode_assignment(assignment)
@@ -170,7 +162,7 @@ class GroupMember:
         before = self._role
         same = before.leader == leads and before.generation + 1 == generation
         self._role = Role(leads, mine.leader_url, protocol, generation, before.since if same else generation)
-        self.has_joined = True
+        self._has_joined = True
         self._memory = self._led[1] if leads and self._led is not None else Memory()
         self._led = None
         log.info(
@@ -192,19 +184,19 @@ class GroupMember:
         gone = self._owned - mine.new if protocol == EAGER else mine.revoked
         self._give_up(gone)
         self._owned = mine.new if protocol == EAGER else self._owned | mine.new
-        self._start(mine.new)
+        self._listener.start(mine.new)
         if mine.revoked:
             self.rebalance("work was given back", "given_back")
         elif mine.delay:
             self._rejoin_in(mine.delay / 1000, "the work of a worker that is gone has waited long enough", "delay")
 
     def rejoining(self, protocol: str) -> None:
-        self.rebalances.began()
+        self._rebalances.began()
         if protocol == EAGER:
             self._give_up(self._owned)
 
     def lost(self, reason: str) -> None:
-        self.rebalances.began("lost")
+        self._rebalances.began("lost")
         log.warning("out of the group: %s; all work is stopped", reason)
         self._memory = Memory()
         self._role = Role()
@@ -217,7 +209,7 @@ class GroupMember:
         # Not ours first, stopped second: what is being started on another thread must not slip through.
         self._owned -= work
         if work:
-            self._stop(work)
+            self._listener.stop(work)
 
     def _caught_up(self, offset: int) -> bool:
         if self._config.state.offset >= offset:

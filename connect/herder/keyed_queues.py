@@ -9,7 +9,7 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TypeVar
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
@@ -24,6 +24,7 @@ class KeyedQueues:
     def __init__(self, at_once: int) -> None:
         self._threads = ThreadPoolExecutor(at_once, thread_name_prefix="herder")
         self._waiting: dict[str, deque[Callable[[], None]]] = {}
+        self._idle: dict[str, Future[None]] = {}
         self._lock = threading.Lock()
         self._closed = False
 
@@ -51,14 +52,32 @@ class KeyedQueues:
                 queue.append(run)
                 return done
             self._waiting[name] = deque([run])
-        self._threads.submit(self._run, name)
+        self._go_on(name)
         return done
 
-    def close(self) -> None:
+    def idle(self, name: str) -> Future[None]:
+        """Ends when there is nothing to do for this name any more, also of what is submitted until then."""
+        with self._lock:
+            if name in self._waiting:
+                return self._idle.setdefault(name, Future())
+        return finished(None)
+
+    def close(self, *, wait: bool = True) -> None:
         """Begin nothing more, and wait for what is being done."""
         with self._lock:
             self._closed = True
-        self._threads.shutdown(cancel_futures=True)
+        self._threads.shutdown(wait=wait)
+
+    def _go_on(self, name: str) -> None:
+        try:
+            self._threads.submit(self._run, name)
+        except RuntimeError:  # closed in between
+            with self._lock:
+                left, idle = self._waiting.pop(name), self._idle.pop(name, None)
+            for work in left:
+                work()  # cancels it
+            if idle is not None:
+                idle.set_result(None)
 
     def _run(self, name: str) -> None:
         """Do one piece, then let others have the thread."""
@@ -68,13 +87,38 @@ class KeyedQueues:
         with self._lock:
             queue = self._waiting[name]
             queue.popleft()
-            if not queue:
+            if queue:
+                idle = None
+            else:
                 del self._waiting[name]
-                return
+                idle = self._idle.pop(name, None)
+        if queue:
+            self._go_on(name)
+        elif idle is not None:
+            idle.set_result(None)
+
+
+def finished(result: T) -> Future[T]:
+    """A future that has ended."""
+    done: Future[T] = Future()
+    done.set_result(result)
+    return done
+
+
+def then(first: Future[Any], answer: Callable[[], T], until: Callable[[], Future[None]] | None = None) -> Future[T]:
+    """Answer when a future has ended well, and `until` after that; else with its error."""
+    done: Future[T] = Future()
+
+    def finish(_: Future[Any]) -> None:
         try:
-            self._threads.submit(self._run, name)
-        except RuntimeError:  # closed in between
-            with self._lock:
-                left = self._waiting.pop(name)
-            for work in left:
-                work()  # cancels it
+            first.result()
+            done.set_result(answer())
+        except BaseException as error:
+            done.set_exception(error)
+
+    def wait(_: Future[Any]) -> None:
+        ended_well = not first.cancelled() and first.exception() is None
+        (until() if until is not None and ended_well else first).add_done_callback(finish)
+
+    first.add_done_callback(wait)
+    return done

@@ -10,8 +10,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
+from concurrent.futures import Future
 from functools import partial
 from typing import NamedTuple, TypeVar
 from urllib.parse import quote
@@ -20,11 +19,9 @@ import orjson
 
 from connect import peers
 from connect.errors import ConnectError
-from connect.herder.current_operations import CurrentOperations
 from connect.herder.errors import BadRequestError, ElsewhereError, ForbiddenError, NobodyKnownError, RebalanceError
-from connect.herder.group_member import GroupMember
-from connect.settings.definition import Config
-from connect.storage.config_log import ConfigLog
+from connect.herder.keyed_queues import KeyedQueues
+from connect.herder.pool import Pool
 from connect.storage.config_state import SessionKey
 
 log = logging.getLogger("connect.herder")
@@ -36,6 +33,8 @@ _WRITE_TASKS_S = 60.0
 _KEY_AGAIN_S = 1.0
 #: How long a new session key takes to every worker, at most, and how far their clocks are apart.
 _KEY_SPREADS_MS = 60_000
+#: The key of changes that are of no one connector.
+_OF_ALL = ""
 _WRONG_SIGNATURE = "Internal request contained invalid signature."
 #: With task configurations that a follower sends: the offset of the configuration that they were cut for.
 CUT_FOR = "X-Connect-Cut-For"
@@ -55,24 +54,21 @@ class Leader:
     """The leader's work where this worker leads, and the way to the leader where it does not. For many threads.
 
     Args:
-        settings: the worker's, parsed.
-        config: the config topic.
-        member: who leads.
-        operations: told of what is being done.
+        pool: see `Pool`.
     """
 
-    def __init__(self, settings: Config, config: ConfigLog, member: GroupMember, operations: CurrentOperations) -> None:
-        self._settings = settings
-        self._config = config
-        self._member = member
-        self._operations = operations
-        # What the leader writes is decided on what it wrote before: one change after another.
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="leader")
+    def __init__(self, pool: Pool) -> None:
+        self._settings = pool.worker.config
+        self._config = pool.log
+        self._member = pool.member
+        self._operations = pool.operations
+        # What the leader writes is decided on what it wrote before: one change of a connector after another.
+        self._changes = KeyedQueues(pool.log.writers)
         self._claimed_since = -1  # for which time of leading the config topic was claimed
         self._next_key: threading.Timer | None = None
 
-    def submit(self, what: str, work: Callable[[], T]) -> Future[T]:
-        """Do something that only the leader may do, after everything that it did before.
+    def submit(self, name: str, what: str, work: Callable[[], T]) -> Future[T]:
+        """Do something about a connector that only the leader may do, after everything that it did about it before.
 
         Raises, here or in the future:
             NobodyKnownError: nobody leads at the moment.
@@ -87,14 +83,13 @@ class Leader:
                 return work()
 
         self.refuse_unless_leader()
-        return self._thread.submit(run)
+        return self._changes.submit(name, run)
 
     def begin(self, tidy: Callable[[], None]) -> None:
         """A generation of the group begins: if this worker leads it, see to the session key, then do this."""
         if self._member.role.leader:
-            with suppress(RuntimeError):  # the worker ends
-                self._thread.submit(self._keep_session_keys)
-                self._thread.submit(tidy)
+            self._changes.submit(_OF_ALL, self._keep_session_keys)
+            self._changes.submit(_OF_ALL, tidy)
 
     def write_tasks(self, name: str, configs: list[dict[str, str]], cut_for: int) -> None:
         """Have the task configurations of a connector written, by whoever leads. Raises ConnectError.
@@ -107,7 +102,7 @@ class Leader:
         role = self._member.role
         if role.leader:
             put = partial(self.put_tasks, name, configs, cut_for)
-            self.submit(f"writing the tasks of {name}", put).result(_WRITE_TASKS_S)
+            self.submit(name, f"writing the tasks of {name}", put).result(_WRITE_TASKS_S)
             return
         self.ask("POST", f"connectors/{quote(name, safe='')}/tasks", orjson.dumps(configs), {CUT_FOR: str(cut_for)})
 
@@ -182,13 +177,13 @@ class Leader:
         """Begin nothing more."""
         if self._next_key is not None:
             self._next_key.cancel()
-        self._thread.shutdown(wait=False, cancel_futures=True)
+        self._changes.close(wait=False)
 
     def url(self) -> str | None:
         """Where the leader is; None where it is this worker. Raises NobodyKnownError."""
         role = self._member.role
         known = role.leader or role.leader_url
-        if not known or role.generation < 0 or not self._member.membership.live():
+        if not known or role.generation < 0 or not self._member.live():
             raise NobodyKnownError
         return None if role.leader else role.leader_url
 
@@ -221,13 +216,9 @@ class Leader:
         left = _KEY_AGAIN_S if key is None else max(_KEY_AGAIN_S, (key.created_ms + lives - now_ms) / 1000)
         if self._next_key is not None:
             self._next_key.cancel()
-        self._next_key = threading.Timer(left, self._look_at_session_key)
+        self._next_key = threading.Timer(left, self._changes.submit, [_OF_ALL, self._keep_session_keys])
         self._next_key.daemon = True
         self._next_key.start()
-
-    def _look_at_session_key(self) -> None:
-        with suppress(RuntimeError):  # the worker ends
-            self._thread.submit(self._keep_session_keys)
 
     def _put_session_key(self, now_ms: int) -> None:
         size = (self._settings["inter.worker.key.size"] or 256) // 8

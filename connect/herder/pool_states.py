@@ -8,12 +8,10 @@ from typing import Final
 
 from connect.group import Work, can_be_told
 from connect.group.wire import LONGEST_NAME
-from connect.herder.group_member import GroupMember
+from connect.herder.errors import NobodyKnownError, NotFoundError
+from connect.herder.pool import Pool
 from connect.herder.views import plugin_version
-from connect.herder.worker import Worker
 from connect.storage import ConnectorStatus, RestartNote, State, TaskStatus
-from connect.storage.config_log import ConfigLog
-from connect.storage.topic_status import TopicStatusStore
 
 _NAMELESS: Final = (
     "No worker can be given this connector: its name has {length:,} bytes, and an assignment has room for"
@@ -23,28 +21,17 @@ _NAMELESS: Final = (
 
 
 class PoolStates:
-    """States in the status topic, for a worker of a pool. Safe to use from many threads.
+    """States of a pool's connectors and tasks, told and read by one of its workers. Safe to use from many threads.
 
     Args:
-        worker: whose states they are.
-        statuses: the status topic.
-        config: the config topic.
-        member: what is owned, and whether that still holds.
+        pool: see `Pool`.
         later: does something soon, on another thread; raises RuntimeError when the worker ends.
     """
 
-    def __init__(
-        self,
-        worker: Worker,
-        statuses: TopicStatusStore,
-        config: ConfigLog,
-        member: GroupMember,
-        later: Callable[[Callable[[], None]], object],
-    ) -> None:
-        self._worker = worker
-        self._statuses = statuses
-        self._config = config
-        self._member = member
+    def __init__(self, pool: Pool, later: Callable[[Callable[[], None]], object]) -> None:
+        self._pool = pool
+        self._worker = pool.worker
+        self._statuses = pool.worker.statuses
         self._later = later
         #: What this worker last said of its connectors (task None) and tasks.
         self._said: dict[tuple[str, int | None], ConnectorStatus | TaskStatus] = {}
@@ -52,7 +39,7 @@ class PoolStates:
     def put(self, name: str, state: State, trace: str | None = None, restart: RestartNote | None = None) -> None:
         """Tell how a connector is."""
         started = self._worker.connectors.get(name)
-        written = self._config.state.connectors.get(name, {})
+        written = self._pool.state.connectors.get(name, {})
         version = started.version if started is not None else plugin_version(self._worker.plugins, written)
         status = ConnectorStatus(name, state, self._worker.id, trace, self._generation(), version, restart)
         # That it ended here must not hide that it runs elsewhere by now.
@@ -82,15 +69,20 @@ class PoolStates:
             return
         ours = Work.of([status.connector]) if task is None else Work.of(tasks=[(status.connector, task)])
         mine = self._said.get(key)
-        if mine is None or mine.state is State.UNASSIGNED or not ours & self._member.owned:
+        if mine is None or mine.state is State.UNASSIGNED or not ours & self._pool.member.owned:
             return
         with contextlib.suppress(RuntimeError):  # the worker ends
-            if self._member.membership.live():
+            if self._pool.member.live():
                 self._later(lambda: self._statuses.put(mine))
 
-    def forget_deleted(self) -> None:
+    def tidy(self) -> None:
+        """Forget what is not there any more, and tell of what nobody can be given: for the leader."""
+        self._forget_deleted()
+        self._fail_what_nobody_gets()
+
+    def _forget_deleted(self) -> None:
         """Forget the states of what is not configured any more: its worker may have died before it could."""
-        state = self._config.state
+        state = self._pool.state
         for name in self._statuses.connectors():
             if name not in state.connectors:
                 self._statuses.forget(name)
@@ -99,33 +91,44 @@ class PoolStates:
                     if task.task not in state.task_ids(name):
                         self._statuses.forget(name, task.task)
 
-    def fail_what_nobody_gets(self) -> None:
+    def _fail_what_nobody_gets(self) -> None:
         """Tell of connectors that the leader can give to nobody."""
-        for name in self._config.state.connectors:
+        for name in self._pool.state.connectors:
             known = self._statuses.connector(name)
             if not can_be_told(name) and (known is None or known.state is not State.FAILED):
                 self.put(name, State.FAILED, _NAMELESS.format(length=len(name.encode(errors="replace"))))
 
     def owner_url(self, name: str, number: int | None = None) -> str | None:
-        """Where the worker of a connector or task is: statuses name it, whose ids are its address."""
+        """Where the worker of a connector or task is, None where it is this one: statuses name it by its address.
+
+        Raises:
+            NotFoundError: there is no such connector or task.
+            NobodyKnownError: nobody has told of it.
+        """
+        self._pool.config(name, "Unknown connector: {}")
+        if number is not None and number not in self._pool.state.task_ids(name):
+            raise NotFoundError(f"Unknown task: {name}-{number}")
+        if self._pool.owns(name, number):
+            return None
         status: ConnectorStatus | TaskStatus | None = self._statuses.connector(name)
         if number is not None:
             status = next((task for task in self._statuses.tasks(name) if task.task == number), None)
-        scheme = self._member.role.leader_url.partition(":")[0] or "http"  # a pool speaks one
-        return None if status is None else f"{scheme}://{status.worker_id}/"
+        scheme = self._pool.member.role.leader_url.partition(":")[0] or "http"  # a pool speaks one
+        if status is None:
+            raise NobodyKnownError
+        return f"{scheme}://{status.worker_id}/"
+
+    def stopped_workers(self) -> set[str]:
+        """The URLs of workers of which every state is UNASSIGNED: they stopped in good order."""
+        states: dict[str, set[State]] = {}
+        for name in self._statuses.connectors():
+            found: list[ConnectorStatus | TaskStatus] = [*self._statuses.tasks(name)]
+            if (connector := self._statuses.connector(name)) is not None:
+                found.append(connector)
+            for status in found:
+                states.setdefault(status.worker_id, set()).add(status.state)
+        gone = [worker for worker, known in states.items() if known == {State.UNASSIGNED}]
+        return {f"{scheme}://{worker}/" for worker in gone for scheme in ("http", "https")}
 
     def _generation(self) -> int:
-        return max(0, self._member.role.generation)
-
-
-def stopped_workers(statuses: TopicStatusStore) -> set[str]:
-    """The URLs of workers of which every state is UNASSIGNED: they stopped in good order."""
-    states: dict[str, set[State]] = {}
-    for name in statuses.connectors():
-        found: list[ConnectorStatus | TaskStatus] = [*statuses.tasks(name)]
-        if (connector := statuses.connector(name)) is not None:
-            found.append(connector)
-        for status in found:
-            states.setdefault(status.worker_id, set()).add(status.state)
-    gone = [worker for worker, known in states.items() if known == {State.UNASSIGNED}]
-    return {f"{scheme}://{worker}/" for worker in gone for scheme in ("http", "https")}
+        return max(0, self._pool.member.role.generation)

@@ -30,6 +30,7 @@ log = logging.getLogger("connect.herder")
 
 #: Connector, task, kind of error, and who is told what becomes of it.
 TaskFailed = Callable[[str, int, ErrorKind, Callable[[RestartNote | None], None]], None]
+MayBegin = Callable[[messages.TaskSpec], None]
 
 _AT_ONCE = 4
 _LAST_STORES_S = 3.0
@@ -89,9 +90,6 @@ class Tasks:
         generation: of the group, now.
         remove_member: takes the member of a killed sink task out of its consumer group, so that its partitions need not
             wait for the session to end.
-        failed: told that a task FAILED, and the kind of the error: it calls back once with what is to be told of a
-            restart. Must not block.
-        may_begin: asked when a task holds its transactional id; raises ConnectError when it is not to run any more.
         abort: aborts the transaction that a dead task left open, given what tells whether nobody can have come after
             it. Returns whether there was one.
     """
@@ -106,8 +104,6 @@ class Tasks:
         worker_id: str,
         generation: Callable[[], int],
         remove_member: Callable[[messages.Membership, Mapping[str, str]], None],
-        failed: TaskFailed,
-        may_begin: Callable[[messages.TaskSpec], None],
         abort: Callable[[messages.TaskSpec, Callable[[], bool]], bool],
     ) -> None:
         self._supervisor = supervisor
@@ -119,8 +115,8 @@ class Tasks:
         self._before: dict[tuple[str, int], tuple[int, bool]] = {}
         self._worker_id = worker_id
         self._generation = generation
-        self._failed = failed
-        self._may_begin = may_begin
+        self._failed: TaskFailed
+        self._may_begin: MayBegin
         self._abort = abort
         self._running: dict[tuple[str, int], RunningTask] = {}
         self._lock = threading.Lock()
@@ -129,6 +125,17 @@ class Tasks:
         self._abandoned = AbandonedMembers(remove_member)
         self._answering = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="answers")
         self._tidying = Background("tidying", _AT_ONCE)
+
+    def listen(self, failed: TaskFailed, may_begin: MayBegin) -> None:
+        """Say who is told of tasks that FAILED, and asked whether one may begin; call it before there is one.
+
+        Args:
+            failed: told the kind of the error as well: it calls back once with what is to be told of a restart. Must
+                not block.
+            may_begin: asked when a task holds its transactional id; raises ConnectError when it is not to run any more.
+        """
+        self._failed = failed
+        self._may_begin = may_begin
 
     def start(
         self,

@@ -7,8 +7,8 @@ killed when it does not come back. That is no host of connectors, which others s
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Collection, Sequence
+from typing import Final
 
 from connect.errors import ConnectError
 from connect.pipeline.error_kinds import ErrorKind
@@ -29,7 +29,7 @@ class TopicPatterns:
 
     def __init__(self) -> None:
         level = logging.getLogger("connect").getEffectiveLevel()
-        self._hosts = ConnectorHosts(_Nobody(), [], level)
+        self._hosts = ConnectorHosts([], level)
 
     def chooser(self, connector: str, pattern: str) -> Callable[[Collection[str]], Collection[str]]:
         """What chooses among names of topics. For one thread at a time; it asks again when the names are others.
@@ -80,16 +80,3 @@ class TopicPatterns:
             if error.kind is not ErrorKind.CRASH:
                 raise
             return ask()  # its process was killed for the sake of another one's pattern
-
-
-class _Nobody:
-    """No connector runs there."""
-
-    def reconfigure(self, connector: str) -> None: ...
-
-    def connector_failed(self, connector: str, summary: str, trace: str, kind: ErrorKind) -> None: ...
-
-    def connector_lost(self, connector: str) -> None: ...
-
-    def source_offsets(self, connector: str, partitions: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any] | None]:
-        return [None] * len(partitions)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,8 +11,9 @@ from connect.herder.background import Ending
 from connect.herder.connectors import Connectors
 from connect.herder.listeners import advertised
 from connect.herder.measures import Measures
+from connect.herder.membership import Membership
 from connect.herder.offset_stores import OffsetStores, exactly_once
-from connect.herder.tasks import TaskFailed, Tasks
+from connect.herder.tasks import MayBegin, TaskFailed, Tasks
 from connect.herder.topics import ActiveTopics
 from connect.kafka.client_settings import task_java_settings
 from connect.kafka.fencing import abort_left_open
@@ -43,13 +43,9 @@ class Worker:
         raw: the worker's properties, providers' values filled in and brokers known.
         config: the same, parsed.
         resolver: fills providers' values into connectors' configurations.
-        offsets: of sources. Closed with the worker.
-        listener: told what connectors say of themselves.
-        task_failed: see `Tasks`.
-        may_begin: see `Tasks`.
-        statuses: where states are kept; in memory unless given.
-        entitled_until: up to when the worker is certainly the owner of its tasks; see `Supervisor`.
-        generation: of the group, now.
+        offsets: of sources. Started and closed with the worker.
+        statuses: where states are kept. The same.
+        member: up to when the worker is certainly the owner of its tasks, and the generation of its group.
     """
 
     def __init__(
@@ -58,28 +54,24 @@ class Worker:
         config: Config,
         resolver: Resolver,
         offsets: OffsetStore,
-        listener: HostListener,
-        task_failed: TaskFailed,
-        statuses: MemoryStatusStore | None = None,
-        entitled_until: Callable[[], float] = lambda: math.inf,
-        generation: Callable[[], int] = lambda: 0,
-        may_begin: Callable[[messages.TaskSpec], None] = lambda _: None,
+        statuses: MemoryStatusStore,
+        member: Membership,
     ) -> None:
         self.raw = dict(raw)
         self.config = config
         self.resolver = resolver
         self.offsets = offsets
-        self.stores = OffsetStores(raw, config, offsets)
+        self.stores = OffsetStores(self.raw, config, offsets)
         address = advertised(raw)
         self.id = f"{address.host}:{address.port}"
-        self.statuses = MemoryStatusStore() if statuses is None else statuses
+        self.statuses = statuses
         self.topics = ActiveTopics(config, self.statuses)
         self.measures = Measures(config)
         self.plugin_path: list[str] = [str(Path(folder).absolute()) for folder in config["plugin.path"] or []]
         self.plugins = Plugins.discover(self.plugin_path)
-        self.supervisor = Supervisor(entitled_until=entitled_until)
+        self.supervisor = Supervisor(entitled_until=member.live_until)
         level = logging.getLogger("connect").getEffectiveLevel()
-        self.hosts = ConnectorHosts(listener, self.plugin_path, level)
+        self.hosts = ConnectorHosts(self.plugin_path, level)
         self.connectors = Connectors(self.hosts, self.measures.connectors, config["engine.default"])
         self.tasks = Tasks(
             self.supervisor,
@@ -88,10 +80,8 @@ class Worker:
             self.topics,
             self.measures,
             self.id,
-            generation,
+            lambda: max(0, member.role.generation),
             lambda left, connector: remove_member(self.raw, connector, left.group, left.member_id, left.instance_id),
-            task_failed,
-            may_begin,
             self._abort_left_open,
         )
 
@@ -101,10 +91,22 @@ class Worker:
         seconds: float = self.config["task.shutdown.graceful.timeout.ms"] / 1000
         return seconds
 
-    def start(self) -> None:
-        """Start what watches over processes. Call it from the main thread."""
+    def start(self, listener: HostListener, task_failed: TaskFailed, may_begin: MayBegin) -> None:
+        """Start what watches over processes, and read offsets and states. Call it from the main thread.
+
+        Args:
+            listener: told what connectors say of themselves.
+            task_failed, may_begin: see `Tasks.listen`.
+
+        Raises:
+            ConnectError: offsets or states cannot be read.
+        """
+        self.hosts.listen(listener)
+        self.tasks.listen(task_failed, may_begin)
         self.supervisor.start()
         levels.listen(self._level_changed)
+        self.offsets.start()
+        self.statuses.start()
 
     def stop(self, ending: Ending) -> None:
         """End all tasks, then everything else."""
@@ -116,6 +118,7 @@ class Worker:
         self.stores.close()
         self.offsets.close()
         self.resolver.close()
+        self.statuses.close(ending.left())
 
     def _level_changed(self, logger: str, level: str) -> None:
         """Plug-ins log in processes of their own, which are told."""

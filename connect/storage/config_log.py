@@ -1,9 +1,13 @@
-"""The config topic as a worker uses it: a state that follows the topic, and changes that are written to it."""
+"""The configurations of a worker or a cluster: a state that follows a log, and changes that are written to it.
+
+In a cluster the log is a topic; a worker that is alone has it in memory, and what it says ends with the worker.
+"""
 
 from __future__ import annotations
 
 import logging
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 
 from connect.kafka.compacted_log import CompactedLog, LogRecord
@@ -13,66 +17,54 @@ from connect.storage.config_state import ConfigReader, ConfigState, Event, Recor
 
 log = logging.getLogger("connect.storage")
 
+#: Told of each event after the state holds it, one after another; must not block.
+Listener = Callable[[Event], None]
+
 _WRITE_S = 30.0
 
 
-class ConfigLog:
-    """The configurations of a cluster.
+class ConfigLog(ABC):
+    """What users want, as it was written. Safe to use from many threads.
 
     Changes are written by whoever is the leader, and count when they come back: what a worker does follows from what
     it read, never from what it wrote.
 
-    Args:
-        topic: `config.storage.topic`.
-        clients: Java's client settings of the worker.
-        shape: of the topic, with one partition.
-        listener: told of each event after the state holds it, by the log's thread; must not block. Not told of what
-            was in the topic before `start`.
-        transactional_id: with exactly-once sources only the leader may write, which is what `claim` makes us.
+    Attributes:
+        writers: how many changes, of different connectors, may be written at the same time.
     """
 
-    def __init__(
-        self,
-        topic: str,
-        clients: Mapping[str, str],
-        shape: TopicShape,
-        listener: Callable[[Event], None],
-        transactional_id: str | None = None,
-    ) -> None:
+    writers: int
+
+    def __init__(self) -> None:
         self._reader = ConfigReader()
-        self._listener = listener
-        self._started = threading.Event()
-        self._log = CompactedLog(topic, clients, shape, self._take, transactional_id)
 
     @property
     def state(self) -> ConfigState:
         """What holds now."""
         return self._reader.state
 
-    def start(self, timeout: float = 60) -> None:
-        """Read everything. Raises `ConnectError`, see `CompactedLog.start`."""
-        self._log.start(timeout)
-        self._started.set()
+    @abstractmethod
+    def start(self, listener: Listener) -> None:
+        """Read everything, of which the listener is not told, and follow from there. Raises `ConnectError`."""
 
+    @abstractmethod
     def read_to_end(self, timeout: float) -> ConfigState:
         """The state with everything that was written before the call. Raises `ConnectError` when it takes too long."""
-        self._log.read_to_end(timeout)
-        return self.state
 
+    @abstractmethod
     def claim(self) -> None:
         """Become the only one who may write. Raises `ConnectError`; may be called again."""
-        self._log.claim()
 
     @property
+    @abstractmethod
     def claimed(self) -> bool:
         """Whether we may write. A failed write can end it: then whoever still leads claims once more."""
-        return self._log.claimed
 
+    @abstractmethod
     def close(self, within: float = 2.0) -> None:
         """Stop following, in so many seconds at most."""
-        self._log.close(within)
 
-    # Changes. Each returns when it is durable and our own state has it; raises ConnectError.
+    # Changes. Each returns when it is durable, as far as the log is, and our own state has it; raises ConnectError.
 
     def put_connector(self, name: str, config: Mapping[str, str], target: Target | None = None) -> None:
         """Create a connector, or give it another configuration; and say what it is to do."""
@@ -88,7 +80,7 @@ class ConfigLog:
         """Say what a connector's tasks are: all of them at once (P4)."""
         *tasks, commit = config_state.task_records(name, list(configs))
         # One by one: no commit record may stand where a configuration is missing because Kafka did not take it.
-        self._log.send(tasks, _WRITE_S)
+        self._write(tasks, awaited=False)
         self._write([commit])
 
     def put_target(self, name: str, target: Target) -> None:
@@ -109,13 +101,91 @@ class ConfigLog:
 
     def put_logger_level(self, namespace: str, level: str) -> None:
         """Have all workers log a namespace at this level. Anybody may ask for that, also who does not lead."""
-        records = [config_state.logger_record(namespace, level)]
-        self._log.read_to(self._log.send(records, _WRITE_S, unclaimed=True), _WRITE_S)
+        self._write([config_state.logger_record(namespace, level)], unclaimed=True)
 
-    def _write(self, records: Sequence[Record]) -> None:
-        self._log.read_to(self._log.send(records, _WRITE_S), _WRITE_S)
+    @abstractmethod
+    def _write(self, records: Sequence[Record], *, unclaimed: bool = False, awaited: bool = True) -> None:
+        """Write records, and read them where that is awaited."""
+
+
+class TopicConfigLog(ConfigLog):
+    """The configurations of a cluster.
+
+    Args:
+        topic: `config.storage.topic`.
+        clients: Java's client settings of the worker.
+        shape: of the topic, with one partition.
+        transactional_id: with exactly-once sources only the leader may write, which is what `claim` makes us.
+    """
+
+    writers = 1  # what comes in a transaction comes alone
+
+    def __init__(
+        self, topic: str, clients: Mapping[str, str], shape: TopicShape, transactional_id: str | None = None
+    ) -> None:
+        super().__init__()
+        self._listener: Listener | None = None
+        self._log = CompactedLog(topic, clients, shape, self._take, transactional_id)
+
+    def start(self, listener: Listener, timeout: float = 60) -> None:
+        """See `ConfigLog.start` and `CompactedLog.start`. The listener is called by the log's thread."""
+        self._log.start(timeout)
+        self._listener = listener
+
+    def read_to_end(self, timeout: float) -> ConfigState:
+        self._log.read_to_end(timeout)
+        return self.state
+
+    def claim(self) -> None:
+        self._log.claim()
+
+    @property
+    def claimed(self) -> bool:
+        return self._log.claimed
+
+    def close(self, within: float = 2.0) -> None:
+        self._log.close(within)
+
+    def _write(self, records: Sequence[Record], *, unclaimed: bool = False, awaited: bool = True) -> None:
+        end = self._log.send(records, _WRITE_S, unclaimed=unclaimed)
+        if awaited:
+            self._log.read_to(end, _WRITE_S)
 
     def _take(self, record: LogRecord) -> None:
         event = self._reader.take(record.key, record.value, record.offset)
-        if event is not None and self._started.is_set():
+        if event is not None and self._listener is not None:
             self._listener(event)
+
+
+class MemoryConfigLog(ConfigLog):
+    """The configurations of a worker that is alone. They last as long as it does, and nobody waits for them."""
+
+    writers = 32
+    claimed = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._listener: Listener = lambda _: None
+        self._written = 0
+        self._lock = threading.RLock()
+
+    def start(self, listener: Listener) -> None:
+        """See `ConfigLog.start`. The listener is called by whoever writes."""
+        self._listener = listener
+
+    def read_to_end(self, timeout: float) -> ConfigState:
+        return self.state
+
+    def claim(self) -> None:
+        """Nobody else writes."""
+
+    def close(self, within: float = 2.0) -> None:
+        """There is nothing to let go of."""
+
+    def _write(self, records: Sequence[Record], *, unclaimed: bool = False, awaited: bool = True) -> None:
+        with self._lock:
+            for key, value in records:
+                event = self._reader.take(key, value, self._written)
+                self._written += 1
+                if event is not None:
+                    self._listener(event)

@@ -34,6 +34,9 @@ class OffsetStore(ABC):
     Source: Kafka Connect's OffsetBackingStore and OffsetStorageReader (KIP-26).
     """
 
+    def start(self) -> None:  # noqa: B027 - most need no start
+        """Read what there is. Raises ConnectError."""
+
     @abstractmethod
     def get(self, connector: str, partitions: Sequence[Partition]) -> list[Offset | None]:
         """The stored offset of each partition, None where there is none."""

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from connect.telemetry.outages import Wait
 from connect.telemetry.redaction import Redactor, redactor
 
 
@@ -127,6 +128,17 @@ class MemoryStatusStore:
             listeners = list(self._listeners)
         for listener in listeners:
             listener(status)
+
+    def start(self) -> None:
+        """Read what there is. Raises ConnectError."""
+
+    def close(self, within: float) -> None:
+        """Write what is under way, for so many seconds at most."""
+
+    @property
+    def deaf(self) -> Wait | None:
+        """Since when other workers are not heard, because no broker answers; None while they are."""
+        return None
 
     def put_safe(self, status: Status) -> None:
         """Put it unless another worker has spoken since. In memory there is only this one."""

@@ -68,18 +68,21 @@ class ConnectorHosts:
     """One host process for each plug-in, and for each connector that once hung or crashed one of its own.
 
     Args:
-        listener: see `HostListener`.
         plugin_path: folders of plug-ins.
         log_level: for the hosts' loggers.
     """
 
-    def __init__(self, listener: HostListener, plugin_path: Sequence[str], log_level: int) -> None:
-        self._listener = listener
+    def __init__(self, plugin_path: Sequence[str], log_level: int) -> None:
+        self._listener: HostListener = _Nobody()
         self._plugin_path = list(plugin_path)
         self._log_level = log_level
         self._hosts: dict[str, _Host] = {}
         self._separated: set[str] = set()
         self._lock = threading.Lock()
+
+    def listen(self, listener: HostListener) -> None:
+        """Tell this one what connectors say; call it before there is one."""
+        self._listener = listener
 
     def validate(
         self,
@@ -183,6 +186,19 @@ class ConnectorHosts:
                 self._listener.connector_lost(connector)
             else:
                 self._listener.connector_failed(connector, words, words, ErrorKind.CRASH)
+
+
+class _Nobody:
+    """Listens where no connector runs."""
+
+    def reconfigure(self, connector: str) -> None: ...
+
+    def connector_failed(self, connector: str, summary: str, trace: str, kind: ErrorKind) -> None: ...
+
+    def connector_lost(self, connector: str) -> None: ...
+
+    def source_offsets(self, connector: str, partitions: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any] | None]:
+        return [None] * len(partitions)
 
 
 class _Host:

@@ -17,7 +17,7 @@ from typing import Any
 
 import msgspec
 
-from connect.herder.standalone import StandaloneHerder
+from connect.herder.worker_herder import WorkerHerder, standalone
 from connect.settings.properties import load
 from connect.settings.resolver import Resolver
 from connect.settings.worker_keys import STANDALONE
@@ -30,7 +30,7 @@ STOPPED = -1  # the number of the last word
 class Wishes:
     """What can be wished. Every method is one; each runs in a thread of its own."""
 
-    def __init__(self, herder: StandaloneHerder) -> None:
+    def __init__(self, herder: WorkerHerder) -> None:
         self._herder = herder
 
     def put(self, name: str, config: dict[str, str]) -> None:
@@ -84,7 +84,7 @@ def main(path: str) -> None:
     config = STANDALONE.parse(raw)
     logs.configure(config["log.level"], config["log.format"])
     offsets = FileOffsetStore(config["offset.storage.file.filename"])
-    herder = StandaloneHerder(raw, config, Resolver.from_worker_config(raw), offsets)
+    herder = standalone(raw, config, Resolver.from_worker_config(raw), offsets)
     herder.start()
     wishes = Wishes(herder)
     answering = threading.Lock()

@@ -18,7 +18,7 @@ import pytest
 from connect.kafka.broker import Broker
 from connect.kafka.compacted_log import CompactedLog, LogRecord
 from connect.kafka.topics import TopicShape
-from connect.storage.config_log import ConfigLog
+from connect.storage.config_log import TopicConfigLog
 from connect.storage.config_state import (
     ConnectorChanged,
     ConnectorRemoved,
@@ -48,11 +48,12 @@ class Ours:
         self.clients = {"bootstrap.servers": broker.bootstrap_servers}
         self.cluster = cluster
         self.events: list[Event] = []
-        self.config = ConfigLog(f"{cluster}-config", self.clients, CONFIG, self.events.append, transactional_id)
+        self.config = TopicConfigLog(f"{cluster}-config", self.clients, CONFIG, transactional_id)
         self.offsets = TopicOffsetStore(f"{cluster}-offset", self.clients, OFFSETS)
         self.statuses = TopicStatusStore(f"{cluster}-status", self.clients, STATUS)
-        for store in (self.config, self.offsets, self.statuses):
-            store.start()
+        self.config.start(self.events.append)
+        self.offsets.start()
+        self.statuses.start()
 
     def close(self) -> None:
         for store in (self.config, self.offsets, self.statuses):

@@ -12,7 +12,7 @@ from confluent_kafka import Producer
 
 from connect.errors import ConnectError
 from connect.kafka.broker import Broker
-from connect.storage.config_log import ConfigLog
+from connect.storage.config_log import TopicConfigLog
 from connect.storage.config_state import (
     ConnectorChanged,
     ConnectorRemoved,
@@ -31,12 +31,12 @@ from .conftest import ONE
 Eventually = Callable[..., None]
 
 
-class Config(ConfigLog):
+class Config(TopicConfigLog):
     """A worker's view, with the events that it was told of."""
 
     def __init__(self, servers: str, topic: str, transactional_id: str | None = None) -> None:
         self.events: list[Event] = []
-        super().__init__(topic, {"bootstrap.servers": servers}, ONE, self.events.append, transactional_id)
+        super().__init__(topic, {"bootstrap.servers": servers}, ONE, transactional_id)
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def join(broker: Broker, to_close: ExitStack, topic: str) -> Callable[..., Confi
     def make(transactional_id: str | None = None, servers: str | None = None) -> Config:
         config = Config(servers or broker.bootstrap_servers, topic, transactional_id)
         to_close.callback(config.close)
-        config.start()
+        config.start(config.events.append)
         return config
 
     return make

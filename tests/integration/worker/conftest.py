@@ -8,7 +8,7 @@ import pytest
 from confluent_kafka import Producer
 
 from connect.herder.model import TargetState
-from connect.herder.standalone import StandaloneHerder
+from connect.herder.worker_herder import standalone
 from connect.settings.resolver import Resolver
 from connect.settings.worker_keys import STANDALONE
 from connect.storage import MemoryOffsetStore
@@ -38,7 +38,7 @@ class Herd:
         resolved = resolver.resolve(raw)
         redactor.remember(resolved.values[key] for key in resolved.secret_keys)
         raw = resolved.values
-        self.herder = StandaloneHerder(raw, STANDALONE.parse(raw), resolver, offsets)
+        self.herder = standalone(raw, STANDALONE.parse(raw), resolver, offsets)
         self.herder.start()
         self.stopped = False
 

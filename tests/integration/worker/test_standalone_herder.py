@@ -66,7 +66,7 @@ def test_a_connector_that_was_deleted_leaves_nothing_behind(herd, new_topic):
     assert run.herder.worker.statuses.tasks("numbers") == []
     assert run.herder.worker.offsets.all("numbers")  # as in Kafka Connect
     with pytest.raises(NotFoundError):
-        run.herder.pause("numbers")
+        run.herder.pause("numbers").result(60)
 
 
 def test_tasks_follow_when_the_connector_cuts_its_work_anew(herd, broker, new_topic, read, tmp_path):
@@ -201,7 +201,7 @@ def test_a_task_that_is_restarted_has_the_secret_of_then(herd, new_topic, tmp_pa
 
     assert told() == "the-first-one"
     file.write_text("password=the-second-one\n")
-    run.herder.reconfigure("numbers")  # nothing is cut in another way, so nothing is disturbed
+    run.herder._assigned.reconfigure("numbers")  # nothing is cut in another way, so nothing is disturbed
     run.herder.pause("numbers").result(60)
     run.await_state("numbers", "PAUSED")
     assert told() == "the-first-one"

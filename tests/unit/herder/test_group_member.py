@@ -5,9 +5,12 @@ from typing import Any
 
 import pytest
 
-from connect.group import Assignment, Delays, Work
+from connect.group import Assignment, TaskId, Work
 from connect.group.wire import EAGER, NO_ERROR, decode_metadata, encode_assignment
 from connect.herder.group_member import GroupMember
+from connect.settings.worker_keys import DISTRIBUTED
+
+TOPICS = ("config.storage.topic", "offset.storage.topic", "status.storage.topic", "key.converter", "value.converter")
 
 A, B = Work.of(["a"], [("a", 0)]), Work.of(["b"], [("b", 0)])
 
@@ -18,19 +21,28 @@ class Worker:
     def __init__(self) -> None:
         self.stopped: list[tuple[Work, Work]] = []
         self.started: list[tuple[Work, Work]] = []
+        raw = {"group.id": "g", "bootstrap.servers": "127.0.0.1:9", **dict.fromkeys(TOPICS, "t")}
         config: Any = SimpleNamespace(state=SimpleNamespace(offset=3))
         self.member = GroupMember(
-            {"group.id": "g", "bootstrap.servers": "127.0.0.1:9"},
-            "sessioned",
+            raw,
+            DISTRIBUTED.parse(raw),
             "http://w:1/",
             config,
-            Delays(),
-            1.0,
-            lambda work: self.stopped.append((work, self.member.owned)),
-            lambda work: self.started.append((work, self.member.owned)),
-            list,
             lambda _: None,
         )
+        self.member._listener = self  # as if it had joined
+
+    def start(self, work: Work) -> None:
+        self.started.append((work, self.member.owned))
+
+    def stop(self, work: Work) -> None:
+        self.stopped.append((work, self.member.owned))
+
+    def loads(self) -> dict[TaskId, float]:
+        return {}
+
+    def stopped_workers(self) -> list[str]:
+        return []
 
     def joined(self, protocol: str, new: Work, revoked: Work | None = None) -> None:
         assignment = Assignment(NO_ERROR, "leader", "http://l:1/", 3, new, revoked or Work())

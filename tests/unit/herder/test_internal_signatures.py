@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from connect import peers
+from connect.herder.current_operations import CurrentOperations
 from connect.herder.errors import BadRequestError, ForbiddenError, RebalanceError
 from connect.herder.leader import Leader
+from connect.herder.pool import Pool
 from connect.storage.config_state import SessionKey
 
 KEY = b"k" * 32
@@ -28,9 +30,10 @@ def leader(state: SimpleNamespace) -> Leader:
         "inter.worker.verification.algorithms": [RIGHT],
         "inter.worker.key.ttl.ms": HOUR_MS,
     }
-    config: Any = SimpleNamespace(state=state)
+    worker: Any = SimpleNamespace(config=settings)
+    log: Any = SimpleNamespace(state=state, writers=1)
     member: Any = SimpleNamespace(role=state)
-    return Leader(settings, config, member, SimpleNamespace())  # type: ignore[arg-type]
+    return Leader(Pool(worker, log, member, CurrentOperations()))
 
 
 def signed(body: bytes = b"body", key: bytes = KEY, algorithm: str = RIGHT) -> dict[str, str]:

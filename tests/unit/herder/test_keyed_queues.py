@@ -60,3 +60,33 @@ def test_closing_begins_nothing_more() -> None:
     closing.join(10)
     assert first.result(10) == "done"
     assert second.cancelled()
+
+
+def test_a_name_is_idle_when_all_is_done_that_was_asked_for_meanwhile(queues: KeyedQueues) -> None:
+    go, seen = threading.Event(), []
+
+    def work() -> None:
+        go.wait(10)
+        queues.submit("a", lambda: seen.append("later"))
+        seen.append("first")
+
+    queues.submit("a", work)
+    idle = queues.idle("a")
+    assert queues.idle("b").done()
+    assert not idle.done()
+    go.set()
+    idle.result(10)
+    assert seen == ["first", "later"]
+
+
+def test_whoever_waits_for_a_name_is_let_go_at_the_end() -> None:
+    queues = KeyedQueues(1)
+    go, began = threading.Event(), threading.Event()
+    queues.submit("a", lambda: began.set() or go.wait(30))
+    began.wait(10)
+    waiting = queues.submit("b", lambda: "never")
+    idle = queues.idle("b")
+    queues.close(wait=False)
+    go.set()
+    idle.result(10)
+    assert waiting.cancelled()

@@ -1,6 +1,6 @@
 """What is measured of rebalances."""
 
-from connect.herder.group_member import Role
+from connect.herder.membership import Role
 from connect.herder.rebalances import Rebalances
 
 ROLE = Role(leader=False, leader_url="http://other:8083/", protocol="sessioned", generation=7)

@@ -53,7 +53,8 @@ class Run:
     def __init__(self) -> None:
         start_server()
         self.listener = Listener()
-        self.hosts = ConnectorHosts(self.listener, [PLUGINS], logging.INFO)
+        self.hosts = ConnectorHosts([PLUGINS], logging.INFO)
+        self.hosts.listen(self.listener)
         self.pids: set[int] = set()
 
     def start(self, name: str, ref: PluginRef = TRYING, timeout: float = WITHIN_S, **config: str) -> Any:

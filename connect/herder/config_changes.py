@@ -1,0 +1,110 @@
+"""What users want otherwise: checked, then written by the leader."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from concurrent.futures import Future
+from functools import partial
+
+from connect.herder.errors import AlreadyExistsError
+from connect.herder.keyed_queues import KeyedQueues
+from connect.herder.leader import Leader
+from connect.herder.model import TargetState
+from connect.herder.pool import Pool
+from connect.herder.worker_queries import WorkerQueries
+
+
+class ConfigChanges:
+    """Changes of the configurations. Safe to use from many threads.
+
+    Each answers with a future that ends when the change is written; see `connect.herder.herder.Herder` for its errors.
+    Unless this worker leads they raise as `Leader.submit` does.
+
+    Args:
+        pool: see `Pool`.
+        leader: writes.
+        queries: validates.
+        checks: has a queue for each connector. Never the leader's thread: a connector that hangs in its validation
+            would keep everybody's changes waiting (P6).
+    """
+
+    def __init__(self, pool: Pool, leader: Leader, queries: WorkerQueries, checks: KeyedQueues) -> None:
+        self._pool = pool
+        self._leader = leader
+        self._queries = queries
+        self._checks = checks
+
+    def put(
+        self, name: str, config: Mapping[str, str], target: TargetState | None = None, *, replace: bool = True
+    ) -> Future[bool]:
+        """Create a connector, or give it another configuration. Answers whether there was none before."""
+
+        def checked() -> bool:
+            self._refuse_if_wrong(name, config)
+            return self.put_checked(name, config, target, replace=replace).result()
+
+        self._leader.refuse_unless_leader()
+        return self._checks.submit(name, checked)
+
+    def put_checked(
+        self, name: str, config: Mapping[str, str], target: TargetState | None = None, *, replace: bool = True
+    ) -> Future[bool]:
+        """The same for a configuration that was validated already."""
+
+        def put() -> bool:
+            known = name in self._pool.state.connectors
+            if known and not replace:
+                raise AlreadyExistsError(f"Connector {name} already exists")
+            self._pool.log.put_connector(name, config, None if target is None else target.value)
+            return not known
+
+        return self._leader.submit(name, f"putting connector {name}", put)
+
+    def patch(self, name: str, patch: Mapping[str, str | None]) -> Future[None]:
+        """Change some keys of a connector; None removes one."""
+        what = f"patching connector {name}"
+
+        def read() -> tuple[int, dict[str, str]]:
+            merged = {**self._pool.config(name), **patch}
+            return self._pool.state.written[name], {key: value for key, value in merged.items() if value is not None}
+
+        def put(of: int, config: Mapping[str, str]) -> bool:
+            """False where it was changed while the patched one was checked."""
+            if self._pool.state.written.get(name) != of:
+                return False
+            self._pool.log.put_connector(name, config)
+            return True
+
+        def change() -> None:
+            done = False
+            while not done:
+                of, config = self._leader.submit(name, what, read).result()
+                self._refuse_if_wrong(name, config)
+                done = self._leader.submit(name, what, partial(put, of, config)).result()
+
+        self._leader.refuse_unless_leader()
+        return self._checks.submit(name, change)
+
+    def remove(self, name: str) -> Future[None]:
+        """Delete a connector."""
+
+        def remove() -> None:
+            self._pool.config(name)
+            self._pool.log.remove_connector(name)
+
+        return self._leader.submit(name, f"deleting connector {name}", remove)
+
+    def aim(self, name: str, target: TargetState) -> Future[None]:
+        """Say what a connector is to do."""
+
+        def aim() -> None:
+            self._pool.config(name, "Unknown connector {}")
+            self._pool.log.put_target(name, target.value)
+            if target is TargetState.STOPPED:
+                self._pool.log.put_tasks(name, [])
+
+        return self._leader.submit(name, f"making connector {name} {target.value}", aim)
+
+    def _refuse_if_wrong(self, name: str, config: Mapping[str, str]) -> None:
+        with self._pool.operations.enter(f"validating the configuration of connector {name}"):
+            self._queries.refuse_if_wrong(name, config)
