@@ -105,7 +105,7 @@ class _Container(Writer):
         # The same schema and content make the same file: the mark between blocks is no chance, as it is in Java.
         mark = hashlib.md5(schema.encode(), usedforsecurity=False).digest()
         self._file: Any = fastavro.write.Writer(
-            cast("Any", _File(sink)), json.loads(schema), codec=codec, sync_marker=mark
+            cast("Any", _File(sink)), _as_parsed(json.loads(schema)), codec=codec, sync_marker=mark
         )
         self._waiting: list[bytes] = []
         self._size = 0
@@ -153,3 +153,10 @@ class _File:
 
     def seekable(self) -> bool:
         return False
+
+
+def _as_parsed(node: Any) -> Any:
+    """A schema that fastavro takes as it is: it refuses what Avro does not, such as a default that is no number."""
+    if isinstance(node, list):
+        return [_as_parsed(each) for each in node]
+    return {**node, "__fastavro_parsed": True, "__named_schemas": {}} if isinstance(node, dict) else node

@@ -118,7 +118,8 @@ class _Blocks:
         self._failed: Exception | None = None
         if self._source.peek(len(_MAGIC)) != _MAGIC:
             raise DataError("it does not begin as a container file of Avro does.")
-        self._blocks: Any = self._checked(lambda: fastavro.block_reader(cast("Any", self)))
+        # With a schema to read by, whatever it is, fastavro does not mind defaults that do not fit.
+        self._blocks: Any = self._checked(lambda: fastavro.block_reader(cast("Any", self), reader_schema="null"))
         self.schema: str = self._blocks.metadata["avro.schema"]
 
     def next(self, first: int) -> tuple[int, bytes] | None:

@@ -7,11 +7,12 @@ import gzip
 import io
 import json
 import lzma
+import math
 import random
 import struct
 from collections.abc import Callable
 from decimal import Decimal
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 import fastavro
 import pyarrow as pa
@@ -19,7 +20,8 @@ import pyarrow.parquet as pq
 import pytest
 import zstandard
 
-from connect import DataError, RetriableError
+from connect import DataError, RetriableError, Schema, Values, schema
+from connectors.s3.formats.avro import Avro
 from connectors.s3.formats.read import ReadOptions, read
 from connectors.s3.formats.read_csv import CsvOptions
 from connectors.s3.formats.reading import CHUNK_BYTES
@@ -372,3 +374,22 @@ def test_an_error_of_the_network_comes_out_as_it_is(case: str) -> None:
     broken._file = Broken(content)
     with pytest.raises(RetriableError, match="^the network is gone$"):
         list(read(broken, options, 0, raise_bad))
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        schema.FLOAT64.replace(default=math.inf),
+        Schema.struct({"x": schema.INT32, "y": schema.OPTIONAL_STRING}).replace(default={"x": 1, "y": None}),
+        Schema.map(schema.INT32, schema.INT32).replace(default={1: 1}),
+    ],
+)
+def test_avro_is_written_with_any_default(field: Schema) -> None:
+    value = {"a": field.default}
+    values = Values([value, value], Schema.struct({"a": field}, default=value))
+    form, content = Avro("snappy"), bytearray()
+    encoded = form.encode(cast("Any", None), values)
+    writer = form.writer(encoded.schemas[0], content.extend)
+    writer.write(encoded.pick([0, 1]))
+    writer.finish()
+    assert [value for value, _ in records(bytes(content), ReadOptions("avro"))] == [value, value]
