@@ -1,6 +1,10 @@
 """Secrets are not shown, and what is read may be written back."""
 
+from collections.abc import Mapping
+
 import pytest
+
+from connect.herder.secret_keys import Declared
 
 MASK = "[hidden]"
 CONFIG = {
@@ -188,3 +192,19 @@ def test_a_changed_configuration_is_shown_changed(client, herder) -> None:
     client.get("/connectors/orders/config")
     herder.configs["orders"]["topic"] = "others"
     assert client.get("/connectors/orders/config").json() == {**SHOWN, "topic": "others"}
+
+
+def test_the_configuration_of_each_task_is_masked_once(client, herder, monkeypatch: pytest.MonkeyPatch) -> None:
+    herder.task_configs = lambda _: [{**CONFIG, "number": str(number)} for number in range(3)]
+    masked: list[str] = []
+    original = Declared.shown
+
+    def shown(self: Declared, config: Mapping[str, str]) -> dict[str, str]:
+        masked.append(config["number"])
+        return original(self, config)
+
+    monkeypatch.setattr(Declared, "shown", shown)
+    for _ in range(2):
+        tasks = client.get("/connectors/orders/tasks").json()
+        assert [task["config"] for task in tasks] == [{**SHOWN, "number": str(number)} for number in range(3)]
+    assert masked == ["0", "1", "2"]
