@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from connect.errors import ConfigError
 from connect.kafka.client_settings import ClientSettingError
-from connect.kafka.server_tls import server_tls_context
+from connect.kafka.tls import server_tls_context
 from connect.peers.tls import tls_settings
 
 

@@ -14,7 +14,6 @@ from connect.herder.dead_letters import DeadLetters
 from connect.herder.overrides import load_policy
 from connect.herder.plugin_settings import plugin_settings
 from connect.herder.worker import Worker
-from connect.kafka.cluster import cluster_id
 from connect.pipeline.findings import KeyDefinition, Validation
 
 log = logging.getLogger("connect.herder")
@@ -47,6 +46,8 @@ class WorkerQueries:
 
     def kafka_cluster_id(self) -> str | None:
         """The id of the Kafka cluster, None while no broker tells it."""
+        from connect.kafka.admin import cluster_id
+
         if self._cluster_id is None:
             try:
                 self._cluster_id = cluster_id(self._worker.raw)

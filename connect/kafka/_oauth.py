@@ -15,7 +15,7 @@ from kafka.errors import SaslAuthenticationFailedError
 from kafka.net.sasl.oauth import AbstractTokenProvider
 
 from connect.kafka._java_rules import ClientSettingError
-from connect.kafka._tls import tls_context
+from connect.kafka.tls import client_tls_context
 
 _PREFIX = "sasl.oauthbearer"
 _TIMEOUT = 5.0  # seconds for an answer; the network thread waits for it
@@ -60,7 +60,7 @@ class TokenFromUrl(AbstractTokenProvider):
             self._url, urllib.parse.urlencode(form).encode(), {"Authorization": self._authorization}
         )
         # Not Python's own context: it refuses since 3.13 what librdkafka and Java take of private authorities.
-        context = tls_context({}) if self._url.startswith("https:") else None
+        context = client_tls_context({}) if self._url.startswith("https:") else None
         try:
             with urllib.request.urlopen(request, timeout=_TIMEOUT, context=context) as response:  # noqa: S310
                 answer = json.loads(response.read(_MOST_BYTES))

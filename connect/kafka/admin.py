@@ -37,8 +37,10 @@ from kafka.protocol.consumer import (
 )
 
 from connect.data.record import TopicPartition
+from connect.errors import ConnectError
 from connect.kafka._asking import NO_TOPIC, Asking, by_topic, check, metadata, name
-from connect.kafka.admin_answers import Acl, Committed, TopicSetting
+from connect.kafka.admin_answers import Acl, AdminError, Committed, TopicSetting
+from connect.kafka.client_settings import task_java_settings
 
 log = logging.getLogger("connect.kafka")
 
@@ -396,6 +398,22 @@ def shared_admin(java: Mapping[str, str], client_id: str) -> Admin:
         if found is None or found.closed:
             found = _shared[key] = Admin(java, client_id)
         return found
+
+
+def cluster_id(worker: Mapping[str, str]) -> str | None:
+    """The id of the cluster that a worker's configuration leads to.
+
+    Raises:
+        ConnectError: no broker answers.
+        NotLetInError: the brokers refuse this client.
+    """
+    admin = Admin(task_java_settings("admin", worker, {}))
+    try:
+        return admin.cluster_id()
+    except AdminError as error:
+        raise ConnectError(f"{error.words}.") from error
+    finally:
+        admin.close()
 
 
 async def _topics(manager: KafkaConnectionManager, names: Collection[str] | None) -> dict[str, list[int]]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 
 from connect.kafka._java_rules import ClientSettingError
-from connect.kafka._tls import tls_context
+from connect.kafka.tls import client_tls_context
 
 
 def check_client(java: Mapping[str, str]) -> None:
@@ -20,7 +20,7 @@ def check_client(java: Mapping[str, str]) -> None:
     """
     protocol = java.get("security.protocol", "").strip().upper()
     if protocol.endswith("SSL"):
-        tls_context(java)
+        client_tls_context(java)
     if protocol.startswith("SASL") and not {"sasl.mechanisms", "sasl.username"} & java.keys():
         mechanism = java.get("sasl.mechanism", "GSSAPI").strip().upper()
         if mechanism == "GSSAPI" and not _has_kerberos():

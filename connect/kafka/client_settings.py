@@ -33,6 +33,7 @@ __all__ = [
     "ClientSettingError",
     "Kind",
     "Translated",
+    "client_login",
     "client_settings",
     "task_client_settings",
     "task_java_settings",
@@ -134,6 +135,21 @@ def task_java_settings(kind: Kind, worker: Mapping[str, str], connector: Mapping
     if kind == "consumer" and connector.get("topics.regex"):
         top["exclude.internal.topics"] = "true"  # Java's default; a pattern could match them
     return top | own | override
+
+
+def client_login(java: Mapping[str, str]) -> tuple[str, str]:
+    """User and password of a client's login by PLAIN or SCRAM, for servers beside the brokers that take the same.
+
+    Raises:
+        ClientSettingError: there is no login of that kind. Its message shows nothing of it.
+    """
+    key = "sasl.jaas.config"
+    rule = RULES["admin"][key]
+    assert isinstance(rule, Computed)
+    found = rule.entries(key, java[key], java) if java.get(key) else {}
+    if "sasl.username" not in found:
+        raise ClientSettingError(key, "it holds no username and password, which are asked for here")
+    return found["sasl.username"], found.get("sasl.password", "")
 
 
 def _inherited(kind: Kind, key: str, own: Mapping[str, str]) -> bool:

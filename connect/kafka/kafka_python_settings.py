@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Final
 from connect.errors import ConnectError
 from connect.kafka._java_rules import ClientSettingError, Computed, listed, whole_number
 from connect.kafka._security_keys import SECURITY
-from connect.kafka._tls import tls_context
 from connect.kafka.client_errors import NotLetInError
+from connect.kafka.tls import client_tls_context
 
 if TYPE_CHECKING:
     from kafka.net.compat import KafkaNetClient
@@ -79,7 +79,7 @@ def kafka_python_settings(java: Mapping[str, str]) -> dict[str, Any]:
         if key in java and whole_number(key, java[key]) > 0:
             settings["socket_options"].append((socket.SOL_SOCKET, option, whole_number(key, java[key])))
     if protocol.endswith("SSL"):
-        settings["ssl_context"] = tls_context(java)
+        settings["ssl_context"] = client_tls_context(java)
     if protocol.startswith("SASL"):
         settings |= _sasl(java)
     return settings

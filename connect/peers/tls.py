@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from connect.errors import ConfigError
 from connect.kafka.client_settings import ClientSettingError
-from connect.kafka.client_tls import client_tls_context
+from connect.kafka.tls import client_tls_context
 
 LISTENERS = "listeners.https."
 

@@ -77,7 +77,7 @@ def _login(config: Config) -> dict[str, str]:
             raise ConfigError("basic.auth.user.info", "is missing or has no colon. Write <user>:<password>.")
         return {"Authorization": basic(user_info)}
     if source == "SASL_INHERIT":
-        from connect.kafka.client_login import client_login
+        from connect.kafka.client_settings import client_login
 
         return {"Authorization": basic(":".join(client_login(_raw(config))))}
     return {}  # what stands in the address
@@ -93,7 +93,7 @@ def _tls(config: Config) -> ssl.SSLContext | None:
     if not any(url.startswith("https:") for url in config["schema.registry.url"]):
         return None
     # Not before it is needed: it knows the formats of Java's stores.
-    from connect.kafka.client_tls import client_tls_context
+    from connect.kafka.tls import client_tls_context
 
     own = {key.removeprefix(_NAMESPACE): value for key, value in _raw(config).items() if key.startswith(_TLS)}
     try:

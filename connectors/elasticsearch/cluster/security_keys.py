@@ -85,7 +85,7 @@ PROXY: Final = settings.define(
     settings.Password("proxy.password", default=None, importance="LOW", group=_PROXY, doc="The password for it."),
 )
 
-#: Java's keys, as `connect.kafka.client_tls` reads them: kind of setting, default, doc.
+#: Java's keys, as `connect.kafka.tls` reads them: kind of setting, default, doc.
 _SSL: Final[tuple[tuple[str, str, Any, str], ...]] = (
     (
         "ssl.truststore.location",

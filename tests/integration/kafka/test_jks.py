@@ -14,8 +14,7 @@ from connect.kafka._java_rules import ClientSettingError
 from connect.kafka._jks import JksError, WrongPassword, read_jks
 from connect.kafka._stores import read_store
 from connect.kafka.client_settings import client_settings
-from connect.kafka.client_tls import client_tls_context
-from connect.kafka.server_tls import server_tls_context
+from connect.kafka.tls import client_tls_context, server_tls_context
 
 STORE, KEY = "store-secret", "other-secret-ß"
 

@@ -1,4 +1,4 @@
-"""A TLS context for Python's own sockets, from Java's ssl.* settings: PEM files, PKCS#12 and JKS stores.
+"""TLS contexts for Python's own sockets, from Java's ssl.* settings: PEM files, PKCS#12 and JKS stores.
 
 https://kafka.apache.org/documentation/#security_ssl (KIP-651 for PEM)
 """
@@ -13,10 +13,11 @@ from connect.kafka._java_rules import ClientSettingError, listed
 from connect.kafka._stores import is_pem, read_store
 
 _VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
+_CLIENT_AUTH = {"none": ssl.CERT_NONE, "requested": ssl.CERT_OPTIONAL, "required": ssl.CERT_REQUIRED}
 
 
-def tls_context(java: Mapping[str, str]) -> ssl.SSLContext:
-    """The context for connections to brokers.
+def client_tls_context(java: Mapping[str, str]) -> ssl.SSLContext:
+    """The context for connecting to brokers, or to other servers.
 
     Raises:
         ClientSettingError: a store cannot be read, or asks for what cannot be done here.
@@ -33,6 +34,29 @@ def tls_context(java: Mapping[str, str]) -> ssl.SSLContext:
             raise ClientSettingError("ssl.cipher.suites", "write OpenSSL's names (`openssl ciphers -v`)") from error
     _trust(context, java)
     _identity(context, java)
+    return context
+
+
+def server_tls_context(java: Mapping[str, str]) -> ssl.SSLContext:
+    """The context of a listener. `ssl.client.auth` says whether clients must show a certificate.
+
+    Raises:
+        ClientSettingError: there is no certificate, or it cannot be read.
+    """
+    if not java.get("ssl.keystore.location") and not java.get("ssl.keystore.certificate.chain"):
+        raise ClientSettingError(
+            "ssl.keystore.location",
+            "an https listener needs a certificate with its key; for a PEM file also set ssl.keystore.type=PEM",
+        )
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    _versions(context, java)
+    _identity(context, java)
+    wanted = java.get("ssl.client.auth", "none").strip().lower()
+    if wanted not in _CLIENT_AUTH:
+        raise ClientSettingError("ssl.client.auth", f'"{wanted}" is not one of {", ".join(_CLIENT_AUTH)}')
+    if wanted != "none":
+        _trust(context, java)
+    context.verify_mode = _CLIENT_AUTH[wanted]
     return context
 
 
