@@ -37,5 +37,5 @@ def test_no_thread_of_ours_hides_a_private_name_of_pythons_own() -> None:
             if isinstance(node, ast.ClassDef) and any(ast.unparse(base).endswith("Thread") for base in node.bases):
                 seen += 1
                 hidden += [f"{file.relative_to(ROOT)}: {node.name}.{name}" for name in sorted(assigned(node) & theirs)]
-    assert seen >= 5
+    assert seen >= 3
     assert hidden == []
