@@ -289,7 +289,7 @@ class AssignedWork:
         if name in self._pool.state.connectors:
             self._states.put(name, State.UNASSIGNED)
         else:
-            self._worker.statuses.forget(name)
+            self._states.forget(name)
             self._worker.hosts.forget(name)
 
     def _task_ids(self, name: str) -> Sequence[int]:
@@ -303,7 +303,7 @@ class AssignedWork:
         for status in self._worker.statuses.tasks(name):
             if status.task not in there and status.worker_id == self._worker.id:
                 self.restarts.forget([(name, status.task)])
-                self._worker.statuses.forget(name, status.task)
+                self._states.forget(name, status.task)
 
     def _begin_task(self, name: str, number: int) -> None:
         """Run one task that is ours as it is committed now, unless it already runs so."""

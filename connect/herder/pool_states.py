@@ -52,6 +52,11 @@ class PoolStates:
         generation = self._generation()
         self._statuses.put(TaskStatus(name, number, state, self._worker.id, trace, generation, None, restart))
 
+    def forget(self, name: str, number: int | None = None) -> None:
+        """One of our tasks is no more, or a connector of ours with all its tasks."""
+        self._said.pop((name, number), None)
+        self._statuses.forget(name, number)
+
     def given_up(self, work: Work) -> None:
         """Stand by nothing more that was said of this work: it is not ours any longer."""
         for key in [*((name, None) for name in work.connectors), *work.tasks]:

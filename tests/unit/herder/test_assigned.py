@@ -1,0 +1,92 @@
+"""What becomes of a connector's tasks when others are committed."""
+
+from collections.abc import Iterable, Mapping
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from connect.herder.assigned import AssignedWork
+from connect.herder.current_operations import CurrentOperations
+from connect.herder.membership import Alone
+from connect.herder.pool import Pool
+from connect.herder.pool_states import PoolStates
+from connect.storage import MemoryStatusStore, State, TaskStatus
+from connect.storage.config_log import MemoryConfigLog
+
+US, OTHERS = "us:1", "others:1"
+
+
+class Tasks:
+    """Run as long as nobody stops them."""
+
+    def __init__(self) -> None:
+        self.running: dict[int, Any] = {}
+        self.seen: list[str] = []
+
+    def of(self, _: str) -> dict[int, Any]:
+        return dict(self.running)
+
+    def stop(self, which: Iterable[tuple[str, int]], _: float) -> None:
+        for _, number in which:
+            self.seen.append(f"stop {number}")
+            del self.running[number]
+
+
+class Work:
+    """The work of a worker that is alone, with tasks that only seem to run."""
+
+    def __init__(self) -> None:
+        self.tasks, self.statuses, self.log = Tasks(), MemoryStatusStore(), MemoryConfigLog()
+        worker: Any = SimpleNamespace(statuses=self.statuses, id=US, raw={}, tasks=self.tasks, graceful=1.0)
+        pool = Pool(worker, self.log, Alone(self.log), CurrentOperations())
+        nobody: Any = SimpleNamespace()
+        self.assigned = AssignedWork(pool, PoolStates(pool, lambda _: None), nobody, nobody)
+        self.assigned.run_task = self.start  # type: ignore[method-assign]
+        self.log.put_connector("a", {})
+
+    def start(self, name: str, number: int) -> None:
+        self.tasks.seen.append(f"start {number}")
+        state = self.log.state
+        self.tasks.running[number] = SimpleNamespace(
+            written=(state.applied[name], state.tasks[name, number]),
+            process=SimpleNamespace(spec=SimpleNamespace(transactional_id=None)),
+        )
+        self.statuses.put(TaskStatus(name, number, State.RUNNING, US))
+
+    def commit(self, *configs: Mapping[str, str]) -> list[str]:
+        """What is done when these tasks are committed."""
+        self.log.put_tasks("a", configs)
+        self.tasks.seen.clear()
+        self.assigned.run_tasks("a")
+        return list(self.tasks.seen)
+
+    @property
+    def told(self) -> list[int]:
+        return [status.task for status in self.statuses.tasks("a")]
+
+
+@pytest.fixture
+def work() -> Work:
+    return Work()
+
+
+def test_tasks_that_change_have_ended_before_one_starts_and_others_run_on(work: Work) -> None:
+    assert work.commit({"n": "0"}, {"n": "1"}, {"n": "2"}) == ["start 0", "start 1", "start 2"]
+    assert work.commit({"n": "a"}, {"n": "1"}, {"n": "c"}) == ["stop 0", "stop 2", "start 0", "start 2"]
+    assert work.commit({"n": "a"}, {"n": "1"}, {"n": "c"}) == []
+
+
+def test_tasks_that_are_no_more_are_forgotten_by_who_told_of_them(work: Work) -> None:
+    work.commit({}, {})
+    work.statuses.put(TaskStatus("a", 2, State.RUNNING, OTHERS))
+    assert work.commit({}) == ["stop 1"]
+    assert work.told == [0, 2]
+
+
+def test_a_stopped_connector_is_to_have_no_tasks_even_before_that_is_committed(work: Work) -> None:
+    work.commit({}, {})
+    work.log.put_target("a", "STOPPED")
+    work.assigned.run_tasks("a")
+    assert work.tasks.running == {}
+    assert work.told == []
