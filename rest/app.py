@@ -15,6 +15,7 @@ from connect import __version__
 from connect.errors import ConfigError
 from connect.herder.herder import Herder
 from connect.herder.listeners import advertised
+from connect.peers import PeerClient
 from connect.plugins import Plugins
 from connect.settings.definition import Config
 from connect.settings.rest_security_keys import ALLOWED_HOSTS, FORWARDED_ALLOW_IPS
@@ -74,7 +75,8 @@ def create_app(
     guard = guard or open_guard(config, raw)
     access = Access() if guard is None else guard.access
     masks = Masks(herder, enabled=config["rest.mask.secrets"], access=access)
-    api = Api(herder, known, masks, Forwarding(herder, access), access, requests_of_workers, timeout)
+    client = PeerClient() if requests_of_workers is None else requests_of_workers.peers
+    api = Api(herder, known, masks, Forwarding(herder, access, client), access, requests_of_workers, timeout)
     app = _new_app(api)
     routers = _routers(parts, workers=requests_of_workers is not None, metrics_page=config["metrics.prometheus.enable"])
     for router in (*routers, openapi.router):

@@ -16,9 +16,9 @@ from urllib.parse import urlencode
 
 from fastapi import Request, Response
 
-from connect import peers
 from connect.herder.errors import ElsewhereError
 from connect.herder.herder import Herder
+from connect.peers import PeerClient, PeerError
 from rest.errors import ApiError
 from rest.security.access import Access
 from rest.security.forwarded import AUDITED, HEADER, SIGNATURE
@@ -30,7 +30,7 @@ _TIMEOUT_S = 90.0
 _AT_ONCE = 64
 _PASSED_ON = ("content-type", "accept", "authorization")
 #: What is kept of the other worker's answer; this worker adds its own to it.
-_KEPT = {b"content-type", b"location", b"www-authenticate", b"retry-after", AUDITED.encode()}
+_KEPT = {"content-type", "location", "www-authenticate", "retry-after", AUDITED}
 
 T = TypeVar("T")
 
@@ -66,11 +66,13 @@ class Forwarding:
     Args:
         herder: knows where requests belong.
         access: signs for whoever asks.
+        client: asks other workers.
     """
 
-    def __init__(self, herder: Herder, access: Access) -> None:
+    def __init__(self, herder: Herder, access: Access, client: PeerClient) -> None:
         self._herder = herder
         self._access = access
+        self._client = client
         self._waiting = 0
 
     async def to_leader(
@@ -101,7 +103,7 @@ class Forwarding:
         """
         url = f"{request.url.scheme}://{worker}{path}"  # a pool speaks one
         headers = self._headers(request, url, b"")
-        return await asyncio.to_thread(peers.send, "GET", url, None, headers, seconds)
+        return await asyncio.to_thread(self._client.send, "GET", url, None, headers, seconds)
 
     def _headers(self, request: Request, url: str, body: bytes) -> dict[str, str]:
         """What goes along: who asks, and what proves it to the other worker. Raises NoSessionKeyError."""
@@ -127,15 +129,17 @@ class Forwarding:
         try:
             headers = self._headers(request, url, body)
             status, answered, content = await _in_thread(
-                lambda: peers.exchange(request.method, url, body or None, headers, _TIMEOUT_S)
+                lambda: self._client.exchange(request.method, url, body or None, headers, _TIMEOUT_S)
             )
-        except peers.PeerError as error:
+        except PeerError as error:
             log.warning("%s", error)
             raise ApiError(500, "IO Error trying to forward REST request: the other worker has no answer") from None
         finally:
             self._waiting -= 1
         answer = Response(await readable(content), status)
-        answer.raw_headers += [(name, value) for name, value in answered if name.lower() in _KEPT]
+        for name, value in answered:
+            if name.lower() in _KEPT:
+                answer.raw_headers.append((name.encode("latin-1"), value.encode("latin-1")))
         raise AnsweredElsewhereError(answer)
 
 

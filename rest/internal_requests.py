@@ -6,12 +6,19 @@ from collections.abc import Mapping
 from concurrent.futures import Future
 from typing import Protocol
 
+from connect.peers import PeerClient
+
 
 class InternalRequests(Protocol):
     """The leader's part of a distributed herder. Nothing is asked of it before the signature was checked.
 
     Errors are `HerderError` with the status to answer with.
+
+    Attributes:
+        peers: asks other workers.
     """
+
+    peers: PeerClient
 
     def session_key(self) -> bytes | None:
         """The key with which workers of this group prove who they are; None while there is none."""

@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from contextlib import closing
 from functools import partial
 
-from connect import peers
 from connect.cli._embedded_broker import embedded_broker
 from connect.cli._exit import FAILED, INVALID, OK, UNREACHABLE
 from connect.cli._pool_checks import check_pool_worker
@@ -28,6 +27,8 @@ from connect.kafka.admin import Admin
 from connect.kafka.admin_answers import NO_ANSWER, AdminError
 from connect.kafka.client_errors import NotLetInError, away_from
 from connect.kafka.client_settings import task_java_settings
+from connect.peers import PeerClient
+from connect.peers.tls import peer_context
 from connect.settings.worker_keys import DISTRIBUTED
 from connect.storage import Status
 from connect.storage.config_log import TopicConfigLog
@@ -54,7 +55,7 @@ def run_pool_worker(path: str, *, wait: bool = True) -> int:
         return INVALID
     logs.configure(worker.config["log.level"], worker.config["log.format"])
     addresses = take_addresses(worker, problems)
-    _speak_tls(worker, addresses, problems)
+    client = _peer_client(worker, addresses, problems)
     if addresses is None and not problems.errors():
         problems.error(
             worker.where("listeners"), "a worker of a pool needs a REST API: the others ask it.", key="listeners"
@@ -69,7 +70,7 @@ def run_pool_worker(path: str, *, wait: bool = True) -> int:
     raw = {**worker.raw, "listeners": addresses.urls, **embedded_broker(worker.config)}
     stop = StopSignals()
     try:
-        return _run(worker, raw, addresses, stop, wait=wait)
+        return _run(worker, raw, addresses, client, stop, wait=wait)
     except NotLetInError as error:
         log.error("%s: %s", worker.where(error.key), error)
     except AdminError as error:
@@ -106,9 +107,11 @@ def _brokers_answer(raw: Mapping[str, str], stop: StopSignals, waiting: Callable
                 return False
 
 
-def _run(worker: WorkerFile, raw: dict[str, str], addresses: Addresses, stop: StopSignals, *, wait: bool) -> int:
+def _run(
+    worker: WorkerFile, raw: dict[str, str], addresses: Addresses, client: PeerClient, stop: StopSignals, *, wait: bool
+) -> int:
     refused = threading.Event()
-    herder = _herder(worker, raw, refused)
+    herder = _herder(worker, raw, client, refused)
     rest = BackgroundRest(addresses, raw, herder)
     stop_herder: Callable[[], None] = lambda: None  # noqa: E731 - as long as it was not started
     try:
@@ -128,13 +131,13 @@ def _run(worker: WorkerFile, raw: dict[str, str], addresses: Addresses, stop: St
     return FAILED if refused.is_set() else OK
 
 
-def _speak_tls(worker: WorkerFile, addresses: Addresses | None, problems: Problems) -> None:
-    if addresses is None or "https:" not in addresses.urls:
-        return
-    try:
-        peers.use_tls_of(worker.raw)
-    except ConfigError as error:
-        problems.error(worker.where(error.key), error.message, key=error.key)
+def _peer_client(worker: WorkerFile, addresses: Addresses | None, problems: Problems) -> PeerClient:
+    if addresses is not None and "https:" in addresses.urls:
+        try:
+            return PeerClient(peer_context(worker.raw))
+        except ConfigError as error:
+            problems.error(worker.where(error.key), error.message, key=error.key)
+    return PeerClient()
 
 
 def _log_ours(worker_id: str, states: StateLog, status: Status) -> None:
@@ -143,7 +146,7 @@ def _log_ours(worker_id: str, states: StateLog, status: Status) -> None:
         states.take(status)
 
 
-def _herder(worker: WorkerFile, raw: dict[str, str], refused: threading.Event) -> WorkerHerder:
+def _herder(worker: WorkerFile, raw: dict[str, str], client: PeerClient, refused: threading.Event) -> WorkerHerder:
     config = worker.config
     address = advertised(raw)
     host = f"[{address.host}]" if ":" in address.host else address.host
@@ -158,5 +161,5 @@ def _herder(worker: WorkerFile, raw: dict[str, str], refused: threading.Event) -
     configs = TopicConfigLog(config["config.storage.topic"], raw, shape, leader)
     offsets = TopicOffsetStore(config["offset.storage.topic"], raw, topic_shape(raw, config, "offset.storage."))
     statuses = TopicStatusStore(config["status.storage.topic"], raw, topic_shape(raw, config, "status.storage."))
-    member = GroupMember(raw, config, f"{address.scheme}://{host}:{address.port}/", configs, gone)
+    member = GroupMember(raw, config, f"{address.scheme}://{host}:{address.port}/", configs, client, gone)
     return WorkerHerder(Worker(raw, config, worker.resolver, offsets, statuses, member), configs, member)

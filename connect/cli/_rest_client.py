@@ -12,13 +12,13 @@ import socket
 import ssl
 import time
 from collections.abc import Mapping
-from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Any
 from urllib.parse import SplitResult, quote, urlencode, urlsplit
 
 from connect.cli._credentials import Credentials, add_credentials, credentials_of
 from connect.cli._exit import FAILED, INVALID, UNREACHABLE
 from connect.errors import ConfigError, ConnectError
+from connect.http import NoAnswerError, exchange
 from connect.telemetry.redaction import redactor
 
 DEFAULT_URL = "http://127.0.0.1:8083"
@@ -88,15 +88,13 @@ class RestClient:
     ) -> None:
         credentials = credentials or Credentials()
         parts = _split(url)
-        self._host, self._port = parts.hostname or "", parts.port
-        self._prefix = parts.path.rstrip("/")
         self._tls = _trust(ca) if parts.scheme == "https" else None
         if self._tls is not None:
             credentials.show_certificate(self._tls)
         self._shows_certificate = credentials.cert is not None
         self._timeout = timeout
         self._authorization = credentials.authorization(parts)
-        self.address = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{self._prefix}"
+        self.address = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"
 
     def get(self, *path: str, **query: str | list[str]) -> Any:
         """Read. Each part of the path is quoted."""
@@ -134,44 +132,38 @@ class RestClient:
             UnreachableError: no worker answers in time.
             AnswerError: the worker refuses or fails.
         """
-        target = self._prefix + "/" + "/".join(quote(part, safe="") for part in path)
+        url = self.address + "/" + "/".join(quote(part, safe="") for part in path)
         if query:
-            target += "?" + urlencode(query, doseq=True)
+            url += "?" + urlencode(query, doseq=True)
         deadline = time.monotonic() + min(self._timeout, _REBALANCE_PATIENCE_S)
         while True:
             try:
-                return self._once(method, target, body)
+                return self._once(method, url, body)
             except AnswerError as error:
                 passing = error.status == 409 and error.said.startswith(_REBALANCING)
                 if not passing or time.monotonic() > deadline:
                     raise
             time.sleep(0.5)
 
-    def _once(self, method: str, target: str, body: object) -> Any:
+    def _once(self, method: str, url: str, body: object) -> Any:
         headers = {"Accept": "application/json", **self._authorization}
         data = None
         if body is not None:
             data = json.dumps(body).encode()
             headers["Content-Type"] = "application/json"
-        connection = self._connection()
         try:
-            connection.connect()
-            assert isinstance(connection.sock, socket.socket)
-            connection.sock.settimeout(self._timeout)
-            connection.request(method, target, data, headers)
-            response = connection.getresponse()
-            status, content = response.status, response.read()
-        except (OSError, HTTPException) as error:
-            raise UnreachableError(self._unreachable(error)) from error
-        finally:
-            connection.close()
+            status, _, content = exchange(
+                method,
+                url,
+                data,
+                headers,
+                timeout=self._timeout,
+                connect_timeout=_CONNECT_TIMEOUT_S,
+                tls=self._tls,
+            )
+        except NoAnswerError as error:
+            raise UnreachableError(self._unreachable(error.reason)) from error
         return self._answer(status, content)
-
-    def _connection(self) -> HTTPConnection:
-        within = min(self._timeout, _CONNECT_TIMEOUT_S)
-        if self._tls:
-            return HTTPSConnection(self._host, self._port or 443, timeout=within, context=self._tls)
-        return HTTPConnection(self._host, self._port or 80, timeout=within)
 
     def _answer(self, status: int, content: bytes) -> Any:
         try:

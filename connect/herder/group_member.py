@@ -28,6 +28,7 @@ from connect.herder.measures import span_of
 from connect.herder.membership import Role, WorkListener
 from connect.herder.rebalances import Rebalances
 from connect.kafka.membership import Membership
+from connect.peers import PeerClient
 from connect.settings.definition import Config
 from connect.storage.config_log import ConfigLog
 from connect.worker.lease import now
@@ -48,6 +49,7 @@ class GroupMember:
         config: the same, parsed.
         url: where this worker's REST interface is, ending in "/".
         config_log: what is configured.
+        peers: asks other workers.
         failed: told when there is no way to be in the group.
     """
 
@@ -59,10 +61,12 @@ class GroupMember:
         config: Config,
         url: str,
         config_log: ConfigLog,
+        peers: PeerClient,
         failed: Callable[[ConnectError], None],
     ) -> None:
         self._url = url
         self._config = config_log
+        self.peers = peers
         self._delays = Delays.of(config[_DELAY] if _DELAY in raw else None)
         # Seconds to catch up with the config topic before an assignment is given up for now.
         self._sync_timeout: float = config["worker.sync.timeout.ms"] / 1000

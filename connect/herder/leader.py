@@ -124,7 +124,7 @@ class Leader:
             algorithm = self._settings["inter.worker.signature.algorithm"]
             headers[peers.SIGNATURE_HEADER] = peers.sign(key.key, body, algorithm)
             headers[peers.ALGORITHM_HEADER] = algorithm
-        peers.send(method, f"{role.leader_url}{path}", body, headers)
+        self._member.peers.send(method, f"{role.leader_url}{path}", body, headers)
 
     def check_signature(self, body: bytes, headers: Mapping[str, str]) -> None:
         """See whether a worker of this group sent a request.

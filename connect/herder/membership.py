@@ -9,6 +9,7 @@ from typing import Protocol
 
 from connect.group import TaskId, Work
 from connect.herder.rebalances import Rebalances
+from connect.peers import PeerClient
 from connect.storage.config_log import ConfigLog
 
 
@@ -53,9 +54,11 @@ class Membership(Protocol):
     Attributes:
         shared: whether there may be other workers, which own what this one does not, and are asked over REST.
         measured: what is measured of it besides.
+        peers: asks other workers.
     """
 
     shared: bool
+    peers: PeerClient
 
     @property
     def measured(self) -> Sequence[Rebalances]: ...
@@ -96,6 +99,7 @@ class Alone:
     """
 
     shared = False
+    peers = PeerClient()
     measured: Sequence[Rebalances] = ()
     role = Role(leader=True, generation=0)
     has_joined = True

@@ -22,6 +22,7 @@ class PeerRequests:
     """
 
     def __init__(self, pool: Pool, leader: Leader, fencing: Fencing) -> None:
+        self.peers = pool.member.peers
         self._pool = pool
         self._leader = leader
         self._fencing = fencing

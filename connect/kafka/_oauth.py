@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import threading
 import time
-import urllib.error
-import urllib.parse
-import urllib.request
 from collections.abc import Mapping
+from urllib.parse import urlencode
 
 from kafka.errors import SaslAuthenticationFailedError
 from kafka.net.sasl.oauth import AbstractTokenProvider
 
+from connect.http import NoAnswerError, basic, exchange, machine_proxy
 from connect.kafka._java_rules import ClientSettingError
 from connect.kafka.tls import client_tls_context
 
 _PREFIX = "sasl.oauthbearer"
 _TIMEOUT = 5.0  # seconds for an answer; the network thread waits for it
-_MOST_BYTES = 1 << 20  # of an answer; of a longer one the rest is missing, and it is no JSON
+_MOST_BYTES = 1 << 20  # of an answer
 _RENEW = 0.8  # of a token's life, as Java's sasl.login.refresh.window.factor
 
 
@@ -40,8 +38,10 @@ class TokenFromUrl(AbstractTokenProvider):
         self._url = java[keys["token.endpoint.url"]]
         if not self._url.startswith(("https://", "http://")):
             raise ClientSettingError(keys["token.endpoint.url"], "write a URL that begins with https://")
-        login = f"{java[keys['client.id']]}:{java[keys['client.secret']]}"
-        self._authorization = "Basic " + base64.b64encode(login.encode()).decode()
+        self._headers = {
+            "Authorization": basic(f"{java[keys['client.id']]}:{java[keys['client.secret']]}"),
+            "Content-Type": "application/x-www-form-urlencoded",
+        }
         self._scope = java.get(f"{_PREFIX}.scope")
         self._lock = threading.Lock()
         self._token = ""
@@ -56,17 +56,24 @@ class TokenFromUrl(AbstractTokenProvider):
 
     def _ask(self) -> tuple[str, float]:
         form = {"grant_type": "client_credentials"} | ({"scope": self._scope} if self._scope else {})
-        request = urllib.request.Request(  # noqa: S310  its scheme was checked
-            self._url, urllib.parse.urlencode(form).encode(), {"Authorization": self._authorization}
-        )
         # Not Python's own context: it refuses since 3.13 what librdkafka and Java take of private authorities.
-        context = client_tls_context({}) if self._url.startswith("https:") else None
+        tls = client_tls_context({}) if self._url.startswith("https:") else None
         try:
-            with urllib.request.urlopen(request, timeout=_TIMEOUT, context=context) as response:  # noqa: S310
-                answer = json.loads(response.read(_MOST_BYTES))
+            status, _, content = exchange(
+                "POST",
+                self._url,
+                urlencode(form).encode(),
+                self._headers,
+                timeout=_TIMEOUT,
+                tls=tls,
+                proxy=machine_proxy(self._url),
+                most_bytes=_MOST_BYTES,
+            )
+            if status >= 300:
+                raise SaslAuthenticationFailedError(f"no token from {self._url}: HTTP {status}")
+            answer = json.loads(content)
             return str(answer["access_token"]), float(answer.get("expires_in", 60))
-        except urllib.error.HTTPError as error:
-            error.close()
-            raise SaslAuthenticationFailedError(f"no token from {self._url}: HTTP {error.code}") from error
-        except (OSError, ValueError, KeyError) as error:
+        except NoAnswerError as error:
+            raise SaslAuthenticationFailedError(f"no token from {self._url}: {type(error.reason).__name__}") from error
+        except (ValueError, KeyError) as error:
             raise SaslAuthenticationFailedError(f"no token from {self._url}: {type(error).__name__}") from error

@@ -7,20 +7,17 @@ all its pauses before it turns to the next one. A schema is asked for once, so a
 
 from __future__ import annotations
 
-import base64
-import http.client
 import json
 import random
 import ssl
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from connect.converters.registry.errors import RegistryNotFound, RegistryRefused, RegistryUnavailable
 from connect.errors import ConfigError
+from connect.http import NoAnswerError, basic, exchange, machine_proxy, words
 
 URL: Final = "schema.registry.url"
 _ACCEPT: Final = "application/vnd.schemaregistry.v1+json, application/vnd.schemaregistry+json, application/json"
@@ -65,11 +62,8 @@ class RegistryHttp:
         self._retries = retries
         self._waits = (first_wait, longest_wait)
         self._pause = pause
-        self._opener = urllib.request.build_opener(
-            urllib.request.ProxyHandler({"http": proxy, "https": proxy} if proxy else None),
-            urllib.request.HTTPSHandler(context=tls),
-            _EveryStatusIsAnAnswer,
-        )
+        self._tls = tls
+        self._proxy = proxy
         self._down: tuple[float, str] = (0.0, "")
 
     def get(self, path: str) -> Any:
@@ -120,14 +114,19 @@ class RegistryHttp:
 
     def _ask(self, address: _Address, method: str, path: str, body: bytes | None) -> Any:
         headers = {"Accept": _ACCEPT, "Content-Type": _CONTENT, **address.headers}
-        request = urllib.request.Request(  # noqa: S310 - its scheme was checked
-            address.url + path, data=body, method=method, headers=headers
-        )
+        url = address.url + path
         try:
-            with self._opener.open(request, timeout=self._timeout) as response:
-                status, content = response.status, response.read()
-        except (OSError, http.client.HTTPException) as error:
-            reason = error.reason if isinstance(error, urllib.error.URLError) else error
+            status, _, content = exchange(
+                method,
+                url,
+                body,
+                headers,
+                timeout=self._timeout,
+                tls=self._tls,
+                proxy=self._proxy or machine_proxy(url),
+            )
+        except NoAnswerError as error:
+            reason = error.reason
             if isinstance(reason, ssl.SSLCertVerificationError):
                 raise _Untrusted(
                     "schema.registry.ssl.truststore.location",
@@ -140,7 +139,7 @@ class RegistryHttp:
                     f"{address.url} refuses the TLS connection ({reason.reason}). Does it ask for a client's "
                     "certificate?",
                 ) from error
-            raise RegistryUnavailable(f"{address.url} does not answer: {_words(reason)}") from error
+            raise RegistryUnavailable(f"{address.url} does not answer: {words(reason)}") from error
         return _answer(address.url, f"{method} {path.partition('?')[0]}", status, content)
 
 
@@ -168,11 +167,6 @@ def split(url: str) -> SplitResult:
     except ValueError:
         pass
     raise ConfigError(URL, "is no list of addresses. Write them as http://localhost:8081, comma-separated.")
-
-
-def basic(user_info: str) -> str:
-    """The header Authorization for `user:password`."""
-    return "Basic " + base64.b64encode(user_info.encode()).decode()
 
 
 def _answer(url: str, what: str, status: int, content: bytes) -> Any:
@@ -209,16 +203,3 @@ def _answer(url: str, what: str, status: int, content: bytes) -> Any:
         )
     message = f"the schema registry at {url} says to {what}: {said or 'no reason'} ({code or status})."
     raise (RegistryNotFound if status == 404 else RegistryRefused)(message, status, code)
-
-
-def _words(reason: Any) -> str:
-    return getattr(reason, "strerror", None) or str(reason) or type(reason).__name__
-
-
-class _EveryStatusIsAnAnswer(urllib.request.HTTPErrorProcessor):
-    """Takes every status as an answer; follows no redirection, which would carry the login elsewhere."""
-
-    def http_response(self, request: urllib.request.Request, response: Any) -> Any:
-        return response
-
-    https_response = http_response

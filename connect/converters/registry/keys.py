@@ -11,10 +11,11 @@ from typing import Any, Final
 
 from connect import settings
 from connect.converters.registry.client import RegistryClient
-from connect.converters.registry.http import RegistryHttp, basic, split
+from connect.converters.registry.http import RegistryHttp, split
 from connect.converters.registry.subjects import STRATEGIES, TOPIC
 from connect.converters.registry.wire import DUAL_READER, HEADER_WRITER, PREFIX_READER, PREFIX_WRITER
 from connect.errors import ConfigError
+from connect.http import basic
 from connect.settings import Config, Definition, Importance, Secret, Setting
 from connect.settings.setting import Validator
 

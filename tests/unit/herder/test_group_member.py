@@ -8,6 +8,7 @@ import pytest
 from connect.group import Assignment, TaskId, Work
 from connect.group.wire import EAGER, NO_ERROR, decode_metadata, encode_assignment
 from connect.herder.group_member import GroupMember
+from connect.peers import PeerClient
 from connect.settings.worker_keys import DISTRIBUTED
 
 TOPICS = ("config.storage.topic", "offset.storage.topic", "status.storage.topic", "key.converter", "value.converter")
@@ -28,6 +29,7 @@ class Worker:
             DISTRIBUTED.parse(raw),
             "http://w:1/",
             config,
+            PeerClient(),
             lambda _: None,
         )
         self.member._listener = self  # as if it had joined

@@ -11,7 +11,6 @@ import pytest
 
 from connect import peers
 from connect.errors import ConfigError
-from connect.peers import client
 from connect.peers.tls import peer_context, tls_settings
 
 
@@ -71,14 +70,10 @@ def settings(certificate: Path, prefix: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("prefix", ["listeners.https.", ""])
-def test_a_worker_shows_its_certificate_and_trusts_its_trust_store(
-    worker: str, certificate: Path, prefix: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(client, "_tls", None)
+def test_a_worker_shows_its_certificate_and_trusts_its_trust_store(worker: str, certificate: Path, prefix: str) -> None:
     with pytest.raises(peers.PeerError, match=r"CERTIFICATE|certificate"):
-        peers.exchange("GET", worker)
-    peers.use_tls_of(settings(certificate, prefix))
-    status, _, body = peers.exchange("GET", worker)
+        peers.PeerClient().exchange("GET", worker)
+    status, _, body = peers.PeerClient(peer_context(settings(certificate, prefix))).exchange("GET", worker)
     assert (status, b"worker" in body) == (200, True)
 
 

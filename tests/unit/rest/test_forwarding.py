@@ -12,6 +12,7 @@ import httpx2 as httpx
 import pytest
 
 from connect.herder.errors import ElsewhereError, ForbiddenError
+from connect.peers import PeerClient
 
 from .conftest import Client
 
@@ -132,6 +133,8 @@ def test_a_group_that_changes_in_between_is_a_conflict_as_in_kafka_connect(serve
 
 def test_what_is_said_to_be_of_a_worker_is_looked_at_before_it_goes_on(serve, herder, other: Other) -> None:
     class Workers:
+        peers = PeerClient()
+
         def check_headers(self, _: Any) -> None:
             pass
 

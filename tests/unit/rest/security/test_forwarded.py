@@ -12,6 +12,7 @@ import msgspec
 import pytest
 
 from connect.herder.errors import ForbiddenError
+from connect.peers import PeerClient
 from rest.body_room import MOST_BYTES
 from rest.security.forwarded import AUDITED, HEADER, SIGNATURE, DisbelievedError, Vouching
 from rest.security.identity import Identity
@@ -25,6 +26,8 @@ CERTIFICATE = Identity("certificate", "CN=ops,O=Example")
 
 class Group:
     """The requests of workers, and their key."""
+
+    peers = PeerClient()
 
     def __init__(self) -> None:
         self.key: bytes | None = KEY
