@@ -18,7 +18,8 @@ from connect.errors import ConfigError, ConnectError
 from connect.herder.dead_letters import DeadLetters, Wanted
 from connect.herder.edits import EditError, edited
 from connect.herder.errors import BadRequestError
-from connect.kafka.browse import NoTopicError, StoredRecord
+from connect.kafka.browse import NoTopicError
+from connect.kafka.read_range import StoredRecord
 from connect.kafka.replay_marks import Marks
 from connect.kafka.resend import Resender
 from connect.pipeline.dead_letters import EncodedRecord, Original

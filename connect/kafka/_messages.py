@@ -1,18 +1,55 @@
-"""Batches of the client's messages: columns that are made where somebody looks, errors told apart from records."""
+"""What all readers do with a consumer: take messages, tell errors from records, and make batches of them.
+
+Columns of a batch are made where somebody looks.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from connect.data.batch import SinkBatch
 from connect.data.column import Column, Constant, Deferred
+from connect.data.record import TopicPartition
 from connect.data.values import Values
 from connect.errors import ConnectError
+from connect.kafka._arrivals import Arrivals
+from connect.kafka.client_errors import is_away
+from connect.kafka.client_log import log as client_log
 
 _TIMESTAMP_TYPES = ("NoTimestampType", "CreateTime", "LogAppendTime")
 
 T = TypeVar("T")
+
+
+def assigned_consumer(
+    settings: Mapping[str, Any], own: Mapping[str, Any], on_error: Callable[[Any], None] | None = None
+) -> Any:
+    """A client for partitions that are assigned to it: it joins no group, commits nothing and says where they end.
+
+    Args:
+        settings: librdkafka's, of a consumer.
+        own: what the reader sets besides; None takes a setting back.
+        on_error: hears of the client's connections.
+    """
+    from confluent_kafka import Consumer
+
+    ours = {"enable.auto.commit": False, "allow.auto.create.topics": False, "enable.partition.eof": True}
+    merged = {**settings, **ours, "group.instance.id": None, **own, "error_cb": on_error, "logger": client_log}
+    return Consumer({key: value for key, value in merged.items() if value is not None})
+
+
+def take(consumer: Any, rows: int, timeout: float, arrived: Arrivals | None = None) -> list[Any]:
+    """The next messages, at most so many; waits so many seconds for the first.
+
+    The client's own call waits for all of them or the whole time; a first one by itself keeps a quiet topic quick.
+    """
+    first = consumer.poll(timeout) if arrived is None else arrived.poll(consumer, timeout)
+    if first is None:
+        return []
+    messages: list[Any] = consumer.consume(rows - 1, 0)
+    messages.insert(0, first)
+    return messages
 
 
 def batch_of(messages: list[Any], origin: tuple[str | None, int | None]) -> SinkBatch:
@@ -46,11 +83,23 @@ def batch_of(messages: list[Any], origin: tuple[str | None, int | None]) -> Sink
     )
 
 
-def records_of(messages: list[Any], say: Callable[[str], None]) -> list[Any]:
-    """The messages that are records. `say` is told of errors that pass by themselves.
+def records_of(
+    messages: list[Any],
+    say: Callable[[str], None],
+    ended: Callable[[TopicPartition, int], None] | None = None,
+    *,
+    waits: bool = True,
+) -> list[Any]:
+    """The messages that are records.
+
+    Args:
+        messages: of confluent_kafka.
+        say: told of errors that pass by themselves.
+        ended: told where a partition ends for now.
+        waits: whether somebody reads on for ever. Else only that no broker answers is taken to pass.
 
     Raises:
-        ConnectError: one is an error that does not.
+        ConnectError: one is an error that does not pass.
     """
     from confluent_kafka import KafkaError, Message
 
@@ -61,6 +110,11 @@ def records_of(messages: list[Any], say: Callable[[str], None]) -> list[Any]:
         error = message.error()
         if error is None:
             good.append(message)
+        elif error.code() == KafkaError._PARTITION_EOF:
+            if ended is not None:
+                ended(TopicPartition(message.topic(), message.partition()), message.offset())
+        elif not waits and not is_away(error):
+            raise cannot_read(message.topic(), error)
         elif error.code() in (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.GROUP_AUTHORIZATION_FAILED):
             raise ConnectError(
                 f"The broker refuses: {error.str()} ({error.name()}). Grant READ on the topics and on the consumer"
@@ -72,9 +126,14 @@ def records_of(messages: list[Any], say: Callable[[str], None]) -> list[Any]:
             )
         elif error.fatal() or error.code() in (KafkaError._FATAL, KafkaError._AUTO_OFFSET_RESET):
             raise ConnectError(f"The consumer cannot go on: {error.str()} ({error.name()}).")
-        elif error.code() != KafkaError._PARTITION_EOF:
+        else:
             say(f"{error.str()} ({error.name()})")
     return good
+
+
+def cannot_read(topic: str, error: Any) -> ConnectError:
+    """What is raised where somebody reads a topic to an end and the client says this."""
+    return ConnectError(f"Topic {topic} cannot be read: {error.str()} ({error.name()}).")
 
 
 def _deferred(messages: list[Any], get: Callable[[Any], T]) -> Deferred[T]:

@@ -13,9 +13,9 @@ from typing import Any, Final, NamedTuple
 from connect.data.record import TopicPartition
 from connect.errors import ConnectError
 from connect.kafka.admin_answers import EARLIEST, LATEST, AdminError
-from connect.kafka.client_log import log as client_log
 from connect.kafka.client_settings import task_client_settings, task_java_settings
 from connect.kafka.override_rules import of_questions
+from connect.kafka.read_range import StoredRecord, read_records
 
 #: How much is fetched ahead: nobody looks at much.
 _AHEAD: Final = {"queued.max.messages.kbytes": 4096, "fetch.message.max.bytes": 1_048_576}
@@ -23,31 +23,6 @@ _AHEAD: Final = {"queued.max.messages.kbytes": 4096, "fetch.message.max.bytes": 
 
 class NoTopicError(ConnectError):
     """There is no such topic."""
-
-
-class StoredRecord(NamedTuple):
-    """A record as it lies in a topic.
-
-    Attributes:
-        timestamp: milliseconds since the epoch; None where the record has none.
-        timestamp_type: "CreateTime", "LogAppendTime" or "NoTimestampType".
-        headers: pairs of key and bytes, in order.
-    """
-
-    topic: str
-    partition: int
-    offset: int
-    timestamp: int | None
-    timestamp_type: str
-    key: bytes | None
-    value: bytes | None
-    headers: Sequence[tuple[str, bytes | None]]
-
-    @property
-    def size(self) -> int:
-        """Bytes of key, value and headers."""
-        headers = sum(len(key) + len(data or b"") for key, data in self.headers)
-        return len(self.key or b"") + len(self.value or b"") + headers
 
 
 class Span(NamedTuple):
@@ -107,67 +82,18 @@ class Browser:
             TimeoutError: the time was over before the last one came; what was yielded is good.
             ConnectError: a broker refuses.
         """
-        from confluent_kafka import Consumer, KafkaException
-        from confluent_kafka import TopicPartition as ClientPartition
-
-        left = {number: span.end for number, span in spans.items() if span.begin < span.end}
-        if not left:
+        begin = {TopicPartition(topic, number): span.begin for number, span in spans.items() if span.begin < span.end}
+        until = {TopicPartition(topic, number): span.end for number, span in spans.items()}
+        if not begin:
             return
-        own = {"group.id": f"browse-{uuid.uuid4()}", "enable.auto.commit": False, "enable.partition.eof": True}
-        merged = {**self._consumer_settings, **own, **_AHEAD, "group.instance.id": None}
-        settings: dict[str, Any] = {key: value for key, value in merged.items() if value is not None}
-        consumer = Consumer({**settings, "logger": client_log})
         deadline = time.monotonic() + timeout
-        try:
-            consumer.assign([ClientPartition(topic, number, spans[number].begin) for number in left])
-            while left:
-                patience = deadline - time.monotonic()
-                if patience <= 0:
-                    raise TimeoutError(f"Topic {topic} could not be read to its end within {timeout:g} s.")
-                for message in consumer.consume(500, min(patience, 0.5)):
-                    record = self._record(topic, message, left)
-                    if record is not None:
-                        yield record
-        except KafkaException as error:
-            problem = error.args[0]
-            raise ConnectError(f"Topic {topic} cannot be read: {problem.str()} ({problem.name()}).") from error
-        finally:
-            consumer.close()
 
-    def _record(self, topic: str, message: Any, left: dict[int, int]) -> StoredRecord | None:
-        """The record of a message that is one and belongs to what was asked for. What is through leaves `left`."""
-        from confluent_kafka import KafkaError
+        def in_time() -> None:
+            if time.monotonic() >= deadline:
+                raise TimeoutError(f"Topic {topic} could not be read to its end within {timeout:g} s.")
 
-        number = message.partition()
-        error = message.error()
-        if error is not None:
-            if error.code() == KafkaError._PARTITION_EOF:
-                left.pop(number, None)
-            elif not error.retriable() and error.code() not in (
-                KafkaError._TRANSPORT,
-                KafkaError._ALL_BROKERS_DOWN,
-                KafkaError._TIMED_OUT,
-            ):
-                raise ConnectError(f"Topic {topic} cannot be read: {error.str()} ({error.name()}).")
-            return None
-        end = left.get(number)
-        offset = message.offset()
-        if end is None or offset >= end:
-            left.pop(number, None)
-            return None
-        if offset == end - 1:
-            del left[number]
-        kind, at = message.timestamp()
-        return StoredRecord(
-            topic,
-            number,
-            offset,
-            at if kind else None,
-            ("NoTimestampType", "CreateTime", "LogAppendTime")[kind],
-            message.key(),
-            message.value(),
-            message.headers() or (),
-        )
+        settings = {**self._consumer_settings, "group.id": f"browse-{uuid.uuid4()}", **_AHEAD}
+        yield from read_records(settings, begin, in_time, until)
 
     def _offsets(self, topic: str, partitions: Sequence[int], which: int) -> dict[int, int]:
         committed_only = self._consumer_settings.get("isolation.level", "read_committed") == "read_committed"

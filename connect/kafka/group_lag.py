@@ -14,10 +14,11 @@ from typing import NamedTuple
 
 from connect.data.record import TopicPartition
 from connect.errors import ConnectError
+from connect.kafka._messages import assigned_consumer
 from connect.kafka.admin_answers import AdminError
-from connect.kafka.client_log import log as client_log
 from connect.kafka.client_settings import task_client_settings
 from connect.kafka.override_rules import of_questions
+from connect.kafka.read_range import read_range
 from connect.kafka.topic_ends import TopicEnds, Topics
 
 log = logging.getLogger("connect.kafka")
@@ -80,34 +81,29 @@ class GroupLag:
         None for a partition in which there is no record any more: what lies behind are marks of transactions, or
         records of aborted ones.
         """
-        from confluent_kafka import Consumer, KafkaError, KafkaException
         from confluent_kafka import TopicPartition as ClientPartition
 
-        found: dict[TopicPartition, int | None] = {}
-        own = {"group.id": f"lag-{uuid.uuid4()}", "enable.auto.commit": False, "enable.partition.eof": True}
-        small = {"queued.max.messages.kbytes": 1024, "fetch.message.max.bytes": 65_536, "group.instance.id": None}
-        settings = {key: value for key, value in {**self._consumer, **own, **small}.items() if value is not None}
-        consumer = Consumer({**settings, "logger": client_log})
+        own = {"group.id": f"lag-{uuid.uuid4()}", "queued.max.messages.kbytes": 1024, "fetch.message.max.bytes": 65_536}
+        consumer = assigned_consumer(self._consumer, own)
         deadline = time.monotonic() + timeout
+        found: dict[TopicPartition, int | None] = {}
+        ends: dict[TopicPartition, int] = {}
+
+        def in_time() -> None:
+            if time.monotonic() >= deadline:
+                raise TimeoutError
+
         try:
-            consumer.assign([ClientPartition(*partition, offset) for partition, offset in partitions.items()])
-            while len(found) < len(partitions) and (left := deadline - time.monotonic()) > 0:
-                message = consumer.poll(left)
-                if message is None:
-                    break
-                partition = TopicPartition(str(message.topic()), int(message.partition() or 0))
-                error = message.error()
-                if error is None:
+            for messages in read_range(consumer, partitions, in_time, ends=ends):
+                for message in messages:
+                    partition = TopicPartition(message.topic(), message.partition())
                     kind, at = message.timestamp()
-                    if kind:
-                        found.setdefault(partition, at)
-                elif error.code() == KafkaError._PARTITION_EOF:
-                    found.setdefault(partition, None)
-                else:
-                    continue
-                consumer.pause([ClientPartition(*partition)])
-        except KafkaException as error:
+                    if kind and partition not in found:
+                        found[partition] = at
+                        ends[partition] = message.offset()
+                        consumer.pause([ClientPartition(*partition)])
+        except (TimeoutError, ConnectError) as error:
             log.debug("%s", error)
         finally:
             consumer.close()
-        return found
+        return dict.fromkeys(ends) | found

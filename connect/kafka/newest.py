@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
+from connect.data.record import TopicPartition
 from connect.errors import ConnectError
-from connect.kafka.client_log import log as client_log
+from connect.kafka._messages import assigned_consumer, cannot_read
 from connect.kafka.client_settings import client_settings
-
-_ROWS: Final = 2000
-_WAIT_S: Final = 0.01
-_NEVER: Final = 1 << 62
+from connect.kafka.read_range import read_range
 
 
 class Newest(NamedTuple):
@@ -90,9 +88,9 @@ class NewestRecords:
             try:
                 found = self._consumer("read_uncommitted").list_topics(self._topic, timeout=timeout).topics[self._topic]
             except KafkaException as error:
-                raise self._unread(error.args[0]) from error
+                raise cannot_read(self._topic, error.args[0]) from error
             if found.error is not None:
-                raise self._unread(found.error)
+                raise cannot_read(self._topic, found.error)
             self._partitions = sorted(found.partitions)
         return self._partitions
 
@@ -118,52 +116,31 @@ class NewestRecords:
         deadline: float,
     ) -> _Found:
         """Read each partition up to the offset in `until`, or to its end if that is later."""
-        from confluent_kafka import KafkaException, TopicPartition
 
-        consumer = self._consumer(isolation)
-        found = _Found({}, {}, {})
-        try:
-            consumer.assign([TopicPartition(self._topic, partition, offset) for partition, offset in begin.items()])
-            while len(found.ends) < len(begin):
-                self._keep_going()
-                message: Any
-                for message in consumer.consume(_ROWS, _WAIT_S):
-                    number, offset = message.partition(), message.offset()
-                    if (error := message.error()) is None:
-                        if number not in found.ends and (key := message.key()) is not None and wanted(key):
-                            found.values[key] = message.value()
-                            found.last[number] = offset
-                        if offset + 1 >= until.get(number, _NEVER):
-                            found.ends[number] = offset + 1
-                    elif error.name() == "_PARTITION_EOF":
-                        if offset >= until.get(number, 0):
-                            found.ends[number] = offset
-                    elif not error.retriable():
-                        raise self._unread(error)
-                if time.monotonic() >= deadline and len(found.ends) < len(begin):
-                    why = "a transaction on it does not end" if until else "its brokers do not answer"
-                    raise ConnectError(f"Topic {self._topic} cannot be read to its end in time: {why}.")
-            consumer.unassign()
-        except KafkaException as error:
-            raise self._unread(error.args[0]) from error
-        return found
+        def in_time() -> None:
+            self._keep_going()
+            if time.monotonic() >= deadline:
+                why = "a transaction on it does not end" if until else "its brokers do not answer"
+                raise ConnectError(f"Topic {self._topic} cannot be read to its end in time: {why}.")
+
+        values, last = {}, {}
+        ends: dict[TopicPartition, int] = {}
+        for messages in read_range(
+            self._consumer(isolation), self._named(begin), in_time, until=self._named(until), ends=ends, open_too=True
+        ):
+            for message in messages:
+                if (key := message.key()) is not None and wanted(key):
+                    values[key] = message.value()
+                    last[message.partition()] = message.offset()
+        return _Found(values, {partition.partition: offset for partition, offset in ends.items()}, last)
+
+    def _named(self, offsets: Mapping[int, int]) -> dict[TopicPartition, int]:
+        return {TopicPartition(self._topic, number): offset for number, offset in offsets.items()}
 
     def _consumer(self, isolation: str) -> Any:
         if isolation not in self._consumers:
-            from confluent_kafka import Consumer
-
-            settings = client_settings("consumer", {"group.id": f"connect-look-{self._topic}", **self._java}).librdkafka
-            own = {
-                "isolation.level": isolation,
-                "enable.partition.eof": True,
-                "enable.auto.commit": False,
-                "auto.offset.reset": "earliest",
-                "allow.auto.create.topics": False,
-                # The end is what is waited for mostly, and the broker tells of it after this time.
-                "fetch.wait.max.ms": 5,
-            }
-            self._consumers[isolation] = Consumer({**settings, **own, "logger": client_log})
+            java = {"group.id": f"connect-look-{self._topic}", **self._java}
+            # The end is what is waited for mostly, and the broker tells of it after this time.
+            own = {"isolation.level": isolation, "auto.offset.reset": "earliest", "fetch.wait.max.ms": 5}
+            self._consumers[isolation] = assigned_consumer(client_settings("consumer", java).librdkafka, own)
         return self._consumers[isolation]
-
-    def _unread(self, error: Any) -> ConnectError:
-        return ConnectError(f"Topic {self._topic} cannot be read: {error.str()} ({error.name()}).")

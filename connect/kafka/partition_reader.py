@@ -11,8 +11,7 @@ from connect.data.batch import SinkBatch
 from connect.data.record import TopicPartition
 from connect.errors import ConnectError, RetriableError
 from connect.kafka._arrivals import arrivals
-from connect.kafka._messages import batch_of, records_of
-from connect.kafka.client_log import log as client_log
+from connect.kafka._messages import assigned_consumer, batch_of, records_of, take
 
 log = logging.getLogger("connect.kafka")
 
@@ -45,10 +44,8 @@ class PartitionReader:
         *,
         ends: bool = False,
     ) -> None:
-        from confluent_kafka import Consumer
         from confluent_kafka import TopicPartition as ClientPartition
 
-        own = {"enable.auto.commit": False, "allow.auto.create.topics": False, "enable.partition.eof": ends}
         self._name = name
         self._rows = rows
         self._only = next(iter(starts)) if len(starts) == 1 else (None, None)
@@ -57,8 +54,8 @@ class PartitionReader:
         self._away = ""
         self._ends: set[TopicPartition] = set()
         self._unread = len(starts)
-        known = {key: value for key, value in settings.items() if key not in ("group.instance.id", "group.protocol")}
-        self._consumer: Any = Consumer({**known, **own, "error_cb": self._on_error, "logger": client_log})
+        own = {"enable.partition.eof": ends, "group.protocol": None}
+        self._consumer = assigned_consumer(settings, own, self._on_error)
         self._arrivals = arrivals(self._consumer, str(settings.get("client.id", "rdkafka")))
         self._consumer.assign(
             [ClientPartition(partition.topic, partition.partition, offset) for partition, offset in starts.items()]
@@ -76,13 +73,15 @@ class PartitionReader:
             RetriableError: no broker of the cluster answers. It is tried on.
             ConnectError: the brokers refuse, or an offset is out of range and auto.offset.reset is none.
         """
-        from confluent_kafka import Message
-
         deadline = time.monotonic() + timeout
         while True:
-            messages = self._next(min(_LOOK_S, deadline - time.monotonic()))
-            if any(map(Message.error, messages)):
-                messages = self._without_errors(messages)
+            messages = take(
+                self._consumer, self._rows, max(0.0, min(_LOOK_S, deadline - time.monotonic())), self._arrivals
+            )
+            try:
+                messages = records_of(messages, self._say, self._ended)
+            except ConnectError as error:
+                raise ConnectError(f"{self._name}: {error}") from error
             if messages:
                 self._away = ""
                 return batch_of(messages, self._only)
@@ -102,29 +101,8 @@ class PartitionReader:
         self._away = self._problem = ""
         return True
 
-    def _next(self, timeout: float) -> list[Any]:
-        """`consume` waits for all rows or the whole time; a first message by itself keeps a quiet topic quick."""
-        if self._arrivals is None:
-            first = self._consumer.poll(max(0.0, timeout))
-        else:
-            first = self._arrivals.poll(self._consumer, timeout)
-        if first is None:
-            return []
-        messages: list[Any] = self._consumer.consume(self._rows - 1, 0)
-        messages.insert(0, first)
-        return messages
-
-    def _without_errors(self, messages: list[Any]) -> list[Any]:
-        from confluent_kafka import KafkaError
-
-        for message in messages:
-            error = message.error()
-            if error is not None and error.code() == KafkaError._PARTITION_EOF:
-                self._ends.add(TopicPartition(message.topic(), message.partition()))
-        try:
-            return records_of(messages, self._say)
-        except ConnectError as error:
-            raise ConnectError(f"{self._name}: {error}") from error
+    def _ended(self, partition: TopicPartition, _: int) -> None:
+        self._ends.add(partition)
 
     def _on_error(self, error: Any) -> None:
         """Called by the client while it is polled."""

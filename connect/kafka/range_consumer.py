@@ -10,8 +10,7 @@ from typing import Any, Final
 from connect.data.batch import SinkBatch
 from connect.data.record import TopicPartition
 from connect.errors import ConnectError, RetriableError
-from connect.kafka._messages import batch_of, records_of
-from connect.kafka.client_log import log as client_log
+from connect.kafka._messages import assigned_consumer, batch_of, records_of
 
 log = logging.getLogger("connect.kafka")
 
@@ -51,20 +50,13 @@ class RangeConsumer:
         truncated_s: float = 10.0,
         unknown_s: float = 10.0,
     ) -> None:
-        from confluent_kafka import Consumer
-
         own = {
-            "allow.auto.create.topics": False,
-            "enable.auto.commit": False,
-            "enable.partition.eof": True,
             "auto.offset.reset": "error" if fail_on_data_loss else "earliest",
             "fetch.wait.max.ms": _BROKER_WAIT_MS,
             "queued.max.messages.kbytes": fetch_ahead_kb,
             "topic.metadata.propagation.max.ms": int(unknown_s * 1000),
-            "group.instance.id": None,
         }
-        merged = {key: value for key, value in {**settings, **own}.items() if value is not None}
-        self._consumer: Any = Consumer({**merged, "error_cb": self._on_error, "logger": client_log})
+        self._consumer = assigned_consumer(settings, own, self._on_error)
         self._fail = fail_on_data_loss
         self._silence_s = silence_s
         self._truncated_s = truncated_s

@@ -13,7 +13,7 @@ from connect.kafka.client_settings import task_client_settings
 from connect.kafka.new_topics import NewTopic, TopicMaker
 from connect.kafka.produce import BatchProducer, DeliveryError
 from connect.kafka.purge import Purge
-from connect.kafka.read_range import RawRecord, read_to_end
+from connect.kafka.read_range import StoredRecord, read_records
 from connect.pipeline import ErrorPolicy
 from connect.pipeline.build import record_encoder
 from connect.pipeline.dead_letter_queue import DeadLetterQueue, new_topic
@@ -139,9 +139,9 @@ class ErrorOutputs:
                 f" number of partitions, and {said}. Add partitions, or split the connector."
             )
 
-    def _read(self, begin: Mapping[TopicPartition, int]) -> Iterable[RawRecord]:
+    def _read(self, begin: Mapping[TopicPartition, int]) -> Iterable[StoredRecord]:
         clients = task_client_settings("consumer", self._task.worker_config, self._task.connector_config)
-        return read_to_end(clients.librdkafka, begin, self._control.check)
+        return read_records({**clients.librdkafka, "auto.offset.reset": "earliest"}, begin, self._control.check)
 
     def _maker(self, plan: Callable[[str], NewTopic], keys: str) -> TopicMaker:
         return _maker(self._task, self._control, plan, keys)

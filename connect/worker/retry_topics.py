@@ -14,7 +14,7 @@ from typing import Final, Protocol
 from connect.data.batch import SinkBatch
 from connect.data.record import TopicPartition
 from connect.errors import ConnectError
-from connect.kafka.read_range import RawRecord
+from connect.kafka.read_range import StoredRecord
 from connect.pipeline.dead_letters import Original, context_of, original
 from connect.pipeline.error_headers import ErrorContext, ParkedHeaders
 from connect.pipeline.error_topics import ErrorTopics
@@ -74,7 +74,7 @@ class RetryTopics:
         topics: ErrorTopics,
         partitions: Callable[[str], int],
         counts: ErrorCounts,
-        read: Callable[[Mapping[TopicPartition, int]], Iterable[RawRecord]],
+        read: Callable[[Mapping[TopicPartition, int]], Iterable[StoredRecord]],
         purge: Callable[[Mapping[TopicPartition, int]], None],
     ) -> None:
         self._settings = settings

@@ -4,7 +4,7 @@ import pytest
 
 from connect.herder.dead_letter_view import Bytes, DeadLetterView, fingerprint
 from connect.herder.dead_letters import Wanted
-from connect.kafka.browse import StoredRecord
+from connect.kafka.read_range import StoredRecord
 from connect.kafka.replay_marks import _joined, _parsed
 from connect.pipeline.error_headers import ErrorContext
 from connect.telemetry.redaction import redactor
