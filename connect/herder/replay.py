@@ -22,6 +22,7 @@ from connect.kafka.browse import NoTopicError
 from connect.kafka.read_range import StoredRecord
 from connect.kafka.replay_marks import Marks
 from connect.kafka.resend import Resender
+from connect.kafka.write_once import Outcome, OutgoingRecord
 from connect.pipeline.dead_letters import EncodedRecord, Original
 from connect.pipeline.error_headers import ErrorContext
 from connect.pipeline.parked import RetrySettings, Tier, parked
@@ -99,10 +100,6 @@ class ReplayRequest:
     again: bool = False
 
 
-#: A record as it is to be written: topic, partition, key, value, headers, timestamp.
-_Written = tuple[str, int | None, bytes | None, bytes | None, Sequence[tuple[str, bytes | None]], int | None]
-
-
 def replay(letters: DeadLetters, request: ReplayRequest) -> Replayed:
     """Do it. Blocks until all is acknowledged, or the time of `letters` is over.
 
@@ -165,7 +162,7 @@ class _Destination:
                 raise BadRequestError("A replay goes to the connector or into a topic, not both.")
             self._tier = _first_tier(letters.connector)
 
-    def written(self, stored: StoredRecord) -> _Written:
+    def written(self, stored: StoredRecord) -> OutgoingRecord:
         """What to write for a letter. Raises EditError, _CannotError."""
         own, context = ErrorContext.split(stored.headers)
         value = self._value(stored, context)
@@ -185,9 +182,10 @@ class _Destination:
         partitions = self._known(topic)
         if partitions is None:
             raise _CannotError(f"there is no topic {topic}.")
-        return topic, partition if partition in partitions else None, stored.key, value, own, stored.timestamp
+        known = partition if partition in partitions else None
+        return OutgoingRecord(topic, stored.key, value, known, own, stored.timestamp)
 
-    def _to_connector(self, tier: Tier, letter: EncodedRecord, context: ErrorContext | None) -> _Written:
+    def _to_connector(self, tier: Tier, letter: EncodedRecord, context: ErrorContext | None) -> OutgoingRecord:
         """Parked in the first retry topic, due at once, as if it had not been tried yet."""
         if context is None or context.source_partition is not None:
             raise _CannotError("its headers do not say that a sink consumed it.")
@@ -199,7 +197,7 @@ class _Destination:
         source = Original(context.topic, context.partition, context.offset, letter)
         made = parked(source, context, 0, int(time.time() * 1000), failed=False)
         partition = partitions[context.partition % len(partitions)]
-        return tier.topic, partition, made.key, made.value, made.headers, made.timestamp
+        return OutgoingRecord(tier.topic, made.key, made.value, partition, made.headers, made.timestamp)
 
     def _value(self, stored: StoredRecord, context: ErrorContext | None) -> bytes | None:
         request, place = self._request, (stored.partition, stored.offset)
@@ -226,58 +224,43 @@ class _Batch:
         self._marks = marks
         self._writer = writer
         self._done = done
-        self._under_way: list[tuple[Sent, _Written]] = []
-        self._refused: dict[tuple[int, int], str] = {}
+        self._waiting: list[tuple[Sent, OutgoingRecord]] = []
 
     def __len__(self) -> int:
-        return len(self._under_way)
+        return len(self._waiting)
 
-    def add(self, stored: StoredRecord, written: _Written) -> None:
-        """Write one."""
-        topic, partition, *_ = written
-        sent = Sent(stored.partition, stored.offset, topic, partition, None)
-        self._under_way.append((sent, written))
-        self._write(sent, written)
-        if len(self._under_way) >= _AT_ONCE:
+    def add(self, stored: StoredRecord, record: OutgoingRecord) -> None:
+        """Write one, with others."""
+        self._waiting.append((Sent(stored.partition, stored.offset, record.topic, record.partition, None), record))
+        if len(self._waiting) >= _AT_ONCE:
             self.flush()
 
     def flush(self) -> None:
-        """Wait for those under way, and mark them. What a topic refuses together with others is tried alone."""
-        try:
-            if self._writer is not None and self._under_way:
-                self._writer.flush()
-                refused = [(sent, written) for sent, written in self._under_way if sent.to_offset is None]
-                for sent, written in refused if len(self._under_way) > 1 else ():
-                    self._write(sent, written)
-                    self._writer.flush()
-        finally:
-            self._take()
-
-    def _write(self, sent: Sent, written: _Written) -> None:
+        """Write those that wait, and mark them. What a topic refuses together with others is tried alone."""
+        waiting, self._waiting = self._waiting, []
         if self._writer is None:
+            self._done.replayed += [sent for sent, _ in waiting]
             return
-
-        def report(partition: int, offset: int, refused: str | None) -> None:
-            if refused is None:
-                sent.to_partition, sent.to_offset = partition, offset
-            else:
-                self._refused[sent.partition, sent.offset] = f"{sent.topic} does not take it: {refused}"
-
-        self._writer.send(*written, report)
-
-    def _take(self) -> None:
-        """Note what became of those under way."""
+        outcomes = self._writer.write([record for _, record in waiting])
+        refused = [row for row, outcome in enumerate(outcomes) if outcome.code]
+        for row in refused if len(waiting) > 1 else ():
+            if not _answered(outcomes):
+                break
+            outcomes[row] = self._writer.write([waiting[row][1]])[0]
         there: list[Sent] = []
-        for sent, _ in self._under_way:
-            if self._writer is None or sent.to_offset is not None:
+        for (sent, _), outcome in zip(waiting, outcomes, strict=True):
+            if not outcome.error:
+                sent.to_partition, sent.to_offset = outcome.partition, outcome.offset
                 there.append(sent)
-            else:
-                reason = self._refused.get((sent.partition, sent.offset), "no broker answered in time.")
-                self._done.skipped.append(Skipped(sent.partition, sent.offset, reason))
-        self._under_way = []
+                continue
+            why = f"{sent.topic} does not take it: {outcome.error} ({outcome.code})"
+            reason = why if outcome.code else "no broker answered in time."
+            self._done.skipped.append(Skipped(sent.partition, sent.offset, reason))
         self._done.replayed += there
-        if self._writer is not None and there:
+        if there:
             self._mark(there)
+        if not _answered(outcomes):
+            raise ConnectError("The brokers do not answer; some records may or may not have been written.")
 
     def _mark(self, written: Sequence[Sent]) -> None:
         self._marks.add((sent.partition, sent.offset) for sent in written)
@@ -286,6 +269,10 @@ class _Batch:
             self._marks.store({number: span.begin for number, span in spans.items()})
         except ConnectError as error:
             self._done.warning = f"It is not stored what was replayed: {error}"
+
+
+def _answered(outcomes: Sequence[Outcome]) -> bool:
+    return all(outcome.code for outcome in outcomes if outcome.error)
 
 
 def _first_tier(connector: Mapping[str, str]) -> Tier:

@@ -19,6 +19,7 @@ from connect.kafka.client_errors import ClientErrors
 from connect.kafka.client_log import log as client_log
 from connect.kafka.client_settings import Kind, client_settings
 from connect.kafka.topics import TopicShape, end_offsets, make_or_check
+from connect.kafka.write_once import Outcome, OutgoingRecord, refusal, write_once
 from connect.telemetry.outages import Wait
 
 log = logging.getLogger("connect.kafka")
@@ -318,45 +319,25 @@ class CompactedLog:
         plain = self._transactional_id is not None and not transactional
         producer = self._make_unclaimed() if plain else self._make_producer()
         deadline = time.monotonic() + timeout
-        written: list[tuple[int, int]] = []
-        errors: list[str] = []
-
-        def report(error: Any, message: Any) -> None:
-            if error is None:
-                written.append((message.partition(), message.offset() + 1))
-            else:
-                errors.append(error.str())
-
+        outcomes: list[Outcome] = []
+        refused = ""
         try:
             if transactional:
                 producer.begin_transaction()
-            for key, value in records:
-                producer.produce(self.topic, value, key, on_delivery=report)
-            while len(written) + len(errors) < len(records) and time.monotonic() < deadline:
-                if self._closing.is_set():
-                    break
-                producer.flush(_POLL_S)
-            if len(written) + len(errors) < len(records):
-                # It must not be written later, when nobody expects it any more.
-                producer.purge(in_flight=False)
-                over = "it is being closed" if self._closing.is_set() else f"no answer within {timeout:g} s"
-                errors.append(over)
+            outgoing = [OutgoingRecord(self.topic, key, value) for key, value in records]
+            outcomes = write_once(producer, outgoing, timeout, self._closing.is_set)
+            refused = refusal(outcomes)
             if transactional:
                 left = max(1.0, deadline - time.monotonic())
-                if errors:
-                    producer.abort_transaction(left)
-                else:
-                    producer.commit_transaction(left)
-        except (KafkaException, BufferError) as error:
-            errors.append(_reason(error))
-            if transactional:
-                # How the transaction ends is unknown; whoever claims next ends it.
+                (producer.abort_transaction if refused else producer.commit_transaction)(left)
+            elif not plain and any(outcome.code == "_FATAL" for outcome in outcomes):
                 self._give_up()
-            if not plain:
-                self._give_up_if_fatal(error)
-        if errors:
-            raise ConnectError(f"Topic {self.topic} does not take a record: {errors[0]}")
-        return {partition: max(end for each, end in written if each == partition) for partition, _ in written}
+        except KafkaException as error:
+            refused = refused or error.args[0].str()
+            self._give_up()  # how the transaction ends is unknown; whoever claims next ends it
+        if refused:
+            raise ConnectError(f"Topic {self.topic} does not take a record: {refused}")
+        return dict(sorted((outcome.partition, outcome.offset + 1) for outcome in outcomes))
 
     # Reading.
 

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from connect.errors import ConnectError
 from connect.kafka.client_log import log as client_log
 from connect.kafka.client_settings import task_client_settings
 from connect.kafka.override_rules import of_questions
+from connect.kafka.write_once import Outcome, OutgoingRecord, write_once
 
 #: Unlike a task, whoever waits here is told when a broker does not take a record.
 _PATIENCE_MS: Final = 30_000
-
-#: Told the partition and the offset of a record, or why it was refused.
-Report = Callable[[int, int, str | None], None]
+_PATIENCE_S: Final = _PATIENCE_MS / 1000 + 5
 
 
 class Resender:
@@ -35,45 +33,9 @@ class Resender:
         settings = {key: value for key, value in {**given, **own}.items() if value is not None}
         self._producer = Producer(settings)
 
-    def send(
-        self,
-        topic: str,
-        partition: int | None,
-        key: bytes | None,
-        value: bytes | None,
-        headers: Sequence[tuple[str, bytes | None]],
-        timestamp: int | None,
-        report: Report,
-    ) -> None:
-        """Hand a record to the client.
-
-        Args:
-            partition: None leaves it to the partitioner, which goes by the key as Java's does.
-            timestamp: milliseconds; None is now. 0, which the client takes for now, becomes 1.
-            report: called from `flush` or `send`.
-        """
-        from confluent_kafka import KafkaException
-
-        def told(error: Any, message: Any) -> None:
-            report(message.partition(), message.offset(), None if error is None else f"{error.str()} ({error.name()})")
-
-        at = 0 if timestamp is None else timestamp or 1
-        where = -1 if partition is None else partition
-        while True:
-            try:
-                self._producer.produce(topic, value, key, where, told, None, at, list(headers) or None)
-                break
-            except BufferError:
-                self._producer.poll(0.1)
-            except KafkaException as error:
-                report(where, -1, f"{error.args[0].str()} ({error.args[0].name()})")
-                break
-        self._producer.poll(0)
-
-    def flush(self) -> None:
-        """Wait until each record is acknowledged or refused. Raises ConnectError when that takes too long."""
-        if self._producer.flush(_PATIENCE_MS / 1000 + 5):
-            raise ConnectError("The brokers do not answer; some records may or may not have been written.")
+    def write(self, records: Sequence[OutgoingRecord]) -> list[Outcome]:
+        """Write records and say what became of each. One without a code was not answered in time."""
+        return write_once(self._producer, records, _PATIENCE_S)
 
     def close(self) -> None:
         """Throw away what is under way."""

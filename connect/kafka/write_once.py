@@ -1,0 +1,96 @@
+"""Writes few records and waits for each: where no task's records flow, but somebody has to know that they are there."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NamedTuple
+
+#: How long to wait before who asked may say that it is over.
+_SLICE_S: Final = 0.2
+
+
+class OutgoingRecord(NamedTuple):
+    """A record as it is to be written.
+
+    Attributes:
+        partition: None leaves it to the partitioner, which goes by the key as Java's does.
+        headers: pairs of key and bytes, in order.
+        timestamp: milliseconds; None is now. 0, which the client takes for now, becomes 1.
+    """
+
+    topic: str
+    key: bytes | None
+    value: bytes | None
+    partition: int | None = None
+    headers: Sequence[tuple[str, bytes | None]] = ()
+    timestamp: int | None = None
+
+
+class Outcome(NamedTuple):
+    """What became of a record.
+
+    Attributes:
+        partition, offset: where it lies.
+        error: why it does not; empty where it does.
+        code: Kafka's name of that error; empty where nobody answered: it may or may not be there.
+    """
+
+    partition: int
+    offset: int
+    error: str = ""
+    code: str = ""
+
+
+def write_once(
+    producer: Any, records: Sequence[OutgoingRecord], timeout: float, over: Callable[[], bool] = lambda: False
+) -> list[Outcome]:
+    """Write records in order and say what became of each. What waits in the client at the end is not written later.
+
+    Args:
+        producer: a `confluent_kafka.Producer`.
+        records: few enough to be held at once.
+        timeout: seconds until there must be an answer for all of them.
+        over: whether to wait no longer.
+    """
+    from confluent_kafka import KafkaException
+
+    outcomes: dict[int, Outcome] = {}
+    deadline = time.monotonic() + timeout
+
+    def waits() -> bool:
+        return time.monotonic() < deadline and not over()
+
+    def write(row: int, record: OutgoingRecord) -> None:
+        def report(error: Any, message: Any) -> None:
+            said = () if error is None else (error.str(), error.name())
+            outcomes[row] = Outcome(message.partition(), message.offset(), *said)
+
+        partition = -1 if record.partition is None else record.partition
+        at = 0 if record.timestamp is None else record.timestamp or 1
+        headers = list(record.headers) or None
+        while True:
+            try:
+                producer.produce(record.topic, record.value, record.key, partition, report, None, at, headers)
+            except KafkaException as error:
+                outcomes[row] = Outcome(partition, -1, error.args[0].str(), error.args[0].name())
+            except BufferError:  # its queue is full
+                if waits():
+                    producer.poll(_SLICE_S)
+                    continue
+            return
+
+    for row, record in enumerate(records):
+        write(row, record)
+    while len(outcomes) < len(records) and waits():
+        producer.flush(_SLICE_S)
+    if len(outcomes) < len(records):
+        producer.purge(in_flight=False)
+    unanswered = Outcome(-1, -1, "it is being closed" if over() else f"no answer within {timeout:g} s")
+    return [outcomes.get(row, unanswered) for row in range(len(records))]
+
+
+def refusal(outcomes: Sequence[Outcome]) -> str:
+    """Why not all of these records are there; empty where they are. What fell with another one says nothing of why."""
+    errors = [outcome for outcome in outcomes if outcome.error]
+    return min(errors, key=lambda outcome: outcome.code.startswith("_PURGE"), default=Outcome(-1, -1)).error
