@@ -13,8 +13,8 @@ from typing import Final
 
 from connect.data.record import TopicPartition
 from connect.errors import ConnectError
-from connect.kafka.admin_answers import AdminError, Committed
-from connect.kafka.client_settings import task_java_settings
+from connect.kafka.admin_answers import Committed
+from connect.kafka.group_notes import GroupNotes
 
 #: offset.metadata.max.bytes of a broker, unless set.
 _MOST_BYTES: Final = 4096
@@ -31,26 +31,19 @@ class Marks:
     """
 
     def __init__(self, worker: Mapping[str, str], connector: Mapping[str, str], topic: str, group: str) -> None:
-        from connect.kafka.admin import Admin
-
-        self._admin = Admin(task_java_settings("admin", worker, connector))
+        self._notes = GroupNotes(worker, connector, group)
         self._topic = topic
-        self.group = group
         self._ranges: dict[int, list[tuple[int, int]]] = {}
 
     def close(self) -> None:
         """End the client."""
-        self._admin.close()
+        self._notes.close()
 
     def read(self) -> None:
         """Take what is stored. Raises ConnectError."""
-        try:
-            committed = self._admin.committed(self.group)
-        except AdminError as error:
-            raise ConnectError(f"Group {self.group}: {error.words}.") from error
         self._ranges = {
             partition.partition: ([(0, at.offset)] if at.offset > 0 else []) + _parsed(at.metadata)
-            for partition, at in committed.items()
+            for partition, at in self._notes.read().items()
             if partition.topic == self._topic
         }
 
@@ -88,10 +81,7 @@ class Marks:
                     " replayed again. Replay whole stretches, by --since and --until."
                 )
             commits[TopicPartition(self._topic, partition)] = Committed(low, text)
-        try:
-            self._admin.commit(self.group, commits)
-        except AdminError as error:
-            raise ConnectError(f"Group {self.group}: {error.words}.") from error
+        self._notes.write(commits)
 
 
 def _parsed(text: str) -> list[tuple[int, int]]:

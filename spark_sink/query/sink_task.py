@@ -11,8 +11,9 @@ from typing import Any, Final
 
 from connect.data.record import TopicPartition
 from connect.errors import ConnectError
+from connect.kafka.admin_answers import Committed
 from connect.kafka.client_settings import task_client_settings
-from connect.kafka.marked_offsets import MarkedOffsets
+from connect.kafka.group_notes import GroupNotes
 from connect.kafka.new_topics import NewTopic, TopicMaker
 from connect.kafka.topic_ends import TopicEnds
 from connect.pipeline.dead_letter_queue import new_topic
@@ -60,7 +61,7 @@ class SinkQueryTask(SupervisedTask):
         self.topics = subscription(context.connector_config)
         self.location = self.checkpoint_location()
         self.generations = Generations(self.session.spark, self.location)
-        self._marked = MarkedOffsets(context.worker_config, context.connector_config)
+        self._group_notes = GroupNotes(context.worker_config, context.connector_config)
         self._ends = TopicEnds(context.worker_config, context.connector_config, self.topics)
         self._reported: dict[TopicPartition, int] = {}
         self._report_due = self._topics_due = 0.0
@@ -167,11 +168,11 @@ class SinkQueryTask(SupervisedTask):
     def _settle(self) -> Generation:
         """The generation to go on with: a new one if there is none, or if somebody has altered the group's offsets."""
         current = self.generations.current()
-        committed = self._marked.read()
+        committed = self._group_notes.read()
         if current is None:
-            start = {partition: marked.offset for partition, marked in committed.items()} or self._by_reset()
+            start = {partition: at.offset for partition, at in committed.items()} or self._by_reset()
             return self._new_generation(None, start)
-        altered = {partition: marked.offset for partition, marked in committed.items() if marked.mark != current.mark}
+        altered = {partition: at.offset for partition, at in committed.items() if at.metadata != current.mark}
         if not altered:
             return current
         log.info("offsets were altered: the query begins anew with a checkpoint of its own")
@@ -183,7 +184,7 @@ class SinkQueryTask(SupervisedTask):
 
     def _new_generation(self, after: Generation | None, start: Mapping[TopicPartition, int]) -> Generation:
         made = self.generations.begin(after, start)
-        self._marked.report(start, made.mark)
+        self._group_notes.write({partition: Committed(offset, made.mark) for partition, offset in start.items()})
         return made
 
     def _by_reset(self) -> dict[TopicPartition, int]:
@@ -243,7 +244,8 @@ class SinkQueryTask(SupervisedTask):
         if not changed:
             return
         try:
-            self._marked.report(changed, self.generation.mark)
+            mark = self.generation.mark
+            self._group_notes.write({partition: Committed(offset, mark) for partition, offset in changed.items()})
         except ConnectError as error:
             self._problem = str(error)
             return
@@ -254,7 +256,7 @@ class SinkQueryTask(SupervisedTask):
         return self._problem
 
     def last_report(self) -> None:
-        if hasattr(self, "_marked") and hasattr(self, "generation"):
+        if hasattr(self, "_group_notes") and hasattr(self, "generation"):
             self._report()
 
     def _make_dead_letter_topic(self) -> None:
