@@ -34,6 +34,7 @@ def assigned_consumer(
     """
     from confluent_kafka import Consumer
 
+    # A topic that was deleted must not come back by being read. What ends in control records has no other sign of it.
     ours = {"enable.auto.commit": False, "allow.auto.create.topics": False, "enable.partition.eof": True}
     merged = {**settings, **ours, "group.instance.id": None, **own, "error_cb": on_error, "logger": client_log}
     return Consumer({key: value for key, value in merged.items() if value is not None})

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from connect.errors import ConnectError
 from connect.kafka._arrivals import Arrivals, arrivals
+from connect.kafka._messages import assigned_consumer
 from connect.kafka.client_errors import ClientErrors
 from connect.kafka.client_log import log as client_log
 from connect.kafka.client_settings import Kind, client_settings
@@ -99,7 +100,7 @@ class CompactedLog:
             ConnectError: it cannot be made, it is not compacted, it cannot be read, or not in time.
             NotLetInError: the brokers refuse this client.
         """
-        from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
+        from confluent_kafka import OFFSET_BEGINNING, TopicPartition
 
         from connect.kafka.admin import Admin
 
@@ -114,16 +115,7 @@ class CompactedLog:
         java = {**self._java("consumer"), "group.id": f"connect-log-{self.topic}"}
         settings = client_settings("consumer", java).librdkafka
         self._brokers = ClientErrors(settings, name=f"topic {self.topic}")
-        self._consumer = Consumer(
-            {
-                **settings,
-                "allow.auto.create.topics": False,  # one that was deleted must not come back as it must not be
-                "enable.partition.eof": True,  # control records at the end have no other sign
-                "isolation.level": "read_committed",
-                "error_cb": self._brokers.hear,
-                "logger": client_log,
-            }
-        )
+        self._consumer = assigned_consumer(settings, {"isolation.level": "read_committed"}, self._brokers.hear)
         self._arrivals = arrivals(self._consumer, str(settings.get("client.id", "rdkafka")))
         self._consumer.assign([TopicPartition(self.topic, partition, OFFSET_BEGINNING) for partition in partitions])
         self._ends = dict.fromkeys(partitions, 0)
