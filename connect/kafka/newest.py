@@ -25,14 +25,6 @@ class Newest(NamedTuple):
     ends: dict[int, int]
 
 
-class _Found(NamedTuple):
-    """What one reading brought; `last` has the offset of the last record that is wanted, by partition."""
-
-    values: dict[bytes, bytes | None]
-    ends: dict[int, int]
-    last: dict[int, int]
-
-
 class NewestRecords:
     """Looks into one topic. Called from one thread; clients are made when they are needed, and kept.
 
@@ -73,12 +65,12 @@ class NewestRecords:
         deadline = time.monotonic() + timeout
         chosen = self.partitions(timeout) if partitions is None else sorted(partitions)
         begin = {partition: (since or {}).get(partition, 0) for partition in chosen}
-        found = self._read("read_uncommitted", wanted, begin, {}, deadline)
-        if not found.last:
-            return Newest({}, found.ends)
-        until = {partition: offset + 1 for partition, offset in found.last.items()}
-        committed = self._read("read_committed", wanted, {each: begin[each] for each in until}, until, deadline)
-        return Newest(committed.values, found.ends)
+        found, last = self._read("read_uncommitted", wanted, begin, {}, deadline)
+        if not last:
+            return found
+        until = {partition: offset + 1 for partition, offset in last.items()}
+        committed, _ = self._read("read_committed", wanted, {each: begin[each] for each in until}, until, deadline)
+        return found._replace(values=committed.values)
 
     def partitions(self, timeout: float) -> list[int]:
         """The numbers of the topic's partitions. Raises as above."""
@@ -114,8 +106,12 @@ class NewestRecords:
         begin: Mapping[int, int],
         until: Mapping[int, int],
         deadline: float,
-    ) -> _Found:
-        """Read each partition up to the offset in `until`, or to its end if that is later."""
+    ) -> tuple[Newest, dict[int, int]]:
+        """Read each partition up to the offset in `until`, or to its end if that is later.
+
+        Returns:
+            what was found, and by partition the offset of the last record that is wanted.
+        """
 
         def in_time() -> None:
             self._keep_going()
@@ -123,7 +119,8 @@ class NewestRecords:
                 why = "a transaction on it does not end" if until else "its brokers do not answer"
                 raise ConnectError(f"Topic {self._topic} cannot be read to its end in time: {why}.")
 
-        values, last = {}, {}
+        values: dict[bytes, bytes | None] = {}
+        last: dict[int, int] = {}
         ends: dict[TopicPartition, int] = {}
         for messages in read_range(
             self._consumer(isolation), self._named(begin), in_time, until=self._named(until), ends=ends, open_too=True
@@ -132,7 +129,7 @@ class NewestRecords:
                 if (key := message.key()) is not None and wanted(key):
                     values[key] = message.value()
                     last[message.partition()] = message.offset()
-        return _Found(values, {partition.partition: offset for partition, offset in ends.items()}, last)
+        return Newest(values, {partition.partition: offset for partition, offset in ends.items()}), last
 
     def _named(self, offsets: Mapping[int, int]) -> dict[TopicPartition, int]:
         return {TopicPartition(self._topic, number): offset for number, offset in offsets.items()}
