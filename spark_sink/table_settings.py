@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from connect import settings
 from connect.data import evolution_policy
+from connect.settings.raw import prefixed
 from connect.settings.variables import enclosed
 
 DELTA: Final = "delta"
@@ -375,4 +376,4 @@ def checkpoint_location(config: Mapping[str, str]) -> str | None:
 
 def storage_options(raw: Mapping[str, str]) -> dict[str, str]:
     """What engine=worker hands to the table's storage: keys that start with `storage.`, without it."""
-    return {key.removeprefix(STORAGE): value for key, value in raw.items() if key.startswith(STORAGE)}
+    return prefixed(raw, STORAGE)

@@ -16,6 +16,7 @@ from connect.pipeline.trial import Trial
 from connect.plugins import Plugins
 from connect.settings.connector_files import load_connector
 from connect.settings.properties import ConfigFileError, load
+from connect.settings.raw import comma_separated
 
 _TOP: Final = ("config", "worker", "kind", "match", "cases")
 _OF_CASE: Final = ("name", "records", "expected", "dropped", "error", "match", "config")
@@ -75,8 +76,8 @@ class CaseFile:
         self._match = keys.get("match")
         self._config, self._places = self._read_config(keys["config"])
         self._worker = self._read_worker(keys.get("worker"), worker)
-        folders = [folder.strip() for folder in self._worker.values.get("plugin.path", "").split(",")]
-        self._plugins = Plugins.discover([Path(path).parent / folder for folder in folders if folder])
+        folders = comma_separated(self._worker.values.get("plugin.path"))
+        self._plugins = Plugins.discover([Path(path).parent / folder for folder in folders])
         if not isinstance(keys["cases"].value, list) or not keys["cases"].value:
             keys["cases"].wrong("cases are a list with at least one.")
         self.cases = [self._case(node) for node in keys["cases"].value]

@@ -17,6 +17,7 @@ from connect.pipeline.parked import RetrySettings
 from connect.pipeline.samples import Kind
 from connect.plugins import PluginKind, Plugins
 from connect.settings.properties import Properties, load
+from connect.settings.raw import comma_separated
 from connect.settings.resolver import Resolver
 from connect.telemetry.redaction import redactor
 
@@ -125,7 +126,7 @@ class Pipeline:
     def topic(self) -> str:
         """A topic for samples that name none: the first one that it consumes or writes, as far as that is said."""
         names = self.config.get("topics", "") or self.config.get("topic", "")
-        return next((name.strip() for name in names.split(",") if name.strip()), "samples")
+        return next(iter(comma_separated(names)), "samples")
 
 
 def open_pipeline(
@@ -148,8 +149,7 @@ def open_pipeline(
         WrongConfigError: something is wrong with it; the message says where.
     """
     if plugins is None:
-        folders = worker.values.get("plugin.path", "").split(",")
-        plugins = Plugins.discover([folder.strip() for folder in folders if folder.strip()])
+        plugins = Plugins.discover(comma_separated(worker.values.get("plugin.path")))
     try:
         # Passwords of the connector's own are not here where pipelines are tested.
         resolved = worker.resolved(config, lambda key: key.startswith(_OF_THE_CHAIN))

@@ -14,6 +14,7 @@ from connect.cli._moments import milliseconds
 from connect.cli._rest_client import add_options
 from connect.cli._table import plain
 from connect.errors import ConfigError, ConnectError, one_line
+from connect.settings.raw import comma_separated
 
 if TYPE_CHECKING:
     from connect.cli._dlq_sources import Letters
@@ -183,7 +184,7 @@ def _decoded(letter: Mapping[str, Any], config: Mapping[str, str], worker_config
     from connect.plugins import Plugins
 
     worker = WorkerSettings.read(worker_config)
-    folders = [folder.strip() for folder in worker.values.get("plugin.path", "").split(",") if folder.strip()]
+    folders = comma_separated(worker.values.get("plugin.path"))
     plugins = Plugins.discover(folders)
     topic = (letter["error"] or {}).get("topic") or ""
     found = {}

@@ -13,6 +13,7 @@ from connect.cli._exit import INVALID, OK
 from connect.cli._rest_client import add_options, client_of
 from connect.cli._table import plain, table
 from connect.plugins import PluginKind, PluginRef, Plugins
+from connect.settings.raw import comma_separated
 
 NAME = "plugins"
 HELP = """\
@@ -61,7 +62,7 @@ def _list(args: argparse.Namespace) -> int:
             rows = sorted((one["type"], one["class"], one.get("version") or "-") for one in found)
             print(table(["KIND", "CLASS", "VERSION"], rows))
         return OK
-    folders = [Path(folder.strip()) for folder in args.plugin_path.split(",") if folder.strip()]
+    folders = [Path(folder) for folder in comma_separated(args.plugin_path)]
     for folder in folders:
         if not folder.is_dir():
             print(f"connect: plugin path {folder}: there is no such folder.", file=sys.stderr)

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 from connect.errors import ConnectError
 from connect.herder.views import connector_plugin
-from connect.pipeline.build import SIMPLE_HEADERS, converter_config, names
+from connect.pipeline.build import SIMPLE_HEADERS, converter_config
 from connect.plugins import CONVERTERS, PluginKind, Plugins
+from connect.settings.raw import comma_separated
 from connect.worker.messages import TaskSpec
 
 
@@ -40,7 +41,7 @@ def about_steps(plugins: Plugins, config: Mapping[str, str], what: str) -> dict[
     """Class and version of each transformation (`what` is transform) or predicate (predicate) by its alias."""
     kind = PluginKind.TRANSFORMATION if what == "transform" else PluginKind.PREDICATE
     found = {}
-    for alias in names(config.get(f"{what}s")):
+    for alias in comma_separated(config.get(f"{what}s")):
         prefix = f"{what}s.{alias}."
         name = config.get(f"{prefix}type", "")
         written, version = _plugin(plugins, kind, name, config.get(f"{prefix}plugin.version"))

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from connect.errors import ConfigError
 from connect.kafka.client_settings import ClientSettingError
 from connect.kafka.tls import client_tls_context
+from connect.settings.raw import prefixed
 
 LISTENERS = "listeners.https."
 
@@ -17,7 +18,7 @@ def tls_settings(raw: Mapping[str, str], prefix: str = LISTENERS) -> tuple[dict[
 
     Those with the prefix, such as "listeners.https."; where there are none, those of the worker itself.
     """
-    own = {key.removeprefix(prefix): value for key, value in raw.items() if key.startswith(prefix)}
+    own = prefixed(raw, prefix)
     if own:
         return own, prefix
     return {key: value for key, value in raw.items() if key.startswith("ssl.")}, ""

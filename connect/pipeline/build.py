@@ -17,6 +17,7 @@ from connect.pipeline.dead_letters import EncodedRecord
 from connect.pipeline.policy import ErrorPolicy
 from connect.pipeline.steps import Decode, DecodeHeaders, Encode, EncodeHeaders, Transform
 from connect.plugins import PluginKind, Plugins, load
+from connect.settings.raw import comma_separated, prefixed
 
 log = logging.getLogger(__name__)
 
@@ -106,7 +107,7 @@ def converter_config(
     if not name:
         raise ConfigError(key, "is set neither in the connector nor in the worker. Name a converter class.")
     prefix = f"{key}."
-    return name, {k[len(prefix) :]: v for k, v in owner.items() if k.startswith(prefix)}
+    return name, prefixed(owner, prefix)
 
 
 def converter(plugins: Plugins, worker: Mapping[str, str], connector: Mapping[str, str], key: str) -> Converter:
@@ -131,9 +132,9 @@ def header_converter(plugins: Plugins, worker: Mapping[str, str], connector: Map
 def transformations(plugins: Plugins, connector: Mapping[str, str]) -> list[Step]:
     """The configured transformations, in order, each with its predicate."""
     steps: list[Step] = []
-    for alias in names(connector.get("transforms")):
+    for alias in comma_separated(connector.get("transforms")):
         prefix = f"transforms.{alias}."
-        config = {k[len(prefix) :]: v for k, v in connector.items() if k.startswith(prefix)}
+        config = prefixed(connector, prefix)
         if not config.get("type"):
             raise ConfigError(f"{prefix}type", "is missing. Name the transformation's class.")
         made: Transformation = load(
@@ -148,10 +149,10 @@ def transformations(plugins: Plugins, connector: Mapping[str, str]) -> list[Step
 
 
 def _predicate(plugins: Plugins, connector: Mapping[str, str], alias: str, used_by: str) -> Predicate:
-    if alias not in names(connector.get("predicates")):
+    if alias not in comma_separated(connector.get("predicates")):
         raise ConfigError(f"{used_by}predicate", f'there is no predicate "{alias}". Add it to the key "predicates".')
     prefix = f"predicates.{alias}."
-    config = {k[len(prefix) :]: v for k, v in connector.items() if k.startswith(prefix)}
+    config = prefixed(connector, prefix)
     if not config.get("type"):
         raise ConfigError(f"{prefix}type", "is missing. Name the predicate's class.")
     made: Predicate = load(plugins.find(PluginKind.PREDICATE, config["type"], config.get("plugin.version")))()
@@ -164,8 +165,3 @@ def _name_without_effect(plugin: Plugin, config: Mapping[str, str], prefix: str)
     """Name keys of others that do nothing in the log."""
     for key, message in plugin.settings.remarks(config):
         log.warning("%s%s %s", prefix, key, message)
-
-
-def names(value: str | None) -> list[str]:
-    """The aliases of a comma-separated list."""
-    return [alias.strip() for alias in (value or "").split(",") if alias.strip()]

@@ -10,6 +10,7 @@ from connect.pipeline.findings import Findings
 from connect.pipeline.parked import RetrySettings
 from connect.settings.connector_keys import DEAD_LETTER_TOPIC
 from connect.settings.error_keys import RETRY_TOPICS_KEY
+from connect.settings.raw import comma_separated
 from connect.settings.validators import LEGAL_TOPIC
 
 _PREFIX: Final = "errors.retry.topics.prefix"
@@ -60,7 +61,7 @@ def check_errors(found: Findings, config: Mapping[str, str]) -> None:
     wrong = [name for name in retry.topics if not LEGAL_TOPIC.fullmatch(name)]
     if wrong and not config.get(_PREFIX):
         found.error(_PREFIX, f'is missing: "{wrong[0]}" cannot be the name of a topic. Say what names begin with.')
-    topics = {name.strip() for name in config.get("topics", "").split(",")} | ({dead} if dead else set())
+    topics = set(comma_separated(config.get("topics"))) | ({dead} if dead else set())
     for name in topics.intersection(retry.topics):
         found.error(_PREFIX, f'makes "{name}" a retry topic, which is named in another key too. Choose another prefix.')
     if retry.keep_order:

@@ -12,6 +12,7 @@ import msgspec
 
 from connect.settings import ConfigValue, Definition, Importance, Kind, Secret, Setting
 from connect.settings.definition import text
+from connect.settings.raw import prefixed
 from connect.telemetry.redaction import Redactor
 
 #: A key and what to say about it.
@@ -130,7 +131,7 @@ class Findings:
                 self._secret_keys.add(key)
             if not setting.internal and key not in self._entries:
                 self._entries[key] = Entry(self._shown(setting, prefix, group or setting.group), KeyValue(key))
-        own = {key.removeprefix(prefix): value for key, value in self._config.items() if key.startswith(prefix)}
+        own = prefixed(self._config, prefix)
         self.known.update(prefix + name for name in definition.others.aliases)
         self.known.update(prefix + key for key in own if definition.knows(key))
         self._secret_keys.update(prefix + setting.name for setting in _other_passwords(definition))

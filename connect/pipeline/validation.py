@@ -18,7 +18,7 @@ from connect.kafka.client_checks import check_client
 from connect.kafka.client_settings import ClientSettingError, task_client_settings, task_java_settings
 from connect.kafka.client_settings import Kind as ClientKind
 from connect.kafka.override_rules import refused
-from connect.pipeline.build import SIMPLE_HEADERS, converter_config, names
+from connect.pipeline.build import SIMPLE_HEADERS, converter_config
 from connect.pipeline.error_checks import check_dead_letters, check_errors, writes_aside
 from connect.pipeline.exactly_once import check_exactly_once
 from connect.pipeline.findings import Findings, Validation
@@ -35,6 +35,7 @@ from connect.settings.connector_keys import (
     topics_at_fault,
 )
 from connect.settings.definition import text
+from connect.settings.raw import comma_separated, prefixed
 
 T = TypeVar("T")
 
@@ -72,9 +73,9 @@ def validate(
         _check_sink(found, worker, config, clients)
     for key in CONVERTERS:
         _check_converter(found, plugins, worker, config, key)
-    for alias in dict.fromkeys(names(config.get("transforms"))):
+    for alias in dict.fromkeys(comma_separated(config.get("transforms"))):
         _check_transformation(found, plugins, config, alias)
-    for alias in dict.fromkeys(names(config.get("predicates"))):
+    for alias in dict.fromkeys(comma_separated(config.get("predicates"))):
         _check_aliased(found, plugins, config, "predicates", alias, PluginKind.PREDICATE, _PREDICATE)
     if connector is not None:
         _check_needs(found, connector)
@@ -239,7 +240,7 @@ def _check_transformation(found: Findings, plugins: Plugins, config: Mapping[str
     prefix = f"transforms.{alias}."
     _check_aliased(found, plugins, config, "transforms", alias, PluginKind.TRANSFORMATION, _TRANSFORMATION)
     predicate = config.get(f"{prefix}predicate", "").strip()
-    if predicate and predicate not in names(config.get("predicates")):
+    if predicate and predicate not in comma_separated(config.get("predicates")):
         found.error(f"{prefix}predicate", f'there is no predicate "{predicate}". Add it to the key "predicates".')
     if not predicate and f"{prefix}negate" in config:
         found.error(f"{prefix}negate", f"has nothing to negate. Set {prefix}predicate, or remove this key.")
@@ -255,7 +256,7 @@ def _check_aliased(
     common: Definition,
 ) -> None:
     prefix, group = f"{what}.{alias}.", f"{what.capitalize()}: {alias}"
-    own = {key.removeprefix(prefix): value for key, value in config.items() if key.startswith(prefix)}
+    own = prefixed(config, prefix)
     found.declare(common, common.validate(own), prefix, group)
     loaded = None
     if name := own.get("type", "").strip():
@@ -333,7 +334,7 @@ def _warn_of_unknown(found: Findings, config: Mapping[str, str]) -> None:
             continue
         what, _, rest = key.partition(".")
         alias = rest.partition(".")[0]
-        if what in {"transforms", "predicates"} and alias and alias not in names(config.get(what)):
+        if what in {"transforms", "predicates"} and alias and alias not in comma_separated(config.get(what)):
             found.warn(key, f'has no effect: "{alias}" is not among the aliases in {what}. Add it there.')
         elif near := did_you_mean(key, found.known):
             found.warn(key, f"is not known. Did you mean {near}?")

@@ -3,6 +3,7 @@
 from connect.settings.definition import Config, ConfigValue, Definition, define
 from connect.settings.options import Options
 from connect.settings.other_keys import Alias, WithoutEffect
+from connect.settings.raw import comma_separated, prefixed
 from connect.settings.setting import (
     REQUIRED,
     Boolean,
@@ -49,9 +50,11 @@ __all__ = [
     "WithoutEffect",
     "at_least",
     "between",
+    "comma_separated",
     "define",
     "non_empty",
     "one_of",
+    "prefixed",
     "seconds",
     "topic_name",
     "topic_names",

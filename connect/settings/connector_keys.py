@@ -13,6 +13,7 @@ from connect.settings._checks import connector_name, partitions, replication_fac
 from connect.settings.definition import Definition, define
 from connect.settings.error_keys import PUT_TOLERANCE, RETRY_TOPICS
 from connect.settings.java_regex import java_regex
+from connect.settings.raw import comma_separated
 from connect.settings.recovery_keys import CONNECTOR_RECOVERY
 from connect.settings.setting import Boolean, Class, Int, List, Long, Setting, Short, String
 from connect.settings.validators import at_least, non_empty, one_of, topic_name, topic_names
@@ -441,7 +442,7 @@ def topic_creation_doubts(config: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def topics_at_fault(config: Mapping[str, Any]) -> list[tuple[str, str]]:
     """What is wrong with `topics`, `topics.regex` and the dead letter topic taken together: key and message."""
-    topics = [name for item in str(config.get("topics") or "").split(",") if (name := item.strip())]
+    topics = comma_separated(str(config.get("topics") or ""))
     pattern = str(config.get("topics.regex") or "").strip()
     dead = str(config.get(DEAD_LETTER_TOPIC) or "").strip()
     if topics and pattern:

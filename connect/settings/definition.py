@@ -22,6 +22,7 @@ from typing import Any
 
 from connect.errors import ConfigError
 from connect.settings.other_keys import Alias, OtherKeys, WithoutEffect
+from connect.settings.raw import prefixed
 from connect.settings.setting import Kind, Setting
 
 
@@ -66,7 +67,7 @@ class Config(Mapping[str, Any]):
 
     def prefixed(self, prefix: str) -> dict[str, Any]:
         """What the user wrote under keys that start with the prefix, without it."""
-        return {key[len(prefix) :]: value for key, value in self.raw.items() if key.startswith(prefix)}
+        return prefixed(self.raw, prefix)
 
 
 class Definition:

@@ -19,6 +19,7 @@ from typing import Final
 
 from connect.errors import ConnectError
 from connect.settings.properties import PropertiesError, loads, unreadable
+from connect.settings.raw import comma_separated
 from connect.settings.regular_files import TooLargeFileError, UnfitFileError, read_regular
 
 #: So many bytes a provider reads of a file, and of all files together that a configuration names in one directory.
@@ -168,7 +169,7 @@ class _AllowedPaths:
 
     def __init__(self, setting: str) -> None:
         self._setting = setting
-        self._allowed = [Path(os.path.normpath(path.strip())) for path in setting.split(",") if path.strip()]
+        self._allowed = [Path(os.path.normpath(path)) for path in comma_separated(setting)]
         for path in self._allowed:
             if not path.is_absolute():
                 raise ProviderError(f"{path} is not absolute; write the path from / on", "allowed.paths")

@@ -29,6 +29,7 @@ from connect.settings.providers import (
     ProviderData,
     ProviderError,
 )
+from connect.settings.raw import comma_separated, prefixed
 from connect.settings.variables import Variable, variables
 
 # The aliases that everybody gives to Kafka's own providers: written without being declared, they were forgotten.
@@ -121,7 +122,7 @@ class Resolver:
         """
         providers: dict[str, ConfigProvider] = {}
         wrong: dict[str, Unresolved] = {}
-        for alias in filter(None, (part.strip() for part in worker.get("config.providers", "").split(","))):
+        for alias in comma_separated(worker.get("config.providers")):
             try:
                 providers[alias] = _provider(alias, worker, known)
             except ConfigError as error:
@@ -210,7 +211,7 @@ def _provider(alias: str, worker: Mapping[str, str], known: Mapping[str, type[Co
         choice = ", ".join(sorted(provider.__name__ for provider in set(known.values())))
         raise ConfigError(key, f'there is no config provider "{name}"; there are {choice}')
     prefix = f"config.providers.{alias}.param."
-    params = {key.removeprefix(prefix): value for key, value in worker.items() if key.startswith(prefix)}
+    params = prefixed(worker, prefix)
     provider = known[name]()
     try:
         provider.configure(params)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from connect.errors import ConfigError
 from connect.settings.java_regex import java_regex
+from connect.settings.raw import comma_separated
 
 
 def topics_or_pattern(connector: Mapping[str, str]) -> list[str] | str:
@@ -15,7 +16,7 @@ def topics_or_pattern(connector: Mapping[str, str]) -> list[str] | str:
     Raises:
         ConfigError: neither or both are given.
     """
-    topics = [name.strip() for name in connector.get("topics", "").split(",") if name.strip()]
+    topics = comma_separated(connector.get("topics"))
     pattern = connector.get("topics.regex", "")
     if bool(topics) == bool(pattern):
         raise ConfigError("topics", "give either topics or topics.regex, and not both.")

@@ -15,6 +15,7 @@ from connect.errors import ConnectError, RetriableError
 from connect.kafka.consume import BatchConsumer, RebalanceListener
 from connect.pipeline.errant import PolicyReporter
 from connect.pipeline.error_checks import takes_reports
+from connect.settings.raw import comma_separated
 from connect.storage.memory_offsets import MemoryOffsetStore
 from connect.telemetry.metrics import Registry
 from connect.testing._broker import Message
@@ -68,7 +69,7 @@ class SinkRun:
         self._batch_rows = batch_rows
         self._timeout = timeout
         self._tasks: list[_Task] = []
-        named = [name.strip() for name in self._run.config.get("topics", "").split(",") if name.strip()]
+        named = comma_separated(self._run.config.get("topics"))
         self._topic = named[0] if named else "test"
         self._partitions = [TopicPartition(name, number) for name in named for number in range(partitions)]
         #: Records that a task handed to the error policy, each with its error. Needs what a worker needs for it:

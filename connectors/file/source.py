@@ -258,7 +258,7 @@ def patterns(file: str | None) -> list[str]:
     file = file.strip()
     if os.path.lexists(file):
         return [file]
-    return list(dict.fromkeys(part for part in map(str.strip, file.split(",")) if part))
+    return list(dict.fromkeys(settings.comma_separated(file)))
 
 
 def _matches_names(pattern: str) -> bool:

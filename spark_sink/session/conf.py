@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from connect.settings.raw import comma_separated
 from spark_sink.session.masters import MASTER, REMOTE, Kind, Master
 from spark_sink.session.settings import OWN
 
@@ -92,7 +93,7 @@ def defaults(name: str, master: Master) -> dict[str, str]:
 
 def with_jars(conf: Mapping[str, str], jars: Sequence[Path]) -> dict[str, str]:
     """The same with further jars before the user's own."""
-    given = [each.strip() for each in conf.get(JARS, "").split(",") if each.strip()]
+    given = comma_separated(conf.get(JARS))
     return {**conf, JARS: ",".join([*map(str, jars), *given])}
 
 

@@ -4,7 +4,7 @@ from connect import ConfigError, PluginNotFoundError
 from connect.data.batch import SinkBatch, SourceBatch
 from connect.data.values import Values
 from connect.pipeline import sink_chain, source_chain
-from connect.pipeline.build import converter_config, names
+from connect.pipeline.build import converter_config
 from connect.plugins import Plugins
 
 PLUGINS = Plugins.discover()
@@ -55,8 +55,3 @@ def test_a_wrong_key_is_named(config: dict[str, str], key: str) -> None:
     with pytest.raises(ConfigError) as raised:
         source_chain(PLUGINS, WORKER, config, no_pause)
     assert raised.value.key == key
-
-
-def test_aliases_are_separated_by_commas() -> None:
-    assert names(" a, b ,,c") == ["a", "b", "c"]
-    assert names(None) == []
