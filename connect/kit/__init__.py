@@ -4,7 +4,17 @@ Everything here runs in the process of the connector, or of its task.
 """
 
 from connect.kit.background import BackgroundWriter
+from connect.kit.credentials import CredentialsProvider, credentials_provider
 from connect.kit.retries import RetryBudget, backoff
 from connect.kit.watch import Chore, Watch, shared_out
 
-__all__ = ["BackgroundWriter", "Chore", "RetryBudget", "Watch", "backoff", "shared_out"]
+__all__ = [
+    "BackgroundWriter",
+    "Chore",
+    "CredentialsProvider",
+    "RetryBudget",
+    "Watch",
+    "backoff",
+    "credentials_provider",
+    "shared_out",
+]

@@ -7,17 +7,15 @@ and what is restarted has what config providers (`${vault:...}`) give then.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Mapping
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple
 
-from connect import ConfigError
+from connect.kit import credentials_provider
 from connectors.jdbc.database.keys import DATABASE
 
-KEY = "jdbc.credentials.provider.class"
-_PREFIX = "jdbc.credentials.provider."
+_KEY: Final = "jdbc.credentials.provider.class"
 #: What Java's connectors call the default.
-_BUILT_IN = ("", "io.confluent.connect.jdbc.util.DefaultJdbcCredentialsProvider")
+_BUILT_IN: Final = ("", "io.confluent.connect.jdbc.util.DefaultJdbcCredentialsProvider")
 
 
 class Credentials(NamedTuple):
@@ -30,16 +28,6 @@ class Credentials(NamedTuple):
         return f"Credentials(user={self.user!r})"
 
 
-class CredentialsProvider(Protocol):
-    """Knows a database's credentials. Made once in each task's process; `module:Class` in the configuration."""
-
-    def configure(self, config: Mapping[str, str]) -> None:
-        """Take the keys that begin with `jdbc.credentials.provider.`, without that. Raising fails the task."""
-
-    def credentials(self) -> Credentials | tuple[str | None, str | None]:
-        """The credentials for a connection that is made now. Raising fails this try to connect."""
-
-
 def provider(config: Mapping[str, str]) -> Callable[[], Credentials]:
     """What answers with the credentials for a connection that is made now.
 
@@ -49,27 +37,13 @@ def provider(config: Mapping[str, str]) -> Callable[[], Credentials]:
     Raises:
         ConfigError: the class cannot be loaded.
     """
-    name = config.get(KEY) or ""
+    name = config.get(_KEY) or ""
     if name in _BUILT_IN:
         return lambda: _of_configuration(config)
-    chosen = _load(name)()
-    chosen.configure({key[len(_PREFIX) :]: value for key, value in config.items() if key.startswith(_PREFIX)})
+    chosen = credentials_provider(_KEY, name, config)
     return lambda: Credentials(*chosen.credentials())
 
 
 def _of_configuration(config: Mapping[str, str]) -> Credentials:
     named = DATABASE.named(config)
     return Credentials(named.get("connection.user") or None, named.get("connection.password") or None)
-
-
-def _load(name: str) -> Callable[[], CredentialsProvider]:
-    module, colon, attribute = name.partition(":")
-    if not colon:
-        module, _, attribute = name.rpartition(".")
-    try:
-        found: Callable[[], CredentialsProvider] = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise ConfigError(
-            KEY, f'"{name}" cannot be loaded ({error}). Write module:Class of a Python class with credentials().'
-        ) from error
-    return found

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
-from connect import ConfigError
+from connect.kit import credentials_provider
 from connectors.s3.bucket.keys import BUCKET, BucketSettings
-
-KEY = "s3.credentials.provider.class"
-_PREFIX = "s3.credentials.provider."
 
 
 class Credentials(NamedTuple):
@@ -23,16 +19,6 @@ class Credentials(NamedTuple):
 
     def __repr__(self) -> str:
         return f"Credentials(key={self.key!r})"
-
-
-class CredentialsProvider(Protocol):
-    """Knows a store's credentials. Made once in each task's process; `module:Class` in the configuration."""
-
-    def configure(self, config: Mapping[str, str]) -> None:
-        """Take the keys that begin with `s3.credentials.provider.`, without that. Raising fails the task."""
-
-    def credentials(self) -> Credentials | tuple[str, str, str | None]:
-        """The credentials for a client that is made now: at the start, and after some were refused."""
 
 
 def credentials(settings: BucketSettings, config: Mapping[str, str]) -> Callable[[], Credentials | None]:
@@ -47,8 +33,7 @@ def credentials(settings: BucketSettings, config: Mapping[str, str]) -> Callable
     """
     if not settings.provider:
         return lambda: _of_configuration(BUCKET.named(config))
-    chosen = _load(settings.provider)()
-    chosen.configure({key[len(_PREFIX) :]: value for key, value in config.items() if key.startswith(_PREFIX)})
+    chosen = credentials_provider("s3.credentials.provider.class", settings.provider, config)
     return lambda: Credentials(*chosen.credentials())
 
 
@@ -113,14 +98,3 @@ class _Role:
 def _of_configuration(config: Mapping[str, str]) -> Credentials | None:
     key, secret = config.get("aws.access.key.id"), config.get("aws.secret.access.key")
     return Credentials(key, secret, config.get("aws.session.token") or None) if key and secret else None
-
-
-def _load(name: str) -> Callable[[], CredentialsProvider]:
-    module, _, attribute = name.partition(":")
-    try:
-        found: Callable[[], CredentialsProvider] = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise ConfigError(
-            KEY, f'"{name}" cannot be loaded ({error}). Write module:Class of a Python class with credentials().'
-        ) from error
-    return found

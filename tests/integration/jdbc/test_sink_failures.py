@@ -269,13 +269,13 @@ def test_what_waits_of_partitions_that_were_lost_is_not_written(postgres_databas
         sink.put(person(-1))
         blocker.execute("LOCK TABLE people")
         sink.put(*map(person, range(600)))
-        behind = sink.task._behind  # type: ignore[attr-defined]
-        until(lambda: behind._writing and not behind._waiting)
+        background = sink.task._background  # type: ignore[attr-defined]
+        until(lambda: background._writing and not background._size)
         sink.put(*map(person, range(600, 1200)))
-        assert len(behind._waiting) == 1
+        assert background._size == 1
 
         def release() -> None:
-            until(lambda: not behind._waiting)
+            until(lambda: not background._size)
             blocker.rollback()
 
         releasing = threading.Thread(target=release)
