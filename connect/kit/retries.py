@@ -33,7 +33,7 @@ def backoff(first: float, longest: float, tries: int) -> float:
 
 
 class RetryBudget:
-    """How often in a row something is tried again, or for how long. For one thread.
+    """How often in a row something is tried again, or for how long. For one thread, but for `worked`.
 
     Args:
         retries: how many; below 0 there is no limit.
@@ -106,7 +106,7 @@ class RetryBudget:
         self.pending = False
 
     def worked(self) -> None:
-        """Something succeeded: the next failure is the first one in a row. What is pending still is."""
+        """Something succeeded: the next failure is the first one in a row. What is pending still is. For any thread."""
         self._tries = 0
 
     def _waiting(self, seconds: float) -> RetriableError:
