@@ -18,7 +18,7 @@ from bench import one
 from bench.in_turn import in_turn, table_of
 from bench.machine import versions
 from bench.part import Settings
-from connect.converters.avro.options import Options
+from connect.converters.avro.keys import AvroOptions
 from connect.converters.avro.reading import make_reader
 from connect.converters.avro.to_connect import ToConnect
 from connect.converters.avro.types import parse
@@ -51,7 +51,7 @@ def measure(settings: Settings) -> dict[str, Any]:
     rounds = settings.repeat(15)
     theirs = fastavro.parse_schema(json.loads(json.dumps(SCHEMA)))
     assert isinstance(theirs, dict)
-    options = Options()
+    options = AvroOptions.parse({})
     avro = parse(json.dumps(SCHEMA))
     schema = ToConnect(options).schema(avro)
     read, write = make_reader(avro, schema, options), MadeWriter(avro, schema, options)

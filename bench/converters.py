@@ -20,13 +20,13 @@ from bench.machine import versions
 from bench.part import Settings
 from connect.converters.json_encode import lines
 from connect.converters.jsonschema.documents import Documents
-from connect.converters.jsonschema.keys import Options as JsonOptions
+from connect.converters.jsonschema.keys import JsonSchemaOptions
 from connect.converters.jsonschema.reading import Reader as JsonReader
 from connect.converters.jsonschema.to_schema import schema_of
 from connect.converters.jsonschema.validation import Validator
 from connect.converters.jsonschema.writing import SchemaPreparer
 from connect.converters.protobuf.descriptors import parse
-from connect.converters.protobuf.keys import Options
+from connect.converters.protobuf.keys import ProtobufOptions
 from connect.converters.protobuf.reading import Reader
 from connect.converters.protobuf.writing import Writer
 
@@ -74,9 +74,9 @@ def protobuf() -> dict[tuple[str, str], Way]:
     message = parse(PROTO).message_class("Order")
     rows = [_row(random.Random(number), number) for number in range(RECORDS)]
     data = [message(**{**row, "created": {"seconds": row["created"]}}).SerializeToString() for row in rows]
-    reader = Reader(message, Options())
+    reader = Reader(message, ProtobufOptions.parse({}))
     columns = reader.read(data)
-    writer = Writer(columns.schemas[0], message, Options())  # type: ignore[arg-type]
+    writer = Writer(columns.schemas[0], message, ProtobufOptions.parse({}))  # type: ignore[arg-type]
     names = [field.name for field in message.DESCRIPTOR.fields]
 
     def with_protobuf() -> list[Any]:
@@ -100,12 +100,12 @@ def protobuf() -> dict[tuple[str, str], Way]:
 def json_schema() -> dict[tuple[str, str], Way]:
     """The ways of JSON Schema."""
     documents = Documents(json.dumps(JSON_SCHEMA))
-    schema = schema_of(documents, JsonOptions(), lambda _, node: node)
+    schema = schema_of(documents, JsonSchemaOptions.parse({}), lambda _, node: node)
     rows = [{**_row(random.Random(number), number)} for number in range(RECORDS)]
     for row in rows:
         row["created"] *= 1000
     data = [msgspec.json.encode(row) for row in rows]
-    reader, validator, preparer = JsonReader(schema), Validator(documents), SchemaPreparer(JsonOptions())
+    reader, validator, preparer = JsonReader(schema), Validator(documents), SchemaPreparer(JsonSchemaOptions.parse({}))
     values = reader.read(data).to_list()
 
     def validated() -> Any:

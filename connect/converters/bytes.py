@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from connect import settings
 from connect.api.converter import Converter, HeaderConverter, SchemaAndValue
-from connect.converters.kind import CONVERTER_TYPE, with_type
+from connect.converters.kind import ConverterOptions
 from connect.data.column import Column
 from connect.data.headers import Headers
 from connect.data.schema import OPTIONAL_BYTES, Schema, Type
@@ -20,10 +19,10 @@ class ByteArrayConverter(Converter, HeaderConverter):
 
     never_fails = True
     hands_bytes_through = True
-    settings = settings.define(CONVERTER_TYPE)
+    settings = ConverterOptions.definition()
 
     def configure(self, config: Mapping[str, str], *, is_key: bool | None = None) -> None:
-        self.settings.parse(with_type(config, is_key))
+        ConverterOptions.of(config, is_key)
 
     def to_connect_data(self, topic: str, data: bytes | None, headers: Headers | None = None) -> SchemaAndValue:
         return SchemaAndValue(OPTIONAL_BYTES, data)

@@ -22,7 +22,7 @@ from connect.converters.json_fast import REFUSED, exact, has_long_integer, is_lo
 from connect.converters.json_rows import Rows
 from connect.converters.json_text import read, read_at
 from connect.converters.json_values import objects
-from connect.converters.kind import CONVERTER_TYPE, with_type
+from connect.converters.kind import ConverterOptions
 from connect.converters.lru_cache import LruCache
 from connect.data.column import Column
 from connect.data.columns_text import pyarrow_is_there
@@ -31,7 +31,6 @@ from connect.data.schema import Schema, Type
 from connect.data.struct_columns import StructColumns
 from connect.data.values import GroupedValues, JsonValues, Values
 from connect.errors import ConfigError, DataError, SchemaError
-from connect.settings import Config
 
 if TYPE_CHECKING:
     from connect.converters.json_arrow import ArrowRows
@@ -43,67 +42,70 @@ _BEFORE_SCHEMA: Final = re.compile(r'[ \t\n\r]*\{[ \t\n\r]*"schema"[ \t\n\r]*:[ 
 _AFTER_SCHEMA: Final = re.compile(r'[ \t\n\r]*,[ \t\n\r]*"payload":')
 
 
+class JsonOptions(ConverterOptions):
+    """The settings of `JsonConverter`."""
+
+    schemas_enable = settings.Boolean(
+        "schemas.enable",
+        default=True,
+        doc="Whether each record carries its schema: an object of schema and payload.",
+        importance=settings.Importance.HIGH,
+    )
+    schemas_cache_size = settings.Int(
+        "schemas.cache.size",
+        default=1000,
+        doc="How many schemas are remembered, so that they are not read or written anew for each record.",
+        importance=settings.Importance.HIGH,
+    )
+    schema_content = settings.String(
+        "schema.content",
+        default=None,
+        doc="A schema, in the form it has in the envelope, for all records that are read. They are then plain JSON "
+        "without an envelope. Only with schemas.enable.",
+        importance=settings.Importance.HIGH,
+    )
+    decimal_numeric = settings.String(
+        "decimal.format",
+        default="BASE64",
+        doc="How decimals are written: BASE64 keeps every digit, NUMERIC is a JSON number. Both are read.",
+        importance=settings.Importance.LOW,
+        validator=settings.one_of("BASE64", "NUMERIC", ignore_case=True),
+        convert=lambda word: word.upper() == "NUMERIC",
+    )
+    replace_null_with_default = settings.Boolean(
+        "replace.null.with.default",
+        default=True,
+        doc="Whether null becomes the default of a field that has one.",
+        importance=settings.Importance.LOW,
+    )
+
+
 class JsonConverter(Converter, HeaderConverter):
     """Converts between JSON and values, with or without schemas."""
 
-    settings = settings.define(
-        CONVERTER_TYPE,
-        settings.Boolean(
-            "schemas.enable",
-            default=True,
-            doc="Whether each record carries its schema: an object of schema and payload.",
-            importance=settings.Importance.HIGH,
-        ),
-        settings.Int(
-            "schemas.cache.size",
-            default=1000,
-            doc="How many schemas are remembered, so that they are not read or written anew for each record.",
-            importance=settings.Importance.HIGH,
-        ),
-        settings.String(
-            "schema.content",
-            default=None,
-            doc="A schema, in the form it has in the envelope, for all records that are read. They are then plain JSON "
-            "without an envelope. Only with schemas.enable.",
-            importance=settings.Importance.HIGH,
-        ),
-        settings.String(
-            "decimal.format",
-            default="BASE64",
-            doc="How decimals are written: BASE64 keeps every digit, NUMERIC is a JSON number. Both are read.",
-            importance=settings.Importance.LOW,
-            validator=settings.one_of("BASE64", "NUMERIC", ignore_case=True),
-        ),
-        settings.Boolean(
-            "replace.null.with.default",
-            default=True,
-            doc="Whether null becomes the default of a field that has one.",
-            importance=settings.Importance.LOW,
-        ),
-    )
+    settings = JsonOptions.definition()
 
     def __init__(self) -> None:
-        self._take(self.settings.parse({CONVERTER_TYPE.name: "value"}))
+        self._take(JsonOptions.of({}, is_key=False))
 
     def configure(self, config: Mapping[str, str], *, is_key: bool | None = None) -> None:
-        self._take(self.settings.parse(with_type(config, is_key)))
+        self._take(JsonOptions.of(config, is_key))
 
-    def _take(self, config: Config) -> None:
-        replace_null = config["replace.null.with.default"]
-        self._envelope: bool = config["schemas.enable"]
+    def _take(self, options: JsonOptions) -> None:
+        replace_null = options.replace_null_with_default
+        self._envelope = options.schemas_enable
         self._decoder = Decoder(replace_null)
-        numeric = config["decimal.format"].upper() == "NUMERIC"
-        self._preparer = Preparer(decimal_numeric=numeric, replace_null=replace_null)
-        size = config["schemas.cache.size"]
+        self._preparer = Preparer(decimal_numeric=options.decimal_numeric, replace_null=replace_null)
+        size = options.schemas_cache_size
         self._by_start: LruCache[bytes, Schema | None] = LruCache(size)
         self._by_node: LruCache[str, Schema | None] = LruCache(size)
         self._starts: LruCache[Schema | None, bytes] = LruCache(size)
         self._rows: LruCache[Schema, Rows | None] = LruCache(size)
         self._arrow_rows: LruCache[Schema, ArrowRows | None] = LruCache(size)
         self._declared: Schema | None = None
-        if self._envelope and config["schema.content"]:
+        if self._envelope and options.schema_content:
             try:
-                self._declared = self._schema_of(read(config["schema.content"].encode()))
+                self._declared = self._schema_of(read(options.schema_content.encode()))
             except DataError as error:
                 raise ConfigError("schema.content", f"holds no schema. {error}") from None
 

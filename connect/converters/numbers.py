@@ -9,9 +9,8 @@ import struct
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from connect import settings
 from connect.api.converter import Converter, HeaderConverter, SchemaAndValue
-from connect.converters.kind import CONVERTER_TYPE, with_type
+from connect.converters.kind import ConverterOptions
 from connect.data import schema as schemas
 from connect.data.column import Column
 from connect.data.headers import Headers
@@ -23,14 +22,14 @@ from connect.errors import DataError
 class _FixedSize(Converter, HeaderConverter):
     """Values that all have the same number of bytes. null is null both ways."""
 
-    settings = settings.define(CONVERTER_TYPE)
+    settings = ConverterOptions.definition()
 
     SCHEMA: ClassVar[Schema]
     FORMAT: ClassVar[str]
     TAKES: ClassVar[tuple[type, ...]]
 
     def configure(self, config: Mapping[str, str], *, is_key: bool | None = None) -> None:
-        self.settings.parse(with_type(config, is_key))
+        ConverterOptions.of(config, is_key)
 
     def to_connect_data(self, topic: str, data: bytes | None, headers: Headers | None = None) -> SchemaAndValue:
         if data is None:

@@ -11,72 +11,12 @@ from typing import Any
 
 from connect import settings
 from connect.api.converter import Converter, HeaderConverter, SchemaAndValue
-from connect.converters.kind import CONVERTER_TYPE, with_type
+from connect.converters.kind import ConverterOptions
 from connect.data.column import Column
 from connect.data.headers import Headers
 from connect.data.schema import OPTIONAL_STRING, Schema
 from connect.data.text import java_text, utf8_text
 from connect.data.values import Text, Values
-
-
-def _character_set(name: str, value: str) -> None:
-    _codec(value)
-
-
-class StringConverter(Converter, HeaderConverter):
-    """Converts between text and its bytes. null is null both ways; malformed bytes become U+FFFD, as in Java."""
-
-    never_fails = True
-    settings = settings.define(
-        CONVERTER_TYPE,
-        settings.String(
-            "converter.encoding",
-            default="UTF-8",
-            doc="The character set of the text, such as UTF-8, ISO-8859-1 or UTF-16.",
-            importance=settings.Importance.HIGH,
-            validator=_character_set,
-        ),
-    )
-
-    def __init__(self) -> None:
-        self._utf8 = True
-        self._encode: Callable[[str], bytes] = _utf8_bytes
-        self._decode: Callable[[bytes], str] = utf8_text
-
-    def configure(self, config: Mapping[str, str], *, is_key: bool | None = None) -> None:
-        encoding = self.settings.parse(with_type(config, is_key))["converter.encoding"]
-        self._encode, self._decode = _codec(encoding)
-        self._utf8 = self._encode is _utf8_bytes
-
-    def to_connect_data(self, topic: str, data: bytes | None, headers: Headers | None = None) -> SchemaAndValue:
-        return SchemaAndValue(OPTIONAL_STRING, None if data is None else self._decode(data))
-
-    def from_connect_data(
-        self, topic: str, schema: Schema | None, value: Any, headers: Headers | None = None
-    ) -> bytes | None:
-        return None if value is None else self._encode(java_text(schema, value))
-
-    def to_connect_batch(self, topics: Column[str], data: Sequence[bytes | None]) -> Values:
-        if self._utf8:
-            return Text(data if isinstance(data, list) else list(data))
-        decode = self._decode
-        return Values([None if item is None else decode(item) for item in data], OPTIONAL_STRING)
-
-    def from_connect_batch(self, topics: Column[str], values: Values) -> Sequence[bytes | None]:
-        if self._utf8 and isinstance(values, Text):
-            return values.encoded()
-        encode = self._encode
-        return [
-            None if value is None else encode(value if type(value) is str else java_text(schema, value))
-            for schema, value in zip(values.schemas, values, strict=True)
-        ]
-
-    def to_connect_header(self, topic: str, key: str, data: bytes | None) -> SchemaAndValue:
-        return self.to_connect_data(topic, data)
-
-    def from_connect_header(self, topic: str, key: str, schema: Schema | None, value: Any) -> bytes | None:
-        return self.from_connect_data(topic, schema, value)
-
 
 # Names of Java's that Python does not know.
 _JAVA_ALONE = {"windows-31j": "cp932", "x-windows-949": "cp949", "x-windows-874": "cp874", "x-macroman": "mac-roman"}
@@ -129,3 +69,60 @@ def _without_surrogates(text: str, replacement: str) -> str:
     if text.isascii() or not any("\ud800" <= c <= "\udfff" for c in text):
         return text
     return "".join(replacement if "\ud800" <= c <= "\udfff" else c for c in text)
+
+
+class StringOptions(ConverterOptions):
+    """The settings of `StringConverter`."""
+
+    codec = settings.String(
+        "converter.encoding",
+        default="UTF-8",
+        doc="The character set of the text, such as UTF-8, ISO-8859-1 or UTF-16.",
+        importance=settings.Importance.HIGH,
+        convert=_codec,
+    )
+
+
+class StringConverter(Converter, HeaderConverter):
+    """Converts between text and its bytes. null is null both ways; malformed bytes become U+FFFD, as in Java."""
+
+    never_fails = True
+    settings = StringOptions.definition()
+
+    def __init__(self) -> None:
+        self._utf8 = True
+        self._encode: Callable[[str], bytes] = _utf8_bytes
+        self._decode: Callable[[bytes], str] = utf8_text
+
+    def configure(self, config: Mapping[str, str], *, is_key: bool | None = None) -> None:
+        self._encode, self._decode = StringOptions.of(config, is_key).codec
+        self._utf8 = self._encode is _utf8_bytes
+
+    def to_connect_data(self, topic: str, data: bytes | None, headers: Headers | None = None) -> SchemaAndValue:
+        return SchemaAndValue(OPTIONAL_STRING, None if data is None else self._decode(data))
+
+    def from_connect_data(
+        self, topic: str, schema: Schema | None, value: Any, headers: Headers | None = None
+    ) -> bytes | None:
+        return None if value is None else self._encode(java_text(schema, value))
+
+    def to_connect_batch(self, topics: Column[str], data: Sequence[bytes | None]) -> Values:
+        if self._utf8:
+            return Text(data if isinstance(data, list) else list(data))
+        decode = self._decode
+        return Values([None if item is None else decode(item) for item in data], OPTIONAL_STRING)
+
+    def from_connect_batch(self, topics: Column[str], values: Values) -> Sequence[bytes | None]:
+        if self._utf8 and isinstance(values, Text):
+            return values.encoded()
+        encode = self._encode
+        return [
+            None if value is None else encode(value if type(value) is str else java_text(schema, value))
+            for schema, value in zip(values.schemas, values, strict=True)
+        ]
+
+    def to_connect_header(self, topic: str, key: str, data: bytes | None) -> SchemaAndValue:
+        return self.to_connect_data(topic, data)
+
+    def from_connect_header(self, topic: str, key: str, schema: Schema | None, value: Any) -> bytes | None:
+        return self.from_connect_data(topic, schema, value)

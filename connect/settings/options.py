@@ -15,7 +15,7 @@ same attribute stays where it was: `pause = LineOptions.pause.replaced(default=5
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Self
 
 from connect.settings.definition import Config, Definition
@@ -26,7 +26,8 @@ from connect.settings.setting import Setting
 class Options:
     """Base of classes whose attributes are settings; an instance holds a configuration's values.
 
-    What is known of others' keys are arguments of the class; see `settings.define`.
+    Arguments of the class are what is known of others' keys, `aliases` and `without_effect` (see `settings.define`),
+    and `more`: settings without an attribute, such as those that are handed on by their prefix.
 
     Attributes:
         config: what the values are of, by key and as written.
@@ -40,6 +41,7 @@ class Options:
         *,
         aliases: Mapping[str, str | Alias] | None = None,
         without_effect: Mapping[str, str | WithoutEffect] | None = None,
+        more: Iterable[Setting[Any]] = (),
     ) -> None:
         declared: dict[str, Setting[Any]] = {}
         inherited = Definition()
@@ -48,6 +50,7 @@ class Options:
                 declared |= base._declared
                 inherited |= base._definition
         declared |= {name: value for name, value in vars(cls).items() if isinstance(value, Setting)}
+        declared |= {setting.name: setting for setting in more}
         cls._declared = declared
         cls._definition = (inherited | Definition(declared.values())).with_others(aliases, without_effect)
 

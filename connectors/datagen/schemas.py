@@ -12,7 +12,7 @@ from decimal import Decimal
 from typing import Any, Final
 
 from connect import DataError, Schema, SchemaError, Type, logical
-from connect.converters.avro.options import Options
+from connect.converters.avro.keys import AvroOptions
 from connect.converters.avro.to_connect import ToConnect, default_value, union_members
 from connect.converters.avro.types import AvroType, parse
 from connectors.datagen import generators as make
@@ -21,7 +21,7 @@ from connectors.datagen.generators import Generator
 
 PROPERTIES: Final = "arg.properties"
 _KNOWN: Final = ("options", "regex", "range", "iteration", "length", "odds", "keys", "prefix", "suffix")
-_OPTIONS: Final = Options()
+_OPTIONS: Final = AvroOptions.parse({})
 _LENGTH: Final = (8, 15)
 _BITS: Final = {"int": 32, "long": 64}
 #: What dates and times are without a range: Python's years end before 64 bits do.

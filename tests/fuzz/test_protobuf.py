@@ -10,7 +10,7 @@ import random
 import pytest
 
 from connect.converters.protobuf.descriptors import parse
-from connect.converters.protobuf.keys import Options
+from connect.converters.protobuf.keys import ProtobufOptions
 from connect.converters.protobuf.reading import Reader
 from connect.errors import DataError
 from tests.conformance.registry.test_protobuf_fuzz import PIECES, alike, damaged, read, recorded
@@ -39,7 +39,7 @@ FOUND = 'syntax = "proto3"; import "ä.proto"; message A {}'
 def subjects() -> list[tuple[str, Reader, list[int], bytes]]:
     """Schemas, a reader of the first message of each, its fields' numbers, and a record."""
     return [
-        (text, Reader(message, Options()), list(message.DESCRIPTOR.fields_by_number), sample)
+        (text, Reader(message, ProtobufOptions.parse({})), list(message.DESCRIPTOR.fields_by_number), sample)
         for text, message, sample in recorded()
     ]
 

@@ -8,27 +8,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from connect import settings
 from connect.api.converter import NULL, Converter, RawHeaders, SchemaAndValue
 from connect.converters.avro import anything
 from connect.converters.avro.from_connect import FromConnect, refuse_two_of_a_name
-from connect.converters.avro.options import Options
+from connect.converters.avro.keys import AvroOptions
 from connect.converters.avro.reading import Reader, make_reader
 from connect.converters.avro.text import schema_text
 from connect.converters.avro.to_connect import ToConnect
 from connect.converters.avro.types import AvroType, parse
 from connect.converters.avro.writing import MadeWriter
-from connect.converters.kind import CONVERTER_TYPE, with_type
 from connect.converters.lru_cache import LruCache
 from connect.converters.registry import (
-    RegistryClient,
+    RegistryConverterOptions,
     RegistryNotFound,
     RegistrySchema,
     SchemaId,
-    Subjects,
-    Wire,
-    registry_client,
-    registry_settings,
 )
 from connect.converters.registry.client import AVRO
 from connect.converters.registry.wire import PREFIX_LENGTH, Named, is_number
@@ -38,7 +32,6 @@ from connect.data.schema import Schema
 from connect.data.struct_columns import StructColumns
 from connect.data.values import GroupedValues, Values
 from connect.errors import ConfigError, DataError
-from connect.settings import Importance
 
 
 class _Reading(NamedTuple):
@@ -56,6 +49,10 @@ class _Writing(NamedTuple):
     writer: MadeWriter | None
 
 
+class AvroConverterOptions(RegistryConverterOptions, AvroOptions):
+    """The settings of `AvroConverter`."""
+
+
 class AvroConverter(Converter):
     """Converts between Avro and values with schemas; schemas are asked from and registered in a schema registry.
 
@@ -63,86 +60,18 @@ class AvroConverter(Converter):
     field (`StructColumns`, from which Arrow columns are had without a look at single records).
     """
 
-    settings = registry_settings(
-        CONVERTER_TYPE,
-        settings.Boolean(
-            "enhanced.avro.schema.support",
-            default=False,
-            doc="Whether enums stay enums, and members of unions go by their full names.",
-        ),
-        settings.Boolean(
-            "connect.meta.data",
-            default=True,
-            doc="Whether what only Connect has is written into Avro schemas, as connect.* properties.",
-            importance=Importance.LOW,
-        ),
-        settings.Int(
-            "schemas.cache.config",
-            default=1000,
-            doc="How many schemas are remembered with the functions that read and write them.",
-            importance=Importance.LOW,
-        ),
-        settings.Boolean(
-            "discard.type.doc.default",
-            default=False,
-            doc="Whether only documentation and defaults of fields count, as in older versions.",
-            importance=Importance.LOW,
-        ),
-        settings.Boolean(
-            "allow.optional.map.keys",
-            default=False,
-            doc="Whether a map with optional strings as keys becomes a map in Avro, and not an array of entries.",
-            importance=Importance.LOW,
-        ),
-        settings.Boolean(
-            "generalized.sum.type.support",
-            default=False,
-            doc="Whether unions and enums are as the converters of other formats have them.",
-        ),
-        settings.Boolean(
-            "flatten.singleton.unions",
-            default=True,
-            doc="Whether a union of one type is that type.",
-            importance=Importance.LOW,
-        ),
-        settings.Boolean(
-            "flatten.unions",
-            default=False,
-            doc="Taken for the sake of shared configurations; only unions in Protobuf can be flattened.",
-            importance=Importance.LOW,
-        ),
-        settings.Boolean(
-            "scrub.invalid.names",
-            default=False,
-            doc="Whether characters that Avro does not allow in names are replaced.",
-        ),
-        settings.Boolean(
-            "ignore.default.for.nullables",
-            default=False,
-            doc="Whether null stays null where a field has a default.",
-        ),
-        settings.Boolean(
-            "avro.remove.java.properties",
-            default=False,
-            doc="Whether properties such as avro.java.string are left out of schemas that are registered.",
-            importance=Importance.LOW,
-        ),
-    )
+    settings = AvroConverterOptions.definition()
 
     def configure(self, config: Mapping[str, str], *, is_key: bool) -> None:
-        parsed = self.settings.parse(with_type(config, is_key))
-        side = "key" if is_key else "value"
-        self._options = Options.of(parsed)
-        self._client: RegistryClient = registry_client(parsed)
-        self._subjects = Subjects(parsed[f"{side}.subject.name.strategy"], is_key=is_key)
-        self._wire = Wire(
-            parsed[f"{side}.schema.id.serializer"], parsed[f"{side}.schema.id.deserializer"], is_key=is_key
-        )
-        self._register: bool = parsed["auto.register.schemas"]
-        self._normalize: bool = parsed["normalize.schemas"]
-        self._latest: bool = parsed["use.latest.version"]
-        self._use_id: int = parsed["use.schema.id"]
-        size = parsed["schemas.cache.config"]
+        self._options = options = AvroConverterOptions.of(config, is_key)
+        self._client = options.client()
+        self._subjects = options.subjects(is_key=is_key)
+        self._wire = options.wire(is_key=is_key)
+        self._register = options.auto_register_schemas
+        self._normalize = options.normalize_schemas
+        self._latest = options.use_latest_version
+        self._use_id = options.use_schema_id
+        size = options.schemas_cache_config
         self._avro: LruCache[int | str, AvroType] = LruCache(size)
         self._made_readers: LruCache[tuple[int | str, int | None], _Reading] = LruCache(size)
         self._readers: LruCache[tuple[str, int | str], _Reading] = LruCache(size)

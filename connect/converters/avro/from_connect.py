@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from connect.converters.avro import names
-from connect.converters.avro.options import Options
+from connect.converters.avro.keys import AvroOptions
 from connect.data import logical
 from connect.data.schema import Schema, Type
 from connect.errors import DataError
@@ -41,7 +41,7 @@ _LOGICAL: Final = {
 class FromConnect:
     """Makes the Avro schema of one Connect schema."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: AvroOptions) -> None:
         self._options = options
         self._unnamed: dict[Schema, str] = {}
         self._entries: dict[tuple[Schema, Schema], str] = {}
@@ -249,7 +249,7 @@ def is_union(schema: Schema) -> bool:
     return schema.name == names.UNION or names.GENERAL_UNION in schema.parameters
 
 
-def _is_pairs(schema: Schema, options: Options) -> bool:
+def _is_pairs(schema: Schema, options: AvroOptions) -> bool:
     """Whether a map is an array of entries in Avro, whose own maps have only strings as keys."""
     if schema.type is not Type.MAP:
         return False

@@ -14,7 +14,7 @@ from decimal import Decimal
 from typing import Any, Final, NoReturn
 
 from connect.converters.avro.code import DEEPEST, Code
-from connect.converters.avro.options import Options
+from connect.converters.avro.keys import AvroOptions
 from connect.converters.avro.to_connect import is_map_entry, union_members
 from connect.converters.avro.types import AvroType
 from connect.data import logical
@@ -34,12 +34,12 @@ BlockReader = Callable[[bytes, int, int], tuple[list[Any], int]]
 _MOST_EMPTY: Final = 100_000
 
 
-def make_reader(avro: AvroType, schema: Schema, options: Options) -> Reader:
+def make_reader(avro: AvroType, schema: Schema, options: AvroOptions) -> Reader:
     """The function that reads values of this type; `DataError` for bytes that are none."""
     return _careful(lambda text: _Writer(avro, schema, options, text).make())
 
 
-def make_block_reader(avro: AvroType, schema: Schema, options: Options) -> BlockReader:
+def make_block_reader(avro: AvroType, schema: Schema, options: AvroOptions) -> BlockReader:
     """The function that reads values that stand one behind another, as in the blocks of a container file."""
     return _careful(lambda text: _Writer(avro, schema, options, text).make_for_blocks())
 
@@ -69,7 +69,7 @@ def _careful(make: Callable[[str], Callable[..., Any]]) -> Callable[..., Any]:
 class _Writer:
     """Writes a reader."""
 
-    def __init__(self, avro: AvroType, schema: Schema, options: Options, text: str) -> None:
+    def __init__(self, avro: AvroType, schema: Schema, options: AvroOptions, text: str) -> None:
         self._avro = avro
         self._schema = schema
         self._options = options

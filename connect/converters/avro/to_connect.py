@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from connect.converters.avro import names
-from connect.converters.avro.options import Options
+from connect.converters.avro.keys import AvroOptions
 from connect.converters.avro.types import NO_DEFAULT, AvroField, AvroType
 from connect.data import logical
 from connect.data.schema import Schema, Type
@@ -51,7 +51,7 @@ class ToConnect:
         schemas: the schema that was made for each type but null and those that only a union with null holds optional.
     """
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: AvroOptions) -> None:
         self._options = options
         self._open: set[int] = set()
         self._unions = 0
@@ -208,7 +208,7 @@ class ToConnect:
             raise DataError(f"the default {given!r} does not fit the Avro type {avro.name or avro.kind}.") from error
 
 
-def default_value(avro: AvroType, schema: Schema, given: Any, options: Options) -> Any:
+def default_value(avro: AvroType, schema: Schema, given: Any, options: AvroOptions) -> Any:
     """A default in JSON as Connect's value; the default of a union is of its first type."""
     if given is None:
         return None
@@ -255,12 +255,12 @@ def default_value(avro: AvroType, schema: Schema, given: Any, options: Options) 
     return [default_value(avro.items, schema.value_schema, each, options) for each in given]
 
 
-def _of_field(each: AvroField, schema: Schema, given: Mapping[str, Any], options: Options) -> Any:
+def _of_field(each: AvroField, schema: Schema, given: Mapping[str, Any], options: AvroOptions) -> Any:
     found = given.get(each.name, each.default)
     return None if found is NO_DEFAULT else default_value(each.type, schema, found, options)
 
 
-def union_members(avro: AvroType, options: Options) -> list[tuple[str, AvroType]]:
+def union_members(avro: AvroType, options: AvroOptions) -> list[tuple[str, AvroType]]:
     """The types of a union but null, with the names of their fields in Connect.
 
     Raises:

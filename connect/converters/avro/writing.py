@@ -16,7 +16,7 @@ from typing import Any, Final, NoReturn
 from connect.converters.avro import names
 from connect.converters.avro.code import DEEPEST, Code
 from connect.converters.avro.from_connect import is_union
-from connect.converters.avro.options import Options
+from connect.converters.avro.keys import AvroOptions
 from connect.converters.avro.to_connect import ToConnect, is_map_entry, union_members
 from connect.converters.avro.types import NO_DEFAULT, AvroType
 from connect.data import logical
@@ -52,11 +52,11 @@ class MadeWriter:
         fields: of the struct, in the order in which their columns are to be given; None: the values themselves.
     """
 
-    def __init__(self, avro: AvroType, schema: Schema, options: Options) -> None:
+    def __init__(self, avro: AvroType, schema: Schema, options: AvroOptions) -> None:
         self.fields: list[str] | None = None
         self._write = self._made(avro, schema, options)
 
-    def _made(self, avro: AvroType, schema: Schema, options: Options) -> Writer:
+    def _made(self, avro: AvroType, schema: Schema, options: AvroOptions) -> Writer:
         maker = _Maker(schema, options)
         write = maker.make(avro)
         self.fields = maker.fields
@@ -85,7 +85,7 @@ class MadeWriter:
 class _Maker:
     """Writes the code of a writer."""
 
-    def __init__(self, schema: Schema, options: Options) -> None:
+    def __init__(self, schema: Schema, options: AvroOptions) -> None:
         self._schema = schema
         self._options = options
         self._code = Code(_TOOLS)
@@ -346,7 +346,7 @@ class _Maker:
         code("a(0)")
 
 
-def default_bytes(avro: AvroType, default: Any, options: Options) -> bytes:
+def default_bytes(avro: AvroType, default: Any, options: AvroOptions) -> bytes:
     """A default in a schema's JSON, as it is written."""
     if avro.kind == "union":
         at = next((at for at, each in enumerate(avro.branches) if (each.kind == "null") == (default is None)), 0)
@@ -379,7 +379,7 @@ _TYPES: Final = {
 }
 
 
-def _connect_type(avro: AvroType, options: Options) -> Type:
+def _connect_type(avro: AvroType, options: AvroOptions) -> Type:
     small = avro.props.get(names.CONNECT_TYPE)
     if avro.kind == "int" and small in ("int8", "int16"):
         return Type(small)

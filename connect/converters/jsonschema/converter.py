@@ -5,13 +5,13 @@ magic byte and id of the schema | the JSON
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from connect.converters.json_encode import lines
 from connect.converters.json_fast import exact
-from connect.converters.jsonschema import keys
 from connect.converters.jsonschema.documents import Documents
-from connect.converters.jsonschema.keys import Options
+from connect.converters.jsonschema.keys import JsonSchemaOptions
 from connect.converters.jsonschema.reading import Reader, SchemaDecoder
 from connect.converters.jsonschema.to_json_schema import text_of
 from connect.converters.jsonschema.to_schema import schema_of
@@ -20,10 +20,10 @@ from connect.converters.jsonschema.writing import SchemaPreparer, is_tombstone, 
 from connect.converters.lru_cache import LruCache
 from connect.converters.registry.client import JSON, RegistrySchema, SchemaId
 from connect.converters.registry.converter import RegistryConverter
+from connect.converters.registry.keys import RegistryConverterOptions
 from connect.data.schema import Schema
 from connect.data.values import Values
 from connect.errors import DataError
-from connect.settings import Config
 
 
 class _Reading(NamedTuple):
@@ -33,17 +33,22 @@ class _Reading(NamedTuple):
     validator: Validator | None
 
 
+class JsonSchemaConverterOptions(RegistryConverterOptions, JsonSchemaOptions):
+    """The settings of `JsonSchemaConverter`."""
+
+
 class JsonSchemaConverter(RegistryConverter):
     """Converts between JSON and values with schemas. A null value is JSON's null where its schema is optional."""
 
-    settings = keys.SETTINGS
+    settings = JsonSchemaConverterOptions.definition()
     schema_type = JSON
 
-    def _configured(self, config: Config) -> None:
-        self._options = Options.of(config)
+    def configure(self, config: Mapping[str, str], *, is_key: bool) -> None:
+        self._options = options = JsonSchemaConverterOptions.of(config, is_key)
+        self._use_registry(options, is_key=is_key)
         self._preparer = SchemaPreparer(self._options)
-        self._validates: bool = config["json.fail.invalid.schema"]
-        size = config["schemas.cache.config"]
+        self._validates = options.json_fail_invalid_schema
+        size = options.schemas_cache_config
         self._readings: LruCache[tuple[str, int | str], _Reading] = LruCache(size)
         self._texts: LruCache[Schema, RegistrySchema] = LruCache(size)
         self._validators: LruCache[RegistrySchema, Validator] = LruCache(size)

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from connect.converters.json_encode import lines
 from connect.converters.jsonschema import names
-from connect.converters.jsonschema.keys import Options
+from connect.converters.jsonschema.keys import JsonSchemaOptions
 from connect.converters.jsonschema.writing import SchemaPreparer
 from connect.data import logical
 from connect.data.schema import Schema, Type
@@ -22,13 +22,13 @@ _TYPES: Final = {
 }
 
 
-def text_of(schema: Schema, options: Options) -> str:
+def text_of(schema: Schema, options: JsonSchemaOptions) -> str:
     """The text of the JSON Schema of values of this schema."""
     return lines([_Mapping(options).node(schema)])[:-1].decode()
 
 
 class _Mapping:
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: JsonSchemaOptions) -> None:
         self._options = options
         self._preparer = SchemaPreparer(options)
 

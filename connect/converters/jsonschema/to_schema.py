@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from connect.converters.jsonschema import names
 from connect.converters.jsonschema.documents import Documents, Node
-from connect.converters.jsonschema.keys import Options
+from connect.converters.jsonschema.keys import JsonSchemaOptions
 from connect.data.schema import BOOLEAN, BYTES, FLOAT64, INT64, STRING, Schema
 from connect.errors import DataError
 
@@ -28,7 +28,9 @@ _OF_NUMBERS: Final = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximu
 ValueOf = Callable[[Schema, Any], Any]
 
 
-def schema_of(documents: Documents, options: Options, value_of: ValueOf, version: int | None = None) -> Schema:
+def schema_of(
+    documents: Documents, options: JsonSchemaOptions, value_of: ValueOf, version: int | None = None
+) -> Schema:
     """The Connect schema of the root of these documents.
 
     Args:
@@ -44,7 +46,7 @@ def schema_of(documents: Documents, options: Options, value_of: ValueOf, version
 
 
 class _Mapping:
-    def __init__(self, documents: Documents, options: Options, value_of: ValueOf) -> None:
+    def __init__(self, documents: Documents, options: JsonSchemaOptions, value_of: ValueOf) -> None:
         self._documents = documents
         self._options = options
         self._value_of = value_of

@@ -8,7 +8,7 @@ from typing import Any
 
 from connect.converters.json_encode import Column, Preparer
 from connect.converters.jsonschema import names
-from connect.converters.jsonschema.keys import Options
+from connect.converters.jsonschema.keys import JsonSchemaOptions
 from connect.data.schema import Schema
 from connect.errors import DataError
 
@@ -16,7 +16,7 @@ from connect.errors import DataError
 class SchemaPreparer(Preparer):
     """Replaces what the encoder would write in another way than Confluent's converter."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: JsonSchemaOptions) -> None:
         super().__init__(decimal_numeric=options.decimal_numeric, replace_null=not options.ignore_default)
 
     def _with_nulls(self, schema: Schema, values: Column) -> Column:
@@ -75,7 +75,7 @@ class SchemaPreparer(Preparer):
         return written
 
 
-def with_defaults(schema: Schema | None, values: Sequence[Any], options: Options) -> list[Any]:
+def with_defaults(schema: Schema | None, values: Sequence[Any], options: JsonSchemaOptions) -> list[Any]:
     """Values with the default for null where the schema has one."""
     if schema is None or schema.default is None or options.ignore_default:
         return list(values)

@@ -5,24 +5,24 @@ magic byte and id of the schema | indexes of the message | the message
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from google.protobuf.message import Message
 
 from connect.converters.lru_cache import LruCache
-from connect.converters.protobuf import indexes, keys
+from connect.converters.protobuf import indexes
 from connect.converters.protobuf.descriptors import ProtoFile, parse
-from connect.converters.protobuf.keys import Options
+from connect.converters.protobuf.keys import ProtobufOptions
 from connect.converters.protobuf.reading import Reader
 from connect.converters.protobuf.to_proto import proto_of
 from connect.converters.protobuf.writing import Writer
 from connect.converters.registry.client import PROTOBUF, RegistrySchema, SchemaId
 from connect.converters.registry.converter import RegistryConverter
+from connect.converters.registry.keys import RegistryConverterOptions
 from connect.data.schema import Schema
 from connect.data.values import GroupedValues, Values
 from connect.errors import DataError
-from connect.settings import Config
 
 
 class _Plan(NamedTuple):
@@ -34,15 +34,20 @@ class _Plan(NamedTuple):
     writer: Writer
 
 
+class ProtobufConverterOptions(RegistryConverterOptions, ProtobufOptions):
+    """The settings of `ProtobufConverter`."""
+
+
 class ProtobufConverter(RegistryConverter):
     """Converts between Protobuf and values. A null value is a tombstone, whatever its schema."""
 
-    settings = keys.SETTINGS
+    settings = ProtobufConverterOptions.definition()
     schema_type = PROTOBUF
 
-    def _configured(self, config: Config) -> None:
-        self._options = Options.of(config)
-        size = config["schemas.cache.config"]
+    def configure(self, config: Mapping[str, str], *, is_key: bool) -> None:
+        self._options = options = ProtobufConverterOptions.of(config, is_key)
+        self._use_registry(options, is_key=is_key)
+        size = options.schemas_cache_config
         self._files: LruCache[RegistrySchema, ProtoFile] = LruCache(size)
         self._readers: LruCache[tuple[str, int | str, tuple[int, ...]], Reader] = LruCache(size)
         self._plans: LruCache[tuple[str, Schema], _Plan] = LruCache(size)

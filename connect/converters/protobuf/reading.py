@@ -16,7 +16,7 @@ from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescript
 from google.protobuf.message import DecodeError, Message
 
 from connect.converters.protobuf import names
-from connect.converters.protobuf.keys import Options
+from connect.converters.protobuf.keys import ProtobufOptions
 from connect.converters.protobuf.to_schema import (
     enum_of,
     has_checked_text,
@@ -60,7 +60,7 @@ class Reader:
         DataError: the message has no schema.
     """
 
-    def __init__(self, message: type[Message], options: Options, version: int | None = None) -> None:
+    def __init__(self, message: type[Message], options: ProtobufOptions, version: int | None = None) -> None:
         self._parse = message.FromString
         descriptor = cast("Descriptor", message.DESCRIPTOR)
         self._requires = _has_required(descriptor, set())
@@ -103,7 +103,7 @@ def _has_required(descriptor: Descriptor, known: set[str]) -> bool:
 class _Structs:
     """Messages to dicts."""
 
-    def __init__(self, descriptor: Descriptor, schema: Schema, options: Options) -> None:
+    def __init__(self, descriptor: Descriptor, schema: Schema, options: ProtobufOptions) -> None:
         self._names = tuple(field.name for field in schema.fields)
         self._columns: list[Change] = []
         by_name = {field.name: field for field in descriptor.fields}
@@ -139,7 +139,7 @@ class _Structs:
         return columns
 
 
-def _column(field: FieldDescriptor, schema: Schema, options: Options) -> Change:
+def _column(field: FieldDescriptor, schema: Schema, options: ProtobufOptions) -> Change:
     """What reads one field of messages."""
     get = attrgetter(field.name)
     if is_map(field):
@@ -191,7 +191,7 @@ def _lists(get: Callable[[Any], Any], change: Change | None) -> Change:
     return column
 
 
-def _maps(field: FieldDescriptor, get: Callable[[Any], Any], schema: Schema, options: Options) -> Change:
+def _maps(field: FieldDescriptor, get: Callable[[Any], Any], schema: Schema, options: ProtobufOptions) -> Change:
     key_field, value_field = message_of(field).fields
     assert schema.key_schema is not None
     assert schema.value_schema is not None
@@ -234,7 +234,7 @@ def _union(oneof: str, members: Sequence[tuple[str, Change | None]]) -> Change:
     return column
 
 
-def _change(field: FieldDescriptor, schema: Schema, options: Options) -> Change | None:
+def _change(field: FieldDescriptor, schema: Schema, options: ProtobufOptions) -> Change | None:
     """What makes values of the schema of what messages hold in a field; None where that is the same."""
     if field.type == _F.TYPE_ENUM:
         return _enum_names(enum_of(field)) if schema.type is Type.STRING else None

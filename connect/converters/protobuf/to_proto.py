@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from connect.converters.protobuf import names
-from connect.converters.protobuf.keys import Options
+from connect.converters.protobuf.keys import ProtobufOptions
 from connect.data import logical
 from connect.data.schema import Schema, Type
 from connect.errors import DataError
@@ -44,7 +44,7 @@ _UNSIGNED_WRAPPERS: Final = {
 }
 
 
-def proto_of(schema: Schema, options: Options) -> tuple[str, str]:
+def proto_of(schema: Schema, options: ProtobufOptions) -> tuple[str, str]:
     """The text of a file, and the full name of the message in it that records of this schema are.
 
     Raises:
@@ -102,7 +102,7 @@ def _braced(head: str, parts: list[list[str]]) -> list[str]:
 
 
 class _File:
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: ProtobufOptions) -> None:
         self._options = options
         self._unnamed = 0
         self._imports: dict[str, None] = {}

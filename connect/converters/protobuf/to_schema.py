@@ -19,7 +19,7 @@ from google.protobuf.descriptor import (
 )
 
 from connect.converters.protobuf import names
-from connect.converters.protobuf.keys import Options
+from connect.converters.protobuf.keys import ProtobufOptions
 from connect.data import logical
 from connect.data.schema import BOOLEAN, BYTES, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, STRING, Schema, Type
 from connect.errors import DataError
@@ -59,7 +59,7 @@ _KINDS: Final = {
 _LOGICAL: Final = {names.DATE: logical.DATE, names.TIME_OF_DAY: logical.TIME, names.TIMESTAMP: logical.TIMESTAMP}
 
 
-def schema_of(descriptor: Descriptor, options: Options, version: int | None = None) -> Schema:
+def schema_of(descriptor: Descriptor, options: ProtobufOptions, version: int | None = None) -> Schema:
     """The schema of records of this message.
 
     Args:
@@ -79,7 +79,7 @@ def schema_of(descriptor: Descriptor, options: Options, version: int | None = No
 
 
 class _Mapping:
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: ProtobufOptions) -> None:
         self._options = options
         self._within: list[str] = []
         self._first_tags: dict[str, str | None] = {}
@@ -273,7 +273,7 @@ def has_optional_keyword(field: FieldDescriptor) -> bool:
     )
 
 
-def union_field_name(oneof: OneofDescriptor, options: Options) -> str:
+def union_field_name(oneof: OneofDescriptor, options: ProtobufOptions) -> str:
     """The name of the field that a oneof is."""
     return f"{oneof.name}_{oneof.index}" if options.index_for_unions else str(oneof.name)
 

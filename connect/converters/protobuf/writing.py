@@ -12,7 +12,7 @@ from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescript
 from google.protobuf.message import EncodeError, Message
 
 from connect.converters.protobuf import names
-from connect.converters.protobuf.keys import Options
+from connect.converters.protobuf.keys import ProtobufOptions
 from connect.converters.protobuf.to_proto import is_union
 from connect.converters.protobuf.to_schema import enum_of, is_real_map, is_repeated, message_of
 from connect.data import logical
@@ -40,7 +40,7 @@ class Writer:
         DataError: a field of the message is of another type than that of the schema.
     """
 
-    def __init__(self, schema: Schema, message: type[Message], options: Options) -> None:
+    def __init__(self, schema: Schema, message: type[Message], options: ProtobufOptions) -> None:
         self._class = message
         descriptor = cast("Descriptor", message.DESCRIPTOR)
         self._struct = None
@@ -88,7 +88,7 @@ class Writer:
 class _Structs:
     """Structs to arguments of a message's constructor."""
 
-    def __init__(self, schema: Schema, descriptor: Descriptor, options: Options) -> None:
+    def __init__(self, schema: Schema, descriptor: Descriptor, options: ProtobufOptions) -> None:
         self._schema = schema
         self._options = options
         self._names = {field.name for field in schema.fields}
@@ -172,7 +172,7 @@ def _where_present(change: Change, column: list[Any]) -> list[Any]:
     return [None if item is None else next(rest) for item in column]
 
 
-def _field_change(field: FieldDescriptor, schema: Schema, options: Options) -> Change | None:
+def _field_change(field: FieldDescriptor, schema: Schema, options: ProtobufOptions) -> Change | None:
     """What makes arguments of the values of a field, repeated or not; None where they are the same."""
     if schema.type is Type.MAP:
         if not _takes_entries(field):
@@ -209,7 +209,7 @@ def _takes_entries(field: FieldDescriptor) -> bool:
     return [each.name for each in field.message_type.fields] == ["key", "value"]
 
 
-def _maps(field: FieldDescriptor, schema: Schema, options: Options) -> Change:
+def _maps(field: FieldDescriptor, schema: Schema, options: ProtobufOptions) -> Change:
     assert schema.key_schema is not None
     assert schema.value_schema is not None
     key_field, value_field = message_of(field).fields
@@ -235,7 +235,7 @@ def _maps(field: FieldDescriptor, schema: Schema, options: Options) -> Change:
     return maps
 
 
-def _change(field: FieldDescriptor, schema: Schema, options: Options) -> Change | None:
+def _change(field: FieldDescriptor, schema: Schema, options: ProtobufOptions) -> Change | None:
     """What makes arguments of single values of a schema; None where they are the same."""
     if field.type == _F.TYPE_ENUM:
         return _enum_numbers(enum_of(field), schema)
@@ -251,7 +251,7 @@ def _change(field: FieldDescriptor, schema: Schema, options: Options) -> Change 
     return None
 
 
-def _message_change(message: Descriptor, schema: Schema, options: Options) -> Change:
+def _message_change(message: Descriptor, schema: Schema, options: ProtobufOptions) -> Change:
     if message.full_name in _LOGICAL:
         expected, make = _LOGICAL[message.full_name]
         if logical.python_type(schema) is not expected:

@@ -16,14 +16,16 @@ from connect.converters.registry.client import (
     SchemaId,
     Version,
 )
-from connect.converters.registry.keys import registry_client, registry_settings
+from connect.converters.registry.keys import RegistryConverterOptions, RegistryOptions
 from connect.converters.registry.subjects import Subjects
 from connect.converters.registry.wire import Wire
 
 __all__ = [
     "Reference",
     "RegistryClient",
+    "RegistryConverterOptions",
     "RegistryNotFound",
+    "RegistryOptions",
     "RegistryRefused",
     "RegistrySchema",
     "RegistryUnavailable",
@@ -31,6 +33,4 @@ __all__ = [
     "Subjects",
     "Version",
     "Wire",
-    "registry_client",
-    "registry_settings",
 ]

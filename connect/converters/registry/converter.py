@@ -7,22 +7,19 @@ writing: rows of one schema -> `_write` -> id of that schema before each value, 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from connect.api.converter import NULL, Converter, RawHeaders, SchemaAndValue
-from connect.converters.kind import with_type
-from connect.converters.registry.client import RegistryClient, RegistrySchema, SchemaId
+from connect.converters.registry.client import RegistrySchema, SchemaId
 from connect.converters.registry.errors import RegistryNotFound, RegistryRefused, RegistryUnavailable
-from connect.converters.registry.keys import registry_client
-from connect.converters.registry.subjects import Subjects
-from connect.converters.registry.wire import PREFIX_LENGTH, Wire
+from connect.converters.registry.keys import RegistryConverterOptions
+from connect.converters.registry.wire import PREFIX_LENGTH
 from connect.data.column import Column, Constant, Plain
 from connect.data.headers import Headers
 from connect.data.schema import Schema
 from connect.data.values import GroupedValues, Values
 from connect.errors import ConfigError, DataError
-from connect.settings import Config
 
 T = TypeVar("T")
 
@@ -39,22 +36,16 @@ class RegistryConverter(Converter):
 
     schema_type: str
 
-    def configure(self, config: Mapping[str, str], *, is_key: bool) -> None:
-        parsed = self.settings.parse(with_type(config, is_key))
-        self._side = side = "key" if is_key else "value"
-        self._registry: RegistryClient = registry_client(parsed)
-        self._wire = Wire(
-            parsed[f"{side}.schema.id.serializer"], parsed[f"{side}.schema.id.deserializer"], is_key=is_key
-        )
-        self._subjects = Subjects(parsed[f"{side}.subject.name.strategy"], is_key=is_key)
-        self._auto_register: bool = parsed["auto.register.schemas"]
-        self._use_id: int = parsed["use.schema.id"]
-        self._use_latest: bool = parsed["use.latest.version"]
-        self._normalize: bool = parsed["normalize.schemas"]
-        self._configured(parsed)
-
-    def _configured(self, config: Config) -> None:
-        """Take what of the settings is the heir's own. Called by `configure`, after the rest is there."""
+    def _use_registry(self, options: RegistryConverterOptions, *, is_key: bool) -> None:
+        """Take what all have in common. An heir calls it in `configure`."""
+        self._side = "key" if is_key else "value"
+        self._registry = options.client()
+        self._wire = options.wire(is_key=is_key)
+        self._subjects = options.subjects(is_key=is_key)
+        self._auto_register = options.auto_register_schemas
+        self._use_id = options.use_schema_id
+        self._use_latest = options.use_latest_version
+        self._normalize = options.normalize_schemas
 
     @abstractmethod
     def _read(self, topic: str, schema: int | str, payloads: list[bytes], rest: bytes | None) -> Values:

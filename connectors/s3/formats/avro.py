@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple, cast
 from connect import ConnectError, DataError, Schema, SinkBatch, Values
 from connect.converters.avro import anything
 from connect.converters.avro.from_connect import FromConnect
-from connect.converters.avro.options import Options
+from connect.converters.avro.keys import AvroOptions
 from connect.converters.avro.text import schema_text
 from connect.converters.avro.types import parse
 from connect.converters.avro.writing import MadeWriter
@@ -46,9 +46,9 @@ class Avro(Format):
     content_type = "application/avro"
     by_schema = True
 
-    def __init__(self, codec: str = "null", options: Options | None = None) -> None:
+    def __init__(self, codec: str = "null", options: AvroOptions | None = None) -> None:
         self._codec = CODECS[codec]
-        self._options = options or Options(enhanced=True)
+        self._options = options or AvroOptions.parse({"enhanced.avro.schema.support": "true"})
         self._made: LruCache[Schema | None, tuple[str, MadeWriter | None, bytes | None]] = LruCache(_MOST_SCHEMAS)
 
     def encode(self, batch: SinkBatch, values: Values) -> Encoded:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, Final, cast
 
 from connect import ConnectError, DataError, Schema, StructColumns, Values
-from connect.converters.avro.options import Options
+from connect.converters.avro.keys import AvroOptions
 from connect.converters.avro.reading import make_block_reader
 from connect.converters.avro.to_connect import ToConnect
 from connect.converters.avro.types import parse
@@ -29,8 +29,8 @@ def read_avro(source: Source, longest: int, skip: int) -> Chunks:
     avro = parse(blocks.schema)
     if avro.kind == "null":
         raise DataError("its Avro schema is null: there is nothing in it to read.")
-    schema = ToConnect(Options()).schema(avro)
-    read = make_block_reader(avro, schema, Options())
+    schema = ToConnect(AvroOptions.parse({})).schema(avro)
+    read = make_block_reader(avro, schema, AvroOptions.parse({}))
     by_fields = avro.kind == "record" and bool(avro.fields)
     first = 0
     waiting = _Waiting(schema, by_fields)

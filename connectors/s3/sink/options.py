@@ -321,15 +321,16 @@ def _named(parsed: Config, key: str) -> Format:
 
 
 def _avro(parsed: Mapping[str, Any], codec: str) -> Format:
-    from connect.converters.avro.options import Options as AvroOptions
+    from connect.converters.avro.keys import AvroOptions
     from connectors.s3.formats.avro import Avro
 
     return Avro(
         codec,
-        AvroOptions(
-            enhanced=parsed["enhanced.avro.schema.support"],
-            meta_data=parsed["connect.meta.data"],
-            optional_keys=parsed["allow.optional.map.keys"],
+        AvroOptions.parse(
+            {
+                key: parsed[key]
+                for key in ("enhanced.avro.schema.support", "connect.meta.data", "allow.optional.map.keys")
+            }
         ),
     )
 

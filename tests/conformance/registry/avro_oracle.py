@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from connect.converters.avro.from_connect import FromConnect, refuse_two_of_a_name
-from connect.converters.avro.options import Options
+from connect.converters.avro.keys import AvroOptions
 from connect.converters.avro.reading import make_reader
 from connect.converters.avro.text import schema_text
 from connect.converters.avro.to_connect import ToConnect
@@ -21,16 +21,6 @@ from tests.support.java import Oracle
 
 Json = Any
 Settings = dict[str, str]
-
-_OPTIONS = {
-    "enhanced.avro.schema.support": "enhanced",
-    "connect.meta.data": "meta_data",
-    "generalized.sum.type.support": "generalized",
-    "ignore.default.for.nullables": "ignore_default",
-    "scrub.invalid.names": "scrub",
-    "discard.type.doc.default": "discard",
-    "allow.optional.map.keys": "optional_keys",
-}
 
 
 # Questions, and our answers to them.
@@ -58,9 +48,9 @@ def from_value(schema: Schema, value: Any, settings: Settings | None = None) -> 
     }
 
 
-def options(settings: Settings) -> Options:
+def options(settings: Settings) -> AvroOptions:
     """As the Java side has them, which does not know flatten.singleton.unions."""
-    return Options(flatten=False, **{_OPTIONS[key]: value == "true" for key, value in settings.items()})
+    return AvroOptions.parse({"flatten.singleton.unions": "false", **settings})
 
 
 def our_schema(question: Json) -> Json:

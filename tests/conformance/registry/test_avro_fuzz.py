@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from connect.converters.avro.options import Options
+from connect.converters.avro.keys import AvroOptions
 from connect.converters.avro.reading import make_reader
 from connect.converters.avro.to_connect import ToConnect
 from connect.converters.avro.types import parse
@@ -51,7 +51,7 @@ NUMBERS += [
 ]
 TEXTS = [b"\x04\xff\xfe", b"\x06\xed\xa0\x80", b"\x04\xc0\x80", b"\x02", b"\x03", b"\x06\xe2\x82\xac"]
 PIECES = [*map(bytes.fromhex, NUMBERS), *TEXTS]
-OPTIONS = Options(flatten=False)
+OPTIONS = AvroOptions.parse({"flatten.singleton.unions": "false"})
 
 
 @pytest.mark.timeout(180 + INPUTS / 200)

@@ -21,7 +21,7 @@ from google.protobuf.message import Message
 from google.protobuf.unknown_fields import UnknownFieldSet
 
 from connect.converters.protobuf.descriptors import parse
-from connect.converters.protobuf.keys import Options
+from connect.converters.protobuf.keys import ProtobufOptions
 from connect.converters.protobuf.reading import Reader
 from connect.errors import DataError
 from tests.support.java import Oracle
@@ -63,7 +63,7 @@ def test_damaged_messages_are_read_or_refused_as_java_does(protobuf_oracle: Orac
             "data": [base64.b64encode(each).decode() for each in data],
         }
         (answer,) = protobuf_oracle.ask([question])
-        reader = Reader(message, Options())
+        reader = Reader(message, ProtobufOptions.parse({}))
         for record, written in zip(data, answer["answers"], strict=True):
             ours, beside = read(reader, [record]), read(reader, [sample, record])
             what = disagreement(message, record, written, ours, reader)

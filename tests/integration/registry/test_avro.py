@@ -334,10 +334,10 @@ def test_records_may_begin_with_guids_that_begin_alike(registry: str, topic: str
 def fields(schema: Schema) -> str:
     """The text under which our converter registers a schema."""
     from connect.converters.avro.from_connect import FromConnect
-    from connect.converters.avro.options import Options
+    from connect.converters.avro.keys import AvroOptions
     from connect.converters.avro.text import schema_text
 
-    return schema_text(FromConnect(Options()).schema(schema))
+    return schema_text(FromConnect(AvroOptions.parse({})).schema(schema))
 
 
 def test_a_registry_without_guids_says_so_when_they_are_asked_for(registry: str, topic: str) -> None:
@@ -403,7 +403,7 @@ def test_a_schema_under_another_subject_is_read_without_a_version(registry: str,
 
 def test_what_fastavro_writes_is_read_and_written_again_as_it_was(registry: str, seed: int) -> None:
     """Generated schemas: what is read becomes the same bytes again, whatever the types within."""
-    from connect.converters.avro.options import Options
+    from connect.converters.avro.keys import AvroOptions
     from connect.converters.avro.reading import make_reader
     from connect.converters.avro.to_connect import ToConnect
     from connect.converters.avro.types import parse
@@ -419,7 +419,7 @@ def test_what_fastavro_writes_is_read_and_written_again_as_it_was(registry: str,
             out = io.BytesIO()
             fastavro.schemaless_writer(out, parsed, record)
             data.append(out.getvalue())
-        node, options = parse(json.dumps(avro)), Options(enhanced=True)
+        node, options = parse(json.dumps(avro)), AvroOptions.parse({"enhanced.avro.schema.support": "true"})
         schema = ToConnect(options).schema(node)
         columns = make_reader(node, schema, options)(data, 0)
         values = StructColumns(schema, columns).to_list()

@@ -13,11 +13,10 @@ from connect.converters.registry import (
     Reference,
     RegistryClient,
     RegistryNotFound,
+    RegistryOptions,
     RegistryRefused,
     RegistrySchema,
     RegistryUnavailable,
-    registry_client,
-    registry_settings,
 )
 from connect.errors import ConfigError, DataError, RetriableError
 from connect.ports import free_port
@@ -36,7 +35,7 @@ def client_of(url: str, **settings: str) -> RegistryClient:
     """Underscores in settings stand for dots; pauses are short."""
     given = {key.replace("_", "."): value for key, value in settings.items()}
     raw = {"schema.registry.url": url, "retries.wait.ms": "10", "max.retries": "1", **given}
-    return registry_client(registry_settings().parse(raw))
+    return RegistryOptions.parse(raw).client()
 
 
 def outer(subject: str) -> RegistrySchema:

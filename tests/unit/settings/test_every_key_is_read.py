@@ -38,9 +38,19 @@ def test_every_key_is_read_or_says_that_it_is_not() -> None:
     defined: dict[str, list[tuple[str, str]]] = {}
     texts: set[str] = set()
     made: set[str] = set()
+    attributes: dict[str, set[str]] = {}
+    loaded: set[str] = set()
     for file, tree in modules():
-        names = set()
+        names, changed = set(), set()
         for node in ast.walk(tree):  # a call comes before its arguments
+            if isinstance(node, ast.ClassDef):  # of `Options`, perhaps: a key is read as the attribute that declares it
+                for each in node.body:
+                    if isinstance(each, ast.Assign) and (found := definition(each.value)):
+                        attributes.setdefault(found[0].value, set()).add(ast.unparse(each.targets[0]))
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Attribute) and node.attr == "replaced":
+                changed.add(node.value)
+            elif isinstance(node, ast.Attribute) and node not in changed:
+                loaded.add(node.attr)
             if found := definition(node):
                 name, doc = found
                 names.add(name)
@@ -56,7 +66,9 @@ def test_every_key_is_read_or_says_that_it_is_not() -> None:
     unread = [
         f"{place} {key}: nobody reads it. Read it, or say in its description that it is without effect"
         for key, places in sorted(defined.items())
-        if key not in texts and not any(pattern.fullmatch(key) for pattern in patterns)
+        if key not in texts
+        and not attributes.get(key, set()) & loaded
+        and not any(pattern.fullmatch(key) for pattern in patterns)
         for place, doc in places
         if not SAYS_SO.search(doc)
     ]

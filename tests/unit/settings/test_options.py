@@ -113,6 +113,14 @@ def test_a_setting_of_a_subclass_is_no_alias_of_its_base() -> None:
     assert (options.own, options.table) == ("t", None)
 
 
+def test_settings_without_an_attribute_are_in_the_definition_and_by_key() -> None:
+    class _More(Writing, more=[settings.String(f"ssl.{name}", default=None) for name in ("key", "ca")]):
+        own = settings.Int("own", default=1)
+
+    assert [each.name for each in _More.definition()][-3:] == ["own", "ssl.key", "ssl.ca"]
+    assert _More.parse({"ssl.ca": "x"}).config["ssl.ca"] == "x"
+
+
 def test_the_class_has_no_values() -> None:
     with pytest.raises(AttributeError, match="batch.size has no value here"):
         _ = Writing.__new__(Writing).batch_size

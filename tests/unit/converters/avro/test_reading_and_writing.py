@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from connect.converters.avro import anything
 from connect.converters.avro.from_connect import FromConnect
-from connect.converters.avro.options import Options
+from connect.converters.avro.keys import AvroOptions
 from connect.converters.avro.reading import Reader, make_reader
 from connect.converters.avro.text import schema_text
 from connect.converters.avro.to_connect import ToConnect
@@ -25,27 +25,27 @@ from connect.data import Schema, logical
 from connect.data import schema as s
 from connect.errors import DataError
 
-OPTIONS = Options()
+OPTIONS = AvroOptions.parse({})
 
 
-def read(avro: Any, *records: bytes, options: Options = OPTIONS) -> list[Any]:
+def read(avro: Any, *records: bytes, options: AvroOptions = OPTIONS) -> list[Any]:
     fields, reader = made(json.dumps(avro), options)
     found = reader(list(records), 0)
     return list(zip(*found, strict=True)) if fields else found
 
 
 @lru_cache
-def made(text: str, options: Options) -> tuple[int, Reader]:
+def made(text: str, options: AvroOptions) -> tuple[int, Reader]:
     """How many fields a record has, and what reads it."""
     node = parse(text)
     return len(node.fields), make_reader(node, ToConnect(options).schema(node), options)
 
 
-def write(avro: Any, schema: Schema, *values: Any, options: Options = OPTIONS) -> list[bytes]:
+def write(avro: Any, schema: Schema, *values: Any, options: AvroOptions = OPTIONS) -> list[bytes]:
     return MadeWriter(parse(json.dumps(avro)), schema, options).values(list(values), b"")
 
 
-def own(schema: Schema, *values: Any, options: Options = OPTIONS) -> list[bytes]:
+def own(schema: Schema, *values: Any, options: AvroOptions = OPTIONS) -> list[bytes]:
     """Written with the schema that follows from Connect's."""
     return MadeWriter(parse(schema_text(FromConnect(options).schema(schema))), schema, options).values(
         list(values), b""
@@ -243,7 +243,7 @@ def test_fields_are_written_by_name_into_another_schema() -> None:
 
 
 def test_a_name_that_avro_does_not_allow_is_replaced_where_asked_for() -> None:
-    options = Options(scrub=True)
+    options = AvroOptions.parse({"scrub.invalid.names": "true"})
     schema = Schema.struct({"bad name": s.INT32, "2nd": s.INT32}, name="my-space.A B")
     text = schema_text(FromConnect(options).schema(schema))
     assert [each["name"] for each in json.loads(text)["fields"]] == ["bad_name", "x2nd"]
@@ -255,7 +255,7 @@ def test_a_name_that_avro_does_not_allow_is_replaced_where_asked_for() -> None:
 def test_names_of_a_schema_never_become_code() -> None:
     field = "'] = __import__('os').abort() #"
     schema = Schema.struct({field: s.INT32}, name="R")
-    options = Options(scrub=True)
+    options = AvroOptions.parse({"scrub.invalid.names": "true"})
     assert len(own(schema, {field: 1}, options=options)) == 1
     enum = {"type": "enum", "name": "E", "symbols": ["'+x+'"]}
     assert read(enum, b"\x00") == ["'+x+'"]
@@ -281,14 +281,16 @@ def test_a_record_that_holds_itself_is_refused() -> None:
 
 def test_flatten_singleton_unions() -> None:
     assert read(["int"], b"\x00\x04") == [2]
-    assert read(["int"], b"\x00\x04", options=Options(flatten=False)) == [{"int": 2}]
+    assert read(["int"], b"\x00\x04", options=AvroOptions.parse({"flatten.singleton.unions": "false"})) == [{"int": 2}]
     assert read(record(f=["int"]), b"\x00\x04") == [(2,)]
 
 
 def test_java_properties_are_left_out_where_asked_for() -> None:
     schema = s.STRING.replace(parameters={"avro.java.string": "String"})
     assert '"avro.java.string":"String"}' in schema_text(FromConnect(OPTIONS).schema(schema))
-    bare = FromConnect(Options(remove_java=True, meta_data=False)).schema(schema)
+    bare = FromConnect(AvroOptions.parse({"avro.remove.java.properties": "true", "connect.meta.data": "false"})).schema(
+        schema
+    )
     assert schema_text(bare) == '"string"'
 
 

@@ -8,7 +8,7 @@ from connect import Converter
 from connect.converters.avro.converter import AvroConverter
 from connect.converters.jsonschema.converter import JsonSchemaConverter
 from connect.converters.protobuf.converter import ProtobufConverter
-from connect.converters.registry import SchemaId, Subjects, Wire, registry_client, registry_settings
+from connect.converters.registry import RegistryOptions, SchemaId, Subjects, Wire
 from connect.errors import ConfigError, DataError
 
 GUID = "89791762-2336-41b9-8a7b-8a2a5c4f7a4f"
@@ -91,7 +91,7 @@ def test_subjects() -> None:
 )
 def test_what_is_wrong_says_so_and_shows_no_secret(settings: dict[str, str], message: str) -> None:
     with pytest.raises(ConfigError, match=message) as raised:
-        registry_client(registry_settings().parse({"schema.registry.url": "http://localhost:8081", **settings}))
+        RegistryOptions.parse({"schema.registry.url": "http://localhost:8081", **settings}).client()
     assert "hush" not in str(raised.value)
 
 
