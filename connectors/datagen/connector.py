@@ -48,33 +48,33 @@ _POLL_BYTES: Final = 2 << 20
 class DatagenTask(SourceTask):
     """Makes its share of the records."""
 
-    settings = keys.SETTINGS
+    settings = keys.DatagenOptions.definition()
 
     def start(self, config: Mapping[str, str]) -> None:
-        parsed = self.settings.parse(config)
-        number, count, first = parsed["task.id"], parsed["task.count"], parsed["task.first"]
+        options = keys.DatagenOptions.parse(config)
+        number, count, first = options.task_id, options.task_count, options.task_first
         self._partition = {keys.TASK: number}
         stored = self.context.offset(self._partition) or {}
         # An offset that says nothing of how records were shared out is a user's, or of Confluent's connector.
         mine = bool(stored) and (stored.get(_TASKS), stored.get(_FIRST)) in ((count, first), (None, None))
-        seed = parsed[_SEED]
+        seed = options.random_seed
         if seed is None:
             seed = stored.get(_SEED) if mine else None  # whatever the connector has chosen since
-        self._seed: int = parsed["task.seed"] if seed is None else seed
+        self._seed = options.task_seed if seed is None else seed
         self._generation = int(stored.get(keys.GENERATION, 0))
         self._told = {keys.GENERATION: self._generation + 1, _SEED: self._seed, _TASKS: count, _FIRST: first}
-        end = parsed["iterations"] * count if parsed["iterations"] >= 1 else None
+        end = options.iterations * count if options.iterations >= 1 else None
         self._share = Share(number, count, end)
         self._at = int(stored[keys.ITERATION]) if mine else first
-        self._rows = Rows(parsed, self._seed)
-        self._topic: str = parsed["kafka.topic"]
-        self._most: int = parsed["batch.size"]
+        self._rows = Rows(options, self._seed)
+        self._topic = options.kafka_topic
+        self._most = options.batch_size
         self._fill = min(self._most, BLOCK)  # until it is known how big records are
-        self._pace = _pace(parsed)
-        self._began: int | None = keys.moment(parsed["timestamp.start"]) if parsed["timestamp.start"] else None
-        self._step: int = parsed["timestamp.step.ms"]
-        self._headers = [each for each in parsed["headers"] if each not in keys.OWN_HEADERS]
-        self._own_headers = [each for each in parsed["headers"] if each in keys.OWN_HEADERS]
+        self._pace = _pace(options)
+        self._began = options.timestamp_start
+        self._step = options.timestamp_step_ms
+        self._headers = [each for each in options.headers if each not in keys.OWN_HEADERS]
+        self._own_headers = [each for each in options.headers if each in keys.OWN_HEADERS]
         self._held: SourceBatch | None = None
         self._given = 0
         self._ended = False
@@ -168,7 +168,7 @@ class DatagenTask(SourceTask):
 class DatagenConnector(SourceConnector):
     """Shares records out among its tasks."""
 
-    settings = keys.SETTINGS
+    settings = keys.DatagenOptions.definition()
     version = __version__
     task = DatagenTask
 
@@ -182,7 +182,7 @@ class DatagenConnector(SourceConnector):
         if any(value.errors for value in values):
             return values
         try:
-            Rows(self.settings.parse(config), 0)
+            Rows(keys.DatagenOptions.parse(config), 0)
         except ConfigError as error:
             next(value for value in values if value.name == error.key).errors.append(error.message)
         return values
@@ -221,7 +221,7 @@ class DatagenConnector(SourceConnector):
         return max(offset[keys.ITERATION] for offset in stored), newest[_SEED]
 
 
-def _pace(parsed: Mapping[str, Any]) -> Pace:
-    if parsed["rate"]:
-        return Steady(parsed["rate"] / parsed["task.count"])
-    return Pauses(parsed["max.interval"] / 1000) if parsed["max.interval"] >= 1 else Unbounded()
+def _pace(options: keys.DatagenOptions) -> Pace:
+    if options.rate:
+        return Steady(options.rate / options.task_count)
+    return Pauses(options.max_interval / 1000) if options.max_interval >= 1 else Unbounded()

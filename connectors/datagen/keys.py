@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -51,13 +50,10 @@ def _headers(name: str, value: Any) -> None:
             raise ValueError(f'"{each}" has no text. Write {each}=text, or one of {", ".join(OWN_HEADERS)}.')
 
 
-def _moment(name: str, value: Any) -> None:
-    if value:
-        moment(value)
-
-
-def moment(written: str) -> int:
-    """Milliseconds since 1970, as they are written or of a date and time in ISO 8601. Raises ValueError."""
+def _moment(written: str) -> int | None:
+    """Milliseconds since 1970, as they are written or of a date and time in ISO 8601; None of nothing."""
+    if not written:
+        return None
     if written.isascii() and written.isdigit() and len(written) < 16:
         return int(written)
     try:
@@ -68,92 +64,96 @@ def moment(written: str) -> int:
     return (aware - dt.datetime(1970, 1, 1, tzinfo=dt.UTC)) // dt.timedelta(milliseconds=1)
 
 
-SETTINGS = settings.define(
-    settings.String(
+class DatagenOptions(
+    settings.Options, without_effect={"generate.timeout": "making a record takes no time to speak of"}
+):
+    """The keys, and what they say together."""
+
+    kafka_topic = settings.String(
         "kafka.topic",
         importance="HIGH",
         group=_RECORDS,
         validator=settings.topic_name,
         doc="The topic that the records go to.",
-    ),
-    settings.String(
+    )
+    quickstart = settings.String(
         "quickstart",
         default="",
         importance="HIGH",
         group=_DATA,
         validator=_quickstart,
         doc=f"One of the schemas that come with the connector: {', '.join(QUICKSTARTS)}, in any case of letters.",
-    ),
-    settings.String(
+    )
+    schema_string = settings.String(
         "schema.string",
         default="",
         importance="HIGH",
         group=_DATA,
         width="LONG",
         doc="An Avro schema with arg.properties, in JSON, instead of a quickstart.",
-    ),
-    settings.String(
+    )
+    schema_filename = settings.String(
         "schema.filename",
         default="",
         importance="HIGH",
         group=_DATA,
         width="LONG",
         doc="A file with such a schema. Every worker that runs a task needs it.",
-    ),
-    settings.String(
+    )
+    schema_keyfield = settings.String(
         "schema.keyfield",
         default="",
         importance="HIGH",
         group=_RECORDS,
         doc="The field whose value is the record's key as well. Nothing: that of the quickstart, else no key.",
-    ),
-    settings.Long(
+    )
+    random_seed = settings.Long(
         "random.seed",
         default=None,
         importance="LOW",
         group=_DATA,
         doc="The same seed gives the same records. Nothing: any, and the same one after each restart.",
-    ),
-    settings.Long(
+    )
+    iterations = settings.Long(
         "iterations",
         default=-1,
         importance="HIGH",
         group=_PACE,
         doc="How many records to make for each of tasks.max. Less than 1: without end. With their last one the tasks "
         "do not fail, as Confluent's do, but have nothing more to give.",
-    ),
-    settings.Long(
+    )
+    max_interval = settings.Long(
         "max.interval",
         default=500,
         importance="HIGH",
         group=_PACE,
         doc="The longest pause before a record of a task, in milliseconds; pauses are of any length up to that. Less "
         "than 1: none, as fast as it goes. Without effect where rate is set.",
-    ),
-    settings.Double(
+    )
+    rate = settings.Double(
         "rate",
         default=0.0,
         importance="HIGH",
         group=_PACE,
         validator=_finite,
         doc="Added. How many records a second all tasks make together, evenly. 0: as max.interval says.",
-    ),
-    settings.Long(
+    )
+    generate_timeout = settings.Long(
         "generate.timeout",
         default=None,
         importance="LOW",
         group=_PACE,
         doc="Understood, without effect: making a record takes no time to speak of.",
-    ),
-    settings.Int(
+    )
+    batch_size = settings.Int(
         "batch.size",
         default=4096,
         importance="LOW",
         group=_PACE,
         validator=settings.between(1, 100_000),
         doc="Added. The most records that are handed on at a time; fewer where records are big (2 MiB).",
-    ),
-    settings.Int(
+    )
+    cardinality = settings.Int(
         "cardinality",
         default=0,
         importance="MEDIUM",
@@ -161,24 +161,24 @@ SETTINGS = settings.define(
         validator=settings.between(0, 10_000_000),
         doc="Added. How many different keys there are: each record has one of the first so many that the key's field "
         "would get. 0: as many as the field gives.",
-    ),
-    settings.Double(
+    )
+    null_share = settings.Double(
         "null.share",
         default=0.5,
         importance="LOW",
         group=_DATA,
         validator=_share,
         doc="Added. The share of nulls in fields that may be null. A half is what Confluent's has.",
-    ),
-    settings.Double(
+    )
+    tombstone_share = settings.Double(
         "tombstone.share",
         default=0.0,
         importance="LOW",
         group=_RECORDS,
         validator=_share,
         doc="Added. The share of records that have a key and null as their value. Needs a key.",
-    ),
-    settings.List(
+    )
+    headers = settings.List(
         "headers",
         default=[],
         importance="LOW",
@@ -186,55 +186,55 @@ SETTINGS = settings.define(
         validator=_headers,
         doc="Added. Headers of each record: task.generation, task.id and current.iteration, as Confluent's connector "
         "always adds them, and others as name=text. Records without headers are sent in half the time.",
-    ),
-    settings.String(
+    )
+    timestamp_start = settings.String(
         "timestamp.start",
         default="",
         importance="LOW",
         group=_RECORDS,
-        validator=_moment,
+        convert=_moment,
         doc="Added. The timestamp of the first record, as 2026-01-31T12:00:00Z or in milliseconds since 1970. "
         "Nothing: records have the time at which they are sent.",
-    ),
-    settings.Long(
+    )
+    timestamp_step_ms = settings.Long(
         "timestamp.step.ms",
         default=1,
         importance="LOW",
         group=_RECORDS,
         doc="Added. How much later each record's timestamp is than the one before. Needs timestamp.start.",
-    ),
-    settings.Int("task.id", default=0, internal=True, doc="Which of the tasks this is, from 0."),
-    settings.Int("task.count", default=1, internal=True, doc="Among how many tasks records are shared out."),
-    settings.Long("task.first", default=0, internal=True, doc="The record from which on they are so shared out."),
-    settings.Long("task.seed", default=0, internal=True, doc="The seed, where none is set."),
-    without_effect={"generate.timeout": "making a record takes no time to speak of"},
-)
+    )
+    task_id = settings.Int("task.id", default=0, internal=True, doc="Which of the tasks this is, from 0.")
+    task_count = settings.Int(
+        "task.count", default=1, internal=True, doc="Among how many tasks records are shared out."
+    )
+    task_first = settings.Long(
+        "task.first", default=0, internal=True, doc="The record from which on they are so shared out."
+    )
+    task_seed = settings.Long("task.seed", default=0, internal=True, doc="The seed, where none is set.")
 
+    def schema_text(self) -> tuple[str, str]:
+        """The Avro schema that is meant, and the key that says so.
 
-def schema_text(parsed: Mapping[str, Any]) -> tuple[str, str]:
-    """The Avro schema that is meant, and the key that says so.
+        Raises:
+            ConfigError: none or several are, or the file cannot be read.
+        """
+        given = [key for key in ("quickstart", "schema.string", "schema.filename") if self.config[key]]
+        if not given:
+            raise ConfigError("quickstart", "is required, or schema.string or schema.filename instead of it.")
+        if len(given) > 1:
+            raise ConfigError(given[1], f"excludes {given[0]}. Give one of them.")
+        (key,) = given
+        if key == "schema.string":
+            return self.schema_string, key
+        path = Path(__file__).parent / "quickstarts" / f"{self.quickstart.lower()}.avsc"
+        if key == "schema.filename":
+            path = Path(self.schema_filename)
+        try:
+            return path.read_text(encoding="utf-8"), key
+        except (OSError, ValueError) as error:
+            why = error.strerror if isinstance(error, OSError) else "it is no text in UTF-8"
+            raise ConfigError(key, f'cannot be read: "{path}": {why}. Name a file that every worker has.') from error
 
-    Raises:
-        ConfigError: none or several are, or the file cannot be read.
-    """
-    given = [key for key in ("quickstart", "schema.string", "schema.filename") if parsed[key]]
-    if not given:
-        raise ConfigError("quickstart", "is required, or schema.string or schema.filename instead of it.")
-    if len(given) > 1:
-        raise ConfigError(given[1], f"excludes {given[0]}. Give one of them.")
-    (key,) = given
-    if key == "schema.string":
-        return parsed[key], key
-    path = Path(__file__).parent / "quickstarts" / f"{parsed[key].lower()}.avsc"
-    if key == "schema.filename":
-        path = Path(parsed[key])
-    try:
-        return path.read_text(encoding="utf-8"), key
-    except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is no text in UTF-8"
-        raise ConfigError(key, f'cannot be read: "{path}": {why}. Name a file that every worker has.') from error
-
-
-def key_field(parsed: Mapping[str, Any]) -> str:
-    """The field that is the key; empty for none."""
-    return str(parsed["schema.keyfield"]) or QUICKSTARTS.get(parsed["quickstart"].lower(), "")
+    def key_field(self) -> str:
+        """The field that is the key; empty for none."""
+        return self.schema_keyfield or QUICKSTARTS.get(self.quickstart.lower(), "")

@@ -6,7 +6,7 @@ can be made by any task at any time, and is the same. Blocks are dealt out among
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -48,32 +48,32 @@ class Rows:
     """Makes records.
 
     Args:
-        parsed: the connector's keys.
+        options: the connector's keys.
         seed: what chance begins with.
 
     Raises:
         ConfigError: the schema is wrong.
     """
 
-    def __init__(self, parsed: Mapping[str, Any], seed: int) -> None:
+    def __init__(self, options: keys.DatagenOptions, seed: int) -> None:
         # What reads Avro schemas is not loaded before there is one to read.
         from connectors.datagen import schemas
 
-        text, where = keys.schema_text(parsed)
+        text, where = options.schema_text()
         self.schema: Schema
         self._maker: Generator
         try:
-            self.schema, self._maker = schemas.read(text, parsed["null.share"])
+            self.schema, self._maker = schemas.read(text, options.null_share)
         except schemas.Problem as error:
             raise ConfigError(where, f"{error}") from error
         self._seed = seed
-        self._tombstones: float = parsed["tombstone.share"]
+        self._tombstones = options.tombstone_share
         self.key_schema: Schema | None = None
-        name = keys.key_field(parsed)
+        name = options.key_field()
         if name:
-            self._take_key(name, parsed["cardinality"])
-        elif parsed["cardinality"] or self._tombstones:
-            key = "cardinality" if parsed["cardinality"] else "tombstone.share"
+            self._take_key(name, options.cardinality)
+        elif options.cardinality or self._tombstones:
+            key = "cardinality" if options.cardinality else "tombstone.share"
             raise ConfigError(key, "is for records that have a key. Name its field in schema.keyfield.")
         self._key = name
 

@@ -25,32 +25,34 @@ from connectors.file.target import AppendedFile, open_target
 
 log = logging.getLogger(__name__)
 
-SETTINGS = settings.define(
-    settings.String(
+
+class FileSinkOptions(settings.Options):
+    """The keys of the sink."""
+
+    path = settings.String(
         "file",
         default=None,
         importance="HIGH",
         group="Target",
         width="LONG",
         doc="The file to append to; it is made if there is none. Nothing means standard output.",
-    ),
-    settings.Boolean(
+    )
+    fsync = settings.Boolean(
         "fsync",
         default=True,
         importance="LOW",
         group="Delivery",
         doc="Whether lines are brought to the disk before their offsets are committed. Without, the crash of a "
         "machine, not of a task, may lose the last lines.",
-    ),
-    settings.Boolean(
+    )
+    exactly_once = settings.Boolean(
         "exactly.once",
         default=False,
         importance="MEDIUM",
         group="Delivery",
         doc="Whether offsets are kept beside the file, in <file>.offsets, so that a crash neither loses nor repeats a "
         "line. The connector then has one task and the file for itself.",
-    ),
-)
+    )
 
 
 class FileStreamSinkTask(SinkTask):
@@ -60,23 +62,22 @@ class FileStreamSinkTask(SinkTask):
     where to go on.
     """
 
-    settings = SETTINGS
+    settings = FileSinkOptions.definition()
 
     def start(self, config: Mapping[str, str]) -> None:
-        parsed = self.settings.parse(config)
-        path: str | None = parsed["file"] or None
-        self._fsync: bool = parsed["fsync"]
+        options = FileSinkOptions.parse(config)
+        self._fsync = options.fsync
         self._ledger: Ledger | None = None
         self._entry: Entry
         self._taken: dict[TopicPartition, int] = {}
-        self._target = open_target(path, alone=parsed["exactly.once"])
+        self._target = open_target(options.path or None, alone=options.exactly_once)
         if isinstance(self._target, AppendedFile):
-            if parsed["exactly.once"]:
-                assert path is not None
-                self._recover(path, self._target)
+            if options.exactly_once:
+                assert options.path
+                self._recover(options.path, self._target)
             else:
                 self._target.end_last_line()
-        elif parsed["exactly.once"]:
+        elif options.exactly_once:
             raise ConfigError("exactly.once", "needs a regular file: what was written elsewhere cannot be taken back.")
 
     def open(self, partitions: Sequence[TopicPartition]) -> Offsets | None:
@@ -141,7 +142,7 @@ class FileStreamSinkTask(SinkTask):
 class FileStreamSinkConnector(SinkConnector):
     """Hands its configuration to the tasks, which all append to the same file."""
 
-    settings = SETTINGS
+    settings = FileSinkOptions.definition()
     version = __version__
     task = FileStreamSinkTask
 
@@ -159,12 +160,12 @@ class FileStreamSinkConnector(SinkConnector):
         return values
 
     def alter_offsets(self, config: Mapping[str, str], offsets: Mapping[TopicPartition, int | None]) -> bool:
-        parsed = self.settings.parse(config)
-        if not parsed["exactly.once"] or not parsed["file"]:
+        options = FileSinkOptions.parse(config)
+        if not options.exactly_once or not options.path:
             return True  # the group's offsets are all there is
-        target = open_target(parsed["file"], alone=True)
+        target = open_target(options.path, alone=True)
         try:
-            ledger = Ledger(parsed["file"])
+            ledger = Ledger(options.path)
             if entry := ledger.read():
                 changed = {**entry.offsets, **offsets}
                 kept = {partition: offset for partition, offset in changed.items() if offset is not None}

@@ -37,12 +37,10 @@ STDIN: Final = 0
 _FIRST_SCAN_S: Final = 30.0
 
 
-def _known_encoding(name: str, value: Any) -> None:
-    encoding(value)
+class FileSourceOptions(settings.Options):
+    """The keys of the source."""
 
-
-SETTINGS = settings.define(
-    settings.String(
+    file = settings.String(
         "file",
         default=None,
         importance="HIGH",
@@ -51,16 +49,16 @@ SETTINGS = settings.define(
         doc="The file to read. Nothing means standard input. Several are separated by commas, and * ? [ ] match names, "
         "as in /data/*.log: such files are shared out among the tasks, and new ones are noticed. The name of a file "
         "that exists is taken as it is.",
-    ),
-    settings.String(
+    )
+    topic = settings.String(
         "topic",
         importance="HIGH",
         group="Source",
         width="MEDIUM",
         validator=settings.topic_name,
         doc="The topic that the lines go to.",
-    ),
-    settings.Int(
+    )
+    batch_size = settings.Int(
         "batch.size",
         default=2000,
         importance="LOW",
@@ -68,17 +66,17 @@ SETTINGS = settings.define(
         validator=settings.at_least(1),
         doc="The most lines that are read at a time. As long as it is not set, a mebibyte is read at a time, which is "
         "faster.",
-    ),
-    settings.String(
+    )
+    encoding = settings.String(
         "encoding",
         default="UTF-8",
         importance="LOW",
         group="Text",
-        validator=_known_encoding,
+        convert=encoding,
         doc="The encoding of the files, by any name that Python knows: UTF-8, UTF-16, ISO-8859-1, cp1252, Shift_JIS. "
         "UTF-16 and UTF-32 take the byte order from the mark at the file's beginning, else big-endian.",
-    ),
-    settings.Int(
+    )
+    max_line_bytes = settings.Int(
         "max.line.bytes",
         default=16 * 1024 * 1024,
         importance="LOW",
@@ -86,23 +84,24 @@ SETTINGS = settings.define(
         validator=settings.at_least(1),
         doc="The most bytes that one line may take, which is also the memory that an unfinished line may take. "
         "A longer one fails the task.",
-    ),
-    settings.String("task.files", default=None, internal=True, doc="A JSON list of the files that a task reads."),
-)
+    )
+    task_files = settings.String(
+        "task.files", default=None, internal=True, doc="A JSON list of the files that a task reads."
+    )
 
 
 class FileStreamSourceTask(SourceTask):
     """Reads some files, or standard input. Keys are null; the timestamp is left to the producer."""
 
-    settings = SETTINGS
+    settings = FileSourceOptions.definition()
 
     def start(self, config: Mapping[str, str]) -> None:
-        parsed = self.settings.parse(config)
-        self._topic: str = parsed["topic"]
-        self._most: int = parsed["batch.size"] if config.get("batch.size") is not None else 0
-        self._encoding = encoding(parsed["encoding"])
-        self._longest: int = parsed["max.line.bytes"]
-        files: list[str | None] = json.loads(parsed["task.files"] or "null") or [parsed["file"] or None]
+        options = FileSourceOptions.parse(config)
+        self._topic = options.topic
+        self._most = options.batch_size if config.get("batch.size") is not None else 0
+        self._encoding = options.encoding
+        self._longest = options.max_line_bytes
+        files: list[str | None] = json.loads(options.task_files or "null") or [options.file or None]
         self._open: dict[str | None, Tail | Pipe] = {}
         self._missing: set[str | None] = set()
         self._held: SourceBatch | None = None  # read, of which `_given` lines were returned
@@ -182,7 +181,7 @@ class FileStreamSourceTask(SourceTask):
 class FileStreamSourceConnector(SourceConnector):
     """Shares files out among its tasks, and looks for new ones where names are matched."""
 
-    settings = SETTINGS
+    settings = FileSourceOptions.definition()
     version = __version__
     task = FileStreamSourceTask
 
@@ -192,7 +191,7 @@ class FileStreamSourceConnector(SourceConnector):
 
     def start(self, config: Mapping[str, str]) -> None:
         super().start(config)
-        self._patterns = patterns(self.settings.parse(config)["file"])
+        self._patterns = patterns(FileSourceOptions.parse(config).file)
         self._seen: dict[str, float] = {}
         self._watch: Watch[dict[str, float]] | None = None
         if any(map(_matches_names, self._patterns)):

@@ -25,6 +25,7 @@ from connect.api.metrics import PluginMetrics
 from connectors.twitter import failures, keys
 from connectors.twitter.connection import Connection
 from connectors.twitter.failures import ApiError, Interrupted, Kind
+from connectors.twitter.keys import TwitterOptions
 from connectors.twitter.limits import Limits
 
 #: They write what is secret, or part of it, into their debug logs.
@@ -63,7 +64,7 @@ class Api:
     All methods raise `ApiError`, and `Interrupted` when the task is to end.
 
     Args:
-        parsed: the task's keys.
+        options: the task's keys.
         configs: the same, raw: credentials are looked up there.
         metrics: of the task.
         stopping: whether the task is to end; nobody waits for an answer then.
@@ -71,7 +72,7 @@ class Api:
 
     def __init__(
         self,
-        parsed: Mapping[str, Any],
+        options: TwitterOptions,
         configs: Mapping[str, str],
         metrics: PluginMetrics,
         stopping: Callable[[], bool],
@@ -80,10 +81,10 @@ class Api:
         self._stopping = stopping
         self._metrics = metrics
         self.limits = Limits(metrics)
-        self._base: str = parsed["twitter.base.url"].rstrip("/")
-        self._connect_s = parsed["twitter.connect.timeout.ms"] / 1000
-        self._silent_s = parsed["twitter.request.timeout.ms"] / 1000
-        self._keepalive_s = parsed["twitter.stream.keepalive.timeout.ms"] / 1000
+        self._base = options.base_url.rstrip("/")
+        self._connect_s = options.connect_timeout
+        self._silent_s = options.request_timeout
+        self._keepalive_s = options.stream_keepalive_timeout
         self._by_token = bool(configs.get(keys.TOKEN))
         self._client: Any = None
         self._rules: Any = None

@@ -10,6 +10,7 @@ from connect import ConfigError, ConnectError, ExactlyOnceSupport, SourceConnect
 from connect.kit import shared_out
 from connect.settings import ConfigValue
 from connectors.twitter import keys, offsets
+from connectors.twitter.keys import TwitterOptions
 from connectors.twitter.rules import configured
 from connectors.twitter.task import TwitterSourceTask
 
@@ -17,19 +18,19 @@ from connectors.twitter.task import TwitterSourceTask
 class TwitterSourceConnector(SourceConnector):
     """Posts of X (Twitter) into a topic."""
 
-    settings = keys.SETTINGS
+    settings = TwitterOptions.definition()
     needs: ClassVar[Mapping[str, str]] = {"tweepy": "connect-runtime[twitter]"}
     version = __version__
     task = TwitterSourceTask
 
     def start(self, config: Mapping[str, str]) -> None:
         super().start(config)
-        self._parsed = self.settings.parse(self.config)
-        keys.check(self._parsed, self.config)
-        self._rules = configured(self._parsed, self.config)
+        self._options = options = TwitterOptions.parse(self.config)
+        options.check()
+        self._rules = configured(options)
 
     def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
-        if self._parsed["twitter.mode"] == keys.STREAM:
+        if self._options.mode == keys.STREAM:
             return [dict(self.config)]
         return [{**self.config, keys.WORK: json.dumps(share)} for share in shared_out(self._work(), max_tasks)]
 
@@ -39,9 +40,9 @@ class TwitterSourceConnector(SourceConnector):
             return values
         found = {value.name: value for value in values}
         try:
-            parsed = self.settings.parse(config)
-            keys.check(parsed, config)
-            configured(parsed, config)
+            options = TwitterOptions.parse(config)
+            options.check()
+            configured(options)
         except ConfigError as error:
             if error.key not in found:  # one of twitter.rule.<name>, of which there are as many as the user likes
                 found[error.key] = ConfigValue(error.key, str(config.get(error.key) or ""))
@@ -67,9 +68,9 @@ class TwitterSourceConnector(SourceConnector):
 
     def _work(self) -> list[str]:
         """Queries; or users, by name or id."""
-        if self._parsed["twitter.mode"] == keys.SEARCH:
+        if self._options.mode == keys.SEARCH:
             return [rule.value for rule in self._rules]
-        users = [*self._parsed["twitter.users"], *self._parsed["filter.userIds"]]
+        users = [*self._options.users, *self._options.filter_user_ids]
         return list(dict.fromkeys(user.removeprefix("@") for user in users if user))
 
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from connect import ConnectError
 from connect.api.metrics import PluginMetrics
+from connectors.twitter.keys import TwitterOptions
 
 _MOST_LIMITED_S: Final = 900.0
 
@@ -139,14 +140,11 @@ class Backoff:
     is known, else twice as long each time.
     """
 
-    def __init__(self, parsed: Mapping[str, Any]) -> None:
-        def seconds(name: str) -> float:
-            return float(parsed[f"twitter.backoff.{name}.ms"]) / 1000
-
-        self._network, self._network_most = seconds("network"), seconds("network.max")
-        self._http, self._http_most = seconds("http"), seconds("http.max")
-        self._limit = seconds("rate.limit")
-        self._most_tries: int = parsed["twitter.retry.attempts"]
+    def __init__(self, options: TwitterOptions) -> None:
+        self._network, self._network_most = options.backoff_network, options.backoff_network_max
+        self._http, self._http_most = options.backoff_http, options.backoff_http_max
+        self._limit = options.backoff_rate_limit
+        self._most_tries = options.retry_attempts
         self.tries = 0
         self._by_kind: dict[Kind, int] = {}
 

@@ -146,11 +146,11 @@ def check(key: str, names: list[str]) -> None:
             raise ValueError(f'"{name}" is unknown. Did you mean {meant[0]}?')
 
 
-def parameters(parsed: Mapping[str, Any]) -> dict[str, list[str]]:
+def parameters(config: Mapping[str, Any]) -> dict[str, list[str]]:
     """What every request for posts asks for, by the names that tweepy has for the parameters."""
     asked: dict[str, list[str]] = {}
     for key, public in PUBLIC.items():
-        names: list[str] = [name for name in parsed[key] if name]
+        names: list[str] = [name for name in config[key] if name]
         if ALL in names:
             names = [*public, *(name for name in names if name != ALL and name not in public)]
         if names:

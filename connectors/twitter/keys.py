@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 from urllib.parse import urlsplit
 
 from connect import ConfigError, settings
-from connect.settings import Definition, WithoutEffect
+from connect.settings import Secret, Setting, WithoutEffect
 from connectors.twitter import fields, ids
 
 STREAM: Final = "stream"
@@ -72,10 +71,6 @@ def _excludes(name: str, values: list[str]) -> None:
             raise ValueError(f'"{value}" cannot be left out. Write replies, retweets, or both.')
 
 
-def _start(name: str, value: str) -> None:
-    start_id(value)
-
-
 def start_id(value: str) -> int | None:
     """Behind which id reading begins where there is no offset; None: as far back as the API goes.
 
@@ -97,13 +92,29 @@ def start_id(value: str) -> int | None:
     return max(0, ids.first_at(int(moment.timestamp() * 1000)) - 1)
 
 
-def _milliseconds(name: str, default: int, doc: str, group: str = _NETWORK, least: int = 1) -> settings.Setting[Any]:
-    return settings.Long(
-        name, default=default, importance="LOW", group=group, validator=settings.at_least(least), doc=doc
+def _oauth(name: str) -> Setting[Secret | None]:
+    return settings.Password(
+        name,
+        default=None,
+        group=_ACCOUNT,
+        doc="OAuth 1.0a, a user's own context: for search and timelines, where all four are given and no bearer "
+        "token. The stream takes a bearer token only.",
     )
 
 
-def _fields(name: str, what: str, default: list[str]) -> settings.Setting[Any]:
+def _milliseconds(name: str, default: int, doc: str, group: str = _NETWORK, least: int = 1) -> Setting[float]:
+    return settings.Long(
+        name,
+        default=default,
+        importance="LOW",
+        group=group,
+        validator=settings.at_least(least),
+        convert=settings.seconds,
+        doc=doc,
+    )
+
+
+def _fields(name: str, what: str, default: list[str]) -> Setting[list[str]]:
     return settings.List(
         name,
         default=default,
@@ -113,33 +124,37 @@ def _fields(name: str, what: str, default: list[str]) -> settings.Setting[Any]:
     )
 
 
-SETTINGS: Final[Definition] = settings.define(
-    settings.Password(
+class TwitterOptions(
+    settings.Options,
+    aliases={"kafka.status.topic": "topic"},
+    without_effect={
+        "process.deletes": WithoutEffect("API v2 tells of no deletions here", unless=("false",)),
+        "kafka.delete.topic": "API v2 tells of no deletions here",
+        "twitter.debug": WithoutEffect("set the level of the logger connectors.twitter instead", unless=("false",)),
+    },
+):
+    """The keys, and what they say together."""
+
+    bearer_token = settings.Password(
         TOKEN,
         default=None,
         importance="HIGH",
         group=_ACCOUNT,
         doc="The app's bearer token, from the developer portal. When X refuses it the task fails; started again, it "
         "has that of then, where a config provider gives it.",
-    ),
-    *(
-        settings.Password(
-            name,
-            default=None,
-            group=_ACCOUNT,
-            doc="OAuth 1.0a, a user's own context: for search and timelines, where all four are given and no bearer "
-            "token. The stream takes a bearer token only.",
-        )
-        for name in OAUTH
-    ),
-    settings.String(
+    )
+    oauth_consumer_key = _oauth(OAUTH[0])
+    oauth_consumer_secret = _oauth(OAUTH[1])
+    oauth_access_token = _oauth(OAUTH[2])
+    oauth_access_token_secret = _oauth(OAUTH[3])
+    topic = settings.String(
         "topic",
         importance="HIGH",
         group=_WHAT,
         validator=settings.topic_name,
         doc="The topic that posts go to. kafka.status.topic is understood.",
-    ),
-    settings.String(
+    )
+    mode = settings.String(
         "twitter.mode",
         default=STREAM,
         importance="HIGH",
@@ -147,70 +162,70 @@ SETTINGS: Final[Definition] = settings.define(
         validator=settings.one_of(STREAM, SEARCH, TIMELINES),
         doc="stream: posts that match rules, as they are made. search: the same by asking again and again, up to seven "
         "days back. timelines: the posts of users.",
-    ),
-    settings.List(
+    )
+    rules = settings.List(
         "twitter.rules",
         default=[],
         importance="HIGH",
         group=_WHAT,
         doc="Rules of the stream, or queries of the search; their syntax is the same. A rule with a comma in it, or "
         "one that is to be told apart in records, is written as twitter.rule.<name>=<rule>.",
-    ),
-    settings.List(
+    )
+    filter_keywords = settings.List(
         "filter.keywords",
         default=[],
         importance="HIGH",
         group=_WHAT,
         doc="Words, hashtags or phrases, any of which is looked for; of several words in one entry all, in any order. "
         "They become rules.",
-    ),
-    settings.List(
+    )
+    filter_user_ids = settings.List(
         "filter.userIds",
         default=[],
         group=_WHAT,
         validator=_user_ids,
         doc="Ids of users whose posts are wanted. They become rules from:ID; with twitter.mode=timelines they are "
         "further users.",
-    ),
-    settings.List(
+    )
+    users = settings.List(
         "twitter.users",
         default=[],
         importance="HIGH",
         group=_WHAT,
         validator=_users,
         doc="With twitter.mode=timelines: names of the users, with or without @, or their ids.",
-    ),
-    settings.List(
+    )
+    timeline_exclude = settings.List(
         "twitter.timeline.exclude",
         default=[],
         importance="LOW",
         group=_WHAT,
         validator=_excludes,
         doc="With twitter.mode=timelines: what to leave out, replies or retweets.",
-    ),
-    settings.String(
+    )
+    start_id = settings.String(
         "twitter.start",
         default=EARLIEST,
         group=_WHAT,
-        validator=_start,
+        convert=start_id,
         doc="Where search and timelines begin as long as there is no offset: earliest (seven days back, or the last "
         "3,200 posts of a user), latest, or a time such as 2026-01-31T12:00:00Z. The stream begins now.",
-    ),
-    _milliseconds(
+    )
+    poll_interval = _milliseconds(
         "twitter.poll.interval.ms",
         60_000,
         "With search and timelines: how long after one reading of a query or a user the next one begins.",
         _WHAT,
-    ),
-    settings.Boolean(
+    )
+    rules_manage = settings.Boolean(
         "twitter.rules.manage",
         default=True,
         importance="LOW",
         group=_STREAM,
         doc="Whether the rules at X are kept in step with the configuration: those that carry our tag, no others. "
         "false: rules are left alone, and posts that match any of the app's rules are taken.",
-    ),
-    settings.String(
+    )
+    rules_tag = settings.String(
         "twitter.rules.tag",
         default=None,
         importance="LOW",
@@ -218,14 +233,14 @@ SETTINGS: Final[Definition] = settings.define(
         validator=settings.non_empty,
         doc="What the tags of our rules begin with. Nothing: connect: and the connector's name. Two connectors of one "
         "app need two.",
-    ),
-    _milliseconds(
+    )
+    rules_check_interval = _milliseconds(
         "twitter.rules.check.interval.ms",
         300_000,
         "How often to look whether our rules are still there as they should be.",
         _STREAM,
-    ),
-    settings.Int(
+    )
+    rule_max_length = settings.Int(
         "twitter.rule.max.length",
         default=512,
         importance="LOW",
@@ -233,80 +248,80 @@ SETTINGS: Final[Definition] = settings.define(
         validator=settings.at_least(64),
         doc="How long a rule or query may be that is put together from keywords, ids or rules. X allows 512 to 4,096 "
         "characters, by access level.",
-    ),
-    _milliseconds(
+    )
+    stream_keepalive_timeout = _milliseconds(
         "twitter.stream.keepalive.timeout.ms",
         30_000,
         "After how long without a byte a connection is given up. X sends a line every 20 seconds at least.",
         _STREAM,
-    ),
-    settings.Int(
+    )
+    backfill_minutes = settings.Int(
         "twitter.backfill.minutes",
         default=0,
         group=_STREAM,
         validator=settings.between(0, 5),
         doc="For access levels that have it: how many minutes X may send again after a disconnection. 0: it is not "
         "asked for.",
-    ),
-    settings.Boolean(
+    )
+    backfill_search = settings.Boolean(
         "twitter.backfill.search",
         default=True,
         group=_STREAM,
         doc="Whether gaps that X does not fill itself, after a disconnection or a restart, are filled by search.",
-    ),
-    _milliseconds(
+    )
+    backfill_overlap = _milliseconds(
         "twitter.backfill.overlap.ms",
         30_000,
         "How far before the last post that came a gap begins: posts do not come in the order in which they were made.",
         _STREAM,
         0,
-    ),
-    _milliseconds(
+    )
+    backfill_settle = _milliseconds(
         "twitter.backfill.settle.ms",
         35_000,
         "How long after connecting a gap is filled. Recent search finds posts after 30 seconds.",
         _STREAM,
         0,
-    ),
-    settings.Int(
+    )
+    dedup_window = settings.Int(
         "twitter.dedup.window",
         default=100_000,
         importance="LOW",
         group=_STREAM,
         validator=settings.at_least(0),
         doc="How many ids of posts are remembered, by which those that come twice are left out. About 150 bytes each.",
-    ),
-    _fields("tweet.fields", "Fields of posts.", [fields.ALL]),
-    _fields("user.fields", "Fields of users.", [fields.ALL]),
-    _fields("media.fields", "Fields of media.", [fields.ALL]),
-    _fields("place.fields", "Fields of places.", [fields.ALL]),
-    _fields("poll.fields", "Fields of polls.", [fields.ALL]),
-    _fields("expansions", "Which objects come along with a post.", ["author_id"]),
-    settings.String(
+    )
+    tweet_fields = _fields("tweet.fields", "Fields of posts.", [fields.ALL])
+    user_fields = _fields("user.fields", "Fields of users.", [fields.ALL])
+    media_fields = _fields("media.fields", "Fields of media.", [fields.ALL])
+    place_fields = _fields("place.fields", "Fields of places.", [fields.ALL])
+    poll_fields = _fields("poll.fields", "Fields of polls.", [fields.ALL])
+    expansions = _fields("expansions", "Which objects come along with a post.", ["author_id"])
+    record_format = settings.String(
         "twitter.record.format",
         default=STRUCT,
         group=_RECORDS,
         validator=settings.one_of(STRUCT, RAW),
         doc="struct: a struct with a schema. raw: the JSON that the API sent, as a string.",
-    ),
-    settings.String(
+    )
+    includes = settings.String(
         "twitter.includes",
         default=RESOLVE,
         group=_RECORDS,
         validator=settings.one_of(RESOLVE, ARRAYS),
         doc="Where the objects that come along stand in a struct. resolve: at the place that names them (author, "
         "media, ...). arrays: in includes, by kind, as the API has them.",
-    ),
-    _milliseconds("queue.empty.ms", 100, "How long to wait for posts when there are none.", _RECORDS),
-    settings.Int(
+    )
+    queue_empty = _milliseconds("queue.empty.ms", 100, "How long to wait for posts when there are none.", _RECORDS)
+    queue_batch_size = settings.Int(
         "queue.batch.size",
         default=1000,
         importance="LOW",
         group=_RECORDS,
         validator=settings.at_least(1),
         doc="The most posts that are handed on at a time. The Java connector has 100.",
-    ),
-    settings.Long(
+    )
+    queue_max_bytes = settings.Long(
         "queue.max.bytes",
         default=16 * 1024 * 1024,
         importance="LOW",
@@ -314,8 +329,8 @@ SETTINGS: Final[Definition] = settings.define(
         validator=settings.at_least(1024),
         doc="How many bytes of the stream may wait. When they are full nothing more is read; a reader that is slow for "
         "long is disconnected by X, and the gap is filled then.",
-    ),
-    settings.Long(
+    )
+    sort_max_bytes = settings.Long(
         "twitter.sort.max.bytes",
         default=4 * 1024 * 1024,
         importance="LOW",
@@ -323,89 +338,91 @@ SETTINGS: Final[Definition] = settings.define(
         validator=settings.at_least(0),
         doc="The API gives the newest posts first. As many bytes of them are held to be given the oldest first; what "
         "is more comes newest first.",
-    ),
-    settings.String(
+    )
+    base_url = settings.String(
         "twitter.base.url",
         default="https://api.x.com",
         importance="LOW",
         group=_NETWORK,
         validator=_address,
         doc="Where the API is.",
-    ),
-    _milliseconds("twitter.connect.timeout.ms", 10_000, "How long a connection may take to come about."),
-    _milliseconds("twitter.request.timeout.ms", 30_000, "How long the API may be silent while it answers a request."),
-    settings.Int(
+    )
+    connect_timeout = _milliseconds(
+        "twitter.connect.timeout.ms", 10_000, "How long a connection may take to come about."
+    )
+    request_timeout = _milliseconds(
+        "twitter.request.timeout.ms", 30_000, "How long the API may be silent while it answers a request."
+    )
+    retry_attempts = settings.Int(
         "twitter.retry.attempts",
         default=-1,
         importance="LOW",
         group=_NETWORK,
         validator=settings.at_least(-1),
         doc="How often in a row something that may pass is tried again before the task fails. -1: always.",
-    ),
-    _milliseconds(
+    )
+    backoff_network = _milliseconds(
         "twitter.backoff.network.ms",
         250,
         "After a network error: the pause, which grows by as much with each try. This and the next four are what X "
         "demands; an app that asks more often is blocked.",
-    ),
-    _milliseconds("twitter.backoff.network.max.ms", 16_000, "After network errors: the longest pause."),
-    _milliseconds("twitter.backoff.http.ms", 5_000, "After an HTTP error: the pause, which doubles with each try."),
-    _milliseconds("twitter.backoff.http.max.ms", 320_000, "After HTTP errors: the longest pause."),
-    _milliseconds(
+    )
+    backoff_network_max = _milliseconds(
+        "twitter.backoff.network.max.ms", 16_000, "After network errors: the longest pause."
+    )
+    backoff_http = _milliseconds(
+        "twitter.backoff.http.ms", 5_000, "After an HTTP error: the pause, which doubles with each try."
+    )
+    backoff_http_max = _milliseconds("twitter.backoff.http.max.ms", 320_000, "After HTTP errors: the longest pause.")
+    backoff_rate_limit = _milliseconds(
         "twitter.backoff.rate.limit.ms",
         60_000,
         "After status 429 without a time of reset: the pause, which doubles with each try, up to 15 minutes.",
-    ),
-    settings.String(WORK, default=None, internal=True, doc="A JSON list of the queries or users of a task."),
-    aliases={"kafka.status.topic": "topic"},
-    without_effect={
-        "process.deletes": WithoutEffect("API v2 tells of no deletions here", unless=("false",)),
-        "kafka.delete.topic": "API v2 tells of no deletions here",
-        "twitter.debug": WithoutEffect("set the level of the logger connectors.twitter instead", unless=("false",)),
-    },
-)
+    )
+    work = settings.String(WORK, default=None, internal=True, doc="A JSON list of the queries or users of a task.")
 
+    def labelled_rules(self) -> dict[str, str]:
+        """What stands under twitter.rule.<name>, by name."""
+        return {
+            key[len(RULE_PREFIX) :]: str(value).strip()
+            for key, value in self.config.raw.items()
+            if key.startswith(RULE_PREFIX) and key not in _NO_RULES and value is not None
+        }
 
-def labelled_rules(config: Mapping[str, Any]) -> dict[str, str]:
-    """What stands under twitter.rule.<name>, by name."""
-    return {
-        key[len(RULE_PREFIX) :]: str(value).strip()
-        for key, value in config.items()
-        if key.startswith(RULE_PREFIX) and key not in _NO_RULES and value is not None
-    }
+    def check(self) -> None:
+        """What no key can say alone.
 
-
-def check(parsed: Mapping[str, Any], config: Mapping[str, Any]) -> None:
-    """What no key can say alone.
-
-    Raises:
-        ConfigError: keys contradict each other, or one is missing.
-    """
-    mode, token = parsed["twitter.mode"], parsed[TOKEN]
-    oauth = [parsed[name] for name in OAUTH]
-    if token is None or not token.reveal():
-        if mode == STREAM:
-            given = " The four keys twitter.oauth.* do not open the filtered stream of API v2." if any(oauth) else ""
+        Raises:
+            ConfigError: keys contradict each other, or one is missing.
+        """
+        mode, token = self.mode, self.bearer_token
+        oauth = [self.config[name] for name in OAUTH]
+        if token is None or not token.reveal():
+            if mode == STREAM:
+                given = (
+                    " The four keys twitter.oauth.* do not open the filtered stream of API v2." if any(oauth) else ""
+                )
+                raise ConfigError(
+                    TOKEN,
+                    f"is required.{given} Take the bearer token of the same app from the developer portal of X (Keys "
+                    "and tokens).",
+                )
+            if not all(oauth):
+                missing = next((name for name, value in zip(OAUTH, oauth, strict=True) if not value), OAUTH[0])
+                if any(oauth):
+                    raise ConfigError(missing, f"is missing: give all four keys twitter.oauth.*, or {TOKEN}.")
+                raise ConfigError(TOKEN, "is required. Take it from the developer portal of X (Keys and tokens).")
+        named = self.labelled_rules()
+        for name, rule in named.items():
+            if not rule:
+                raise ConfigError(RULE_PREFIX + name, "must not be empty. Write a rule, or take the key out.")
+        if mode == TIMELINES:
+            if not any(self.users) and not any(self.filter_user_ids):
+                raise ConfigError("twitter.users", "names nobody. Write the users whose posts are wanted.")
+            return
+        asked = [*self.rules, *self.filter_keywords, *self.filter_user_ids, *named]
+        if not any(asked) and (mode == SEARCH or self.rules_manage):
             raise ConfigError(
-                TOKEN,
-                f"is required.{given} Take the bearer token of the same app from the developer portal of X (Keys and "
-                "tokens).",
+                "twitter.rules",
+                "says nothing, nor does filter.keywords. Write what to look for, such as #kafka lang:en.",
             )
-        if not all(oauth):
-            missing = next((name for name, value in zip(OAUTH, oauth, strict=True) if not value), OAUTH[0])
-            if any(oauth):
-                raise ConfigError(missing, f"is missing: give all four keys twitter.oauth.*, or {TOKEN}.")
-            raise ConfigError(TOKEN, "is required. Take it from the developer portal of X (Keys and tokens).")
-    named = labelled_rules(config)
-    for name, rule in named.items():
-        if not rule:
-            raise ConfigError(RULE_PREFIX + name, "must not be empty. Write a rule, or take the key out.")
-    if mode == TIMELINES:
-        if not any(parsed["twitter.users"]) and not any(parsed["filter.userIds"]):
-            raise ConfigError("twitter.users", "names nobody. Write the users whose posts are wanted.")
-        return
-    asked = [*parsed["twitter.rules"], *parsed["filter.keywords"], *parsed["filter.userIds"], *named]
-    if not any(asked) and (mode == SEARCH or parsed["twitter.rules.manage"]):
-        raise ConfigError(
-            "twitter.rules", "says nothing, nor does filter.keywords. Write what to look for, such as #kafka lang:en."
-        )

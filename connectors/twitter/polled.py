@@ -6,7 +6,7 @@ import logging
 import time
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from connect import ConfigError, ConnectError, RetriableError, SourceBatch
 from connect.api.source import SourceTaskContext
@@ -14,6 +14,7 @@ from connectors.twitter import api as endpoints
 from connectors.twitter import keys, offsets
 from connectors.twitter.api import Api
 from connectors.twitter.failures import ApiError, Backoff, count_error, details
+from connectors.twitter.keys import TwitterOptions
 from connectors.twitter.offsets import Position
 from connectors.twitter.pages import Backlog, Given, cut
 from connectors.twitter.recent import Posts, UserUnreadable, reach
@@ -47,7 +48,7 @@ class Polled:
     """Reads queries, or users' timelines, one page at a time.
 
     Args:
-        parsed: the task's keys.
+        options: the task's keys.
         work: the queries, or names and ids of users.
         sources: for each query the configuration key that it comes from.
         context: of the task.
@@ -57,25 +58,25 @@ class Polled:
 
     def __init__(
         self,
-        parsed: Mapping[str, Any],
+        options: TwitterOptions,
         work: Sequence[str],
         sources: Mapping[str, str],
         context: SourceTaskContext,
         api: Api,
         fields: Mapping[str, list[str]],
     ) -> None:
-        self._parsed = parsed
+        self._options = options
         self._sources = sources
         self._context = context
         self._metrics = context.metrics
         self._api = api
-        self._posts = Posts(api, fields, context.metrics, parsed["twitter.timeline.exclude"])
-        self._records = Records(parsed, context.metrics)
-        self._backoff = Backoff(parsed)
-        self._search = parsed["twitter.mode"] == keys.SEARCH
+        self._posts = Posts(api, fields, context.metrics, options.timeline_exclude)
+        self._records = Records(options, context.metrics)
+        self._backoff = Backoff(options)
+        self._search = options.mode == keys.SEARCH
         self._endpoint = endpoints.SEARCH if self._search else endpoints.TIMELINE
-        self._interval = parsed["twitter.poll.interval.ms"] / 1000
-        self._start = keys.start_id(parsed["twitter.start"])
+        self._interval = options.poll_interval
+        self._start = options.start_id
         self._not_before = 0.0
         self._put_off = ""
         self._held: tuple[Reading, Given] | None = None  # read, and too much for one batch
@@ -153,7 +154,7 @@ class Polled:
 
     def _batch(self, reading: Reading, given: Given) -> SourceBatch:
         """As many as one batch takes; the rest is held."""
-        now, later = cut(given, self._parsed["queue.batch.size"])
+        now, later = cut(given, self._options.queue_batch_size)
         self._held = (reading, later) if later else None
         return self._records.batch(
             [post for post, _ in now],
@@ -170,7 +171,7 @@ class Polled:
 
     def _made(self, work: Sequence[tuple[str, dict[str, str]]]) -> list[Reading]:
         stored = self._context.offsets([partition for _, partition in work])
-        most: int = self._parsed["twitter.sort.max.bytes"]
+        most = self._options.sort_max_bytes
         readings = []
         for (name, partition), offset in zip(work, stored, strict=True):
             position = Position(self._start) if offset is None else Position.of(offset)

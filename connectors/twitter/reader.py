@@ -6,13 +6,14 @@ import logging
 import threading
 import time
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from connect.api.metrics import PluginMetrics
 from connectors.twitter.api import Api
 from connectors.twitter.connection import Connection
 from connectors.twitter.failures import ApiError, Backoff, Kind, count_error
 from connectors.twitter.inbox import Closed, Inbox, Opened
+from connectors.twitter.keys import TwitterOptions
 
 log = logging.getLogger(__name__)
 
@@ -30,7 +31,7 @@ class StreamReader(threading.Thread):
     While the inbox is full nothing is read: X then disconnects us in the end.
 
     Args:
-        parsed: the task's keys.
+        options: the task's keys.
         api: for this thread alone.
         fields: what every post is to have.
         inbox: takes what comes. Closed by `stop`.
@@ -40,7 +41,7 @@ class StreamReader(threading.Thread):
 
     def __init__(
         self,
-        parsed: Mapping[str, Any],
+        options: TwitterOptions,
         api: Api,
         fields: Mapping[str, list[str]],
         inbox: Inbox,
@@ -52,8 +53,8 @@ class StreamReader(threading.Thread):
         self._fields = fields
         self._inbox = inbox
         self._metrics = metrics
-        self._backoff = Backoff(parsed)
-        self._minutes: int = parsed["twitter.backfill.minutes"]
+        self._backoff = Backoff(options)
+        self._minutes = options.backfill_minutes
         self._last_byte = None if silent_s is None else time.monotonic() - silent_s
         self._at_once = True  # whether the next end of a connection is followed by a new one without a pause
         self._stopped = threading.Event()

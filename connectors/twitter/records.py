@@ -14,6 +14,7 @@ from connect.api.metrics import PluginMetrics
 from connectors.twitter import ids, keys
 from connectors.twitter.fitting import fit
 from connectors.twitter.includes import Includes, Json
+from connectors.twitter.keys import TwitterOptions
 from connectors.twitter.schemas import RESOLVED, WITH_ARRAYS
 
 log = logging.getLogger(__name__)
@@ -57,10 +58,10 @@ class Post:
 class Records:
     """Makes batches of posts. The key is the post's id; the timestamp is when it was made."""
 
-    def __init__(self, parsed: Mapping[str, Any], metrics: PluginMetrics) -> None:
-        self._topic: str = parsed["topic"]
-        self._raw = parsed["twitter.record.format"] == keys.RAW
-        self._resolve = parsed["twitter.includes"] == keys.RESOLVE
+    def __init__(self, options: TwitterOptions, metrics: PluginMetrics) -> None:
+        self._topic = options.topic
+        self._raw = options.record_format == keys.RAW
+        self._resolve = options.includes == keys.RESOLVE
         self._schema = RESOLVED if self._resolve else WITH_ARRAYS
         self._fit = fit(self._schema)
         self._metrics = metrics

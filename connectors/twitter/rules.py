@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from connect import ConfigError
 from connectors.twitter import keys
+from connectors.twitter.keys import TwitterOptions
 
 _JOIN: Final = " OR "
 #: What may stand in a rule without quotes, as one word.
@@ -30,19 +31,19 @@ class Rule:
     key: str
 
 
-def configured(parsed: Mapping[str, Any], config: Mapping[str, Any]) -> list[Rule]:
+def configured(options: TwitterOptions) -> list[Rule]:
     """Every rule that the keys ask for, each once.
 
     Raises:
         ConfigError: one cannot be a rule, whatever X thinks of it.
     """
-    longest: int = parsed["twitter.rule.max.length"]
-    rules = [Rule(value, name, keys.RULE_PREFIX + name) for name, value in keys.labelled_rules(config).items()]
-    rules += [Rule(value, "", "twitter.rules") for value in parsed["twitter.rules"] if value]
-    words = [_keyword(value) for value in parsed["filter.keywords"] if value]
+    longest = options.rule_max_length
+    rules = [Rule(value, name, keys.RULE_PREFIX + name) for name, value in options.labelled_rules().items()]
+    rules += [Rule(value, "", "twitter.rules") for value in options.rules if value]
+    words = [_keyword(value) for value in options.filter_keywords if value]
     rules += [Rule(value, "keywords", "filter.keywords") for value in joined(words, longest)]
-    if parsed["twitter.mode"] != keys.TIMELINES:
-        users = [f"from:{value}" for value in parsed["filter.userIds"] if value]
+    if options.mode != keys.TIMELINES:
+        users = [f"from:{value}" for value in options.filter_user_ids if value]
         rules += [Rule(value, "users", "filter.userIds") for value in joined(users, longest)]
     found: dict[str, Rule] = {}
     for rule in rules:

@@ -18,6 +18,7 @@ from connectors.twitter.failures import ApiError, Backoff, Kind, count_error, de
 from connectors.twitter.gaps import Gap, Window
 from connectors.twitter.inbox import Closed, Inbox, Item, Opened
 from connectors.twitter.includes import Includes
+from connectors.twitter.keys import TwitterOptions
 from connectors.twitter.offsets import GAP, SINCE
 from connectors.twitter.pages import BATCH_BYTES
 from connectors.twitter.reader import StreamReader
@@ -43,7 +44,7 @@ class Stream:
     filled next. So each is filled in the end, even if filling takes longer than a connection lasts.
 
     Args:
-        parsed: the task's keys.
+        options: the task's keys.
         rules: what is asked for.
         tag: of our rules.
         context: of the task.
@@ -53,29 +54,29 @@ class Stream:
 
     def __init__(
         self,
-        parsed: Mapping[str, Any],
+        options: TwitterOptions,
         rules: Sequence[Rule],
         tag: str,
         context: SourceTaskContext,
         make_api: Callable[[], Api],
         fields: Mapping[str, list[str]],
     ) -> None:
-        self._parsed = parsed
+        self._options = options
         self._context = context
         self._metrics = context.metrics
         self._make_api = make_api
         self._fields = fields
         self._api = make_api()
         self._posts = Posts(self._api, fields, context.metrics)
-        self._records = Records(parsed, context.metrics)
-        self._rules = RuleSet(rules, tag, managed=parsed["twitter.rules.manage"])
+        self._records = Records(options, context.metrics)
+        self._rules = RuleSet(rules, tag, managed=options.rules_manage)
         self._rules_due = 0.0
         self._rules_known = False
-        self._backoff = Backoff(parsed)
+        self._backoff = Backoff(options)
         self._not_before = 0.0
-        self._inbox = Inbox(parsed["queue.max.bytes"])
+        self._inbox = Inbox(options.queue_max_bytes)
         self._reader: StreamReader | None = None
-        self._window = Window(parsed["twitter.dedup.window"])
+        self._window = Window(options.dedup_window)
         self._put_off = ""
         self._waiter = Waiter()
         self._fill_first = False
@@ -106,7 +107,7 @@ class Stream:
         if self._fill_first and (filled := self._fill()) is not None:
             self._fill_first = False
             return filled
-        items = self._inbox.take(self._parsed["queue.batch.size"], BATCH_BYTES, self._parsed["queue.empty.ms"] / 1000)
+        items = self._inbox.take(self._options.queue_batch_size, BATCH_BYTES, self._options.queue_empty)
         self._metrics.gauge("twitter_queue_bytes", self._inbox.bytes)
         batch = self._taken(items)
         self._fill_first = batch is not None
@@ -141,12 +142,12 @@ class Stream:
                 self._put_off = str(error)
             return
         self._rules_known, self._put_off = True, ""
-        self._rules_due = now + self._parsed["twitter.rules.check.interval.ms"] / 1000
+        self._rules_due = now + self._options.rules_check_interval
         self._backoff.reset()
 
     def _connect(self) -> None:
         silent = None if self._newest is None else max(0.0, time.time() - ids.made_at(self._newest) / 1000)
-        self._reader = StreamReader(self._parsed, self._make_api(), self._fields, self._inbox, self._metrics, silent)
+        self._reader = StreamReader(self._options, self._make_api(), self._fields, self._inbox, self._metrics, silent)
         self._reader.start()
 
     # What comes.
@@ -199,7 +200,7 @@ class Stream:
     def _opened(self, opened: Opened) -> None:
         log.info("Connected to the filtered stream.")
         self._put_off = ""
-        due = time.monotonic() + self._parsed["twitter.backfill.settle.ms"] / 1000
+        due = time.monotonic() + self._options.backfill_settle
         if self._gap is not None and self._gap.searched:
             since = self._later.since if self._later else self._overlapped(ids.first_at(self._gap.opened_at))
             searched = not opened.backfill or (self._later is not None and self._later.searched)
@@ -211,7 +212,7 @@ class Stream:
         if before is None and self._newest is None:
             return  # nothing ever came: there is nothing that could be missed
         since = self._overlapped() if before is None else before
-        searched = bool(self._parsed["twitter.backfill.search"]) and (before is not None or not opened.backfill)
+        searched = bool(self._options.backfill_search) and (before is not None or not opened.backfill)
         if not searched and not opened.backfill:
             self._metrics.count("twitter_gaps_unfilled_total")
             log.warning(
@@ -223,8 +224,8 @@ class Stream:
     def _overlapped(self, filled: int = 0) -> int:
         """Behind which id a new gap begins, where all is there up to an id, or to the last post that came."""
         newest = max(self._newest or 0, filled)
-        if overlap := self._parsed["twitter.backfill.overlap.ms"]:
-            return ids.first_at(ids.made_at(newest) - overlap) - 1
+        if overlap := self._options.backfill_overlap:
+            return ids.first_at(ids.made_at(newest) - round(overlap * 1000)) - 1
         return newest
 
     def _closed(self, closed: Closed, posts: Sequence[Post]) -> None:
@@ -261,13 +262,13 @@ class Stream:
             self._gap, self._later = self._later, None
             return None
         if not gap.begun:
-            gap.begin(self._rules.values, self._parsed["twitter.rule.max.length"])
+            gap.begin(self._rules.values, self._options.rule_max_length)
             log.info("Filling the gap since %s by recent search.", _moment(gap.since))
         if gap.wants:
             if self._api.limits.wait(endpoints.SEARCH):
                 return None
             try:
-                gap.search(self._posts, self._parsed["twitter.sort.max.bytes"])
+                gap.search(self._posts, self._options.sort_max_bytes)
             except ApiError as error:
                 self._unfilled(gap, error)
             else:
@@ -275,7 +276,7 @@ class Stream:
                 self._waiter.goes_on()
         posts: list[Post] = []
         positions: list[dict[str, str]] = []
-        for post, position in gap.take(self._parsed["queue.batch.size"]):
+        for post, position in gap.take(self._options.queue_batch_size):
             gap.gave(post.id, position)
             if self._is_new(post):
                 posts.append(post)

@@ -8,13 +8,14 @@ from collections.abc import Mapping
 from connect import NotInstalledError, SourceBatch, SourceTask
 from connectors.twitter import fields, keys
 from connectors.twitter.failures import Interrupted
+from connectors.twitter.keys import TwitterOptions
 from connectors.twitter.rules import configured
 
 
 class TwitterSourceTask(SourceTask):
     """Reads posts. The key is the post's id as a text, the timestamp is when it was made."""
 
-    settings = keys.SETTINGS
+    settings = TwitterOptions.definition()
 
     def start(self, config: Mapping[str, str]) -> None:
         # tweepy takes half a second to import, and is in an extra.
@@ -27,19 +28,19 @@ class TwitterSourceTask(SourceTask):
         from connectors.twitter.polled import Polled
         from connectors.twitter.stream import Stream
 
-        parsed = self.settings.parse(config)
-        keys.check(parsed, config)
-        rules = configured(parsed, config)
-        asked = fields.parameters(parsed)
+        options = TwitterOptions.parse(config)
+        options.check()
+        rules = configured(options)
+        asked = fields.parameters(options.config)
         context = self.context
 
         def make_api() -> Api:
-            return Api(parsed, context.configs, context.metrics, context.stopping)
+            return Api(options, context.configs, context.metrics, context.stopping)
 
-        if parsed["twitter.mode"] == keys.STREAM:
-            tag = parsed["twitter.rules.tag"] or f"connect:{context.connector}"
+        if options.mode == keys.STREAM:
+            tag = options.rules_tag or f"connect:{context.connector}"
             self._source: Stream | Polled = Stream(
-                parsed,
+                options,
                 rules,
                 tag,
                 context,
@@ -47,9 +48,9 @@ class TwitterSourceTask(SourceTask):
                 asked,
             )
         else:
-            work: list[str] = json.loads(parsed[keys.WORK] or "[]")
+            work: list[str] = json.loads(options.work or "[]")
             sources = {rule.value: rule.key for rule in rules}
-            self._source = Polled(parsed, work, sources, context, make_api(), asked)
+            self._source = Polled(options, work, sources, context, make_api(), asked)
 
     def poll(self) -> SourceBatch | None:
         try:

@@ -11,7 +11,7 @@ import pytest
 from connect import SourceBatch
 from connect.testing.conformance import SourceConformance
 from connectors.datagen import DatagenConnector, DatagenTask
-from connectors.datagen.keys import SETTINGS
+from connectors.datagen.keys import DatagenOptions
 from connectors.datagen.rows import Rows
 
 pytestmark = pytest.mark.quick  # no server, some seconds
@@ -51,7 +51,7 @@ class TestDatagen(SourceConformance):
         return {**keys, "end.file": str(self.tmp_path / "end")}
 
     def value(self, number: int) -> Any:
-        _, values = Rows(SETTINGS.parse(self.config()), 1).made([range(number, number + 1)])
+        _, values = Rows(DatagenOptions.parse(self.config()), 1).made([range(number, number + 1)])
         return values.to_list()[0]
 
     def produce(self, first: int, count: int) -> None:

@@ -13,7 +13,9 @@ CONFIG = {"topic": "posts", "twitter.rules": "a", "twitter.bearer.token": "t"}
 
 
 def _backoff(**config: str) -> Backoff:
-    return Backoff(keys.SETTINGS.parse({**CONFIG, **{key.replace("_", "."): value for key, value in config.items()}}))
+    return Backoff(
+        keys.TwitterOptions.parse({**CONFIG, **{key.replace("_", "."): value for key, value in config.items()}})
+    )
 
 
 def _pauses(status: int | None, count: int, **more: Any) -> list[float]:

@@ -30,7 +30,7 @@ def _errors(config: dict[str, Any]) -> dict[str, str]:
 
 def _rules(**config: str) -> dict[str, str]:
     raw = {**TOKEN, **{key.replace("__", "."): value for key, value in config.items()}}
-    return {rule.value: rule.label for rule in configured(keys.SETTINGS.parse(raw), raw)}
+    return {rule.value: rule.label for rule in configured(keys.TwitterOptions.parse(raw))}
 
 
 def test_keywords_are_alternatives_and_the_words_of_one_all_asked_for() -> None:
@@ -111,7 +111,7 @@ def test_rules_may_be_left_to_others() -> None:
 
 def test_all_fields_are_those_that_every_app_may_ask_for() -> None:
     config = {**TOKEN, "twitter.rules": "a", "tweet.fields": "all,organic_metrics,text", "expansions": ""}
-    asked = fields.parameters(keys.SETTINGS.parse(config))
+    asked = fields.parameters(keys.TwitterOptions.parse(config).config)
     assert asked["tweet_fields"] == [*fields.PUBLIC["tweet.fields"], "organic_metrics"]
     assert not any("non_public" in name for names in fields.PUBLIC.values() for name in names)
     assert "expansions" not in asked
@@ -177,8 +177,8 @@ def test_work_is_shared_out() -> None:
 
 
 def test_keys_without_effect_are_warned_of_unless_they_ask_for_nothing() -> None:
-    assert keys.SETTINGS.remarks(JAVA) == []
-    assert keys.SETTINGS.remarks({**JAVA, "process.deletes": "true", "twitter.debug": "true"}) == [
+    assert keys.TwitterOptions.definition().remarks(JAVA) == []
+    assert keys.TwitterOptions.definition().remarks({**JAVA, "process.deletes": "true", "twitter.debug": "true"}) == [
         ("process.deletes", "has no effect: API v2 tells of no deletions here."),
         ("twitter.debug", "has no effect: set the level of the logger connectors.twitter instead."),
     ]

@@ -11,10 +11,11 @@ from connect.settings import properties
 from connect.settings.definition import text
 from connect.settings.setting import REQUIRED
 from connectors.twitter import TwitterSourceConnector
-from connectors.twitter.keys import OAUTH, SETTINGS
+from connectors.twitter.keys import OAUTH, TwitterOptions
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "connectors" / "twitter.md").read_text(encoding="utf-8")
+SETTINGS = TwitterOptions.definition()
 ROW = re.compile(r"^\| `([^`]+)` \| (\w+) \| ([^|]+) \| (.+) \|$", re.MULTILINE)
 EXAMPLES = [
     *re.findall(r"```properties\n(.*?)```", PAGE, re.DOTALL),

@@ -12,7 +12,7 @@ from connect.settings import properties
 from connect.settings.definition import text
 from connect.settings.setting import REQUIRED
 from connectors.datagen import DatagenConnector
-from connectors.datagen.keys import QUICKSTARTS, SETTINGS
+from connectors.datagen.keys import QUICKSTARTS, DatagenOptions
 from connectors.datagen.schemas import read
 
 ROOT = Path(__file__).parents[4]
@@ -26,7 +26,11 @@ def _default(value: Any) -> str:
 
 def test_the_page_lists_the_keys_as_they_are() -> None:
     listed = {key: found for key, *found in ROW.findall(PAGE.partition("## Every key")[2])}
-    assert listed == {s.name: [s.kind.value.lower(), _default(s.default), s.doc] for s in SETTINGS if not s.internal}
+    assert listed == {
+        s.name: [s.kind.value.lower(), _default(s.default), s.doc]
+        for s in DatagenOptions.definition()
+        if not s.internal
+    }
 
 
 def test_the_page_names_the_connector_as_it_is_found() -> None:
