@@ -27,7 +27,7 @@ $(STAMP): pyproject.toml $(if $(filter command,$(origin PYTHON)),always)
 .PHONY: always
 always:
 
-check: setup ## Style, types, import directions, what Python 3.11.0 has not, dead links, figures on the page
+check: setup ## Style, types, import directions, what Python 3.11.0 has not, dead links, settings and figures on the pages
 	$(call say,'ruff check')
 	@$(PY) -m ruff check $(CODE)
 	$(call say,'ruff format')
@@ -40,6 +40,8 @@ check: setup ## Style, types, import directions, what Python 3.11.0 has not, dea
 	@$(PY) .ci/oldest.py
 	$(call say,'links in the documentation')
 	@$(PY) .ci/links.py
+	$(call say,'settings in the documentation')
+	@$(PY) .ci/pages.py --check
 	$(call say,'figures in the documentation')
 	@$(PY) -m bench.page --check
 
@@ -74,7 +76,8 @@ fuzz: setup ## Feed each reader of others' bytes what chance makes, and see what
 sbom: setup ## Bills of materials in dist/sbom/ (CycloneDX 1.6): what comes with the package, and with each extra
 	@$(PY) .ci/sbom.py
 
-docs: setup ## Check that every link in the documentation leads somewhere
+docs: setup ## Write the tables of settings in the documentation, and check that every link leads somewhere
+	@$(PY) .ci/pages.py
 	@$(PY) .ci/links.py --verbose
 
 clean: ## Remove what was made here (not the broker's data, not the cache of jars)

@@ -83,8 +83,8 @@ SETTINGS: Final = (
             importance="HIGH",
             group=_TABLE,
             validator=settings.one_of(*FORMATS),
-            doc="What is written: delta (tables of Delta Lake), parquet or json (files in a folder), console (rows "
-            "are printed); iceberg as soon as it has a jar for Spark 4.2.",
+            doc="delta, parquet or json, or console, which prints rows. iceberg is refused: Iceberg has no jar for "
+            "Spark 4.2 yet, and the newest, for 4.1, was tried and cannot be loaded there.",
         ),
         settings.String(
             "table",
@@ -93,9 +93,9 @@ SETTINGS: Final = (
             group=_TABLE,
             width="LONG",
             validator=_table,
-            doc="Where rows go: a path or URI such as /lake/orders or s3a://lake/orders, or the name of a table in a "
-            "catalog such as shop.orders. What has a slash is a path. ${topic} is replaced by the record's topic, "
-            "${field} by what the field table.field holds.",
+            doc="A path or URI (/lake/orders, s3a://lake/orders), or a name in a catalog (shop.orders). What has a "
+            "slash or a colon is a path. ${topic} is replaced by the record's topic, ${field} by what "
+            "table.field holds. Required, but for the console.",
         ),
         settings.String(
             "table.field",
@@ -135,8 +135,8 @@ SETTINGS: Final = (
             importance="LOW",
             group=_TABLE,
             validator=settings.one_of("none", "name", "id"),
-            doc="delta.columnMapping.mode of a table that is created: name allows any character in names, and columns "
-            "to be renamed and dropped. Readers have to know it.",
+            doc="name or id: delta.columnMapping.mode of a table that is created. Allows any character in names, "
+            "and columns to be renamed and dropped. Readers have to know it.",
         ),
         settings.String(
             "mode",
@@ -144,15 +144,15 @@ SETTINGS: Final = (
             importance="HIGH",
             group=_WRITING,
             validator=settings.one_of(APPEND, UPSERT, OVERWRITE),
-            doc="append (each record is a row), upsert (the newest record of a key is its row), overwrite (the records "
-            "of a batch replace the partitions that they belong to, or what replace.where says).",
+            doc="append: each record is a row. upsert: the newest record of a key is its row. overwrite: the "
+            "records of a batch replace the partitions that they belong to, or what replace.where says.",
         ),
         settings.String(
             "pk.mode",
             default="record_key",
             group=_WRITING,
             validator=settings.one_of("record_key", "record_value"),
-            doc="For upsert: whether the key is the record's key or made of fields of its value.",
+            doc="For upsert: whether the key is the record's key, or made of fields of its value (record_value).",
         ),
         settings.List(
             "pk.fields",
@@ -160,8 +160,9 @@ SETTINGS: Final = (
             group=_WRITING,
             width="LONG",
             validator=_distinct,
-            doc="For upsert: the columns that make the key. With record_key and a struct as key, some of its fields, "
-            "all when empty; with any other key, the one column that holds it.",
+            doc="For upsert: the columns that make the key. With record_key and a struct as key: some of its "
+            "fields, all when empty. With any other key: the one column that holds it, key when empty. With "
+            "record_value: required.",
         ),
         settings.Boolean(
             "delete.enabled",
@@ -176,8 +177,9 @@ SETTINGS: Final = (
             importance="LOW",
             group=_WRITING,
             width="LONG",
-            doc="For overwrite: a condition in SQL. Each batch replaces the rows that it is true for, and all records "
-            "must make it true. Without, each batch replaces the partitions that it has records of.",
+            doc="For overwrite: a condition in SQL. Each batch replaces the rows that it is true for, and all "
+            "records of the batch must make it true. Without, each batch replaces the partitions that it has "
+            "records of.",
         ),
         settings.List(
             "metadata.columns",
@@ -185,8 +187,8 @@ SETTINGS: Final = (
             group=_COLUMNS,
             width="LONG",
             validator=_metadata,
-            doc="What becomes a column beside the value's fields: topic, partition, offset, timestamp (of the record, "
-            "where it was consumed), key. As _topic and so on, or under a name: offset:kafka_offset.",
+            doc="What becomes a column beside the value's fields: topic, partition, offset, timestamp (of the "
+            "record, where it was consumed), key. Named _topic and so on, or as said: offset:kafka_offset.",
         ),
     )
     | evolution_policy.SETTINGS.replaced(
@@ -207,8 +209,9 @@ SETTINGS: Final = (
             default="interval",
             group=_RUNNING,
             validator=settings.one_of("interval", "available_now", "once", "real_time"),
-            doc="When batches are made: interval (every trigger.interval.ms), available_now (what is there now, then "
-            "the connector rests until it is restarted; once is the same), real_time (not for tables).",
+            doc="When batches are made: interval (every trigger.interval.ms), available_now (what is there now, "
+            "then the connector rests until it is restarted; once is the same). real_time is refused: Delta and "
+            "files cannot do it.",
         ),
         settings.Long(
             "trigger.interval.ms",
@@ -233,15 +236,15 @@ SETTINGS: Final = (
             group=_RUNNING,
             validator=settings.between(1 << 10, 1 << 30),
             doc="With engine=worker: rows that take so many bytes of memory, in all of a task's tables, are written "
-            "whatever trigger.interval.ms says. No more are taken while they cannot be.",
+            "at the latest. No more are taken while they cannot be.",
         ),
         settings.String(
             "checkpoint.location",
             default=None,
             group=_RUNNING,
             width="LONG",
-            doc="The folder that holds how far the connector is. By default beside the table: "
-            "_checkpoints/<connector> in the folder that the table's path is in. Needed where table is a name.",
+            doc="The folder that holds how far the connector is. None: _checkpoints/<connector> in the folder that "
+            "the table's path is in. Required where table is a name.",
         ),
         settings.Long(
             "compaction.interval.ms",
@@ -265,7 +268,7 @@ SETTINGS: Final = (
             importance="LOW",
             group=_CARE,
             validator=settings.at_least(0),
-            doc="How long VACUUM keeps files that older versions of the table need, and queries that are running.",
+            doc="How long VACUUM keeps these files, for queries that are running and for looking at older versions.",
         ),
         settings.String(
             "errors.deadletter.table",

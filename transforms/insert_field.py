@@ -58,8 +58,16 @@ class InsertField(FieldsTransformation):
                 "it is optional without, and with a ?.",
             ),
             settings.String("partition.field", default=None, doc="The field for the partition."),
-            settings.String("offset.field", default=None, doc="The field for the offset; for sinks only."),
-            settings.String("timestamp.field", default=None, doc="The field for the record's timestamp."),
+            settings.String(
+                "offset.field",
+                default=None,
+                doc="The field for the offset. For sinks only: a source's records are refused.",
+            ),
+            settings.String(
+                "timestamp.field",
+                default=None,
+                doc="The field for the record's timestamp: a Timestamp, without a schema milliseconds.",
+            ),
             settings.String("static.field", default=None, doc="The field for the text of static.value."),
             settings.String("static.value", default=None, doc="The text that static.field gets."),
         )

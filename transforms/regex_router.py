@@ -27,7 +27,8 @@ class RegexRouter(Transformation):
             "regex",
             importance="HIGH",
             validator=regular_expression,
-            doc="Java's regular expression for the topics to rename; it has to take in the whole name.",
+            doc="Java's regular expression for the topics to rename. It has to take in the whole name; other topics "
+            "stay.",
         ),
         settings.String(
             "replacement",

@@ -61,7 +61,8 @@ class TimestampConverter(FieldsTransformation):
                 default="milliseconds",
                 importance="LOW",
                 validator=settings.one_of("nanoseconds", "microseconds", "milliseconds", "seconds"),
-                doc="What Unix times count, those that come in and those that go out.",
+                doc="What Unix times count, those that come in and those that go out: seconds, milliseconds, "
+                "microseconds or nanoseconds.",
             ),
         )
         | DEFAULTS

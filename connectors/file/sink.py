@@ -42,16 +42,16 @@ class FileSinkOptions(settings.Options):
         default=True,
         importance="LOW",
         group="Delivery",
-        doc="Whether lines are brought to the disk before their offsets are committed. Without, the crash of a "
-        "machine, not of a task, may lose the last lines.",
+        doc="Added. Whether lines are brought to the disk before their offsets are committed. Without, the crash of "
+        "a machine, not of a task, may lose the last lines.",
     )
     exactly_once = settings.Boolean(
         "exactly.once",
         default=False,
         importance="MEDIUM",
         group="Delivery",
-        doc="Whether offsets are kept beside the file, in <file>.offsets, so that a crash neither loses nor repeats a "
-        "line. The connector then has one task and the file for itself.",
+        doc="Added. Whether offsets are kept beside the file, in <file>.offsets, so that a crash neither loses nor "
+        "repeats a line. Needs file, fsync=true and tasks.max=1; the connector has the file for itself.",
     )
 
 

@@ -46,9 +46,9 @@ class FileSourceOptions(settings.Options):
         importance="HIGH",
         group="Source",
         width="LONG",
-        doc="The file to read. Nothing means standard input. Several are separated by commas, and * ? [ ] match names, "
-        "as in /data/*.log: such files are shared out among the tasks, and new ones are noticed. The name of a file "
-        "that exists is taken as it is.",
+        doc="The file to read. Nothing means standard input. Several are separated by commas, and *, ? and [ ] "
+        "match names (** folders below): added. Such files are shared out among the tasks, and new ones are "
+        "noticed. The name of a file that exists is taken as it is, whatever characters are in it.",
     )
     topic = settings.String(
         "topic",
@@ -73,8 +73,9 @@ class FileSourceOptions(settings.Options):
         importance="LOW",
         group="Text",
         convert=encoding,
-        doc="The encoding of the files, by any name that Python knows: UTF-8, UTF-16, ISO-8859-1, cp1252, Shift_JIS. "
-        "UTF-16 and UTF-32 take the byte order from the mark at the file's beginning, else big-endian.",
+        doc="Added. The encoding of the files, by any name that Python knows: UTF-8, UTF-16, ISO-8859-1, cp1252, "
+        "Shift_JIS. UTF-16 and UTF-32 take the byte order from the mark at the file's beginning, else "
+        "big-endian. utf-8-sig is UTF-8 whose mark is no part of the first line.",
     )
     max_line_bytes = settings.Int(
         "max.line.bytes",
@@ -82,8 +83,8 @@ class FileSourceOptions(settings.Options):
         importance="LOW",
         group="Text",
         validator=settings.at_least(1),
-        doc="The most bytes that one line may take, which is also the memory that an unfinished line may take. "
-        "A longer one fails the task.",
+        doc="Added. The most bytes that a line may take, its end included, which is also the memory that an "
+        "unfinished line may take. A longer one fails the task.",
     )
     task_files = settings.String(
         "task.files", default=None, internal=True, doc="A JSON list of the files that a task reads."

@@ -20,7 +20,8 @@ class AvroOptions(settings.Options):
     meta_data = settings.Boolean(
         "connect.meta.data",
         default=True,
-        doc="Whether what only Connect has is written into Avro schemas, as connect.* properties.",
+        doc="Whether what only Connect has (names of simple types, versions, documentation, parameters) is written "
+        "into Avro schemas, as connect.* properties.",
         importance=Importance.LOW,
     )
     discard = settings.Boolean(

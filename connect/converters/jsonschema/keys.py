@@ -66,5 +66,6 @@ class JsonSchemaOptions(
     json_fail_invalid_schema = settings.Boolean(
         "json.fail.invalid.schema",
         default=False,
-        doc="Whether records are validated against their schema, when they are read and when they are written.",
+        doc="Whether records are validated against their schema, when they are read and when they are written. "
+        "Needs the extra jsonschema.",
     )

@@ -38,7 +38,8 @@ class ProtobufOptions(settings.Options):
     optional_for_nullables = settings.Boolean(
         "optional.for.nullables",
         default=False,
-        doc="Whether what is optional has the label optional, and only that.",
+        doc="Whether what is optional has the label optional, and only that. Without this or wrapper.for.nullables "
+        "null comes back as 0 or an empty text.",
     )
     optional_for_proto2 = settings.Boolean(
         "optional.for.proto2",
@@ -63,7 +64,7 @@ class ProtobufOptions(settings.Options):
     index_for_unions = settings.Boolean(
         "generate.index.for.unions",
         default=True,
-        doc="Whether the names of fields for oneofs end with an underscore and the oneof's index.",
+        doc="Whether the names of fields for oneofs end with _ and the oneof's index.",
         importance=Importance.LOW,
     )
     flatten_unions = settings.Boolean(

@@ -70,7 +70,7 @@ class RegistryOptions(settings.Options, without_effect=_STRICT, more=_SSL):
 
     schema_registry_url = settings.List(
         "schema.registry.url",
-        doc="Addresses of the schema registry, comma-separated; the first that answers is asked.",
+        doc="Addresses of the schema registry, comma-separated; the first that answers is asked, and stays the first.",
         importance=Importance.HIGH,
         validator=_addresses,
     )
@@ -119,14 +119,14 @@ class RegistryOptions(settings.Options, without_effect=_STRICT, more=_SSL):
         "key.subject.name.strategy",
         default=TOPIC,
         validator=_known(STRATEGIES),
-        doc="By what subjects of keys are named.",
+        doc="By what subjects of keys are named: TopicNameStrategy, RecordNameStrategy or TopicRecordNameStrategy.",
         importance=Importance.LOW,
     )
     value_subject_name_strategy = settings.String(
         "value.subject.name.strategy",
         default=TOPIC,
         validator=_known(STRATEGIES),
-        doc="By what subjects of values are named.",
+        doc="By what subjects of values are named: TopicNameStrategy, RecordNameStrategy or TopicRecordNameStrategy.",
         importance=Importance.LOW,
     )
     key_schema_id_serializer = settings.String(

@@ -32,7 +32,7 @@ DATABASE: Final[Definition] = settings.define(
         importance="HIGH",
         group=_GROUP,
         width="LONG",
-        doc="Where the database is: a JDBC URL (jdbc:postgresql://host:5432/database) or one of SQLAlchemy's "
+        doc="Where the database is, required: a JDBC URL (jdbc:postgresql://host:5432/database) or one of SQLAlchemy's "
         "(postgresql://host:5432/database). What is in neither of the two is given as the dialect's package says.",
     ),
     settings.String("connection.user", default=None, importance="HIGH", group=_GROUP, doc="Who we are there."),
