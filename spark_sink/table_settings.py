@@ -191,13 +191,15 @@ SETTINGS: Final = (
             "record, where it was consumed), key. Named _topic and so on, or as said: offset:kafka_offset.",
         ),
     )
-    | evolution_policy.SETTINGS.replaced(
+    | evolution_policy.EvolutionOptions.definition()
+    .replaced(
         "schema.evolution",
         default=[evolution_policy.ADD, evolution_policy.NULLABLE],
         doc="How the table may be changed so that records fit: add (new columns), widen (a type that holds more, int "
         "to bigint; it needs a newer version of Delta in every reader), nullable (NOT NULL is taken away). Several "
         "with commas; full for all, none for none.",
-    ).replaced(
+    )
+    .replaced(
         "schema.evolution.on.mismatch",
         validator=settings.one_of("fail", "quarantine"),
         doc="What happens to a record that does not fit the table: fail (the task fails), quarantine (it becomes a row "

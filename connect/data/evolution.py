@@ -20,7 +20,7 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from connect.data import widening
 from connect.data.batch import Batch
-from connect.data.evolution_policy import ADD, NULLABLE, SETTINGS, WIDEN, EvolutionPolicy
+from connect.data.evolution_policy import ADD, NULLABLE, WIDEN, EvolutionOptions, EvolutionPolicy
 from connect.data.schema import Field, Schema, Type, is_required
 from connect.data.values import Values
 from connect.errors import SchemaError
@@ -82,11 +82,11 @@ class Mismatch:
 B = TypeVar("B", bound=Batch[Any])
 
 __all__ = [
-    "SETTINGS",
     "AddField",
     "Change",
     "Comparison",
     "Evolution",
+    "EvolutionOptions",
     "EvolutionPolicy",
     "MakeNullable",
     "Mismatch",

@@ -46,9 +46,12 @@ def _told_otherwise(written: str, config: Mapping[str, Any]) -> str | None:
     return ",".join(sorted(frozenset().union(*(ALIASES[name] for name, on in told.items() if on == "true")))) or None
 
 
-#: For sinks: `settings = settings.define(...) | evolution.SETTINGS`.
-SETTINGS: Final = settings.define(
-    settings.List(
+class EvolutionOptions(
+    settings.Options, aliases={name: settings.Alias("schema.evolution", value=_told_otherwise) for name in ALIASES}
+):
+    """The settings of schema evolution, for the options of a sink to inherit."""
+
+    allowed = settings.List(
         "schema.evolution",
         default=["none"],
         validator=_changes,
@@ -57,16 +60,16 @@ SETTINGS: Final = settings.define(
         "default), widen (a type that holds more without loss: int32 to int64, float to double, more digits of a "
         "decimal), nullable (a required field that records leave out or hold null in). Several with commas; full for "
         "all, none for none.",
-    ),
-    settings.String(
+    )
+    unknown_fields = settings.String(
         "schema.evolution.unknown.fields",
         default="reject",
         validator=settings.one_of("reject", "ignore", ignore_case=True),
         group="Schema",
         doc="What a field means that the target does not have and that may not be added: reject (the record does not "
         "fit) or ignore (the field is not written).",
-    ),
-    settings.String(
+    )
+    mismatch = settings.String(
         "schema.evolution.on.mismatch",
         default=FAIL,
         validator=settings.one_of(FAIL, QUARANTINE, PASS, ignore_case=True),
@@ -74,9 +77,7 @@ SETTINGS: Final = settings.define(
         doc="What happens to a record that does not fit the target: fail (the task fails), quarantine (the record goes "
         "to the error policy and its dead letter topic, the others are written; without errors.tolerance=all the task "
         "fails), pass (the target decides).",
-    ),
-    aliases={name: settings.Alias("schema.evolution", value=_told_otherwise) for name in ALIASES},
-)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +96,7 @@ class EvolutionPolicy:
 
     @classmethod
     def of(cls, config: settings.Config) -> EvolutionPolicy:
-        """Read a sink's settings, which contain `SETTINGS`.
+        """Read a sink's settings, which contain those of `EvolutionOptions`.
 
         Raises:
             ConfigError: what another project calls it, see `ALIASES`, contradicts `schema.evolution`.

@@ -226,7 +226,8 @@ _COMMON: Final = settings.define(
 
 #: The policy of all sinks. By default the mapping is the cluster's matter, as with Java's connectors.
 _EVOLUTION: Final[Definition] = (
-    evolution_policy.SETTINGS.replaced(
+    evolution_policy.EvolutionOptions.definition()
+    .replaced(
         "schema.evolution",
         group=_DOCUMENTS,
         doc="How the mapping of an index may be changed so that records with a schema fit: add (fields, with the types "

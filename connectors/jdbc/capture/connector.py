@@ -10,8 +10,7 @@ from typing import Any, ClassVar
 
 from connect import ConfigError, ConnectError, ExactlyOnceSupport, SourceConnector, __version__
 from connect.settings import ConfigValue
-from connectors.jdbc.capture.keys import SETTINGS
-from connectors.jdbc.capture.options import CaptureSettings
+from connectors.jdbc.capture.keys import CaptureOptions
 from connectors.jdbc.capture.reach import parameters
 from connectors.jdbc.capture.task import PostgresCdcSourceTask
 
@@ -22,7 +21,7 @@ _PATIENCE = 5
 class PostgresCdcSourceConnector(SourceConnector):
     """One task captures one database: a slot has one reader."""
 
-    settings = SETTINGS
+    settings = CaptureOptions.definition()
     needs: ClassVar[Mapping[str, str]] = {"psycopg": "connect-runtime[jdbc]"}
     version = __version__
     task = PostgresCdcSourceTask
@@ -33,7 +32,7 @@ class PostgresCdcSourceConnector(SourceConnector):
         if any(each.errors for each in found):
             return found
         try:
-            chosen = CaptureSettings.of(self.settings.parse(config))
+            chosen = CaptureOptions.parse(config)
             _ask(chosen, config)
         except ConfigError as error:
             by_name[error.key if error.key in by_name else "database.hostname"].errors.append(error.message)
@@ -54,7 +53,7 @@ class PostgresCdcSourceConnector(SourceConnector):
         return True
 
 
-def _ask(chosen: CaptureSettings, config: Mapping[str, str]) -> None:
+def _ask(chosen: CaptureOptions, config: Mapping[str, str]) -> None:
     """Ask the database itself. Raises ConnectError."""
     from connectors.jdbc.capture.database import CapturedDatabase
 

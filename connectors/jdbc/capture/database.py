@@ -11,7 +11,7 @@ import psycopg
 from connect import ConnectError, RetriableError
 from connectors.jdbc.capture import catalog
 from connectors.jdbc.capture.catalog import TableId
-from connectors.jdbc.capture.options import CaptureSettings
+from connectors.jdbc.capture.keys import CaptureOptions
 from connectors.jdbc.capture.replication import parse_lsn
 from connectors.jdbc.database.failures import passes
 
@@ -93,22 +93,22 @@ class CapturedDatabase:
                 return f'The role {user} may not replicate. Grant it: ALTER ROLE "{user}" REPLICATION.'
         return None
 
-    def tables(self, chosen: CaptureSettings) -> list[TableId]:
+    def tables(self, chosen: CaptureOptions) -> list[TableId]:
         """The tables that are captured, by name: partitions, or, via their root, the tables that they are of."""
-        root = chosen.parsed["publish.via.partition.root"]
+        root = chosen.publish_via_partition_root
         return [
             each
             for each in catalog.tables(self.query)
             if chosen.selection.table(each.schema, each.name) and not (each.partition if root else each.parent)
         ]
 
-    def ensure_publication(self, chosen: CaptureSettings) -> None:
+    def ensure_publication(self, chosen: CaptureOptions) -> None:
         """See the key publication.autocreate.mode.
 
         Raises:
             ConnectError: there is none and none may be made.
         """
-        mode, name = chosen.parsed["publication.autocreate.mode"], chosen.publication
+        mode, name = chosen.publication_autocreate_mode, chosen.publication
         there = self.query("SELECT puballtables FROM pg_catalog.pg_publication WHERE pubname = %s", [name])
         if there and (mode != "filtered" or there[0][0]):
             return
@@ -118,7 +118,7 @@ class CapturedDatabase:
                 "publication.autocreate.mode."
             )
         quoted = _quoted(name)
-        root = chosen.parsed["publish.via.partition.root"]
+        root = chosen.publish_via_partition_root
         options = " WITH (publish_via_partition_root = true)" if root else ""
         wanted = [each.full_name for each in self.tables(chosen)]
         if mode == "filtered":

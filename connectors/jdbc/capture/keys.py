@@ -5,19 +5,16 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from connect import settings
-from connect.settings import WithoutEffect
-from connectors.jdbc.capture.filters import filters
+from connect import ConfigError, settings
+from connect.settings import Config, Setting, WithoutEffect
+from connectors.jdbc.capture.filters import Filters, Selection, filters
+from connectors.jdbc.capture.types import Modes
 
 _DATABASE: Final = "Database"
 _SLOT: Final = "Slot and publication"
 _TABLES: Final = "Tables and columns"
 _EVENTS: Final = "Events"
 _RUN: Final = "Snapshot and stream"
-
-
-def _patterns(name: str, value: list[str]) -> None:
-    filters(value)
 
 
 def _identifier(name: str, value: str) -> None:
@@ -133,61 +130,121 @@ WITHOUT_EFFECT: Final[dict[str, str | WithoutEffect]] = {
 }
 
 
-SETTINGS: Final = settings.define(
-    settings.String(
+def _names(key: str, what: str, verb: str) -> Setting[Filters]:
+    return settings.List(
+        key,
+        default=[],
+        importance="HIGH" if key.startswith("table") else "MEDIUM",
+        group=_TABLES,
+        convert=filters,
+        doc=f"Regular expressions of {what} to {verb}, separated by commas; each matches a whole name, whatever "
+        "its case. Not together with its counterpart.",
+    )
+
+
+def _adjustment(what: str, named: str) -> Setting[bool]:
+    return settings.String(
+        f"{what}.name.adjustment.mode",
+        default="none",
+        importance="LOW",
+        group=_EVENTS,
+        validator=settings.one_of("none", "avro", ignore_case=True),
+        convert=lambda word: word.lower() == "avro",
+        doc=f"avro: what Avro does not take in the names of {named} becomes an underscore.",
+    )
+
+
+def _adjusted(refused: str, name: str) -> str:
+    """As Avro takes it: no digit comes first."""
+    adjusted = re.sub(refused, "_", name)
+    return f"_{adjusted}" if adjusted[:1].isdigit() else adjusted
+
+
+def _key_columns(written: str) -> list[tuple[Filters, list[str]]]:
+    found = []
+    for part in filter(None, map(str.strip, written.split(";"))):
+        tables, colon, columns = part.rpartition(":")
+        names = [name.strip() for name in columns.split(",")]
+        if not colon or not all(names):
+            raise ConfigError("message.key.columns", f'"{part}" is not understood. Write schema.table:column,column.')
+        try:
+            found.append((filters([tables]), names))
+        except ValueError as error:
+            raise ConfigError("message.key.columns", str(error)) from None
+    return found
+
+
+class CaptureOptions(settings.Options, without_effect=WITHOUT_EFFECT):
+    """The keys, and what they say together.
+
+    Attributes:
+        heartbeats: what the heartbeats' topic begins with.
+        selection: which tables and columns are captured.
+        modes: how values are written.
+    """
+
+    database_hostname = settings.String(
         "database.hostname",
         default=None,
         importance="HIGH",
         group=_DATABASE,
         doc="The host of the database. Or give connection.url.",
-    ),
-    settings.Int("database.port", default=5432, importance="HIGH", group=_DATABASE, doc="Its port."),
-    settings.String(
+    )
+    database_port = settings.Int("database.port", default=5432, importance="HIGH", group=_DATABASE, doc="Its port.")
+    database_user = settings.String(
         "database.user",
         default=None,
         importance="HIGH",
         group=_DATABASE,
         doc="Who we are there. The role needs REPLICATION, and SELECT on the tables of a snapshot.",
-    ),
-    settings.Password(
+    )
+    database_password = settings.Password(
         "database.password",
         default=None,
         importance="HIGH",
         group=_DATABASE,
         doc="The password. One that a config provider gives is asked for anew whenever the task starts, also by "
         "itself after a failure.",
-    ),
-    settings.String(
+    )
+    database_dbname = settings.String(
         "database.dbname", default=None, importance="HIGH", group=_DATABASE, doc="The database that is captured."
-    ),
-    settings.String(
+    )
+    connection_url = settings.String(
         "connection.url",
         default=None,
         importance="HIGH",
         group=_DATABASE,
         width="LONG",
         doc="In place of the keys above: jdbc:postgresql://host:5432/database, or postgresql://host:5432/database.",
-    ),
-    settings.String(
+    )
+    database_sslmode = settings.String(
         "database.sslmode",
         default=None,
         importance="MEDIUM",
         group=_DATABASE,
         doc="How to use TLS, as libpq says it: disable, allow, prefer, require, verify-ca or verify-full.",
-    ),
-    settings.String("database.sslrootcert", default=None, group=_DATABASE, doc="File with the authorities to trust."),
-    settings.String("database.sslcert", default=None, group=_DATABASE, doc="File with our certificate."),
-    settings.String("database.sslkey", default=None, group=_DATABASE, doc="File with its key."),
-    settings.Password("database.sslpassword", default=None, group=_DATABASE, doc="The password of that file."),
-    settings.String(
+    )
+    database_sslrootcert = settings.String(
+        "database.sslrootcert", default=None, group=_DATABASE, doc="File with the authorities to trust."
+    )
+    database_sslcert = settings.String(
+        "database.sslcert", default=None, group=_DATABASE, doc="File with our certificate."
+    )
+    database_sslkey = settings.String("database.sslkey", default=None, group=_DATABASE, doc="File with its key.")
+    database_sslpassword = settings.Password(
+        "database.sslpassword", default=None, group=_DATABASE, doc="The password of that file."
+    )
+    prefix = settings.String(
         "topic.prefix",
         importance="HIGH",
         group=_EVENTS,
         validator=_prefix,
         doc="Names the source, begins the names of its topics, and finds its offsets: never change it.",
-    ),
-    settings.String("topic.delimiter", default=".", importance="LOW", group=_EVENTS, doc="Between a topic's parts."),
-    settings.String(
+    )
+    delimiter = settings.String(
+        "topic.delimiter", default=".", importance="LOW", group=_EVENTS, doc="Between a topic's parts."
+    )
+    slot = settings.String(
         "slot.name",
         default="debezium",
         importance="MEDIUM",
@@ -195,198 +252,243 @@ SETTINGS: Final = settings.define(
         validator=_identifier,
         doc="The replication slot. It is made when it is missing and nothing was captured so far; each connector needs "
         "one of its own.",
-    ),
-    settings.Boolean(
+    )
+    slot_drop_on_stop = settings.Boolean(
         "slot.drop.on.stop",
         default=False,
         group=_SLOT,
         doc="Whether to drop the slot whenever the task stops: changes from then on are lost. For tests.",
-    ),
-    settings.Boolean(
+    )
+    slot_failover = settings.Boolean(
         "slot.failover",
         default=False,
         importance="LOW",
         group=_SLOT,
         doc="Whether a new slot is kept in step on standbys (PostgreSQL 17 and newer).",
-    ),
-    settings.String("publication.name", default="dbz_publication", group=_SLOT, doc="The publication."),
-    settings.String(
+    )
+    publication = settings.String("publication.name", default="dbz_publication", group=_SLOT, doc="The publication.")
+    publication_autocreate_mode = settings.String(
         "publication.autocreate.mode",
         default="all_tables",
         group=_SLOT,
         validator=settings.one_of("all_tables", "disabled", "filtered", "no_tables"),
         doc="What becomes of a publication that is missing: all_tables and no_tables make one, filtered makes one of "
         "the captured tables and keeps it so, disabled is an error.",
-    ),
-    settings.Boolean(
+    )
+    publish_via_partition_root = settings.Boolean(
         "publish.via.partition.root",
         default=False,
         importance="LOW",
         group=_SLOT,
         doc="Whether changes of partitions come as changes of their table. For publications that are made here.",
-    ),
-    settings.String("plugin.name", default="pgoutput", group=_SLOT, validator=_only_pgoutput, doc="Only pgoutput."),
-    *(
-        settings.List(
-            f"{what}.{how}.list",
-            default=[],
-            importance="HIGH" if what == "table" else "MEDIUM",
-            group=_TABLES,
-            validator=_patterns,
-            doc=f"Regular expressions of {named} to {verb}, separated by commas; each matches a whole name, whatever "
-            "its case. Not together with its counterpart.",
-        )
-        for what, named in (
-            ("schema", "schemas"),
-            ("table", "tables (schema.table)"),
-            ("column", "columns (schema.table.column)"),
-        )
-        for how, verb in (("include", "capture"), ("exclude", "leave out"))
-    ),
-    settings.String(
+    )
+    plugin_name = settings.String(
+        "plugin.name", default="pgoutput", group=_SLOT, validator=_only_pgoutput, doc="Only pgoutput."
+    )
+    schema_include = _names("schema.include.list", "schemas", "capture")
+    schema_exclude = _names("schema.exclude.list", "schemas", "leave out")
+    table_include = _names("table.include.list", "tables (schema.table)", "capture")
+    table_exclude = _names("table.exclude.list", "tables (schema.table)", "leave out")
+    column_include = _names("column.include.list", "columns (schema.table.column)", "capture")
+    column_exclude = _names("column.exclude.list", "columns (schema.table.column)", "leave out")
+    keys = settings.String(
         "message.key.columns",
         default="",
         group=_TABLES,
+        convert=_key_columns,
         doc="Columns that make a table's key in place of its primary key: schema.table:a,b;schema.other:c. The tables "
         "are regular expressions.",
-    ),
-    settings.String(
+    )
+    snapshot_mode = settings.String(
         "snapshot.mode",
         default="initial",
         group=_RUN,
         validator=settings.one_of("initial", "initial_only", "no_data", "never", "always", "when_needed"),
+        convert=lambda mode: "no_data" if mode == "never" else mode,
         doc="What is read before the stream: initial: all rows, once. initial_only: the same, and no stream. no_data "
         "or never: nothing. always: all rows at every start. when_needed: all rows, again if the slot is gone.",
-    ),
-    settings.List(
+    )
+    snapshot_tables = settings.List(
         "snapshot.include.collection.list",
         default=[],
         group=_RUN,
-        validator=_patterns,
+        convert=filters,
         doc="Which of the captured tables a snapshot reads: regular expressions of schema.table. Nothing: all.",
-    ),
-    settings.Int(
+    )
+    snapshot_fetch_size = settings.Int(
         "snapshot.fetch.size",
         default=10240,
         group=_RUN,
         validator=settings.at_least(1),
         doc="The most rows of a snapshot in one batch. Rows are streamed, so that it costs no memory beyond that.",
-    ),
-    settings.Long(
-        "poll.interval.ms", default=500, group=_RUN, validator=settings.at_least(1), doc="How long to wait for changes."
-    ),
-    settings.Int(
+    )
+    poll_interval = settings.Long(
+        "poll.interval.ms",
+        default=500,
+        group=_RUN,
+        validator=settings.at_least(1),
+        convert=settings.seconds,
+        doc="How long to wait for changes.",
+    )
+    max_batch_size = settings.Int(
         "max.batch.size", default=2048, group=_RUN, validator=settings.at_least(1), doc="The most changes in a batch."
-    ),
-    settings.Int(
+    )
+    status_update_interval = settings.Int(
         "status.update.interval.ms",
         default=10_000,
         group=_RUN,
         validator=settings.at_least(100),
+        convert=settings.seconds,
         doc="How often to tell the server at least how far we are.",
-    ),
-    settings.Int(
+    )
+    heartbeat_interval = settings.Int(
         "heartbeat.interval.ms",
         default=0,
         group=_RUN,
         validator=settings.at_least(0),
+        convert=settings.seconds,
         doc="How often to write a heartbeat, which moves the stored offset on while nothing changes. 0: never.",
-    ),
-    settings.String(
+    )
+    heartbeat_topics_prefix = settings.String(
         "heartbeat.topics.prefix", default="__debezium-heartbeat", group=_RUN, doc="Begins the heartbeats' topic."
-    ),
-    settings.String(
+    )
+    topic_heartbeat_prefix = settings.String(
         "topic.heartbeat.prefix",
         default=None,
         importance="LOW",
         group=_RUN,
         doc="Debezium's newer name of heartbeat.topics.prefix.",
-    ),
-    settings.String(
+    )
+    heartbeat_action_query = settings.String(
         "heartbeat.action.query",
         default=None,
         group=_RUN,
         doc="A statement to run in the database with each heartbeat.",
-    ),
-    settings.Boolean(
+    )
+    tombstones_on_delete = settings.Boolean(
         "tombstones.on.delete", default=True, group=_EVENTS, doc="Whether a null follows each deletion, for compaction."
-    ),
-    settings.String(
+    )
+    decimal_handling_mode = settings.String(
         "decimal.handling.mode",
         default="precise",
         group=_EVENTS,
         validator=settings.one_of("precise", "double", "string", ignore_case=True),
+        convert=str.lower,
         doc="How numeric and money are written: precise: Connect's Decimal, or a scale with each value where a column "
         "has none. double. string.",
-    ),
-    settings.String(
+    )
+    time_precision_mode = settings.String(
         "time.precision.mode",
         default="adaptive",
         group=_EVENTS,
         validator=settings.one_of("adaptive", "adaptive_time_microseconds", "connect", ignore_case=True),
+        convert=str.lower,
         doc="How dates and times are written: adaptive: milliseconds or microseconds as the column has it. "
         "adaptive_time_microseconds: the same, times always in microseconds. connect: Connect's types, in "
         "milliseconds.",
-    ),
-    settings.String(
+    )
+    binary_handling_mode = settings.String(
         "binary.handling.mode",
         default="bytes",
         group=_EVENTS,
         validator=settings.one_of("bytes", "base64", "base64-url-safe", "hex", ignore_case=True),
+        convert=str.lower,
         doc="How bytea is written.",
-    ),
-    settings.String(
+    )
+    hstore_handling_mode = settings.String(
         "hstore.handling.mode",
         default="json",
         group=_EVENTS,
         validator=settings.one_of("json", "map", ignore_case=True),
+        convert=str.lower,
         doc="How hstore is written.",
-    ),
-    settings.String(
+    )
+    interval_handling_mode = settings.String(
         "interval.handling.mode",
         default="numeric",
         group=_EVENTS,
         validator=settings.one_of("numeric", "string", ignore_case=True),
+        convert=str.lower,
         doc="How intervals are written: microseconds, a month having 30.4375 days; or as in P1Y2M3DT4H5M6.789S.",
-    ),
-    settings.Short("money.fraction.digits", default=2, group=_EVENTS, doc="Digits behind the point of money."),
-    settings.Boolean(
+    )
+    money_fraction_digits = settings.Short(
+        "money.fraction.digits", default=2, group=_EVENTS, doc="Digits behind the point of money."
+    )
+    include_unknown_datatypes = settings.Boolean(
         "include.unknown.datatypes",
         default=False,
         group=_EVENTS,
         doc="Whether columns of types that have no form of their own are there, as the bytes of their text.",
-    ),
-    settings.String(
+    )
+    unavailable_value_placeholder = settings.String(
         "unavailable.value.placeholder",
         default="__debezium_unavailable_value",
         group=_EVENTS,
         doc="Stands for a large value that an update did not touch, which PostgreSQL does not send.",
-    ),
-    settings.List(
+    )
+    skipped = settings.List(
         "skipped.operations",
         default=["t"],
         group=_EVENTS,
         validator=_operations,
+        convert=lambda written: frozenset(written) - {"none"},
         doc="Which changes to leave out: c, u, d, t (truncate), or none.",
-    ),
-    *(
-        settings.String(
-            f"{what}.name.adjustment.mode",
-            default="none",
-            importance="LOW",
-            group=_EVENTS,
-            validator=settings.one_of("none", "avro", ignore_case=True),
-            doc=f"avro: what Avro does not take in the names of {named} becomes an underscore.",
-        )
-        for what, named in (("schema", "schemas"), ("field", "fields"))
-    ),
-    settings.Boolean(
+    )
+    adjusts_schemas = _adjustment("schema", "schemas")
+    adjusts_fields = _adjustment("field", "fields")
+    provide_transaction_metadata = settings.Boolean(
         "provide.transaction.metadata",
         default=False,
         importance="LOW",
         group=_EVENTS,
         validator=_no_transactions,
         doc="Not supported: true is refused. source.txId and source.sequence tell transactions apart.",
-    ),
-    without_effect=WITHOUT_EFFECT,
-)
+    )
+
+    def __init__(self, config: Config) -> None:
+        """Take parsed values.
+
+        Raises:
+            ConfigError: they contradict each other.
+        """
+        super().__init__(config)
+        for what in ("schema", "table", "column"):
+            if config[f"{what}.include.list"] and config[f"{what}.exclude.list"]:
+                raise ConfigError(f"{what}.exclude.list", f"is not possible together with {what}.include.list.")
+        self.heartbeats = self.topic_heartbeat_prefix or self.heartbeat_topics_prefix
+        self.selection = Selection(
+            self.schema_include,
+            self.schema_exclude,
+            self.table_include,
+            self.table_exclude,
+            self.column_include,
+            self.column_exclude,
+        )
+        self.modes = Modes(
+            decimal=self.decimal_handling_mode,
+            time=self.time_precision_mode,
+            binary=self.binary_handling_mode,
+            hstore=self.hstore_handling_mode,
+            interval=self.interval_handling_mode,
+            money_digits=self.money_fraction_digits,
+            unknown=self.include_unknown_datatypes,
+            placeholder=self.unavailable_value_placeholder,
+        )
+
+    def topic(self, *parts: str) -> str:
+        """The name of a topic: what Kafka does not take in it becomes an underscore."""
+        return re.sub(r"[^A-Za-z0-9._-]", "_", self.delimiter.join((self.prefix, *parts)))
+
+    def schema_name(self, *parts: str) -> str:
+        """The name of a schema of a table."""
+        name = re.sub(r"[^A-Za-z0-9._-]", "_", ".".join((self.prefix, *parts)))
+        return _adjusted(r"[^A-Za-z0-9_.]", name) if self.adjusts_schemas else name
+
+    def field_name(self, column: str) -> str:
+        """The name of a column's field."""
+        return _adjusted(r"[^A-Za-z0-9_]", column) if self.adjusts_fields else column
+
+    def key_columns(self, schema: str, table: str) -> list[str]:
+        """The columns that message.key.columns names for a table; empty for none."""
+        full = f"{schema}.{table}"
+        return next((columns for tables, columns in self.keys if tables.match(full)), [])

@@ -9,7 +9,7 @@ from typing import Any, Final
 from connect import DataError
 from connectors.jdbc.capture import pgoutput, position
 from connectors.jdbc.capture.events import Events, Origin
-from connectors.jdbc.capture.options import CaptureSettings
+from connectors.jdbc.capture.keys import CaptureOptions
 from connectors.jdbc.capture.position import Resume, Transaction, Visible
 from connectors.jdbc.capture.replication import lsn_text
 from connectors.jdbc.capture.tables import Table, Tables
@@ -40,7 +40,7 @@ class Changes:
         visible: see `Resume`; None as soon as nothing of it can come any more.
     """
 
-    def __init__(self, chosen: CaptureSettings, tables: Tables, events: Events, resume: Resume, done: int) -> None:
+    def __init__(self, chosen: CaptureOptions, tables: Tables, events: Events, resume: Resume, done: int) -> None:
         self.done = max(done, resume.lsn)
         self.transaction: Transaction | None = None
         self.committed = resume.committed

@@ -10,7 +10,7 @@ from connect import ConfigError, Schema, Type, schema
 from connectors.jdbc.capture import catalog
 from connectors.jdbc.capture.catalog import ColumnFacts, TableFacts, Types
 from connectors.jdbc.capture.defaults import default_of
-from connectors.jdbc.capture.options import CaptureSettings
+from connectors.jdbc.capture.keys import CaptureOptions
 from connectors.jdbc.capture.pgoutput import UNCHANGED, Relation, Row
 from connectors.jdbc.capture.types import ColumnType, column_type
 
@@ -74,7 +74,7 @@ class Table:
     """
 
     def __init__(
-        self, chosen: CaptureSettings, of_schema: str, name: str, columns: Sequence[_Column], key: Sequence[str]
+        self, chosen: CaptureOptions, of_schema: str, name: str, columns: Sequence[_Column], key: Sequence[str]
     ) -> None:
         self.schema = of_schema
         self.name = name
@@ -155,7 +155,7 @@ def _no_key(row: Struct) -> None:
 class Tables:
     """The tables of one database, as the stream and the snapshot come across them."""
 
-    def __init__(self, chosen: CaptureSettings, query: catalog.Query) -> None:
+    def __init__(self, chosen: CaptureOptions, query: catalog.Query) -> None:
         self._chosen = chosen
         self._query = query
         self._types = Types(query)

@@ -14,8 +14,7 @@ from connect import ConnectError, RetriableError, SourceBatch, SourceTask
 from connectors.jdbc.capture import position
 from connectors.jdbc.capture.database import CapturedDatabase
 from connectors.jdbc.capture.events import Events, Origin
-from connectors.jdbc.capture.keys import SETTINGS
-from connectors.jdbc.capture.options import CaptureSettings
+from connectors.jdbc.capture.keys import CaptureOptions
 from connectors.jdbc.capture.position import Resume, Visible
 from connectors.jdbc.capture.reach import parameters
 from connectors.jdbc.capture.replication import ReplicationConnection, lsn_text
@@ -38,22 +37,21 @@ class PostgresCdcSourceTask(SourceTask):
     server reads of its log beside our tables is done as well, and its slot stays small.
     """
 
-    settings = SETTINGS
+    settings = CaptureOptions.definition()
 
     #: A server that shuts down waits until what it sent is confirmed. So after a while without a poll we leave it.
     away_seconds: ClassVar[float] = 60.0
 
     def start(self, config: Mapping[str, str]) -> None:
-        self._chosen = CaptureSettings.of(self.settings.parse(config))
-        parsed = self._chosen.parsed
-        prefix = self._chosen.prefix
+        self._chosen = options = CaptureOptions.parse(config)
+        prefix = options.prefix
         self._partition = {"server": prefix}
         self._kind, self._resume = position.stored(self.context.offset(self._partition))
-        self._most: int = parsed["max.batch.size"]
-        self._most_of_snapshot: int = parsed["snapshot.fetch.size"]
-        self._patience: float = min(1.0, parsed["poll.interval.ms"] / 1000)
-        self._status_every: float = parsed["status.update.interval.ms"] / 1000
-        self._heartbeat_every: float = parsed["heartbeat.interval.ms"] / 1000
+        self._most = options.max_batch_size
+        self._most_of_snapshot = options.snapshot_fetch_size
+        self._patience = min(1.0, options.poll_interval)
+        self._status_every = options.status_update_interval
+        self._heartbeat_every = options.heartbeat_interval
         self._heartbeat_due = time.monotonic() + self._heartbeat_every
         self._database: CapturedDatabase | None = None
         self._stream: ReplicationConnection | None = None
@@ -104,7 +102,7 @@ class PostgresCdcSourceTask(SourceTask):
         if self._stream is not None:
             self._say(self._stream)
         self._close()
-        if self._chosen.parsed["slot.drop.on.stop"]:
+        if self._chosen.slot_drop_on_stop:
             self._drop_slot()
 
     # Opening: what there is, and what is to be done first.
@@ -122,7 +120,7 @@ class PostgresCdcSourceTask(SourceTask):
         self._events = Events(
             chosen.prefix,
             database.name,
-            chosen.parsed["tombstones.on.delete"],
+            chosen.tombstones_on_delete,
             chosen.delimiter.join((chosen.heartbeats, chosen.prefix)),
         )
         self._tables = Tables(chosen, database.query)
@@ -166,7 +164,7 @@ class PostgresCdcSourceTask(SourceTask):
         try:
             created = None
             if slot is None:
-                created = stream.create_slot(chosen.slot, failover=chosen.parsed["slot.failover"])
+                created = stream.create_slot(chosen.slot, failover=chosen.slot_failover)
                 self._own_slot = True
                 log.info('Made the replication slot "%s" at %s.', chosen.slot, lsn_text(created.consistent_point))
             if mode == "no_data":
@@ -332,7 +330,7 @@ class PostgresCdcSourceTask(SourceTask):
             return
         self._heartbeat_due = now + self._heartbeat_every
         changes.heartbeat()
-        if action := self._chosen.parsed["heartbeat.action.query"]:
+        if action := self._chosen.heartbeat_action_query:
             assert self._database is not None
             try:
                 self._database.query(action)

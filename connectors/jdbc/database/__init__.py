@@ -2,7 +2,7 @@
 
 from connectors.jdbc.database.connection import Database
 from connectors.jdbc.database.failures import passes
-from connectors.jdbc.database.keys import DatabaseSettings
+from connectors.jdbc.database.keys import DatabaseOptions
 from connectors.jdbc.database.names import TableName
 
-__all__ = ["Database", "DatabaseSettings", "TableName", "passes"]
+__all__ = ["Database", "DatabaseOptions", "TableName", "passes"]

@@ -17,7 +17,7 @@ from sqlalchemy.pool import NullPool
 from connect import ConnectError, RetriableError, Waiter
 from connectors.jdbc.database import credentials
 from connectors.jdbc.database.failures import passes
-from connectors.jdbc.database.keys import DatabaseSettings
+from connectors.jdbc.database.keys import DatabaseOptions
 from connectors.jdbc.database.url import translate
 
 log = logging.getLogger(__name__)
@@ -58,7 +58,7 @@ class Database:
 
     def __init__(
         self,
-        chosen: DatabaseSettings,
+        chosen: DatabaseOptions,
         config: Mapping[str, str],
         stopping: Callable[[], bool] = lambda: False,
     ) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
 from connect.kit import credentials_provider
-from connectors.jdbc.database.keys import DATABASE
+from connectors.jdbc.database.keys import DatabaseOptions
 
 _KEY: Final = "jdbc.credentials.provider.class"
 #: What Java's connectors call the default.
@@ -45,5 +45,5 @@ def provider(config: Mapping[str, str]) -> Callable[[], Credentials]:
 
 
 def _of_configuration(config: Mapping[str, str]) -> Credentials:
-    named = DATABASE.named(config)
+    named = DatabaseOptions.definition().named(config)
     return Credentials(named.get("connection.user") or None, named.get("connection.password") or None)

@@ -8,15 +8,14 @@ from typing import ClassVar
 from connect import ConfigError, SinkConnector, TopicPartition, __version__
 from connect.data.evolution_policy import ADD
 from connect.settings import ConfigValue
-from connectors.jdbc.sink.keys import SETTINGS, problems
-from connectors.jdbc.sink.options import Options
+from connectors.jdbc.sink.keys import JdbcSinkOptions, problems
 from connectors.jdbc.sink.task import JdbcSinkTask
 
 
 class JdbcSinkConnector(SinkConnector):
     """Hands its configuration to the tasks. Connects to nothing, but to alter offsets that are kept in the database."""
 
-    settings = SETTINGS
+    settings = JdbcSinkOptions.definition()
     needs: ClassVar[Mapping[str, str]] = {"sqlalchemy": "connect-runtime[jdbc]", "pyarrow": "connect-runtime[jdbc]"}
     version = __version__
     task = JdbcSinkTask
@@ -36,13 +35,13 @@ class JdbcSinkConnector(SinkConnector):
         return values
 
     def alter_offsets(self, config: Mapping[str, str], offsets: Mapping[TopicPartition, int | None]) -> bool:
-        options = Options.of(config)
+        options = JdbcSinkOptions.parse(config)
         if not options.exactly_once:
             return True  # the group's offsets are all there is
         from connectors.jdbc.database import Database
         from connectors.jdbc.sink.ledger import Ledger
 
-        database = Database(options.database, config)
+        database = Database(options, config)
         try:
             Ledger(database, options.offsets_table, config["name"]).alter(offsets)
         finally:
@@ -69,7 +68,7 @@ class JdbcSinkConnector(SinkConnector):
             if not any(value.errors for value in found.values()):
                 from connectors.jdbc.sink.routing import Routing
 
-                Routing(Options.of(config))
+                Routing(JdbcSinkOptions.parse(config))
         except ConfigError as error:
             if error.key in found:
                 found[error.key].errors.append(error.message)
@@ -81,8 +80,8 @@ class JdbcSinkConnector(SinkConnector):
         from connectors.jdbc.database import Database
         from connectors.jdbc.sink.target import CHANGEABLE
 
-        options = Options.of(config)
-        kind = Database(options.database, config).kind
+        options = JdbcSinkOptions.parse(config)
+        kind = Database(options, config).kind
         if kind not in CHANGEABLE and (cannot := options.policy.allowed - {ADD}):
             found["schema.evolution"].warnings.append(
                 f"{' and '.join(sorted(cannot))} cannot be carried out in {kind}: such a record does not fit."

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from connect import settings
-from connect.data import evolution_policy
-from connect.settings import Definition, WithoutEffect
-from connectors.jdbc.database.keys import DATABASE
+from connect import ConfigError, settings
+from connect.data.evolution_policy import BASIC, FULL, PASS, EvolutionOptions, EvolutionPolicy
+from connect.settings import Config, WithoutEffect
+from connectors.jdbc.database.keys import DatabaseOptions
+from connectors.jdbc.database.names import TableName
 
 INSERT: Final = "insert"
 UPSERT: Final = "upsert"
@@ -45,230 +46,18 @@ _COLUMNS_AS_HERE: Final = (
 )
 
 
-_EVOLUTION: Final = (
-    evolution_policy.SETTINGS.replaced(
-        "schema.evolution",
-        group=_DDL,
-        doc="How a table may be changed so that records fit: add (columns), widen (types, where a value needs it), "
-        "nullable (NOT NULL is taken away, where a value needs it), several with commas; full for all, none for none; "
-        "basic (Debezium's) for auto.create and add.",
-    )
-    .replaced("schema.evolution.unknown.fields", group=_DDL)
-    .replaced(
-        "schema.evolution.on.mismatch",
-        default=evolution_policy.PASS,
-        group=_DDL,
-        doc="What happens to a record that does not fit the table: fail (the task fails), quarantine (the record goes "
-        "to the error policy, the others are written), pass (the database decides; what it refuses goes to the error "
-        "policy).",
-    )
-)
+def _pair(written: str) -> tuple[str, str]:
+    topic, _, table = written.rpartition(":")
+    return topic.strip(), table.strip()
 
-_OWN: Final[Definition] = settings.define(
-    settings.String(
-        "insert.mode",
-        default=INSERT,
-        importance="HIGH",
-        group=_WRITING,
-        validator=settings.one_of(INSERT, UPSERT, UPDATE, ignore_case=True),
-        doc="insert: each record is a new row. upsert: it is the row of its primary key, whether that is there or not. "
-        "update: it changes the row of its primary key, if there is one.",
-    ),
-    settings.Int(
-        "batch.size",
-        default=3000,
-        group=_WRITING,
-        validator=settings.at_least(1),
-        doc="How many rows a statement has at most, where rows are not copied in as a whole as PostgreSQL does. How "
-        "many records come at a time is consumer.override.max.poll.records.",
-    ),
-    settings.Boolean(
-        "delete.enabled",
-        default=False,
-        group=_WRITING,
-        doc="Whether a record without a value deletes the row of its key. Needs pk.mode=record_key.",
-    ),
-    settings.Boolean(
-        "truncate.enabled",
-        default=False,
-        importance="LOW",
-        group=_WRITING,
-        doc="Whether Debezium's event of an emptied table empties the table.",
-    ),
-    settings.String(
-        "table.name.format",
-        default="${topic}",
-        group=_MAPPING,
-        doc="The table: ${topic} is the record's topic; ${value.NAME}, ${key.NAME} and ${header.NAME} are a field "
-        "(dots lead into structs) or a header of the record; ${source.NAME} is a field of the source block of a "
-        "Debezium event. Dots divide catalog, schema and table.",
-    ),
-    settings.List(
-        "topics.to.tables.mapping",
-        default=[],
-        group=_MAPPING,
-        doc="topic:table, with commas: the tables of some topics, instead of table.name.format.",
-    ),
-    settings.Boolean(
-        "table.name.normalize",
-        default=False,
-        group=_MAPPING,
-        doc="Whether what is no letter, digit or underscore in a topic becomes an underscore in the table's name.",
-    ),
-    settings.List(
-        "table.types",
-        default=["TABLE"],
-        importance="LOW",
-        group=_MAPPING,
-        doc="What may be written to: TABLE, PARTITIONED_TABLE, VIEW. Partitioned tables are tables here; a view is "
-        "refused unless it is named.",
-    ),
-    settings.String(
-        "pk.mode",
-        default=NONE,
-        importance="HIGH",
-        group=_MAPPING,
-        validator=settings.one_of(NONE, KAFKA, RECORD_KEY, RECORD_VALUE, RECORD_HEADER, ignore_case=True),
-        doc="Where the primary key comes from: none; kafka (the topic, partition and offset that the record was "
-        "consumed from); record_key; record_value; record_header.",
-    ),
-    settings.List(
-        "pk.fields",
-        default=[],
-        group=_MAPPING,
-        doc="The columns of the primary key. kafka: three names, or the default __connect_topic,__connect_partition,"
-        "__connect_offset. record_key: fields of a struct, all of them by default, or the one name for a plain key. "
-        "record_value, record_header: fields, or headers; all of them by default.",
-    ),
-    settings.List(
-        "fields.whitelist",
-        default=[],
-        group=_MAPPING,
-        doc="The fields of the value that are written; all by default. topic:field is for one topic.",
-    ),
-    settings.List(
-        "fields.blacklist",
-        default=[],
-        group=_MAPPING,
-        doc="Fields of the value that are not written. topic:field is for one topic.",
-    ),
-    settings.String(
-        "string.output.value.column.name",
-        default="record_value",
-        importance="LOW",
-        group=_MAPPING,
-        doc="The column of values that are no structs, such as StringConverter's.",
-    ),
-    settings.Boolean(
-        "replace.null.with.default",
-        default=True,
-        importance="LOW",
-        group=_TYPES,
-        doc="Whether the default of a field's schema is written where the field is null.",
-    ),
-    settings.String(
-        "date.timezone",
-        default="DB_TIMEZONE",
-        importance="LOW",
-        group=_TYPES,
-        validator=settings.one_of("db_timezone", "utc", ignore_case=True),
-        doc="A Date is midnight in UTC. UTC: its day there is written. DB_TIMEZONE: the day that it is then in "
-        "db.timezone, as Java's connector does; west of Greenwich that is the day before.",
-    ),
-    settings.List(
-        "timestamp.fields.list",
-        default=[],
-        group=_TYPES,
-        doc="INT64 fields that hold an instant as a number since 1970.",
-    ),
-    settings.String(
-        "timestamp.precision.mode",
-        default="microseconds",
-        importance="LOW",
-        group=_TYPES,
-        validator=settings.one_of("microseconds", "nanoseconds", ignore_case=True),
-        doc="What the fields of timestamp.fields.list count. Columns keep microseconds.",
-    ),
-    settings.String(
-        "date.calendar.system",
-        default="LEGACY",
-        importance="LOW",
-        group=_TYPES,
-        validator=settings.one_of("legacy", "proleptic_gregorian", ignore_case=True),
-        doc="Understood, without effect: the calendar is the proleptic Gregorian one, Java's old one differs.",
-    ),
-    settings.Boolean(
-        "schemaless.inference",
-        default=False,
-        group=_TYPES,
-        doc="Whether records without a schema are written: the types of their fields are inferred from their values. "
-        "Java's connector refuses such records.",
-    ),
-    settings.Boolean(
-        "debezium.records",
-        default=None,
-        group=_TYPES,
-        doc="Whether events of Debezium are written as what they tell: envelopes are opened, op=d deletes, and "
-        "Debezium's types of times, JSON and UUID become such columns. By default when connector.class is Debezium's.",
-    ),
-    settings.Boolean("auto.create", default=False, group=_DDL, doc="Whether a table that is missing is created."),
-    settings.Boolean(
-        "auto.evolve",
-        default=False,
-        group=_DDL,
-        doc="Whether a table may be changed so that records fit: columns are added, and where values need it, types "
-        "are widened and columns lose NOT NULL. Nothing is ever dropped.",
-    ),
-    settings.Boolean(
-        "mssql.use.merge.holdlock",
-        default=True,
-        importance="LOW",
-        group=_WRITING,
-        doc="Understood, without effect: rows are not merged by MERGE.",
-    ),
-    settings.Int(
-        "max.retries",
-        default=10,
-        group=_RETRIES,
-        validator=settings.at_least(0),
-        doc="How often a write is tried again after an error that passes: a lost connection, a deadlock.",
-    ),
-    settings.Int(
-        "retry.backoff.ms",
-        default=3000,
-        group=_RETRIES,
-        validator=settings.at_least(0),
-        doc="How long to wait before that.",
-    ),
-    settings.Boolean(
-        "trim.sensitive.log",
-        default=False,
-        importance="LOW",
-        group=_RETRIES,
-        doc="Whether errors leave out what the database says in detail, which may quote values.",
-    ),
-    settings.Boolean(
-        "exactly.once",
-        default=False,
-        group=_DELIVERY,
-        doc="Whether the offsets that were consumed are kept in a table of the database, written in the same "
-        "transaction as the rows. Added; needs tables that know transactions.",
-    ),
-    settings.String(
-        "offsets.table",
-        default="connect_offsets",
-        group=_DELIVERY,
-        validator=settings.non_empty,
-        doc="That table; several connectors may share it. It is created if it is missing.",
-    ),
-    settings.Boolean(
-        "write.behind",
-        default=True,
-        importance="LOW",
-        group=_DELIVERY,
-        doc="Whether, while many records come, the next ones are consumed and decoded as the database still writes. "
-        "Offsets are committed only behind what it has committed, either way.",
-    ),
+
+def _fields(written: list[str]) -> frozenset[tuple[str | None, str]]:
+    pairs = (each.rpartition(":") for each in written)
+    return frozenset((topic or None, field) for topic, _, field in pairs)
+
+
+class _OwnOptions(
+    DatabaseOptions,
     aliases={
         "primary.key.mode": "pk.mode",
         "primary.key.fields": "pk.fields",
@@ -310,9 +99,226 @@ _OWN: Final[Definition] = settings.define(
         "a catalog",
         "dialect.*": "this sink does not know it",
     },
-)
+):
+    """The keys, but those of schema evolution."""
 
-SETTINGS: Final[Definition] = DATABASE | _OWN | _EVOLUTION
+    mode = settings.String(
+        "insert.mode",
+        default=INSERT,
+        importance="HIGH",
+        group=_WRITING,
+        validator=settings.one_of(INSERT, UPSERT, UPDATE, ignore_case=True),
+        convert=str.lower,
+        doc="insert: each record is a new row. upsert: it is the row of its primary key, whether that is there or not. "
+        "update: it changes the row of its primary key, if there is one.",
+    )
+    batch_size = settings.Int(
+        "batch.size",
+        default=3000,
+        group=_WRITING,
+        validator=settings.at_least(1),
+        doc="How many rows a statement has at most, where rows are not copied in as a whole as PostgreSQL does. How "
+        "many records come at a time is consumer.override.max.poll.records.",
+    )
+    deletes = settings.Boolean(
+        "delete.enabled",
+        default=False,
+        group=_WRITING,
+        doc="Whether a record without a value deletes the row of its key. Needs pk.mode=record_key.",
+    )
+    truncates = settings.Boolean(
+        "truncate.enabled",
+        default=False,
+        importance="LOW",
+        group=_WRITING,
+        doc="Whether Debezium's event of an emptied table empties the table.",
+    )
+    table = settings.String(
+        "table.name.format",
+        default="${topic}",
+        group=_MAPPING,
+        doc="The table: ${topic} is the record's topic; ${value.NAME}, ${key.NAME} and ${header.NAME} are a field "
+        "(dots lead into structs) or a header of the record; ${source.NAME} is a field of the source block of a "
+        "Debezium event. Dots divide catalog, schema and table.",
+    )
+    tables = settings.List(
+        "topics.to.tables.mapping",
+        default=[],
+        group=_MAPPING,
+        convert=lambda written: dict(map(_pair, written)),
+        doc="topic:table, with commas: the tables of some topics, instead of table.name.format.",
+    )
+    normalize = settings.Boolean(
+        "table.name.normalize",
+        default=False,
+        group=_MAPPING,
+        doc="Whether what is no letter, digit or underscore in a topic becomes an underscore in the table's name.",
+    )
+    views = settings.List(
+        "table.types",
+        default=["TABLE"],
+        importance="LOW",
+        group=_MAPPING,
+        convert=lambda written: "VIEW" in map(str.upper, written),
+        doc="What may be written to: TABLE, PARTITIONED_TABLE, VIEW. Partitioned tables are tables here; a view is "
+        "refused unless it is named.",
+    )
+    pk_mode = settings.String(
+        "pk.mode",
+        default=NONE,
+        importance="HIGH",
+        group=_MAPPING,
+        validator=settings.one_of(NONE, KAFKA, RECORD_KEY, RECORD_VALUE, RECORD_HEADER, ignore_case=True),
+        convert=str.lower,
+        doc="Where the primary key comes from: none; kafka (the topic, partition and offset that the record was "
+        "consumed from); record_key; record_value; record_header.",
+    )
+    pk_fields_list = settings.List(
+        "pk.fields",
+        default=[],
+        group=_MAPPING,
+        doc="The columns of the primary key. kafka: three names, or the default __connect_topic,__connect_partition,"
+        "__connect_offset. record_key: fields of a struct, all of them by default, or the one name for a plain key. "
+        "record_value, record_header: fields, or headers; all of them by default.",
+    )
+    included = settings.List(
+        "fields.whitelist",
+        default=[],
+        group=_MAPPING,
+        convert=_fields,
+        doc="The fields of the value that are written; all by default. topic:field is for one topic.",
+    )
+    excluded = settings.List(
+        "fields.blacklist",
+        default=[],
+        group=_MAPPING,
+        convert=_fields,
+        doc="Fields of the value that are not written. topic:field is for one topic.",
+    )
+    value_column = settings.String(
+        "string.output.value.column.name",
+        default="record_value",
+        importance="LOW",
+        group=_MAPPING,
+        doc="The column of values that are no structs, such as StringConverter's.",
+    )
+    defaults = settings.Boolean(
+        "replace.null.with.default",
+        default=True,
+        importance="LOW",
+        group=_TYPES,
+        doc="Whether the default of a field's schema is written where the field is null.",
+    )
+    date_timezone = settings.String(
+        "date.timezone",
+        default="DB_TIMEZONE",
+        importance="LOW",
+        group=_TYPES,
+        validator=settings.one_of("db_timezone", "utc", ignore_case=True),
+        convert=str.lower,
+        doc="A Date is midnight in UTC. UTC: its day there is written. DB_TIMEZONE: the day that it is then in "
+        "db.timezone, as Java's connector does; west of Greenwich that is the day before.",
+    )
+    timestamp_fields = settings.List(
+        "timestamp.fields.list",
+        default=[],
+        group=_TYPES,
+        convert=frozenset[str],
+        doc="INT64 fields that hold an instant as a number since 1970.",
+    )
+    unit = settings.String(
+        "timestamp.precision.mode",
+        default="microseconds",
+        importance="LOW",
+        group=_TYPES,
+        validator=settings.one_of("microseconds", "nanoseconds", ignore_case=True),
+        convert=lambda written: "ns" if written.lower() == "nanoseconds" else "us",
+        doc="What the fields of timestamp.fields.list count. Columns keep microseconds.",
+    )
+    date_calendar_system = settings.String(
+        "date.calendar.system",
+        default="LEGACY",
+        importance="LOW",
+        group=_TYPES,
+        validator=settings.one_of("legacy", "proleptic_gregorian", ignore_case=True),
+        doc="Understood, without effect: the calendar is the proleptic Gregorian one, Java's old one differs.",
+    )
+    inference = settings.Boolean(
+        "schemaless.inference",
+        default=False,
+        group=_TYPES,
+        doc="Whether records without a schema are written: the types of their fields are inferred from their values. "
+        "Java's connector refuses such records.",
+    )
+    debezium_records = settings.Boolean(
+        "debezium.records",
+        default=None,
+        group=_TYPES,
+        doc="Whether events of Debezium are written as what they tell: envelopes are opened, op=d deletes, and "
+        "Debezium's types of times, JSON and UUID become such columns. By default when connector.class is Debezium's.",
+    )
+    auto_create = settings.Boolean(
+        "auto.create", default=False, group=_DDL, doc="Whether a table that is missing is created."
+    )
+    auto_evolve = settings.Boolean(
+        "auto.evolve",
+        default=False,
+        group=_DDL,
+        doc="Whether a table may be changed so that records fit: columns are added, and where values need it, types "
+        "are widened and columns lose NOT NULL. Nothing is ever dropped.",
+    )
+    mssql_use_merge_holdlock = settings.Boolean(
+        "mssql.use.merge.holdlock",
+        default=True,
+        importance="LOW",
+        group=_WRITING,
+        doc="Understood, without effect: rows are not merged by MERGE.",
+    )
+    max_retries = settings.Int(
+        "max.retries",
+        default=10,
+        group=_RETRIES,
+        validator=settings.at_least(0),
+        doc="How often a write is tried again after an error that passes: a lost connection, a deadlock.",
+    )
+    retry_backoff = settings.Int(
+        "retry.backoff.ms",
+        default=3000,
+        group=_RETRIES,
+        validator=settings.at_least(0),
+        convert=settings.seconds,
+        doc="How long to wait before that.",
+    )
+    trimmed = settings.Boolean(
+        "trim.sensitive.log",
+        default=False,
+        importance="LOW",
+        group=_RETRIES,
+        doc="Whether errors leave out what the database says in detail, which may quote values.",
+    )
+    exactly_once = settings.Boolean(
+        "exactly.once",
+        default=False,
+        group=_DELIVERY,
+        doc="Whether the offsets that were consumed are kept in a table of the database, written in the same "
+        "transaction as the rows. Added; needs tables that know transactions.",
+    )
+    offsets_table = settings.String(
+        "offsets.table",
+        default="connect_offsets",
+        group=_DELIVERY,
+        validator=settings.non_empty,
+        convert=lambda written: TableName.parse(written, key="offsets.table"),
+        doc="That table; several connectors may share it. It is created if it is missing.",
+    )
+    write_behind = settings.Boolean(
+        "write.behind",
+        default=True,
+        importance="LOW",
+        group=_DELIVERY,
+        doc="Whether, while many records come, the next ones are consumed and decoded as the database still writes. "
+        "Offsets are committed only behind what it has committed, either way.",
+    )
 
 
 def is_debezium(config: Mapping[str, str]) -> bool:
@@ -348,3 +354,68 @@ def problems(parsed: Mapping[str, Any]) -> list[tuple[str, str]]:
     if parsed.get("table.name.format") == "":
         found.append(("table.name.format", "is empty. Write ${topic}, or the name of a table."))
     return found
+
+
+class JdbcSinkOptions(_OwnOptions, EvolutionOptions):
+    """The keys, and what they say together.
+
+    Attributes:
+        included, excluded: fields, each with the topic that it is for, or None.
+        unit: of `timestamp_fields`: us or ns.
+        connector: its name.
+        pk_fields: the columns of the key, as far as they have names.
+        dates_in_zone: whether a Date is the day in `db.timezone`.
+        debezium: whether records are events of Debezium.
+        folds: whether names are lower case where the database would make them so, as with Debezium's class that quotes
+            no names.
+        create: whether tables are created.
+        policy: how tables may be changed, and what happens to records that do not fit.
+        behind: whether writes go on while the next records come.
+    """
+
+    allowed = EvolutionOptions.allowed.replaced(
+        group=_DDL,
+        doc="How a table may be changed so that records fit: add (columns), widen (types, where a value needs it), "
+        "nullable (NOT NULL is taken away, where a value needs it), several with commas; full for all, none for none; "
+        "basic (Debezium's) for auto.create and add.",
+    )
+    unknown_fields = EvolutionOptions.unknown_fields.replaced(group=_DDL)
+    mismatch = EvolutionOptions.mismatch.replaced(
+        default=PASS,
+        group=_DDL,
+        doc="What happens to a record that does not fit the table: fail (the task fails), quarantine (the record goes "
+        "to the error policy, the others are written), pass (the database decides; what it refuses goes to the error "
+        "policy).",
+    )
+
+    def __init__(self, config: Config) -> None:
+        """Take parsed values.
+
+        Raises:
+            ConfigError: they contradict each other.
+        """
+        super().__init__(config)
+        for key, why in problems(config):
+            raise ConfigError(key, why)
+        written = config.raw
+        debezium = is_debezium(written)
+        self.connector = str(written.get("name", ""))
+        self.pk_fields = tuple(self.pk_fields_list) or (COORDINATES if self.pk_mode == KAFKA else ())
+        self.dates_in_zone = self.date_timezone == "db_timezone" and not (debezium and "date.timezone" not in written)
+        self.debezium = debezium if self.debezium_records is None else self.debezium_records
+        self.folds = debezium and "quote.sql.identifiers" not in written
+        self.create = self.auto_create or BASIC in map(str.lower, self.allowed)
+        self.policy = policy_of(config)
+        # Who halves puts from outside has to see what becomes of each.
+        self.behind = self.write_behind and written.get("errors.put.tolerance", "none") != "all"
+
+
+def policy_of(parsed: Config) -> EvolutionPolicy:
+    """How tables may be changed. `auto.evolve` alone allows everything, and not only what it does elsewhere.
+
+    Raises:
+        ConfigError: the keys contradict each other.
+    """
+    if parsed["auto.evolve"] and not parsed.raw.get("schema.evolution"):
+        parsed = Config({**parsed, "schema.evolution": [FULL]}, parsed.raw)
+    return EvolutionPolicy.of(parsed)

@@ -10,7 +10,7 @@ from typing import Any, Final
 from connect import ConfigError, SinkBatch, Values
 from connect.settings.variables import enclosed, replaced
 from connectors.jdbc.database.names import TableName
-from connectors.jdbc.sink.options import Options
+from connectors.jdbc.sink.keys import JdbcSinkOptions
 
 _KINDS: Final = ("value", "key", "header", "source")
 #: What may stand in a table's name because a record says so: it must not lead into another schema.
@@ -24,7 +24,7 @@ class Routing:
         ConfigError: `table.name.format` has a variable that there is not.
     """
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: JdbcSinkOptions) -> None:
         self._options = options
         self._names: dict[str, TableName] = {}
         self._variables = [found.inside for found in enclosed(options.table)]

@@ -22,8 +22,7 @@ from connectors.jdbc.database.types_to_sql import Meaning, column_type, is_too_n
 from connectors.jdbc.sink.cells import literal
 from connectors.jdbc.sink.errors import Misfit, RowError
 from connectors.jdbc.sink.fitting import exceeds, misfit
-from connectors.jdbc.sink.keys import UPDATE
-from connectors.jdbc.sink.options import Options
+from connectors.jdbc.sink.keys import UPDATE, JdbcSinkOptions
 
 log = logging.getLogger(__name__)
 
@@ -63,7 +62,7 @@ class Target:
     For one thread. DDL runs in transactions of its own, never in one with rows: some databases end that.
     """
 
-    def __init__(self, name: TableName, database: Database, options: Options) -> None:
+    def __init__(self, name: TableName, database: Database, options: JdbcSinkOptions) -> None:
         folds = options.folds and database.kind == "postgresql"
         self.name = TableName(*(part and part.lower() for part in astuple(name))) if folds else name
         self._database = database

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from connect import ConnectError, Offsets, SinkBatch, SinkTask, TopicPartition
 from connect.kit import BackgroundWriter, RetryBudget
-from connectors.jdbc.sink.keys import SETTINGS
-from connectors.jdbc.sink.options import Options
+from connectors.jdbc.sink.keys import JdbcSinkOptions
 
 if TYPE_CHECKING:
     from connectors.jdbc.database import Database
@@ -35,7 +34,7 @@ class JdbcSinkTask(SinkTask):
     its own thread, what is not written. A batch that `put` refused is not among that: it comes again.
     """
 
-    settings = SETTINGS
+    settings = JdbcSinkOptions.definition()
     atomic: ClassVar[bool] = True
 
     def start(self, config: Mapping[str, str]) -> None:
@@ -46,8 +45,8 @@ class JdbcSinkTask(SinkTask):
         from connectors.jdbc.sink.ledger import Ledger
         from connectors.jdbc.sink.writer import Writer
 
-        self._options = options = Options.of(config)
-        self._database: Database = Database(options.database, config)
+        self._options = options = JdbcSinkOptions.parse(config)
+        self._database: Database = Database(options, config)
         self._ledger: Ledger | None = None
         if options.exactly_once:
             self._ledger = Ledger(self._database, options.offsets_table, self.context.connector)
@@ -60,7 +59,7 @@ class JdbcSinkTask(SinkTask):
         self._left: list[SinkBatch] = []  # what the thread could not write
         self._retries = RetryBudget(
             options.max_retries,
-            options.backoff_ms / 1000,
+            options.retry_backoff,
             waits_for=str(self._database),
             timeout=self.context.timeout,
         )

@@ -11,8 +11,7 @@ from connect.data.struct_columns import FieldColumn
 from connect.data.tables import schema_of
 from connectors.jdbc.sink.envelope import opened
 from connectors.jdbc.sink.errors import RowError
-from connectors.jdbc.sink.keys import KAFKA, NONE, RECORD_HEADER, RECORD_KEY, RECORD_VALUE
-from connectors.jdbc.sink.options import Options
+from connectors.jdbc.sink.keys import KAFKA, NONE, RECORD_HEADER, RECORD_KEY, RECORD_VALUE, JdbcSinkOptions
 
 Fields = Mapping[str, FieldColumn]
 
@@ -51,7 +50,7 @@ class Reader:
         options: see there.
     """
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: JdbcSinkOptions) -> None:
         self._options = options
         self._inferred: dict[str, Schema] = {}
 

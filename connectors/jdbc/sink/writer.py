@@ -19,9 +19,8 @@ from connectors.jdbc.database.connection import reason
 from connectors.jdbc.database.types_to_sql import Meaning, meaning_of
 from connectors.jdbc.sink.cells import Zones, cells
 from connectors.jdbc.sink.errors import Misfit, RowError, is_about_rows
-from connectors.jdbc.sink.keys import INSERT, UPDATE, UPSERT
+from connectors.jdbc.sink.keys import INSERT, UPDATE, UPSERT, JdbcSinkOptions
 from connectors.jdbc.sink.ledger import Ledger, begin
-from connectors.jdbc.sink.options import Options
 from connectors.jdbc.sink.postgresql import PostgresStatements
 from connectors.jdbc.sink.routing import Routing
 from connectors.jdbc.sink.rows_by_core import CoreStatements
@@ -73,12 +72,12 @@ class Writer:
         ledger: with exactly.once.
     """
 
-    def __init__(self, options: Options, database: Database, ledger: Ledger | None = None) -> None:
+    def __init__(self, options: JdbcSinkOptions, database: Database, ledger: Ledger | None = None) -> None:
         self._options = options
         self._database = database
         self._ledger = ledger
         self._routing = Routing(options)
-        self._zones = Zones(options.database.zone, dates=options.dates_in_zone)
+        self._zones = Zones(options.zone, dates=options.dates_in_zone)
         self._targets: dict[TableName, Target] = {}
         self._readers: dict[TableName, Reader] = {}
         self._statements: Statements = _statements(database.kind, options)
@@ -394,17 +393,17 @@ def plain(error: Exception, database: Database, table: TableName | None, trimmed
     return found
 
 
-def _statements(kind: str, options: Options) -> Statements:
+def _statements(kind: str, options: JdbcSinkOptions) -> Statements:
     if kind == "postgresql":
         return PostgresStatements()
     if kind == "mysql":
         return MySqlStatements(options.batch_size)
     if kind == "sqlite":
         return SqliteStatements(options.batch_size)
-    return CoreStatements(options.batch_size, quotes=options.database.quotes)
+    return CoreStatements(options.batch_size, quotes=options.quotes)
 
 
-def _meaning(name: str, schema: Any, options: Options) -> Meaning:
+def _meaning(name: str, schema: Any, options: JdbcSinkOptions) -> Meaning:
     if name in options.timestamp_fields and schema.type.value == "int64" and schema.name is None:
         return Meaning("timestamp", options.unit)
     return meaning_of(schema, options.debezium)

@@ -18,11 +18,11 @@ from connect import (
 )
 from connect.kit import Watch, shared_out
 from connect.settings import ConfigValue
-from connectors.jdbc.database import Database, DatabaseSettings, TableName
+from connectors.jdbc.database import Database, TableName
 from connectors.jdbc.database.connection import reason
 from connectors.jdbc.database.url import translate
 from connectors.jdbc.source import keys, offsets
-from connectors.jdbc.source.keys import BULK, SNAPSHOT, query_of
+from connectors.jdbc.source.keys import BULK, SNAPSHOT, JdbcSourceOptions
 from connectors.jdbc.source.parts import Part, written
 from connectors.jdbc.source.plan import key_of, names
 from connectors.jdbc.source.servers import Select, Server, server_of
@@ -38,19 +38,18 @@ _RETRY_S: Final = 10.0
 class JdbcSourceConnector(SourceConnector):
     """Rows of tables, or of a query, into topics."""
 
-    settings = keys.SETTINGS
+    settings = JdbcSourceOptions.definition()
     needs: ClassVar[Mapping[str, str]] = {"sqlalchemy": "connect-runtime[jdbc]"}
     version = __version__
     task = JdbcSourceTask
 
     def start(self, config: Mapping[str, str]) -> None:
         super().start(config)
-        self._parsed = self.settings.parse(self.config)
-        keys.check(self._parsed)
+        self._options = options = JdbcSourceOptions.parse(self.config)
         self._watch: Watch[list[Part]] | None = None
-        if not query_of(self._parsed):
-            self._tables = tables = _Tables(self._parsed, self.config)
-            seconds = self._parsed["table.poll.interval.ms"] / 1000
+        if not options.query:
+            self._tables = tables = _Tables(options, self.config)
+            seconds = options.table_poll_interval
             self._watch = Watch(
                 f"tables of {tables.database}",
                 tables.parts,
@@ -65,7 +64,7 @@ class JdbcSourceConnector(SourceConnector):
     def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
         if self._watch is None:
             return [{**self.config, **written([Part()])}]
-        limit = self._parsed["table.monitoring.startup.polling.limit.ms"] / 1000
+        limit = self._options.table_monitoring_startup_polling_limit
         parts = self._watch.found(limit)
         if not parts:
             log.warning("No table is there that the keys mean, so no task runs. New tables are looked for.")
@@ -84,9 +83,7 @@ class JdbcSourceConnector(SourceConnector):
             return values
         found = {value.name: value for value in values}
         try:
-            parsed = self.settings.parse(config)
-            translate(DatabaseSettings.of(parsed).url)
-            keys.check(parsed)
+            translate(JdbcSourceOptions.parse(config).url)
         except ConfigError as error:
             found[error.key].errors.append(error.message)
         return values
@@ -111,7 +108,7 @@ class JdbcSourceConnector(SourceConnector):
 
     def _as_stored(self, part: Part) -> Part:
         """A range of a table as it was cut when its snapshot began: positions speak of those ranges."""
-        if part.table is None or not part.cuts or self._parsed["mode"] != SNAPSHOT:
+        if part.table is None or not part.cuts or self._options.mode != SNAPSHOT:
             return part
         for number in range(1, len(part.cuts) + 2):
             (partition,) = offsets.partitions(part.table, f"{number}/{len(part.cuts) + 1}")
@@ -124,12 +121,11 @@ class JdbcSourceConnector(SourceConnector):
 class _Tables:
     """Finds the tables, over a connection of its own. For the thread of the watch."""
 
-    def __init__(self, parsed: Mapping[str, Any], config: Mapping[str, str]) -> None:
-        self._parsed = parsed
+    def __init__(self, options: JdbcSourceOptions, config: Mapping[str, str]) -> None:
+        self._options = options
         self._cuts: dict[TableName, tuple[int, ...]] = {}
-        chosen = DatabaseSettings.of(parsed)
-        self.database = Database(chosen, config)
-        self._server: Server = server_of(self.database, quotes=chosen.quotes)
+        self.database = Database(options, config)
+        self._server: Server = server_of(self.database, quotes=options.quotes)
 
     def parts(self) -> list[Part]:
         """What is to be read now.
@@ -149,8 +145,8 @@ class _Tables:
 
     def _parts(self) -> list[Part]:
         connection = self._server.connect()
-        tables = Selection(self._parsed, self._server.catalog(connection)).of(self._server.tables(connection))
-        if self._parsed["table.splits"] == 1:
+        tables = Selection(self._options, self._server.catalog(connection)).of(self._server.tables(connection))
+        if self._options.table_splits == 1:
             return [Part(table) for table in tables]
         parts: list[Part] = []
         for table in tables:
@@ -162,11 +158,11 @@ class _Tables:
 
     def _cut(self, connection: Any, table: TableName) -> tuple[int, ...]:
         """The keys at which a table's ranges begin: of equal width between the lowest and the highest key."""
-        assert self._parsed["mode"] in (BULK, SNAPSHOT)
+        assert self._options.mode in (BULK, SNAPSHOT)
         source = self._server.name(table)
         whole = Select(f"SELECT * FROM {source}", source, table)
         columns = self._server.columns(connection, whole)
-        name = names(self._parsed, Part(table))[2]
+        name = names(self._options, Part(table))[2]
         key = key_of(columns, name, self._server.primary_key(connection, table))
         if key is None:
             log.info("Table %s has no key of whole numbers to cut it by, and is read as one.", table)
@@ -178,7 +174,7 @@ class _Tables:
                 .exec_driver_sql(f"SELECT MIN({name}), MAX({name}) FROM {source}")
                 .one()
             )
-        splits: int = self._parsed["table.splits"]
+        splits = self._options.table_splits
         if low is None or int(high) - int(low) < splits:
             return ()
         width = int(high) - int(low) + 1

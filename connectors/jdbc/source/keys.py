@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from connect import ConfigError, settings
-from connect.settings import Definition, WithoutEffect
+from connect.settings import Config, Secret, WithoutEffect
 from connect.settings.java_regex import java_regex
 from connectors.jdbc.database.columns import GRANULARITIES, LOGICAL, NUMERIC_MAPPINGS
-from connectors.jdbc.database.keys import DATABASE
+from connectors.jdbc.database.keys import DatabaseOptions
 
 BULK: Final = "bulk"
 SNAPSHOT: Final = "snapshot"
@@ -34,17 +33,15 @@ _READING: Final = "Reading"
 _RECORDS: Final = "Records"
 
 
-def _regexes(name: str, values: list[str]) -> None:
-    for value in values:
-        java_regex(value)
+def _regexes(values: list[str]) -> list[re.Pattern[str]]:
+    return list(map(java_regex, values))
 
 
-def _column_mappings(name: str, values: list[str]) -> None:
-    for value in values:
-        column_mapping(value)
+def _column_mappings(values: list[str]) -> list[tuple[re.Pattern[str], tuple[str, ...]]]:
+    return list(map(_column_mapping, values))
 
 
-def column_mapping(written: str) -> tuple[re.Pattern[str], tuple[str, ...]]:
+def _column_mapping(written: str) -> tuple[re.Pattern[str], tuple[str, ...]]:
     """`regex:[col1|col2]` or `regex:col`: which tables, and their columns.
 
     Raises:
@@ -60,8 +57,23 @@ def column_mapping(written: str) -> tuple[re.Pattern[str], tuple[str, ...]]:
     return java_regex(pattern.strip()), found
 
 
-SETTINGS: Final[Definition] = DATABASE | settings.define(
-    settings.String(
+class JdbcSourceOptions(
+    DatabaseOptions,
+    aliases={"timestamp.initial.ms": "timestamp.initial"},
+    without_effect={
+        "max.buffer.size": "rows are not read before they are wanted. batch.max.rows says how many are held",
+        "poll.linger.ms": "a poll never waits for a buffer to fill",
+        "date.calendar.system": WithoutEffect("dates are the Gregorian calendar's", unless=("PROLEPTIC_GREGORIAN",)),
+        "engine.shutdown.timeout": "task.shutdown.graceful.timeout.ms of the worker says how long a stop may take",
+    },
+):
+    """The keys, and what they say together.
+
+    Attributes:
+        query: the SELECT of the user's own; empty where tables are read.
+    """
+
+    mode = settings.String(
         "mode",
         default="",
         importance="HIGH",
@@ -70,57 +82,57 @@ SETTINGS: Final[Definition] = DATABASE | settings.define(
         doc="bulk: all rows, at every poll. snapshot (added): all rows, once. incrementing: rows with a higher number "
         "than those before. timestamp: rows with a later time. timestamp+incrementing: both. May be left out where "
         "timestamp.columns.mapping or incrementing.column.mapping say it for each table.",
-    ),
-    settings.String(
+    )
+    incrementing_column_name = settings.String(
         "incrementing.column.name",
         default="",
         group=_MODE,
         doc="The column whose numbers only grow. Nothing: the one by which the database numbers rows. With "
         "mode=snapshot the column by which a table is read in parts; nothing: its primary key.",
-    ),
-    settings.List(
+    )
+    timestamp_column_name = settings.List(
         "timestamp.column.name",
         default=[],
         group=_MODE,
         doc="The columns that tell when a row was made or changed last. Of several the first counts that is not null.",
-    ),
-    settings.List(
+    )
+    incrementing_column_mapping = settings.List(
         "incrementing.column.mapping",
         default=[],
         group=_MODE,
-        validator=_column_mappings,
+        convert=_column_mappings,
         doc="incrementing.column.name for each table, as regex:column; each table must match exactly one.",
-    ),
-    settings.List(
+    )
+    timestamp_columns_mapping = settings.List(
         "timestamp.columns.mapping",
         default=[],
         group=_MODE,
-        validator=_column_mappings,
+        convert=_column_mappings,
         doc="timestamp.column.name for each table, as regex:[column1|column2]; each table must match exactly one.",
-    ),
-    settings.Long(
+    )
+    timestamp_initial = settings.Long(
         "timestamp.initial",
         default=None,
         importance="LOW",
         group=_MODE,
         doc="For tables that have no offset yet: begin after this time, in milliseconds since 1970. -1 means now, "
         "nothing means the earliest row. Aiven's timestamp.initial.ms is understood.",
-    ),
-    settings.Long(
+    )
+    incrementing_initial = settings.Long(
         "incrementing.initial",
         default=None,
         group=_MODE,
         doc="For tables that have no offset yet: begin after this number. Nothing means the lowest.",
-    ),
-    settings.Boolean(
+    )
+    validate_non_null = settings.Boolean(
         "validate.non.null",
         default=True,
         importance="LOW",
         group=_MODE,
         doc="Whether to refuse tables whose incrementing column, or all of whose timestamp columns, may be null: such "
         "rows are never read.",
-    ),
-    settings.Long(
+    )
+    timestamp_delay_interval_ms = settings.Long(
         "timestamp.delay.interval.ms",
         default=5_000,
         importance="HIGH",
@@ -128,63 +140,67 @@ SETTINGS: Final[Definition] = DATABASE | settings.define(
         validator=settings.at_least(0),
         doc="How old a row's time must be before it is read, for transactions that end later than others that began "
         "after them. Confluent's connector has 0, and loses such rows.",
-    ),
-    settings.List(
+    )
+    table_include_list = settings.List(
         "table.include.list",
         default=[],
         group=_TABLES,
-        validator=_regexes,
+        convert=_regexes,
         doc="Regular expressions of tables to read, such as public.order.*; each is matched against the whole name, "
         "with or without schema and catalog.",
-    ),
-    settings.List(
+    )
+    table_exclude_list = settings.List(
         "table.exclude.list",
         default=[],
         group=_TABLES,
-        validator=_regexes,
+        convert=_regexes,
         doc="Regular expressions of tables not to read, of those that table.include.list leaves.",
-    ),
-    settings.List("table.whitelist", default=[], group=_TABLES, doc="Names of the tables to read; no others are."),
-    settings.List("table.blacklist", default=[], group=_TABLES, doc="Names of tables not to read."),
-    settings.String(
+    )
+    table_whitelist = settings.List(
+        "table.whitelist", default=[], group=_TABLES, doc="Names of the tables to read; no others are."
+    )
+    table_blacklist = settings.List("table.blacklist", default=[], group=_TABLES, doc="Names of tables not to read.")
+    catalog_pattern = settings.String(
         "catalog.pattern",
         default=None,
         group=_TABLES,
         doc="Only tables of this catalog; in MySQL that is a database. Nothing: of the database of connection.url. "
         "Empty: tables without a catalog.",
-    ),
-    settings.String(
+    )
+    schema_pattern = settings.String(
         "schema.pattern",
         default=None,
         importance="HIGH",
         group=_TABLES,
         doc="Only tables of schemas like this (% and _ as in LIKE). Nothing: of all but the system's own. Empty: "
         "tables without a schema.",
-    ),
-    settings.List(
+    )
+    table_types = settings.List(
         "table.types",
         default=["TABLE"],
         importance="LOW",
         group=_TABLES,
         doc="What counts as a table: TABLE, PARTITIONED_TABLE, VIEW, MATERIALIZED_VIEW, FOREIGN_TABLE.",
-    ),
-    settings.Long(
+    )
+    table_poll_interval = settings.Long(
         "table.poll.interval.ms",
         default=60_000,
         importance="LOW",
         group=_TABLES,
         validator=settings.at_least(1),
+        convert=settings.seconds,
         doc="How often to look for new and dropped tables. Tasks start anew when there are some.",
-    ),
-    settings.Long(
+    )
+    table_monitoring_startup_polling_limit = settings.Long(
         "table.monitoring.startup.polling.limit.ms",
         default=10_000,
         importance="LOW",
         group=_TABLES,
         validator=settings.at_least(0),
+        convert=settings.seconds,
         doc="How long the start may wait for the first list of tables.",
-    ),
-    settings.Int(
+    )
+    table_splits = settings.Int(
         "table.splits",
         default=1,
         importance="LOW",
@@ -192,37 +208,44 @@ SETTINGS: Final[Definition] = DATABASE | settings.define(
         validator=settings.between(1, 1000),
         doc="Added. With mode=bulk or snapshot: into how many ranges of its key to cut each table, which are shared "
         "out among the tasks. Only tables with a whole number as their primary key (or incrementing.column.name) are.",
-    ),
-    settings.Boolean(
+    )
+    table_names_qualify = settings.Boolean(
         "table.names.qualify",
         default=True,
         importance="LOW",
         group=_TABLES,
         doc="Whether statements name tables with catalog and schema.",
-    ),
-    settings.String(
+    )
+    query_written = settings.String(
         "query",
         default="",
         group=_TABLES,
         doc="A SELECT of your own instead of tables, for one task. The connector adds the condition on what is new.",
-    ),
-    settings.Password("query.masked", default="", group=_TABLES, doc="The same as query, hidden as passwords are."),
-    settings.String(
+    )
+    query_masked = settings.Password(
+        "query.masked",
+        convert=Secret.reveal,
+        default="",
+        group=_TABLES,
+        doc="The same as query, hidden as passwords are.",
+    )
+    query_suffix = settings.String(
         "query.suffix",
         default="",
         importance="LOW",
         group=_READING,
         doc="Text put at the end of each statement that reads: a LIMIT, or FOR UPDATE.",
-    ),
-    settings.Int(
+    )
+    poll_interval = settings.Int(
         "poll.interval.ms",
         default=5_000,
         importance="HIGH",
         group=_READING,
         validator=settings.at_least(0),
+        convert=settings.seconds,
         doc="How long after one reading of a table the next one begins.",
-    ),
-    settings.Int(
+    )
+    batch_max_rows = settings.Int(
         "batch.max.rows",
         default=10_000,
         importance="LOW",
@@ -230,38 +253,39 @@ SETTINGS: Final[Definition] = DATABASE | settings.define(
         validator=settings.at_least(1),
         doc="The most rows that are held in memory and handed on at a time; fewer where rows are big. Confluent's "
         "connector has 1,000.",
-    ),
-    settings.Int(
+    )
+    max_buffer_size = settings.Int(
         "max.buffer.size",
         default=0,
         importance="LOW",
         group=_READING,
         doc="Understood, without effect: rows are not read before they are wanted.",
-    ),
-    settings.Long(
+    )
+    poll_linger_ms = settings.Long(
         "poll.linger.ms",
         default=5_000,
         importance="LOW",
         group=_READING,
         doc="Understood, without effect: a poll never waits for a buffer to fill.",
-    ),
-    settings.String(
+    )
+    transaction_isolation_mode = settings.String(
         "transaction.isolation.mode",
         default="DEFAULT",
         importance="LOW",
         group=_READING,
         validator=settings.one_of(*ISOLATIONS, ignore_case=True),
+        convert=str.upper,
         doc=f"The isolation of the transactions that read: {', '.join(ISOLATIONS)}.",
-    ),
-    settings.Int(
+    )
+    query_retry_attempts = settings.Int(
         "query.retry.attempts",
         default=-1,
         importance="LOW",
         group=_READING,
         validator=settings.at_least(-1),
         doc="How often in a row reading a table may fail, with errors that pass, before the task fails. -1: always.",
-    ),
-    settings.Long(
+    )
+    query_timeout_ms = settings.Long(
         "query.timeout.ms",
         default=0,
         importance="LOW",
@@ -269,115 +293,106 @@ SETTINGS: Final[Definition] = DATABASE | settings.define(
         validator=settings.at_least(0),
         doc="Added. How long the database may work on one statement, where it can be told "
         "(PostgreSQL, MySQL, MariaDB). 0: as long as it takes.",
-    ),
-    settings.String(
+    )
+    topic_prefix = settings.String(
         "topic.prefix",
         default="",
         importance="HIGH",
         group=_RECORDS,
         doc="The topic of a table is this and the table's name; of a query, this alone.",
-    ),
-    settings.String(
+    )
+    numeric_mapping = settings.String(
         "numeric.mapping",
         default=None,
         importance="LOW",
         group=_RECORDS,
         validator=settings.one_of(*NUMERIC_MAPPINGS, ignore_case=True),
+        convert=str.lower,
         doc="What NUMERIC and DECIMAL become. none: Decimal. precision_only: whole numbers of up to 18 digits INT8 to "
         "INT64. best_fit: others of up to 18 digits FLOAT64 as well. best_fit_eager_double: all with digits after the "
         "point FLOAT64. Nothing: as numeric.precision.mapping says.",
-    ),
-    settings.Boolean(
+    )
+    numeric_precision_mapping = settings.Boolean(
         "numeric.precision.mapping",
         default=False,
         importance="LOW",
         group=_RECORDS,
         doc="true is numeric.mapping=precision_only, false is none.",
-    ),
-    settings.String(
+    )
+    timestamp_granularity = settings.String(
         "timestamp.granularity",
         default=LOGICAL,
         importance="LOW",
         group=_RECORDS,
         validator=settings.one_of(*GRANULARITIES, ignore_case=True),
+        convert=str.lower,
         doc="What timestamps become. connect_logical: Timestamp, in milliseconds. micros_long, nanos_long: whole "
         "numbers since 1970. micros_string, nanos_string: those as text. micros_iso_datetime_string, "
         "nanos_iso_datetime_string: date and time as a clock in db.timezone shows them.",
-    ),
-    settings.String(
+    )
+    date_calendar_system = settings.String(
         "date.calendar.system",
         default="LEGACY",
         importance="LOW",
         group=_RECORDS,
         validator=settings.one_of("LEGACY", "PROLEPTIC_GREGORIAN", ignore_case=True),
         doc="Understood, without effect: dates are the database's own, in the Gregorian calendar.",
-    ),
-    settings.List("tables", default=[], internal=True, doc="The tables that a task reads."),
-    settings.Boolean("tables.fetched", default=False, internal=True, doc="Whether tables have been looked for."),
-    settings.String("task.parts", default=None, internal=True, doc="JSON: tables, and parts of them, of a task."),
-    settings.Int(
+    )
+    tables = settings.List("tables", default=[], internal=True, doc="The tables that a task reads.")
+    tables_fetched = settings.Boolean(
+        "tables.fetched", default=False, internal=True, doc="Whether tables have been looked for."
+    )
+    task_parts = settings.String(
+        "task.parts", default=None, internal=True, doc="JSON: tables, and parts of them, of a task."
+    )
+    engine_shutdown_timeout = settings.Int(
         "engine.shutdown.timeout",
         default=10,
         internal=True,
         doc="Understood, without effect.",
-    ),
-    aliases={"timestamp.initial.ms": "timestamp.initial"},
-    without_effect={
-        "max.buffer.size": "rows are not read before they are wanted. batch.max.rows says how many are held",
-        "poll.linger.ms": "a poll never waits for a buffer to fill",
-        "date.calendar.system": WithoutEffect("dates are the Gregorian calendar's", unless=("PROLEPTIC_GREGORIAN",)),
-        "engine.shutdown.timeout": "task.shutdown.graceful.timeout.ms of the worker says how long a stop may take",
-    },
-)
+    )
 
+    def __init__(self, config: Config) -> None:
+        """Take parsed values.
 
-def query_of(parsed: Mapping[str, Any]) -> str:
-    """The SELECT of the user's own; empty where tables are read."""
-    return str(parsed["query"] or parsed["query.masked"].reveal()).strip().rstrip(";")
+        Raises:
+            ConfigError: they contradict each other.
+        """
+        super().__init__(config)
+        self.query = (self.query_written or self.query_masked).strip().rstrip(";")
+        lists = [name for name in ("table.whitelist", "table.blacklist") if self.config[name]]
+        regexes = [name for name in ("table.include.list", "table.exclude.list") if self.config[name]]
+        if self.query_written and self.query_masked:
+            raise ConfigError("query.masked", "excludes query. Give one of them.")
+        if self.query and (lists or regexes):
+            raise ConfigError((lists + regexes)[0], "is for tables and excludes query. Give one of them.")
+        if len(lists) == 2:
+            raise ConfigError("table.blacklist", "excludes table.whitelist. Give one of them.")
+        if lists and regexes:
+            raise ConfigError(lists[0], f"excludes {regexes[0]}. Give one of them.")
+        self._check_mode()
 
+    def _check_mode(self) -> None:
+        mode, query = self.mode, self.query
+        mapped = [name for name in ("timestamp.columns.mapping", "incrementing.column.mapping") if self.config[name]]
+        if mapped and query:
+            raise ConfigError(mapped[0], "is for tables. With a query name the columns themselves.")
+        if not mode and not mapped:
+            raise ConfigError("mode", f"is required: one of {', '.join(MODES)}.")
+        for mapping, single in (
+            ("timestamp.columns.mapping", "timestamp.column.name"),
+            ("incrementing.column.mapping", "incrementing.column.name"),
+        ):
+            if self.config[mapping] and self.config[single]:
+                raise ConfigError(mapping, f"excludes {single}. Give one of them.")
+        if mode in (TIMESTAMP, BOTH) and not (self.timestamp_column_name or self.timestamp_columns_mapping):
+            raise ConfigError("timestamp.column.name", f"is required with mode={mode}: name the column.")
+        if mode in (INCREMENTING, BOTH) and query and not self.incrementing_column_name:
+            raise ConfigError("incrementing.column.name", f"is required with mode={mode} and a query: name the column.")
+        if self.table_splits > 1 and (query or (mode not in (BULK, SNAPSHOT))):
+            raise ConfigError("table.splits", "is for tables with mode=bulk or mode=snapshot. Leave it out.")
 
-def check(parsed: Mapping[str, Any]) -> None:
-    """See that keys go together.
-
-    Raises:
-        ConfigError: they do not.
-    """
-    lists = [name for name in ("table.whitelist", "table.blacklist") if parsed[name]]
-    regexes = [name for name in ("table.include.list", "table.exclude.list") if parsed[name]]
-    query = query_of(parsed)
-    if parsed["query"] and parsed["query.masked"].reveal():
-        raise ConfigError("query.masked", "excludes query. Give one of them.")
-    if query and (lists or regexes):
-        raise ConfigError((lists + regexes)[0], "is for tables and excludes query. Give one of them.")
-    if len(lists) == 2:
-        raise ConfigError("table.blacklist", "excludes table.whitelist. Give one of them.")
-    if lists and regexes:
-        raise ConfigError(lists[0], f"excludes {regexes[0]}. Give one of them.")
-    _check_mode(parsed, query)
-
-
-def _check_mode(parsed: Mapping[str, Any], query: str) -> None:
-    mode: str = parsed["mode"]
-    mapped = [name for name in ("timestamp.columns.mapping", "incrementing.column.mapping") if parsed[name]]
-    if mapped and query:
-        raise ConfigError(mapped[0], "is for tables. With a query name the columns themselves.")
-    if not mode and not mapped:
-        raise ConfigError("mode", f"is required: one of {', '.join(MODES)}.")
-    for mapping, single in (
-        ("timestamp.columns.mapping", "timestamp.column.name"),
-        ("incrementing.column.mapping", "incrementing.column.name"),
-    ):
-        if parsed[mapping] and parsed[single]:
-            raise ConfigError(mapping, f"excludes {single}. Give one of them.")
-    if mode in (TIMESTAMP, BOTH) and not (parsed["timestamp.column.name"] or parsed["timestamp.columns.mapping"]):
-        raise ConfigError("timestamp.column.name", f"is required with mode={mode}: name the column.")
-    if mode in (INCREMENTING, BOTH) and query and not parsed["incrementing.column.name"]:
-        raise ConfigError("incrementing.column.name", f"is required with mode={mode} and a query: name the column.")
-    if parsed["table.splits"] > 1 and (query or (mode not in (BULK, SNAPSHOT))):
-        raise ConfigError("table.splits", "is for tables with mode=bulk or mode=snapshot. Leave it out.")
-
-
-def numeric_mapping(parsed: Mapping[str, Any]) -> str:
-    """Which of NUMERIC_MAPPINGS was chosen."""
-    chosen: str | None = parsed["numeric.mapping"]
-    return chosen.lower() if chosen else ("precision_only" if parsed["numeric.precision.mapping"] else "none")
+    @property
+    def numbers(self) -> str:
+        """Which of NUMERIC_MAPPINGS was chosen."""
+        return self.numeric_mapping or ("precision_only" if self.numeric_precision_mapping else "none")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from connect import ConfigError, ConnectError
 from connectors.jdbc.database.columns import TIMES, WHOLE, Column, Kind
-from connectors.jdbc.source.keys import BOTH, BULK, INCREMENTING, SNAPSHOT, TIMESTAMP, column_mapping
+from connectors.jdbc.source.keys import BOTH, BULK, INCREMENTING, SNAPSHOT, TIMESTAMP, JdbcSourceOptions
 from connectors.jdbc.source.parts import Part
 
 
@@ -26,16 +26,16 @@ class Plan:
     number: Column | None = None
 
 
-def names(parsed: Mapping[str, Any], part: Part) -> tuple[str, tuple[str, ...], str]:
+def names(options: JdbcSourceOptions, part: Part) -> tuple[str, tuple[str, ...], str]:
     """The mode, timestamp columns and incrementing column that the keys say for a table; the last may be empty.
 
     Raises:
         ConfigError: mappings do not match the table exactly once.
     """
-    times, number, mode = tuple(parsed["timestamp.column.name"]), parsed["incrementing.column.name"], parsed["mode"]
+    times, number, mode = tuple(options.timestamp_column_name), options.incrementing_column_name, options.mode
     if part.table is not None:
-        times = _mapped(parsed, "timestamp.columns.mapping", part) or times
-        mapped = _mapped(parsed, "incrementing.column.mapping", part)
+        times = _mapped(options.timestamp_columns_mapping, "timestamp.columns.mapping", part) or times
+        mapped = _mapped(options.incrementing_column_mapping, "incrementing.column.mapping", part)
         if len(mapped) > 1:
             raise ConfigError("incrementing.column.mapping", f"names several columns for {part}. Name one.")
         number = mapped[0] if mapped else number
@@ -44,19 +44,19 @@ def names(parsed: Mapping[str, Any], part: Part) -> tuple[str, tuple[str, ...], 
     return mode, times if mode in (TIMESTAMP, BOTH) else (), number
 
 
-def _mapped(parsed: Mapping[str, Any], key: str, part: Part) -> tuple[str, ...]:
+def _mapped(mappings: Sequence[tuple[re.Pattern[str], tuple[str, ...]]], key: str, part: Part) -> tuple[str, ...]:
     assert part.table is not None
-    if not parsed[key]:
+    if not mappings:
         return ()
     parts = part.table.parts
     whole = [".".join(parts[at:]) for at in range(len(parts))]
-    found = [columns for regex, columns in map(column_mapping, parsed[key]) if any(map(regex.fullmatch, whole))]
+    found = [columns for regex, columns in mappings if any(map(regex.fullmatch, whole))]
     if len(found) != 1:
         raise ConfigError(key, f"has {len(found) or 'no'} entries that match {part}. Let exactly one match each table.")
     return found[0]
 
 
-def plan(parsed: Mapping[str, Any], part: Part, columns: Sequence[Column], primary_key: Sequence[str]) -> Plan:
+def plan(options: JdbcSourceOptions, part: Part, columns: Sequence[Column], primary_key: Sequence[str]) -> Plan:
     """How to read a part whose columns are known.
 
     Args:
@@ -65,9 +65,9 @@ def plan(parsed: Mapping[str, Any], part: Part, columns: Sequence[Column], prima
     Raises:
         ConfigError, ConnectError: a column is not there, or cannot serve.
     """
-    mode, times, number = names(parsed, part)
+    mode, times, number = names(options, part)
     # Of a query's columns not every database tells whether they may be null.
-    strict = parsed["validate.non.null"] and part.table is not None
+    strict = options.validate_non_null and part.table is not None
     if mode in (BULK, SNAPSHOT):
         wanted = mode == SNAPSHOT or part.cuts
         return Plan(mode, (), key_of(columns, number, primary_key) if wanted else None)

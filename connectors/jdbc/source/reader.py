@@ -21,7 +21,7 @@ from connectors.jdbc.database import Database
 from connectors.jdbc.database.columns import Column, Kind
 from connectors.jdbc.database.columns import Mapping as ColumnMapping
 from connectors.jdbc.source import offsets
-from connectors.jdbc.source.keys import BOTH, INCREMENTING, SNAPSHOT, TIMESTAMP, numeric_mapping, query_of
+from connectors.jdbc.source.keys import BOTH, INCREMENTING, SNAPSHOT, TIMESTAMP, JdbcSourceOptions
 from connectors.jdbc.source.offsets import Position
 from connectors.jdbc.source.parts import Part
 from connectors.jdbc.source.plan import Plan, names, plan
@@ -69,7 +69,7 @@ class Reader:
 
     Args:
         part: what to read.
-        parsed: the task's keys.
+        options: the task's keys.
         server: of the database.
         stored: the source partition and the offset that are stored for the part, if there are.
     """
@@ -77,27 +77,26 @@ class Reader:
     def __init__(
         self,
         part: Part,
-        parsed: Mapping[str, Any],
+        options: JdbcSourceOptions,
         server: Server,
         stored: tuple[Mapping[str, Any], Mapping[str, Any]] | None,
     ) -> None:
         self.part = part
-        self.topic: str = parsed["topic.prefix"] + (part.table.name if part.table else "")
+        self.topic = options.topic_prefix + (part.table.name if part.table else "")
         self.due = 0.0  # by the monotonic clock
         self.retries = RetryBudget(
-            parsed["query.retry.attempts"],
-            parsed["connection.backoff.ms"] / 1000,
+            options.query_retry_attempts,
+            options.backoff,
             key="query.retry.attempts",
             waits_for=str(server.database),
         )
         self._rows = 0
-        self._parsed = parsed
+        self._options = options
         self._server = server
         self._database: Database = server.database
-        self._mapping = ColumnMapping(numeric_mapping(parsed), parsed["timestamp.granularity"].lower())
-        self._mode = names(parsed, part)[0]
-        query = query_of(parsed)
-        self._query = "" if part.table else query
+        self._mapping = ColumnMapping(options.numbers, options.timestamp_granularity)
+        self._mode = names(options, part)[0]
+        self._query = "" if part.table else options.query
         self.partition: Mapping[str, Any] = (
             stored[0] if stored else (offsets.partitions(part.table, part.split)[0] if part.table else offsets.QUERY)
         )
@@ -145,15 +144,15 @@ class Reader:
         if self._mode == SNAPSHOT:
             self.done = True
             log.info("%s is read: %d rows since the start of the task", self.part, self._rows)
-        self.due = time.monotonic() + self._parsed["poll.interval.ms"] / 1000
+        self.due = time.monotonic() + self._options.poll_interval
 
     # What is asked.
 
     def _open(self) -> None:
         server = self._server
-        connection = server.connect(self._parsed["transaction.isolation.mode"].upper())
+        connection = server.connect(self._options.transaction_isolation_mode)
         table = self.part.table
-        if table is not None and not self._parsed["table.names.qualify"]:
+        if table is not None and not self._options.table_names_qualify:
             table = type(table)(table.name)
         source = bracketed(self._query) if table is None else server.name(table)
         whole = Select(self._query or f"SELECT * FROM {source}", source, table, self._query)
@@ -161,9 +160,9 @@ class Reader:
             key: list[str] = []
             if table is not None and (self._mode == SNAPSHOT or self.part.cuts):
                 key = server.primary_key(connection, table)
-            self._plan = plan(self._parsed, self.part, server.columns(connection, whole), key)
+            self._plan = plan(self._options, self.part, server.columns(connection, whole), key)
         conditions, order = self._conditions(connection, whole, self._plan)
-        text = statement(source, conditions, order, self._parsed["query.suffix"], self._query)
+        text = statement(source, conditions, order, self._options.query_suffix, self._query)
         self._result = server.open(connection, Select(text, source, table, self._query), self._shape)
 
     def _shape(self, columns: Any) -> Rows:
@@ -189,7 +188,7 @@ class Reader:
                 conditions.append(f"{number} < {high}")
             after = position.number
             if chosen.mode == INCREMENTING and after is None:
-                after = self._parsed["incrementing.initial"]
+                after = self._options.incrementing_initial
             if after is not None and number and chosen.mode in (INCREMENTING, SNAPSHOT):
                 conditions.append(f"{number} > {after}")
             ordered = chosen.mode in (INCREMENTING, SNAPSHOT) and number
@@ -205,8 +204,8 @@ class Reader:
                 conditions.append(f"(({moment} = {last} AND {number} > {position.number}) OR {moment} > {last})")
             else:
                 conditions.append(f"{moment} > {last}")
-        elif chosen.mode == BOTH and self._parsed["incrementing.initial"] is not None:
-            conditions.append(f"{number} > {self._parsed['incrementing.initial']}")
+        elif chosen.mode == BOTH and self._options.incrementing_initial is not None:
+            conditions.append(f"{number} > {self._options.incrementing_initial}")
         return conditions, [moment, number] if number else [moment]
 
     def _since(self, connection: Any) -> Any:
@@ -216,7 +215,7 @@ class Reader:
             only_date = isinstance(last, dt.date) and not isinstance(last, dt.datetime)
             return dt.datetime.combine(last, dt.time()) if only_date else last
         if self.position.time is None and not self._began:
-            initial = self._parsed["timestamp.initial"]
+            initial = self._options.timestamp_initial
             if initial is not None:
                 now = self._moment(self._server.now(connection)) if initial == -1 else initial * 1000
                 self.position = Position(now, self.position.number)
@@ -226,7 +225,7 @@ class Reader:
     def _until(self, connection: Any, whole: Select, chosen: Plan) -> str:
         """The time before which to read, in a statement: what is younger may not be all there yet."""
         now = self._moment(self._server.now(connection))
-        end = now - self._parsed["timestamp.delay.interval.ms"] * 1000
+        end = now - self._options.timestamp_delay_interval_ms * 1000
         if self.part.table is not None:
             settled = self._server.settled(connection, self.part.table)
             end = end if settled is None else min(end, settled)
@@ -256,7 +255,7 @@ class Reader:
 
     def _read(self, result: Result) -> _Chunk | None:
         """The next rows that may be given: of rows with one time either all or none, if they fit into memory."""
-        read = result.read(self._parsed["batch.max.rows"], _MOST_BYTES)
+        read = result.read(self._options.batch_max_rows, _MOST_BYTES)
         if not read:
             held, self._held = self._held, None
             return held

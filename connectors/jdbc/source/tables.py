@@ -4,32 +4,31 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
 from connect import ConnectError
-from connect.settings.java_regex import java_regex
 from connectors.jdbc.database import TableName
 from connectors.jdbc.database.names import split
+from connectors.jdbc.source.keys import JdbcSourceOptions
 
 
 class Selection:
     """The tables that the keys mean.
 
     Args:
-        parsed: the connector's keys.
+        options: the connector's keys.
         catalog: what `catalog.pattern` is when it is not set; None for all catalogs.
     """
 
-    def __init__(self, parsed: Mapping[str, Any], catalog: str | None) -> None:
-        self._types = {written.upper().replace(" ", "_") for written in parsed["table.types"]}
-        pattern: str | None = parsed["catalog.pattern"]
+    def __init__(self, options: JdbcSourceOptions, catalog: str | None) -> None:
+        self._types = {written.upper().replace(" ", "_") for written in options.table_types}
+        pattern = options.catalog_pattern
         self._catalog = catalog if pattern is None else pattern
-        self._schema: str | None = parsed["schema.pattern"]
-        self._listed = _names(parsed["table.whitelist"])
-        self._unlisted = _names(parsed["table.blacklist"])
-        self._include = list(map(java_regex, parsed["table.include.list"]))
-        self._exclude = list(map(java_regex, parsed["table.exclude.list"]))
+        self._schema = options.schema_pattern
+        self._listed = _names(options.table_whitelist)
+        self._unlisted = _names(options.table_blacklist)
+        self._include = options.table_include_list
+        self._exclude = options.table_exclude_list
 
     def of(self, found: Iterable[tuple[TableName, str]]) -> list[TableName]:
         """Those of the tables that there are, in order.

@@ -5,14 +5,14 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, Final
 
 from connect import ConnectError, DataError, RetriableError, SourceBatch, SourceTask
 from connect.kit import RetryBudget
-from connectors.jdbc.database import Database, DatabaseSettings, passes
+from connectors.jdbc.database import Database, passes
 from connectors.jdbc.database.connection import reason
-from connectors.jdbc.source import keys, offsets
+from connectors.jdbc.source import offsets
+from connectors.jdbc.source.keys import JdbcSourceOptions
 from connectors.jdbc.source.parts import Part, read
 from connectors.jdbc.source.reader import Reader
 from connectors.jdbc.source.servers import server_of
@@ -27,20 +27,18 @@ _RATE_S: Final = 5.0
 class JdbcSourceTask(SourceTask):
     """Reads some tables, parts of tables, or a query. Keys are null, the timestamp is left to the producer."""
 
-    settings = keys.SETTINGS
+    settings = JdbcSourceOptions.definition()
 
     def start(self, config: Mapping[str, str]) -> None:
-        parsed = self.settings.parse(config)
-        keys.check(parsed)
         # One try at a time: between them the task is to answer.
-        chosen = replace(DatabaseSettings.of(parsed), attempts=1)
-        self._database = Database(chosen, config, self.context.stopping)
-        server = server_of(self._database, quotes=chosen.quotes, timeout_ms=parsed["query.timeout.ms"])
-        parts = read(parsed)
+        options = JdbcSourceOptions.parse({**config, "connection.attempts": "1"})
+        self._database = Database(options, config, self.context.stopping)
+        server = server_of(self._database, quotes=options.quotes, timeout_ms=options.query_timeout_ms)
+        parts = read(options.config)
         stored = self._stored(parts)
-        self._readers = [Reader(part, parsed, server, stored.get(part)) for part in parts]
+        self._readers = [Reader(part, options, server, stored.get(part)) for part in parts]
         self._server = server
-        self._interval = parsed["poll.interval.ms"] / 1000
+        self._interval = options.poll_interval
         self._failing: RetryBudget | None = None  # nothing is asked of the database while its pause lasts
         self._rates: dict[str, tuple[float, int]] = {}
 

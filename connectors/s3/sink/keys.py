@@ -522,7 +522,8 @@ _OWN: Final[Definition] = settings.define(
 
 #: The policy of all sinks, for files of formats with schemas.
 EVOLUTION: Final[Definition] = (
-    evolution_policy.SETTINGS.replaced(
+    evolution_policy.EvolutionOptions.definition()
+    .replaced(
         "schema.evolution",
         group=_ENDS,
         doc="In formats with schemas, instead of schema.compatibility: what the next file may have that this one has "

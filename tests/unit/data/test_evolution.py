@@ -11,10 +11,10 @@ from connect import ConfigError, Schema, SchemaError, SinkBatch, SinkRecord, Typ
 from connect.data import schema as schemas
 from connect.data import widening
 from connect.data.evolution import (
-    SETTINGS,
     AddField,
     Change,
     Evolution,
+    EvolutionOptions,
     EvolutionPolicy,
     MakeNullable,
     Verdict,
@@ -29,7 +29,9 @@ TARGET = Schema.struct({"id": schemas.INT64, "n": schemas.OPTIONAL_INT32, "name"
 
 
 def policy(**raw: str) -> EvolutionPolicy:
-    return EvolutionPolicy.of(SETTINGS.parse({key.replace("_", "."): value for key, value in raw.items()}))
+    return EvolutionPolicy.of(
+        EvolutionOptions.definition().parse({key.replace("_", "."): value for key, value in raw.items()})
+    )
 
 
 def judge(target: Schema, schema: Schema | None, *items: Any, **raw: str) -> Verdict:
@@ -306,7 +308,7 @@ def test_a_schema_is_compared_whatever_its_records_hold(
     ],
 )
 def test_settings_and_what_other_projects_call_them(raw: dict[str, str], allowed: set[str]) -> None:
-    assert EvolutionPolicy.of(SETTINGS.parse(raw)).allowed == allowed
+    assert EvolutionPolicy.of(EvolutionOptions.definition().parse(raw)).allowed == allowed
 
 
 @pytest.mark.parametrize(
@@ -321,7 +323,7 @@ def test_settings_and_what_other_projects_call_them(raw: dict[str, str], allowed
 )
 def test_settings_that_mean_nothing_are_refused(raw: dict[str, str]) -> None:
     with pytest.raises(ConfigError):
-        EvolutionPolicy.of(SETTINGS.parse(raw))
+        EvolutionPolicy.of(EvolutionOptions.definition().parse(raw))
 
 
 PRIMITIVES = [

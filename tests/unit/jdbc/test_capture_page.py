@@ -4,8 +4,7 @@ import re
 from pathlib import Path
 
 from connect.plugins.builtin import BUILT_IN
-from connectors.jdbc.capture.keys import SETTINGS
-from connectors.jdbc.capture.options import CaptureSettings
+from connectors.jdbc.capture.keys import CaptureOptions
 
 PAGE = (Path(__file__).parents[3] / "docs" / "connectors" / "postgres-cdc.md").read_text(encoding="utf-8")
 
@@ -13,11 +12,11 @@ PAGE = (Path(__file__).parents[3] / "docs" / "connectors" / "postgres-cdc.md").r
 def test_the_example_is_right() -> None:
     (example,) = re.findall(r"```properties\n(.*?)```", PAGE, re.DOTALL)
     config = dict(line.split("=", 1) for line in example.replace("\\\\", "\\").splitlines())
-    assert [value.errors for value in SETTINGS.validate(config) if value.errors] == []
-    chosen = CaptureSettings.of(SETTINGS.parse(config))
+    assert [value.errors for value in CaptureOptions.definition().validate(config) if value.errors] == []
+    chosen = CaptureOptions.parse(config)
     assert chosen.selection.table("public", "orders")
     assert not chosen.selection.table("public", "orders2")
-    assert set(config) <= {each.name for each in SETTINGS} | {"name", "connector.class"}
+    assert set(config) <= {each.name for each in CaptureOptions.definition()} | {"name", "connector.class"}
 
 
 def test_the_page_names_the_connector_as_it_is_found() -> None:

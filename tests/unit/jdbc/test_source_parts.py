@@ -4,7 +4,7 @@ import pytest
 
 from connect.kit import shared_out
 from connectors.jdbc.database import TableName
-from connectors.jdbc.source.keys import SETTINGS
+from connectors.jdbc.source.keys import JdbcSourceOptions
 from connectors.jdbc.source.parts import Part, read, written
 
 ORDERS = Part(TableName("orders", "public", "shop"))
@@ -25,13 +25,17 @@ def test_parts_come_back_as_they_were_written(parts: list[Part], tables: str) ->
     config = written(parts)
     assert config["tables"] == tables
     assert config["tables.fetched"] == "true"
-    assert read(SETTINGS.parse(config)) == parts
+    assert read(JdbcSourceOptions.definition().parse(config)) == parts
 
 
 def test_what_java_cut_is_read() -> None:
     """As its dialects quote names: PostgreSQL's, MySQL's and none."""
     config = {"tables": '"shop"."public"."orders",`shop`.`users`,plain', "tables.fetched": "true"}
-    assert read(SETTINGS.parse(config)) == [ORDERS, Part(TableName("users", "shop")), Part(TableName("plain"))]
+    assert read(JdbcSourceOptions.definition().parse(config)) == [
+        ORDERS,
+        Part(TableName("users", "shop")),
+        Part(TableName("plain")),
+    ]
 
 
 def test_ranges_meet_without_a_gap() -> None:

@@ -88,9 +88,9 @@ def test_rows_wait_for_the_delay(shop: Any, poll_until: PollUntil) -> None:
 
 
 def test_the_delay_is_five_seconds_unless_told() -> None:
-    from connectors.jdbc.source.keys import SETTINGS
+    from connectors.jdbc.source.keys import JdbcSourceOptions
 
-    assert SETTINGS["timestamp.delay.interval.ms"].default == 5000
+    assert JdbcSourceOptions.definition()["timestamp.delay.interval.ms"].default == 5000
 
 
 def test_a_second_that_is_not_over_is_not_read(mariadb_shop: Any, poll_until: PollUntil) -> None:

@@ -7,13 +7,12 @@ import pytest
 import sqlalchemy
 
 from connect import ConfigError, RetriableError
-from connectors.jdbc.database import Database, DatabaseSettings, credentials
-from connectors.jdbc.database.keys import DATABASE
+from connectors.jdbc.database import Database, DatabaseOptions, credentials
 
 
-def settings(**config: str) -> DatabaseSettings:
+def settings(**config: str) -> DatabaseOptions:
     given = {key.replace("_", "."): value for key, value in config.items()}
-    return DatabaseSettings.of(DATABASE.parse(given))
+    return DatabaseOptions.parse(given)
 
 
 def test_defaults_are_those_of_java_s_connector() -> None:

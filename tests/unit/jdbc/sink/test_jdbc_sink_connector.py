@@ -5,7 +5,7 @@ import pytest
 from connect import ConfigError
 from connect.plugins.builtin import BUILT_IN
 from connectors.jdbc.sink import JdbcSinkConnector, JdbcSinkTask
-from connectors.jdbc.sink.options import Options
+from connectors.jdbc.sink.keys import JdbcSinkOptions
 
 URL = {"connection.url": "jdbc:postgresql://nobody.invalid/db"}
 
@@ -15,8 +15,8 @@ def errors(**config: str) -> dict[str, list[str]]:
     return {value.name: value.errors for value in JdbcSinkConnector().validate(given) if value.errors}
 
 
-def options(**config: str) -> Options:
-    return Options.of({**URL, **{key.replace("_", "."): value for key, value in config.items()}})
+def options(**config: str) -> JdbcSinkOptions:
+    return JdbcSinkOptions.parse({**URL, **{key.replace("_", "."): value for key, value in config.items()}})
 
 
 def test_a_url_is_enough() -> None:
@@ -67,7 +67,7 @@ def test_debezium_s_keys_mean_ours() -> None:
     )
     assert (found.pk_mode, found.pk_fields, found.table) == ("record_key", ("a", "b"), "x_${topic}")
     assert (found.create, found.policy.allowed, found.debezium) == (True, {"add"}, True)
-    assert (found.max_retries, found.backoff_ms, found.folds) == (3, 7, True)
+    assert (found.max_retries, found.retry_backoff, found.folds) == (3, 0.007, True)
     assert found.included == {("t", "a"), (None, "b")}
     # Ours win.
     assert options(flush_max_retries="3", max_retries="4").max_retries == 4

@@ -8,7 +8,7 @@ import pytest
 from connect.data import evolution_policy
 from connect.settings import properties
 from connectors.jdbc.sink import JdbcSinkConnector
-from connectors.jdbc.sink.keys import SETTINGS
+from connectors.jdbc.sink.keys import JdbcSinkOptions
 
 ROOT = Path(__file__).parents[4]
 PAGE = (ROOT / "docs" / "connectors" / "jdbc-sink.md").read_text(encoding="utf-8")
@@ -17,12 +17,12 @@ EXAMPLES = re.findall(r"```properties\n(.*?)```", PAGE, re.DOTALL)
 
 def test_the_page_tells_what_others_call_our_keys() -> None:
     _, _, others = PAGE.partition("## What others call it")
-    for theirs, alias in SETTINGS.others.aliases.items():
+    for theirs, alias in JdbcSinkOptions.definition().others.aliases.items():
         if theirs not in {"fields.include", *evolution_policy.ALIASES}:
             assert f"`{theirs}`" in others, theirs
             assert f"`{alias.key}`" in others, alias.key
-    for key in SETTINGS.others.without_effect:
-        assert f"`{key}`" in (PAGE if key in SETTINGS else others), key
+    for key in JdbcSinkOptions.definition().others.without_effect:
+        assert f"`{key}`" in (PAGE if key in JdbcSinkOptions.definition() else others), key
 
 
 @pytest.mark.parametrize(
