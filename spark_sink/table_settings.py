@@ -6,11 +6,10 @@ What other projects' connectors call the same is understood as well. Nothing her
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from connect import settings
 from connect.data import evolution_policy
-from connect.settings.raw import prefixed
 from connect.settings.variables import enclosed
 
 DELTA: Final = "delta"
@@ -51,15 +50,16 @@ def _table(name: str, value: str) -> None:
         raise ValueError(f'"{value}" is no table. Write a path such as /lake/orders, or a name such as shop.orders.')
 
 
-def _metadata(name: str, value: list[str]) -> None:
+def _metadata(value: list[str]) -> tuple[tuple[str, str], ...]:
     columns = []
     for item in value:
         what, _, column = item.partition(":")
         if what not in METADATA:
             raise ValueError(f'"{what}" is not one of {", ".join(METADATA)}. Write offset, or offset:its_column.')
-        columns.append(column or METADATA[what][0])
-    if len({column.lower() for column in columns}) < len(columns):
+        columns.append((what, column or METADATA[what][0]))
+    if len({column.lower() for _, column in columns}) < len(columns):
         raise ValueError("names a column twice.")
+    return tuple(columns)
 
 
 def _distinct(name: str, value: list[str]) -> None:
@@ -75,223 +75,133 @@ _COMMITS: Final = "a task commits what it wrote by itself, with its offsets, and
 
 _TRUE_ADDS: Final = {"true": "add", "false": "none"}
 
-SETTINGS: Final = (
-    settings.define(
-        settings.String(
-            "format",
-            default=DELTA,
-            importance="HIGH",
-            group=_TABLE,
-            validator=settings.one_of(*FORMATS),
-            doc="delta, parquet or json, or console, which prints rows. iceberg is refused: Iceberg has no jar for "
-            "Spark 4.2 yet, and the newest, for 4.1, was tried and cannot be loaded there.",
-        ),
-        settings.String(
-            "table",
-            default=None,
-            importance="HIGH",
-            group=_TABLE,
-            width="LONG",
-            validator=_table,
-            doc="A path or URI (/lake/orders, s3a://lake/orders), or a name in a catalog (shop.orders). What has a "
-            "slash or a colon is a path. ${topic} is replaced by the record's topic, ${field} by what "
-            "table.field holds. Required, but for the console.",
-        ),
-        settings.String(
-            "table.field",
-            default=None,
-            importance="LOW",
-            group=_TABLE,
-            width="MEDIUM",
-            doc="A field of the value that says which table a record goes to, where ${field} stands in table: letters, "
-            "digits, dots, dashes and underscores. A dot leads into a struct.",
-        ),
-        settings.Boolean(
-            "auto.create",
-            default=True,
-            group=_TABLE,
-            doc="Whether a table that is missing is created, with the columns of the first records.",
-        ),
-        settings.List(
-            "partition.by",
-            default=[],
-            group=_TABLE,
-            width="LONG",
-            validator=_distinct,
-            doc="Columns that the table is partitioned by, when it is created. Few values each; for others cluster.by.",
-        ),
-        settings.List(
-            "cluster.by",
-            default=[],
-            group=_TABLE,
-            width="LONG",
-            validator=_distinct,
-            doc="Columns that the table is clustered by (liquid clustering), when it is created: at most four. Takes "
-            "effect where rows are compacted, see compaction.interval.ms.",
-        ),
-        settings.String(
-            "column.mapping",
-            default="none",
-            importance="LOW",
-            group=_TABLE,
-            validator=settings.one_of("none", "name", "id"),
-            doc="name or id: delta.columnMapping.mode of a table that is created. Allows any character in names, "
-            "and columns to be renamed and dropped. Readers have to know it.",
-        ),
-        settings.String(
-            "mode",
-            default=APPEND,
-            importance="HIGH",
-            group=_WRITING,
-            validator=settings.one_of(APPEND, UPSERT, OVERWRITE),
-            doc="append: each record is a row. upsert: the newest record of a key is its row. overwrite: the "
-            "records of a batch replace the partitions that they belong to, or what replace.where says.",
-        ),
-        settings.String(
-            "pk.mode",
-            default="record_key",
-            group=_WRITING,
-            validator=settings.one_of("record_key", "record_value"),
-            doc="For upsert: whether the key is the record's key, or made of fields of its value (record_value).",
-        ),
-        settings.List(
-            "pk.fields",
-            default=[],
-            group=_WRITING,
-            width="LONG",
-            validator=_distinct,
-            doc="For upsert: the columns that make the key. With record_key and a struct as key: some of its "
-            "fields, all when empty. With any other key: the one column that holds it, key when empty. With "
-            "record_value: required.",
-        ),
-        settings.Boolean(
-            "delete.enabled",
-            default=True,
-            group=_WRITING,
-            doc="For upsert: whether a tombstone (a record without a value) deletes the row of its key. If not, and in "
-            "other modes, it is left out. With pk.mode=record_value a tombstone names no key and is left out.",
-        ),
-        settings.String(
-            "replace.where",
-            default=None,
-            importance="LOW",
-            group=_WRITING,
-            width="LONG",
-            doc="For overwrite: a condition in SQL. Each batch replaces the rows that it is true for, and all "
-            "records of the batch must make it true. Without, each batch replaces the partitions that it has "
-            "records of.",
-        ),
-        settings.List(
-            "metadata.columns",
-            default=[],
-            group=_COLUMNS,
-            width="LONG",
-            validator=_metadata,
-            doc="What becomes a column beside the value's fields: topic, partition, offset, timestamp (of the "
-            "record, where it was consumed), key. Named _topic and so on, or as said: offset:kafka_offset.",
-        ),
+
+class _Written(settings.Options):
+    """Which table, and how it is written."""
+
+    format = settings.String(
+        "format",
+        default=DELTA,
+        importance="HIGH",
+        group=_TABLE,
+        validator=settings.one_of(*FORMATS),
+        doc="delta, parquet or json, or console, which prints rows. iceberg is refused: Iceberg has no jar for "
+        "Spark 4.2 yet, and the newest, for 4.1, was tried and cannot be loaded there.",
     )
-    | evolution_policy.EvolutionOptions.definition()
-    .replaced(
-        "schema.evolution",
-        default=[evolution_policy.ADD, evolution_policy.NULLABLE],
-        doc="How the table may be changed so that records fit: add (new columns), widen (a type that holds more, int "
-        "to bigint; it needs a newer version of Delta in every reader), nullable (NOT NULL is taken away). Several "
-        "with commas; full for all, none for none.",
+    written_table = settings.String(
+        "table",
+        default=None,
+        importance="HIGH",
+        group=_TABLE,
+        width="LONG",
+        validator=_table,
+        doc="A path or URI (/lake/orders, s3a://lake/orders), or a name in a catalog (shop.orders). What has a "
+        "slash or a colon is a path. ${topic} is replaced by the record's topic, ${field} by what "
+        "table.field holds. Required, but for the console.",
     )
-    .replaced(
-        "schema.evolution.on.mismatch",
-        validator=settings.one_of("fail", "quarantine"),
-        doc="What happens to a record that does not fit the table: fail (the task fails), quarantine (it becomes a row "
-        "of errors.deadletter.table, the others are written).",
+    table_field = settings.String(
+        "table.field",
+        default=None,
+        importance="LOW",
+        group=_TABLE,
+        width="MEDIUM",
+        convert=lambda written: written or None,
+        doc="A field of the value that says which table a record goes to, where ${field} stands in table: letters, "
+        "digits, dots, dashes and underscores. A dot leads into a struct.",
     )
-    | settings.define(
-        settings.String(
-            "trigger",
-            default="interval",
-            group=_RUNNING,
-            validator=settings.one_of("interval", "available_now", "once", "real_time"),
-            doc="When batches are made: interval (every trigger.interval.ms), available_now (what is there now, "
-            "then the connector rests until it is restarted; once is the same). real_time is refused: Delta and "
-            "files cannot do it.",
-        ),
-        settings.Long(
-            "trigger.interval.ms",
-            default=5000,
-            group=_RUNNING,
-            validator=settings.at_least(0),
-            doc="The time from the start of one batch to that of the next, in milliseconds; 0 for as soon as there is "
-            "something. Each batch is a commit and some files: seconds, not milliseconds.",
-        ),
-        settings.Long(
-            "flush.size",
-            default=0,
-            group=_RUNNING,
-            validator=settings.at_least(0),
-            doc="With engine=worker: so many records are written at the latest, whatever trigger.interval.ms says; 0 "
-            "for no such limit.",
-        ),
-        settings.Long(
-            "flush.bytes",
-            default=64 << 20,
-            importance="LOW",
-            group=_RUNNING,
-            validator=settings.between(1 << 10, 1 << 30),
-            doc="With engine=worker: rows that take so many bytes of memory, in all of a task's tables, are written "
-            "at the latest. No more are taken while they cannot be.",
-        ),
-        settings.String(
-            "checkpoint.location",
-            default=None,
-            group=_RUNNING,
-            width="LONG",
-            doc="The folder that holds how far the connector is. None: _checkpoints/<connector> in the folder that "
-            "the table's path is in. Required where table is a name.",
-        ),
-        settings.Long(
-            "compaction.interval.ms",
-            default=0,
-            group=_CARE,
-            validator=settings.at_least(0),
-            doc="How often small files are joined into larger ones (OPTIMIZE), in milliseconds, after a batch; 0 "
-            "never. An hour, 3600000, suits a table that nobody else looks after.",
-        ),
-        settings.Long(
-            "vacuum.interval.ms",
-            default=0,
-            group=_CARE,
-            validator=settings.at_least(0),
-            doc="How often files that the table no longer needs are deleted (VACUUM), in milliseconds, after a batch; "
-            "0 never. A day is 86400000.",
-        ),
-        settings.Int(
-            "vacuum.retention.hours",
-            default=168,
-            importance="LOW",
-            group=_CARE,
-            validator=settings.at_least(0),
-            doc="How long VACUUM keeps these files, for queries that are running and for looking at older versions.",
-        ),
-        settings.String(
-            "errors.deadletter.table",
-            default=None,
-            group="Error Handling",
-            order=20,
-            width="LONG",
-            validator=_table,
-            doc="A Delta table, by path or name, that gets a row for each record that cannot be converted, transformed "
-            "or written, with errors.tolerance=all. Created when it is missing.",
-        ),
-        settings.Int(
-            "console.rows",
-            default=20,
-            importance="LOW",
-            group=_TABLE,
-            validator=settings.at_least(1),
-            doc="For format=console: how many rows of a batch are printed at most.",
-        ),
+    auto_create = settings.Boolean(
+        "auto.create",
+        default=True,
+        group=_TABLE,
+        doc="Whether a table that is missing is created, with the columns of the first records.",
     )
-).with_others(
+    partition_by = settings.List(
+        "partition.by",
+        default=[],
+        group=_TABLE,
+        width="LONG",
+        validator=_distinct,
+        convert=tuple[str, ...],
+        doc="Columns that the table is partitioned by, when it is created. Few values each; for others cluster.by.",
+    )
+    cluster_by = settings.List(
+        "cluster.by",
+        default=[],
+        group=_TABLE,
+        width="LONG",
+        validator=_distinct,
+        doc="Columns that the table is clustered by (liquid clustering), when it is created: at most four. Takes "
+        "effect where rows are compacted, see compaction.interval.ms.",
+    )
+    column_mapping = settings.String(
+        "column.mapping",
+        default="none",
+        importance="LOW",
+        group=_TABLE,
+        validator=settings.one_of("none", "name", "id"),
+        doc="name or id: delta.columnMapping.mode of a table that is created. Allows any character in names, "
+        "and columns to be renamed and dropped. Readers have to know it.",
+    )
+    mode = settings.String(
+        "mode",
+        default=APPEND,
+        importance="HIGH",
+        group=_WRITING,
+        validator=settings.one_of(APPEND, UPSERT, OVERWRITE),
+        doc="append: each record is a row. upsert: the newest record of a key is its row. overwrite: the "
+        "records of a batch replace the partitions that they belong to, or what replace.where says.",
+    )
+    pk_from_key = settings.String(
+        "pk.mode",
+        default="record_key",
+        group=_WRITING,
+        validator=settings.one_of("record_key", "record_value"),
+        convert=lambda word: word == "record_key",
+        doc="For upsert: whether the key is the record's key, or made of fields of its value (record_value).",
+    )
+    pk_fields = settings.List(
+        "pk.fields",
+        default=[],
+        group=_WRITING,
+        width="LONG",
+        validator=_distinct,
+        convert=tuple[str, ...],
+        doc="For upsert: the columns that make the key. With record_key and a struct as key: some of its "
+        "fields, all when empty. With any other key: the one column that holds it, key when empty. With "
+        "record_value: required.",
+    )
+    delete_enabled = settings.Boolean(
+        "delete.enabled",
+        default=True,
+        group=_WRITING,
+        doc="For upsert: whether a tombstone (a record without a value) deletes the row of its key. If not, and in "
+        "other modes, it is left out. With pk.mode=record_value a tombstone names no key and is left out.",
+    )
+    replace_where = settings.String(
+        "replace.where",
+        default=None,
+        importance="LOW",
+        group=_WRITING,
+        width="LONG",
+        convert=lambda written: written or None,
+        doc="For overwrite: a condition in SQL. Each batch replaces the rows that it is true for, and all "
+        "records of the batch must make it true. Without, each batch replaces the partitions that it has "
+        "records of.",
+    )
+    metadata = settings.List(
+        "metadata.columns",
+        default=[],
+        group=_COLUMNS,
+        width="LONG",
+        convert=_metadata,
+        doc="What becomes a column beside the value's fields: topic, partition, offset, timestamp (of the "
+        "record, where it was consumed), key. Named _topic and so on, or as said: offset:kafka_offset.",
+    )
+
+
+class TableOptions(
+    _Written,
+    evolution_policy.EvolutionOptions,
     aliases={
         # The JDBC sinks.
         "insert.mode": settings.Alias("mode", words={"insert": APPEND, "upsert": UPSERT}),
@@ -345,13 +255,127 @@ SETTINGS: Final = (
         # kafka-delta-ingest.
         "dlq_transform": "a row of errors.deadletter.table is the record as it came",
     },
-)
+):
+    """The keys as values.
 
+    Attributes:
+        table: without a slash at its end; empty for none.
+        metadata: what becomes a column (of `METADATA`) and the column's name, in order.
+        properties: of a table that is created.
+        storage: what engine=worker hands to the table's storage.
+        policy: how tables may be changed.
+    """
 
-def metadata_columns(parsed: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """What becomes a column and the column's name, in order."""
-    pairs = (item.partition(":") for item in parsed["metadata.columns"])
-    return tuple((what, column or METADATA[what][0]) for what, _, column in pairs)
+    allowed = evolution_policy.EvolutionOptions.allowed.replaced(
+        default=[evolution_policy.ADD, evolution_policy.NULLABLE],
+        doc="How the table may be changed so that records fit: add (new columns), widen (a type that holds more, int "
+        "to bigint; it needs a newer version of Delta in every reader), nullable (NOT NULL is taken away). Several "
+        "with commas; full for all, none for none.",
+    )
+    mismatch = evolution_policy.EvolutionOptions.mismatch.replaced(
+        validator=settings.one_of("fail", "quarantine"),
+        doc="What happens to a record that does not fit the table: fail (the task fails), quarantine (it becomes a row "
+        "of errors.deadletter.table, the others are written).",
+    )
+    trigger = settings.String(
+        "trigger",
+        default="interval",
+        group=_RUNNING,
+        validator=settings.one_of("interval", "available_now", "once", "real_time"),
+        doc="When batches are made: interval (every trigger.interval.ms), available_now (what is there now, "
+        "then the connector rests until it is restarted; once is the same). real_time is refused: Delta and "
+        "files cannot do it.",
+    )
+    interval_s = settings.Long(
+        "trigger.interval.ms",
+        default=5000,
+        group=_RUNNING,
+        validator=settings.at_least(0),
+        convert=settings.seconds,
+        doc="The time from the start of one batch to that of the next, in milliseconds; 0 for as soon as there is "
+        "something. Each batch is a commit and some files: seconds, not milliseconds.",
+    )
+    flush_records = settings.Long(
+        "flush.size",
+        default=0,
+        group=_RUNNING,
+        validator=settings.at_least(0),
+        doc="With engine=worker: so many records are written at the latest, whatever trigger.interval.ms says; 0 "
+        "for no such limit.",
+    )
+    flush_bytes = settings.Long(
+        "flush.bytes",
+        default=64 << 20,
+        importance="LOW",
+        group=_RUNNING,
+        validator=settings.between(1 << 10, 1 << 30),
+        doc="With engine=worker: rows that take so many bytes of memory, in all of a task's tables, are written "
+        "at the latest. No more are taken while they cannot be.",
+    )
+    checkpoint_location = settings.String(
+        "checkpoint.location",
+        default=None,
+        group=_RUNNING,
+        width="LONG",
+        doc="The folder that holds how far the connector is. None: _checkpoints/<connector> in the folder that "
+        "the table's path is in. Required where table is a name.",
+    )
+    compaction_s = settings.Long(
+        "compaction.interval.ms",
+        default=0,
+        group=_CARE,
+        validator=settings.at_least(0),
+        convert=settings.seconds,
+        doc="How often small files are joined into larger ones (OPTIMIZE), in milliseconds, after a batch; 0 "
+        "never. An hour, 3600000, suits a table that nobody else looks after.",
+    )
+    vacuum_s = settings.Long(
+        "vacuum.interval.ms",
+        default=0,
+        group=_CARE,
+        validator=settings.at_least(0),
+        convert=settings.seconds,
+        doc="How often files that the table no longer needs are deleted (VACUUM), in milliseconds, after a batch; "
+        "0 never. A day is 86400000.",
+    )
+    retention_hours = settings.Int(
+        "vacuum.retention.hours",
+        default=168,
+        importance="LOW",
+        group=_CARE,
+        validator=settings.at_least(0),
+        doc="How long VACUUM keeps these files, for queries that are running and for looking at older versions.",
+    )
+    dead_letters = settings.String(
+        "errors.deadletter.table",
+        default=None,
+        group="Error Handling",
+        order=20,
+        width="LONG",
+        validator=_table,
+        doc="A Delta table, by path or name, that gets a row for each record that cannot be converted, transformed "
+        "or written, with errors.tolerance=all. Created when it is missing.",
+    )
+    console_rows = settings.Int(
+        "console.rows",
+        default=20,
+        importance="LOW",
+        group=_TABLE,
+        validator=settings.at_least(1),
+        doc="For format=console: how many rows of a batch are printed at most.",
+    )
+
+    def __init__(self, config: settings.Config) -> None:
+        super().__init__(config)
+        self.table = (self.written_table or "").rstrip("/")
+        self.properties = config.prefixed(TABLE_PROPERTY)
+        self.storage = config.prefixed(STORAGE)
+        self.policy = evolution_policy.EvolutionPolicy.of(config)
+
+    @property
+    def deletes(self) -> bool:
+        """Whether a tombstone deletes its key's row."""
+        return self.mode == UPSERT and self.delete_enabled and self.pk_from_key
 
 
 def is_path(table: str) -> bool:
@@ -365,7 +389,7 @@ def checkpoint_location(config: Mapping[str, str]) -> str | None:
     None where it cannot be told and has to be written: the table is a name, or a bucket as a whole. None for the
     console too, which has no place to keep anything.
     """
-    known = SETTINGS.named(config)
+    known = TableOptions.definition().named(config)
     if written := (known.get("checkpoint.location") or "").strip():
         return written
     table = (known.get("table") or "").strip().rstrip("/")
@@ -377,8 +401,3 @@ def checkpoint_location(config: Mapping[str, str]) -> str | None:
     if not slash or (root and scheme != "file" and not folder):
         return None
     return f"{root}{folder}/_checkpoints/{known.get('name', '')}"
-
-
-def storage_options(raw: Mapping[str, str]) -> dict[str, str]:
-    """What engine=worker hands to the table's storage: keys that start with `storage.`, without it."""
-    return prefixed(raw, STORAGE)

@@ -12,8 +12,7 @@ from connect.data.schema import INT32, INT64, OPTIONAL_STRING, STRING, Schema, T
 from connect.data.struct_columns import FieldColumn, StructColumns
 from connect.data.values import GroupedValues, Values
 from connect.errors import ConfigError
-from spark_sink.delta.options import Options
-from spark_sink.table_settings import UPSERT
+from spark_sink.table_settings import UPSERT, TableOptions
 
 #: The columns of values and keys that are no structs.
 VALUE: Final = "value"
@@ -23,7 +22,7 @@ _NO_KEY: Final = "mode=upsert needs a key, and the record's is null."
 _TIMESTAMP: Final = logical.TIMESTAMP.as_optional()
 
 
-def metadata_types(options: Options) -> dict[str, Schema]:
+def metadata_types(options: TableOptions) -> dict[str, Schema]:
     """The types of columns with where a record was consumed."""
     types = {"topic": STRING, "partition": INT32, "offset": INT64, "timestamp": _TIMESTAMP}
     return {name: types[what].as_optional() for what, name in options.metadata if what in types}
@@ -37,7 +36,7 @@ class MoreColumns:
             only.
     """
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: TableOptions) -> None:
         self._options = options
         self.pk = options.pk_fields
         self._from_key = options.mode == UPSERT and options.pk_from_key

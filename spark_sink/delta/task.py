@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from connect import ConnectError, Offsets, RetriableError, SinkBatch, SinkTask, TopicPartition
 from connect.data.evolution import Mismatch
 from connect.errors import SchemaError
-from spark_sink.delta.options import Options
 from spark_sink.delta.routing import by_table, tables_of
 from spark_sink.delta.table import Table
-from spark_sink.table_settings import SETTINGS
+from spark_sink.table_rules import is_one_table
+from spark_sink.table_settings import TableOptions
 
 if TYPE_CHECKING:
     from spark_sink.delta.maintenance import Maintenance
@@ -44,7 +44,7 @@ class DeltaSinkTask(SinkTask):
     is nobody's fault among the records.
     """
 
-    settings = SETTINGS
+    settings = TableOptions.definition()
     atomic: ClassVar[bool] = True
     records_at_once: ClassVar[int | None] = 10_000
 
@@ -56,7 +56,7 @@ class DeltaSinkTask(SinkTask):
             )
         from spark_sink.delta.maintenance import Maintenance
 
-        self._options = options = Options.of(config)
+        self._options = options = TableOptions.parse(config)
         self._writers: dict[str, Writer] = {}
         self._since: float | None = None  # when the first of the rows came that wait
         self._rest_until = 0.0  # from writing
@@ -69,7 +69,7 @@ class DeltaSinkTask(SinkTask):
     def open(self, partitions: Sequence[TopicPartition]) -> Offsets | None:
         for writer in self._writers.values():
             writer.forget(partitions)
-        if not self._options.is_one_table:
+        if not is_one_table(self._options.table):
             return None
         table = self._writer(self._options.table).table
         if not table.look():
@@ -197,13 +197,15 @@ def alter_offsets(config: Mapping[str, str], offsets: Mapping[TopicPartition, in
     Raises:
         ConnectError: a table cannot be written.
     """
-    options = Options.of(config)
-    uris = [options.table] if options.is_one_table else tables_of(options.table, options.storage)
+    options = TableOptions.parse(config)
+    uris = [options.table] if is_one_table(options.table) else tables_of(options.table, options.storage)
     for uri in uris:
         table = Table(uri, config["name"], options.storage)
         if table.look():
             known = (
-                offsets if options.is_one_table else {p: o for p, o in offsets.items() if table.offset(p) is not None}
+                offsets
+                if is_one_table(options.table)
+                else {p: o for p, o in offsets.items() if table.offset(p) is not None}
             )
             if known:
                 table.alter_offsets(known)

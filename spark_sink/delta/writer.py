@@ -16,11 +16,11 @@ from connect.data.values import Values
 from connect.errors import ConnectError, SchemaError
 from spark_sink.delta.columns import MoreColumns, metadata_types
 from spark_sink.delta.modes import append, overwrite, upsert
-from spark_sink.delta.options import Options
 from spark_sink.delta.shape import Shape
 from spark_sink.delta.table import TRIES, Conflict, Table, given_up
 from spark_sink.delta.waiting import Part, Waiting, joined
-from spark_sink.table_settings import OVERWRITE, UPSERT
+from spark_sink.table_rules import is_one_table
+from spark_sink.table_settings import OVERWRITE, UPSERT, TableOptions
 
 
 class Writer:
@@ -31,7 +31,7 @@ class Writer:
         waiting: rows that are to be written.
     """
 
-    def __init__(self, table: Table, options: Options) -> None:
+    def __init__(self, table: Table, options: TableOptions) -> None:
         self.table = table
         self.waiting = Waiting()
         self._options = options
@@ -126,7 +126,7 @@ class Writer:
         raise given_up(self.table.uri, conflict)
 
     def _write(self, positions: Mapping[TopicPartition, int]) -> int:
-        one_table = self._options.is_one_table
+        one_table = is_one_table(self._options.table)
         if not self.waiting.records and not (one_table and positions):
             return 0
         shape = self._current()

@@ -12,7 +12,7 @@ from spark_sink.query.supervised import Query
 from spark_sink.reading.plan import ReadPlan, RowShape
 from spark_sink.reading.sample import Sample, Sampler
 from spark_sink.reading.schema_change import changed_at
-from spark_sink.table_settings import SETTINGS, TOPIC, UPSERT, checkpoint_location
+from spark_sink.table_settings import TOPIC, UPSERT, TableOptions, checkpoint_location
 from spark_sink.tables import TableSettings, TableWriter
 
 log = logging.getLogger("connect.spark")
@@ -27,7 +27,7 @@ class TableTask(SinkQueryTask):
     """See `SinkQueryTask`."""
 
     def prepare(self) -> None:
-        config = SETTINGS.named(self.context.connector_config)
+        config = TableOptions.definition().named(self.context.connector_config)
         self._settings = TableSettings.of(config)
         self.query_for_each_topic = TOPIC in config.get("table", "")
         self._samplers: dict[str, Sampler] = {}

@@ -38,7 +38,7 @@ def problems(parsed: Config, engine: str) -> Iterator[Problem]:
     """Key and message of everything that does not go together.
 
     Args:
-        parsed: as `SETTINGS` parses them.
+        parsed: as `TableOptions.definition()` parses them.
         engine: "spark" or "worker".
     """
     yield from _table(parsed)

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from connect import SinkConnector, TopicPartition, __version__
 from connect.settings import ConfigValue
 from spark_sink.sink.checks import problems
-from spark_sink.table_settings import SETTINGS
+from spark_sink.table_settings import TableOptions
 
 
 class SparkSinkConnector(SinkConnector):
@@ -23,7 +23,7 @@ class SparkSinkConnector(SinkConnector):
         spark_task: what runs it on Spark.
     """
 
-    settings = SETTINGS
+    settings = TableOptions.definition()
     version = __version__
     engines: ClassVar[tuple[str, ...]] = ("spark", "worker")
     spark_task: ClassVar[str] = "spark_sink.query.table_task:TableTask"

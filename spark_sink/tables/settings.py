@@ -16,12 +16,10 @@ from spark_sink.table_settings import (
     APPEND,
     DELTA,
     FIELD,
-    SETTINGS,
-    TABLE_PROPERTY,
     TOPIC,
     UPSERT,
+    TableOptions,
     is_path,
-    metadata_columns,
 )
 
 _SCHEME: Final = re.compile(r"[a-zA-Z][\w+.-]*:")
@@ -77,38 +75,38 @@ class TableSettings:
         Raises:
             ConfigError: a value is wrong, or two contradict each other.
         """
-        parsed = SETTINGS.parse(config)
-        for key, message in problems(parsed, "spark"):
+        options = TableOptions.parse(config)
+        for key, message in problems(options.config, "spark"):
             raise ConfigError(key, message)
-        properties = dict(parsed.prefixed(TABLE_PROPERTY))
-        if parsed["column.mapping"] != "none":
-            properties.setdefault("delta.columnMapping.mode", parsed["column.mapping"])
-        if parsed["vacuum.interval.ms"]:
-            properties.setdefault("delta.deletedFileRetentionDuration", retention(parsed["vacuum.retention.hours"]))
-        key_in_value = parsed["pk.mode"] == "record_value"
+        properties = options.properties
+        if options.column_mapping != "none":
+            properties.setdefault("delta.columnMapping.mode", options.column_mapping)
+        if options.vacuum_s:
+            properties.setdefault("delta.deletedFileRetentionDuration", retention(options.retention_hours))
+        key_in_value = not options.pk_from_key
         return cls(
-            format=parsed["format"],
-            table=_absolute(parsed["table"] or ""),
-            table_field=tuple((parsed["table.field"] or "").split(".")) if parsed["table.field"] else (),
-            create=parsed["auto.create"],
-            partition_by=tuple(parsed["partition.by"]),
-            cluster_by=tuple(parsed["cluster.by"]),
+            format=options.format,
+            table=_absolute(options.written_table or ""),
+            table_field=tuple(options.table_field.split(".")) if options.table_field else (),
+            create=options.auto_create,
+            partition_by=options.partition_by,
+            cluster_by=tuple(options.cluster_by),
             properties=tuple(sorted(properties.items())),
-            mode=parsed["mode"],
+            mode=options.mode,
             key_in_value=key_in_value,
-            key_fields=tuple(parsed["pk.fields"]),
-            deletes=parsed["mode"] == UPSERT
-            and parsed["delete.enabled"]
+            key_fields=options.pk_fields,
+            deletes=options.mode == UPSERT
+            and options.delete_enabled
             and not key_in_value
-            and FIELD not in (parsed["table"] or ""),
-            replace_where=parsed["replace.where"],
-            metadata=metadata_columns(parsed),
-            policy=EvolutionPolicy.of(parsed),
-            dead_letters=_absolute(parsed["errors.deadletter.table"]) if parsed["errors.deadletter.table"] else None,
-            compaction_s=parsed["compaction.interval.ms"] / 1000,
-            vacuum_s=parsed["vacuum.interval.ms"] / 1000,
-            vacuum_hours=parsed["vacuum.retention.hours"],
-            console_rows=parsed["console.rows"],
+            and FIELD not in options.table,
+            replace_where=options.replace_where,
+            metadata=options.metadata,
+            policy=options.policy,
+            dead_letters=_absolute(options.dead_letters) if options.dead_letters else None,
+            compaction_s=options.compaction_s,
+            vacuum_s=options.vacuum_s,
+            vacuum_hours=options.retention_hours,
+            console_rows=options.console_rows,
         )
 
     @property

@@ -12,9 +12,9 @@ from deltalake import DeltaTable
 from connect import FencedError, RetriableError, SinkBatch, SinkRecord, TopicPartition, Values
 from connect.testing import SinkRun
 from spark_sink.delta import alter_offsets
-from spark_sink.delta.options import Options
 from spark_sink.delta.table import Conflict, Table
 from spark_sink.delta.writer import Writer
+from spark_sink.table_settings import TableOptions
 
 Run = Callable[..., SinkRun]
 Rows = Callable[..., list[dict[str, Any]]]
@@ -40,7 +40,7 @@ def batch(first: int, last: int, place: TopicPartition = PLACE) -> SinkBatch:
 @pytest.fixture
 def writer(lake: Path) -> Callable[..., Writer]:
     """Another task's hold on the table."""
-    options = Options.of({"name": "orders-sink", "table": str(lake / "orders"), "schema.evolution": "full"})
+    options = TableOptions.parse({"name": "orders-sink", "table": str(lake / "orders"), "schema.evolution": "full"})
     return lambda: Writer(Table(str(lake / "orders"), "orders-sink", {}), options)
 
 

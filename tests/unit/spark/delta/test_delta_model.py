@@ -12,10 +12,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from connect import FencedError, SinkBatch, SinkRecord, TopicPartition, Values
 from connect.testing import SinkRun
-from spark_sink.delta.options import Options
 from spark_sink.delta.table import Table
 from spark_sink.delta.writer import Writer
 from spark_sink.sink.connector import SparkSinkConnector
+from spark_sink.table_settings import TableOptions
 
 PLACE = TopicPartition("test", 0)
 
@@ -27,7 +27,7 @@ class Owners(RuleBasedStateMachine):
     def a_table(self) -> None:
         self.folder = Path(tempfile.mkdtemp())
         self.uri = str(self.folder / "orders")
-        self.options = Options.of({"name": "sink", "table": self.uri, "flush.size": "1"})
+        self.options = TableOptions.parse({"name": "sink", "table": self.uri, "flush.size": "1"})
         self.owners: list[tuple[Writer, list[int]]] = []  # each with the offset where it goes on
         self.newest: Writer | None = None  # who claimed the partition, and nobody has since
 

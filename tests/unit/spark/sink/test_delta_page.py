@@ -9,7 +9,7 @@ import pytest
 from connect.plugins.builtin import BUILT_IN
 from connect.settings import properties
 from spark_sink.sink.connector import SparkSinkConnector
-from spark_sink.table_settings import SETTINGS
+from spark_sink.table_settings import TableOptions
 
 ROOT = Path(__file__).parents[4]
 PAGE = (ROOT / "docs" / "connectors" / "delta.md").read_text(encoding="utf-8")
@@ -19,7 +19,7 @@ OTHERS = re.compile(r"^\| ((?:`[^`]+`(?:, )?)+) \| [^|]+ \| `([^`]+)`", re.MULTI
 def test_the_page_names_the_keys_of_others() -> None:
     others = PAGE.partition("## What others call it")[2]
     told = {name: ours for names, ours in OTHERS.findall(others) for name in re.findall("`([^`]+)`", names)}
-    assert told == {name: alias.key for name, alias in SETTINGS.others.aliases.items()}
+    assert told == {name: alias.key for name, alias in TableOptions.definition().others.aliases.items()}
 
 
 def test_the_page_names_the_connector_as_it_is_found() -> None:

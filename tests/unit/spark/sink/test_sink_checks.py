@@ -7,7 +7,7 @@ import pytest
 
 from connect.plugins import PluginKind, Plugins
 from spark_sink.sink.connector import SparkSinkConnector
-from spark_sink.table_settings import SETTINGS, checkpoint_location, metadata_columns
+from spark_sink.table_settings import TableOptions, checkpoint_location
 
 GOOD = {"name": "orders", "topics": "orders", "table": "/lake/orders"}
 
@@ -97,10 +97,12 @@ def test_what_contradicts_itself_is_refused_with_advice(changes: dict[str, str],
 
 
 def test_keys_of_other_projects_are_understood_and_ours_win() -> None:
-    jdbc = SETTINGS.named({"insert.mode": "upsert", "table.name.format": "/lake/${topic}", "auto.evolve": "false"})
+    jdbc = TableOptions.definition().named(
+        {"insert.mode": "upsert", "table.name.format": "/lake/${topic}", "auto.evolve": "false"}
+    )
     assert (jdbc["mode"], jdbc["table"], jdbc["schema.evolution"]) == ("upsert", "/lake/${topic}", "none")
-    assert SETTINGS.named({"path": "/theirs", "table": "/ours"})["table"] == "/ours"
-    assert SETTINGS.parse({"path": "/lake/o", "partitionBy": "day,hour"})["partition.by"] == ["day", "hour"]
+    assert TableOptions.definition().named({"path": "/theirs", "table": "/ours"})["table"] == "/ours"
+    assert TableOptions.parse({"path": "/lake/o", "partitionBy": "day,hour"}).partition_by == ("day", "hour")
 
 
 @pytest.mark.parametrize(
@@ -124,8 +126,8 @@ def test_checkpoints_are_beside_the_table(table: str, folder: str | None) -> Non
 
 
 def test_metadata_columns_have_names_of_their_own_if_asked() -> None:
-    parsed = SETTINGS.parse({"metadata.columns": "offset, timestamp:arrived"})
-    assert metadata_columns(parsed) == (("offset", "_offset"), ("timestamp", "arrived"))
+    options = TableOptions.parse({"metadata.columns": "offset, timestamp:arrived"})
+    assert options.metadata == (("offset", "_offset"), ("timestamp", "arrived"))
 
 
 @pytest.mark.parametrize(
