@@ -14,7 +14,7 @@ from urllib.parse import quote, urlsplit, urlunsplit
 
 from connect import ConnectError
 from connectors.s3.bucket.credentials import Credentials, credentials, session
-from connectors.s3.bucket.keys import BucketSettings
+from connectors.s3.bucket.keys import BucketOptions
 
 #: How many connections at most: as many requests run at a time.
 _CONNECTIONS: Final = 16
@@ -35,7 +35,7 @@ class Bucket:
         ConfigError: the class of the credentials cannot be loaded.
     """
 
-    def __init__(self, settings: BucketSettings, config: Mapping[str, str]) -> None:
+    def __init__(self, settings: BucketOptions, config: Mapping[str, str]) -> None:
         if importlib.util.find_spec("boto3") is None:
             raise ConnectError("The S3 connectors need the package boto3. Install connect-runtime[s3].")
         # At DEBUG botocore writes every header of its requests, and a session's token is one of them.
@@ -105,7 +105,7 @@ class Bucket:
             client.close()
 
 
-def _client(settings: BucketSettings, found: Credentials | None) -> Any:
+def _client(settings: BucketOptions, found: Credentials | None) -> Any:
     from botocore import UNSIGNED
     from botocore.config import Config
 
@@ -133,7 +133,7 @@ def _client(settings: BucketSettings, found: Credentials | None) -> Any:
     return session(settings, found).client("s3", endpoint_url=settings.endpoint, config=config)
 
 
-def _with_user(settings: BucketSettings) -> str:
+def _with_user(settings: BucketOptions) -> str:
     if not settings.proxy_user:
         return settings.proxy
     parts = urlsplit(settings.proxy)

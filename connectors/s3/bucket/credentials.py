@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from connect.kit import credentials_provider
-from connectors.s3.bucket.keys import BUCKET, BucketSettings
+from connectors.s3.bucket.keys import BucketOptions
 
 
 class Credentials(NamedTuple):
@@ -21,7 +21,7 @@ class Credentials(NamedTuple):
         return f"Credentials(key={self.key!r})"
 
 
-def credentials(settings: BucketSettings, config: Mapping[str, str]) -> Callable[[], Credentials | None]:
+def credentials(settings: BucketOptions, config: Mapping[str, str]) -> Callable[[], Credentials | None]:
     """What answers with the credentials for a client that is made now; None leaves it to boto3 to find some.
 
     Args:
@@ -32,12 +32,12 @@ def credentials(settings: BucketSettings, config: Mapping[str, str]) -> Callable
         ConfigError: the class of `s3.credentials.provider.class` cannot be loaded.
     """
     if not settings.provider:
-        return lambda: _of_configuration(BUCKET.named(config))
+        return lambda: _of_configuration(BucketOptions.definition().named(config))
     chosen = credentials_provider("s3.credentials.provider.class", settings.provider, config)
     return lambda: Credentials(*chosen.credentials())
 
 
-def session(settings: BucketSettings, found: Credentials | None) -> Any:
+def session(settings: BucketOptions, found: Credentials | None) -> Any:
     """boto3's session with these credentials, or with those of the role, which it renews before they expire."""
     import boto3
     import botocore.session
@@ -70,7 +70,7 @@ class _Role:
     METHOD = "assume-role"
     CANONICAL_NAME = None
 
-    def __init__(self, settings: BucketSettings, own: Any) -> None:
+    def __init__(self, settings: BucketOptions, own: Any) -> None:
         self._settings = settings
         self._own = own
 

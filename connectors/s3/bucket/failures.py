@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from connect import ConnectError, RetriableError
 from connect.errors import one_line
-from connectors.s3.bucket.keys import BucketSettings
+from connectors.s3.bucket.keys import BucketOptions
 
 CREDENTIALS: Final = "credentials"
 MISSING: Final = "missing"
@@ -94,7 +94,7 @@ class Failure(NamedTuple):
     sentence: str
 
 
-def failure(error: BaseException, settings: BucketSettings, doing: str = "") -> Failure:
+def failure(error: BaseException, settings: BucketOptions, doing: str = "") -> Failure:
     """What an error of boto3, or of the network below it, means.
 
     Args:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 from connect import ConfigError, settings
-from connect.settings import Definition, Secret
+from connect.settings import Config, Secret
 
 _BUCKET: Final = "Bucket"
 _ACCESS: Final = "Access"
@@ -67,212 +66,12 @@ def _key_bytes(text: str) -> bytes:
         return text.encode()
 
 
-BUCKET: Final[Definition] = settings.define(
-    settings.String(
-        "s3.bucket.name",
-        importance="HIGH",
-        group=_BUCKET,
-        validator=settings.non_empty,
-        doc="The bucket. It has to exist.",
-    ),
-    settings.String(
-        "s3.region",
-        default="us-west-2",
-        group=_BUCKET,
-        doc="The region of the bucket, such as eu-central-1.",
-    ),
-    settings.String(
-        "store.url",
-        default=None,
-        importance="HIGH",
-        group=_BUCKET,
-        width="LONG",
-        validator=_url,
-        doc="The address of a store other than Amazon's that speaks S3: http://host:port. Nothing: Amazon's, of the "
-        "region.",
-    ),
-    settings.Boolean(
-        "s3.path.style.access.enabled",
-        default=True,
-        importance="LOW",
-        group=_BUCKET,
-        doc="Whether the bucket is part of the path (https://host/bucket/key) or of the host's name.",
-    ),
-    settings.Boolean(
-        "s3.wan.mode",
-        default=False,
-        group=_BUCKET,
-        doc="Whether Amazon's accelerated addresses are used. The bucket has to allow that; excludes store.url.",
-    ),
-    settings.String(
-        "aws.access.key.id",
-        default="",
-        importance="HIGH",
-        group=_ACCESS,
-        doc="Who we are. Nothing, here and below: what boto3 finds in the environment, in ~/.aws or at the machine's "
-        "own service.",
-    ),
-    settings.Password(
-        "aws.secret.access.key",
-        default=None,
-        importance="HIGH",
-        group=_ACCESS,
-        doc="The secret of that key. One that a config provider gives is asked for anew whenever the task starts, also "
-        "by itself after a failure.",
-    ),
-    settings.Password(
-        "aws.session.token",
-        default=None,
-        importance="LOW",
-        group=_ACCESS,
-        doc="The token of temporary credentials, beside the two keys above.",
-    ),
-    settings.String(
-        "aws.profile",
-        default="",
-        importance="LOW",
-        group=_ACCESS,
-        doc="A profile of ~/.aws/config to take credentials from.",
-    ),
-    settings.Boolean(
-        "s3.anonymous",
-        default=False,
-        importance="LOW",
-        group=_ACCESS,
-        doc="Whether requests are not signed at all, for public buckets.",
-    ),
-    settings.Class(
-        "s3.credentials.provider.class",
-        default="",
-        importance="LOW",
-        group=_ACCESS,
-        doc="A Python class, as module:Class, with a method credentials() that gives key, secret and token (or None) "
-        "whenever they are needed anew; configure(config) is handed the keys s3.credentials.provider.*. Of Java's "
-        "classes those are understood that look where boto3 looks as well, and the anonymous one.",
-    ),
-    settings.String(
-        "aws.sts.role.arn",
-        default="",
-        group=_ACCESS,
-        doc="A role to assume with these credentials. Its own are renewed before they expire.",
-    ),
-    settings.String(
-        "aws.sts.role.session.name",
-        default="connect",
-        importance="LOW",
-        group=_ACCESS,
-        doc="How the session of the role is called in Amazon's records.",
-    ),
-    settings.Int(
-        "aws.sts.role.session.duration",
-        default=3600,
-        importance="LOW",
-        group=_ACCESS,
-        validator=settings.between(900, 43_200),
-        doc="How many seconds the credentials of the role are asked for.",
-    ),
-    settings.String(
-        "aws.sts.role.external.id",
-        default="",
-        importance="LOW",
-        group=_ACCESS,
-        doc="The external id that the role's owner asks for.",
-    ),
-    settings.String(
-        "aws.sts.config.endpoint",
-        default="",
-        importance="LOW",
-        group=_ACCESS,
-        doc="The address of the service that gives out roles. Nothing: Amazon's, of the region.",
-    ),
-    settings.String(
-        "s3.proxy.url",
-        default="",
-        importance="LOW",
-        group=_WAYS,
-        validator=_url,
-        doc="An HTTP proxy for all requests: http://host:port. Nothing: what HTTPS_PROXY and NO_PROXY say.",
-    ),
-    settings.String("s3.proxy.user", default=None, importance="LOW", group=_WAYS, doc="Who we are for the proxy."),
-    settings.Password("s3.proxy.password", default=None, importance="LOW", group=_WAYS, doc="And the password there."),
-    settings.Int(
-        "s3.part.retries",
-        default=3,
-        group=_WAYS,
-        validator=settings.at_least(0),
-        doc="How often a request that failed in passing is sent again at once, before it is an error.",
-    ),
-    settings.Long(
-        "s3.retry.backoff.ms",
-        default=200,
-        importance="LOW",
-        group=_WAYS,
-        validator=settings.at_least(0),
-        doc="How long to wait after such an error, the first time. It doubles, with some chance in it.",
-    ),
-    settings.Long(
-        "s3.retry.backoff.max.ms",
-        default=20_000,
-        importance="LOW",
-        group=_WAYS,
-        validator=settings.at_least(0),
-        doc="How long at most.",
-    ),
-    settings.Long(
-        "s3.connect.timeout.ms",
-        default=10_000,
-        importance="LOW",
-        group=_WAYS,
-        validator=settings.at_least(1),
-        doc="How long to wait for a connection.",
-    ),
-    settings.Long(
-        "s3.request.timeout.ms",
-        default=60_000,
-        importance="LOW",
-        group=_WAYS,
-        validator=settings.at_least(1),
-        doc="How long to wait for an answer, or for the next bytes of it.",
-    ),
-    settings.String(
-        "s3.ssea.name",
-        default="",
-        importance="LOW",
-        group=_OBJECTS,
-        validator=_encryption,
-        doc="How the store encrypts objects: AES256, aws:kms or aws:kms:dsse. Nothing: as the bucket says.",
-    ),
-    settings.Password(
-        "s3.sse.customer.key",
-        default=None,
-        importance="LOW",
-        group=_OBJECTS,
-        validator=_customer_key,
-        doc="A key of your own that objects are encrypted with: 32 bytes, in base64. The store keeps only its sum, and "
-        "who reads an object has to show it again.",
-    ),
-    settings.String(
-        "s3.sse.kms.key.id",
-        default="",
-        importance="LOW",
-        group=_OBJECTS,
-        doc="The key of Amazon's key service for aws:kms. Nothing: the account's own.",
-    ),
-    settings.String(
-        "s3.acl.canned",
-        default=None,
-        importance="LOW",
-        group=_OBJECTS,
-        validator=_access_list,
-        doc="The canned access control list of objects that are written, such as bucket-owner-full-control.",
-    ),
-    settings.String(
-        "s3.storage.class",
-        default="",
-        importance="LOW",
-        group=_OBJECTS,
-        doc="The storage class of objects that are written, such as STANDARD_IA. Nothing: STANDARD.",
-    ),
+def _region(name: str) -> str:
+    return name.lower().replace("_", "-") if _JAVA_REGION.match(name) else name
+
+
+class BucketOptions(
+    settings.Options,
     aliases={
         "aws.s3.bucket.name": "s3.bucket.name",
         "aws_s3_bucket": "s3.bucket.name",
@@ -293,87 +92,246 @@ BUCKET: Final[Definition] = settings.define(
         "aws.s3.backoff.max.delay.ms": "s3.retry.backoff.max.ms",
     },
     without_effect={"s3.http.send.expect.continue": "botocore decides where a store is asked before it is sent bytes"},
-)
-
-
-@dataclass(frozen=True)
-class BucketSettings:
-    """What the keys say, typed. Secrets of who we are stay in the configuration: `credentials` reads them when asked.
+):
+    """The bucket and the way there. Credentials stay in the configuration: `credentials` reads them when asked.
 
     Attributes:
         endpoint: of a store other than Amazon's, or None.
         role: the role to assume, or "".
         role_seconds: how long its credentials are asked for.
-        backoff, longest_backoff, connect_timeout, request_timeout: seconds.
-        customer_key: 32 bytes, or None.
+        customer_key: 32 bytes, in base64, or None.
+        provider: the class of the user's own that has credentials, or "".
+        anonymous: whether requests are not signed.
     """
 
-    bucket: str
-    region: str
-    endpoint: str | None
-    path_style: bool
-    accelerated: bool
-    provider: str
-    profile: str
-    anonymous: bool
-    role: str
-    role_session: str
-    role_seconds: int
-    role_external_id: str
-    role_endpoint: str | None
-    proxy: str
-    proxy_user: str | None
-    proxy_password: Secret | None
-    retries: int
-    backoff: float
-    longest_backoff: float
-    connect_timeout: float
-    request_timeout: float
-    encryption: str
-    customer_key: Secret | None
-    kms_key: str
-    access_list: str
-    storage_class: str
+    bucket = settings.String(
+        "s3.bucket.name",
+        importance="HIGH",
+        group=_BUCKET,
+        validator=settings.non_empty,
+        doc="The bucket. It has to exist.",
+    )
+    region = settings.String(
+        "s3.region",
+        default="us-west-2",
+        group=_BUCKET,
+        convert=_region,
+        doc="The region of the bucket, such as eu-central-1.",
+    )
+    endpoint = settings.String(
+        "store.url",
+        default=None,
+        importance="HIGH",
+        group=_BUCKET,
+        width="LONG",
+        validator=_url,
+        convert=lambda written: written or None,
+        doc="The address of a store other than Amazon's that speaks S3: http://host:port. Nothing: Amazon's, of the "
+        "region.",
+    )
+    path_style = settings.Boolean(
+        "s3.path.style.access.enabled",
+        default=True,
+        importance="LOW",
+        group=_BUCKET,
+        doc="Whether the bucket is part of the path (https://host/bucket/key) or of the host's name.",
+    )
+    accelerated = settings.Boolean(
+        "s3.wan.mode",
+        default=False,
+        group=_BUCKET,
+        doc="Whether Amazon's accelerated addresses are used. The bucket has to allow that; excludes store.url.",
+    )
+    aws_access_key_id = settings.String(
+        "aws.access.key.id",
+        default="",
+        importance="HIGH",
+        group=_ACCESS,
+        doc="Who we are. Nothing, here and below: what boto3 finds in the environment, in ~/.aws or at the machine's "
+        "own service.",
+    )
+    aws_secret_access_key = settings.Password(
+        "aws.secret.access.key",
+        default=None,
+        importance="HIGH",
+        group=_ACCESS,
+        doc="The secret of that key. One that a config provider gives is asked for anew whenever the task starts, also "
+        "by itself after a failure.",
+    )
+    aws_session_token = settings.Password(
+        "aws.session.token",
+        default=None,
+        importance="LOW",
+        group=_ACCESS,
+        doc="The token of temporary credentials, beside the two keys above.",
+    )
+    profile = settings.String(
+        "aws.profile",
+        default="",
+        importance="LOW",
+        group=_ACCESS,
+        doc="A profile of ~/.aws/config to take credentials from.",
+    )
+    is_anonymous = settings.Boolean(
+        "s3.anonymous",
+        default=False,
+        importance="LOW",
+        group=_ACCESS,
+        doc="Whether requests are not signed at all, for public buckets.",
+    )
+    provider_class = settings.Class(
+        "s3.credentials.provider.class",
+        default="",
+        importance="LOW",
+        group=_ACCESS,
+        doc="A Python class, as module:Class, with a method credentials() that gives key, secret and token (or None) "
+        "whenever they are needed anew; configure(config) is handed the keys s3.credentials.provider.*. Of Java's "
+        "classes those are understood that look where boto3 looks as well, and the anonymous one.",
+    )
+    role = settings.String(
+        "aws.sts.role.arn",
+        default="",
+        group=_ACCESS,
+        doc="A role to assume with these credentials. Its own are renewed before they expire.",
+    )
+    role_session = settings.String(
+        "aws.sts.role.session.name",
+        default="connect",
+        importance="LOW",
+        group=_ACCESS,
+        doc="How the session of the role is called in Amazon's records.",
+    )
+    role_seconds = settings.Int(
+        "aws.sts.role.session.duration",
+        default=3600,
+        importance="LOW",
+        group=_ACCESS,
+        validator=settings.between(900, 43_200),
+        doc="How many seconds the credentials of the role are asked for.",
+    )
+    role_external_id = settings.String(
+        "aws.sts.role.external.id",
+        default="",
+        importance="LOW",
+        group=_ACCESS,
+        doc="The external id that the role's owner asks for.",
+    )
+    role_endpoint = settings.String(
+        "aws.sts.config.endpoint",
+        default="",
+        importance="LOW",
+        group=_ACCESS,
+        convert=lambda written: written or None,
+        doc="The address of the service that gives out roles. Nothing: Amazon's, of the region.",
+    )
+    proxy = settings.String(
+        "s3.proxy.url",
+        default="",
+        importance="LOW",
+        group=_WAYS,
+        validator=_url,
+        doc="An HTTP proxy for all requests: http://host:port. Nothing: what HTTPS_PROXY and NO_PROXY say.",
+    )
+    proxy_user = settings.String(
+        "s3.proxy.user", default=None, importance="LOW", group=_WAYS, doc="Who we are for the proxy."
+    )
+    proxy_password = settings.Password(
+        "s3.proxy.password", default=None, importance="LOW", group=_WAYS, doc="And the password there."
+    )
+    retries = settings.Int(
+        "s3.part.retries",
+        default=3,
+        group=_WAYS,
+        validator=settings.at_least(0),
+        doc="How often a request that failed in passing is sent again at once, before it is an error.",
+    )
+    backoff = settings.Long(
+        "s3.retry.backoff.ms",
+        default=200,
+        importance="LOW",
+        group=_WAYS,
+        validator=settings.at_least(0),
+        convert=settings.seconds,
+        doc="How long to wait after such an error, the first time. It doubles, with some chance in it.",
+    )
+    longest_backoff = settings.Long(
+        "s3.retry.backoff.max.ms",
+        default=20_000,
+        importance="LOW",
+        group=_WAYS,
+        validator=settings.at_least(0),
+        convert=settings.seconds,
+        doc="How long at most.",
+    )
+    connect_timeout = settings.Long(
+        "s3.connect.timeout.ms",
+        default=10_000,
+        importance="LOW",
+        group=_WAYS,
+        validator=settings.at_least(1),
+        convert=settings.seconds,
+        doc="How long to wait for a connection.",
+    )
+    request_timeout = settings.Long(
+        "s3.request.timeout.ms",
+        default=60_000,
+        importance="LOW",
+        group=_WAYS,
+        validator=settings.at_least(1),
+        convert=settings.seconds,
+        doc="How long to wait for an answer, or for the next bytes of it.",
+    )
+    encryption = settings.String(
+        "s3.ssea.name",
+        default="",
+        importance="LOW",
+        group=_OBJECTS,
+        validator=_encryption,
+        doc="How the store encrypts objects: AES256, aws:kms or aws:kms:dsse. Nothing: as the bucket says.",
+    )
+    customer_key = settings.Password(
+        "s3.sse.customer.key",
+        default=None,
+        importance="LOW",
+        group=_OBJECTS,
+        validator=_customer_key,
+        doc="A key of your own that objects are encrypted with: 32 bytes, in base64. The store keeps only its sum, and "
+        "who reads an object has to show it again.",
+    )
+    kms_key = settings.String(
+        "s3.sse.kms.key.id",
+        default="",
+        importance="LOW",
+        group=_OBJECTS,
+        doc="The key of Amazon's key service for aws:kms. Nothing: the account's own.",
+    )
+    access_list = settings.String(
+        "s3.acl.canned",
+        default=None,
+        importance="LOW",
+        group=_OBJECTS,
+        validator=_access_list,
+        doc="The canned access control list of objects that are written, such as bucket-owner-full-control.",
+    )
+    storage_class = settings.String(
+        "s3.storage.class",
+        default="",
+        importance="LOW",
+        group=_OBJECTS,
+        doc="The storage class of objects that are written, such as STANDARD_IA. Nothing: STANDARD.",
+    )
 
-    @classmethod
-    def of(cls, parsed: Mapping[str, Any]) -> BucketSettings:
-        """Of a configuration that BUCKET, and more, has parsed.
+    def __init__(self, config: Config) -> None:
+        """Take parsed values.
 
         Raises:
-            ConfigError: keys contradict each other.
+            ConfigError: they contradict each other.
         """
-        for key, why in problems(parsed):
+        super().__init__(config)
+        for key, why in problems(config):
             raise ConfigError(key, why)
-        provider: str = parsed["s3.credentials.provider.class"] or ""
-        anonymous = parsed["s3.anonymous"] or provider.rpartition(".")[2] in _ANONYMOUS
-        return cls(
-            bucket=parsed["s3.bucket.name"],
-            region=_region(parsed["s3.region"]),
-            endpoint=parsed["store.url"] or None,
-            path_style=parsed["s3.path.style.access.enabled"],
-            accelerated=parsed["s3.wan.mode"],
-            provider="" if _CHAINS.match(provider) else provider,
-            profile=parsed["aws.profile"],
-            anonymous=anonymous,
-            role=parsed["aws.sts.role.arn"],
-            role_session=parsed["aws.sts.role.session.name"],
-            role_seconds=parsed["aws.sts.role.session.duration"],
-            role_external_id=parsed["aws.sts.role.external.id"],
-            role_endpoint=parsed["aws.sts.config.endpoint"] or None,
-            proxy=parsed["s3.proxy.url"],
-            proxy_user=parsed["s3.proxy.user"],
-            proxy_password=parsed["s3.proxy.password"],
-            retries=parsed["s3.part.retries"],
-            backoff=parsed["s3.retry.backoff.ms"] / 1000,
-            longest_backoff=parsed["s3.retry.backoff.max.ms"] / 1000,
-            connect_timeout=parsed["s3.connect.timeout.ms"] / 1000,
-            request_timeout=parsed["s3.request.timeout.ms"] / 1000,
-            encryption=parsed["s3.ssea.name"],
-            customer_key=parsed["s3.sse.customer.key"],
-            kms_key=parsed["s3.sse.kms.key.id"],
-            access_list=parsed["s3.acl.canned"] or "",
-            storage_class=parsed["s3.storage.class"],
-        )
+        self.provider = "" if _CHAINS.match(self.provider_class) else self.provider_class
+        self.anonymous = self.is_anonymous or self.provider_class.rpartition(".")[2] in _ANONYMOUS
 
     def to_read(self) -> dict[str, Any]:
         """The parameters of get_object and head_object that the keys ask for, beside Bucket and Key."""
@@ -422,7 +380,3 @@ def problems(parsed: Mapping[str, Any]) -> list[tuple[str, str]]:
         why = f'"{provider}" cannot be loaded here. Write module:Class of a Python class with credentials().'
         found.append(("s3.credentials.provider.class", why))
     return found
-
-
-def _region(name: str) -> str:
-    return name.lower().replace("_", "-") if _JAVA_REGION.match(name) else name

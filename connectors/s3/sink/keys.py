@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 from connect import settings
 from connect.data import evolution_policy
 from connect.settings import Definition, WithoutEffect
-from connectors.s3.bucket.keys import BUCKET
+from connectors.s3.bucket.keys import BucketOptions
 
 _FILES: Final = "Files"
 _NAMES: Final = "Names"
@@ -540,7 +540,7 @@ EVOLUTION: Final[Definition] = (
     )
 )
 
-SETTINGS: Final[Definition] = BUCKET | _OWN | EVOLUTION
+SETTINGS: Final[Definition] = BucketOptions.definition() | _OWN | EVOLUTION
 
 
 def is_aivens(config: Mapping[str, Any]) -> bool:

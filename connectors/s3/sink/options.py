@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 from connect import ConfigError
 from connect.data.evolution_policy import EvolutionPolicy
 from connect.settings import Config
-from connectors.s3.bucket import BucketSettings
+from connectors.s3.bucket import BucketOptions
 from connectors.s3.formats import compression
 from connectors.s3.formats.escapes import unescaped
 from connectors.s3.formats.format import Format
@@ -80,7 +80,7 @@ class Options:
         backoff: seconds.
     """
 
-    bucket: BucketSettings
+    bucket: BucketOptions
     format: Format
     keys_format: Format | None
     headers_format: Format | None
@@ -139,7 +139,7 @@ class Options:
             key = "store.kafka.keys" if parsed["store.kafka.keys"] else "store.kafka.headers"
             raise ConfigError(key, "goes with topics.dir and partitioners, not with file.name.template.")
         return cls(
-            bucket=BucketSettings.of(parsed),
+            bucket=BucketOptions.parse(parsed),
             format=form,
             keys_format=_named(parsed, "keys.format.class") if parsed["store.kafka.keys"] else None,
             headers_format=_named(parsed, "headers.format.class") if parsed["store.kafka.headers"] else None,

@@ -10,7 +10,7 @@ from typing import Any, Final
 from connect import ConfigError, settings
 from connect.settings import Definition, WithoutEffect
 from connect.settings.java_regex import java_regex
-from connectors.s3.bucket import BUCKET
+from connectors.s3.bucket import BucketOptions
 from connectors.s3.formats.escapes import unescaped
 from connectors.s3.formats.read import FORMATS
 from connectors.s3.formats.read_compressed import COMPRESSIONS
@@ -100,7 +100,7 @@ def _moment(_: str, value: str) -> None:
     moment(value)
 
 
-SETTINGS: Final[Definition] = BUCKET | settings.define(
+SETTINGS: Final[Definition] = BucketOptions.definition() | settings.define(
     settings.String(
         "aws.s3.prefix",
         default="",

@@ -9,7 +9,7 @@ from typing import Final, NoReturn
 
 from connect import ConnectError, DataError, RetriableError, SourceBatch, SourceTask
 from connect.kit import RetryBudget
-from connectors.s3.bucket import Bucket, BucketSettings
+from connectors.s3.bucket import Bucket, BucketOptions
 from connectors.s3.formats.reading import OnBad
 from connectors.s3.source import keys
 from connectors.s3.source.actions import Actions
@@ -43,7 +43,7 @@ class S3SourceTask(SourceTask):
     def start(self, config: Mapping[str, str]) -> None:
         parsed = self.settings.parse(config)
         keys.check(parsed)
-        chosen = BucketSettings.of(parsed)
+        chosen = BucketOptions.parse(parsed)
         self._bucket = Bucket(chosen, config)
         self._store = Store(self._bucket, parsed["aws.s3.fetch.page.size"])
         limit = parsed["read.retry.timeout.ms"]

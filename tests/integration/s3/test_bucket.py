@@ -12,14 +12,14 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from connect import ConfigError
 from connect.ports import free_port
-from connectors.s3.bucket import BUCKET, Bucket, BucketSettings
+from connectors.s3.bucket import Bucket, BucketOptions
 from connectors.s3.bucket.failures import Failure, failure
 from tests.servers.s3 import ACCESS_KEY, SECRET_KEY, S3Bucket, S3Proxy, S3Server
 
 
 def bucket_of(config: Mapping[str, str]) -> Bucket:
     quick = {"s3.part.retries": "0", **config}
-    return Bucket(BucketSettings.of(BUCKET.parse(quick)), config)
+    return Bucket(BucketOptions.parse(quick), config)
 
 
 def failed(bucket: Bucket, work: Callable[[], Any]) -> Failure:
