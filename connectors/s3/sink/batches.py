@@ -14,7 +14,7 @@ from connectors.s3.formats.lines import FieldsCsv
 from connectors.s3.sink.bad_rows import BadRows, find
 from connectors.s3.sink.compatibility import Compatibility
 from connectors.s3.sink.object_names import Folders
-from connectors.s3.sink.options import Options
+from connectors.s3.sink.plan import SinkPlan
 from connectors.s3.sink.rotation import Part, Rows
 
 #: In place of a value's schema: records without a value, of which only keys and headers are written.
@@ -27,7 +27,7 @@ _HEADERS: Final = Schema.struct(
 class Batches:
     """Makes batches ready, by the keys of a connector."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: SinkPlan) -> None:
         self._options = options
         self._formats: list[tuple[str, Format]] = [("", options.format)]
         if options.keys_format is not None:
@@ -151,7 +151,7 @@ class Prepared:
     def __init__(
         self,
         batches: Batches,
-        options: Options,
+        options: SinkPlan,
         batch: SinkBatch,
         times: Sequence[int] | None,
         encoded: Sequence[Encoded],
@@ -256,7 +256,7 @@ def _range(rows: list[int]) -> Sequence[int]:
     return range(rows[0], rows[-1] + 1) if rows[-1] - rows[0] == len(rows) - 1 else rows
 
 
-def _with_tombstones(options: Options, batch: SinkBatch, patterns: Column[str], nulls: Sequence[int]) -> Column[str]:
+def _with_tombstones(options: SinkPlan, batch: SinkBatch, patterns: Column[str], nulls: Sequence[int]) -> Column[str]:
     if not nulls:
         return patterns
     assert isinstance(options.names, Folders)

@@ -6,22 +6,23 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from connect import ConfigError, SinkConnector, __version__
+from connect.data.evolution_policy import EvolutionOptions
 from connect.settings import ConfigValue
 from connectors.s3.bucket.keys import problems
-from connectors.s3.sink.keys import EVOLUTION, SETTINGS
+from connectors.s3.sink.keys import S3SinkOptions
 from connectors.s3.sink.task import S3SinkTask
 
 
 class S3SinkConnector(SinkConnector):
     """Hands its configuration to the tasks. Connects to nothing."""
 
-    settings = SETTINGS
+    settings = S3SinkOptions.definition()
     needs: ClassVar[Mapping[str, str]] = {"boto3": "connect-runtime[s3]"}
     version = __version__
     task = S3SinkTask
 
     def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
-        from connectors.s3.sink.options import Options
+        from connectors.s3.sink.plan import SinkPlan
 
         named = self.settings.named(config)
         values = super().validate(config)
@@ -31,12 +32,12 @@ class S3SinkConnector(SinkConnector):
             found[key].errors.append(why)
         if not any(value.errors for value in values):
             try:
-                options = Options.of(config)
+                options = SinkPlan.parse(config)
             except ConfigError as error:
                 found[error.key].errors.append(error.message)
             else:
                 if options.evolution is not None and not options.format.by_schema:
-                    of_policy = ("schema.compatibility", *(setting.name for setting in EVOLUTION))
+                    of_policy = ("schema.compatibility", *(setting.name for setting in EvolutionOptions.definition()))
                     for key in filter(named.get, of_policy):
                         found[key].warnings.append("has no effect: files of this format have no schema.")
         return values

@@ -26,7 +26,7 @@ from connectors.s3.formats.format import Format, Payload, Writer
 from connectors.s3.sink.buffer import Buffer
 from connectors.s3.sink.keys import SMALLEST_PART
 from connectors.s3.sink.memory import Memory
-from connectors.s3.sink.options import Options
+from connectors.s3.sink.plan import SinkPlan
 from connectors.s3.sink.upload import Conflict, Upload
 
 log = logging.getLogger(__name__)
@@ -97,7 +97,7 @@ class Files:
         bucket: where to.
     """
 
-    def __init__(self, options: Options, bucket: Bucket) -> None:
+    def __init__(self, options: SinkPlan, bucket: Bucket) -> None:
         self._options = options
         self._bucket = bucket
         self._folder = Path(options.spill_folder or tempfile.gettempdir(), f"connect-s3-{uuid.uuid4().hex}")

@@ -8,8 +8,8 @@ from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 from connect import settings
-from connect.data import evolution_policy
-from connect.settings import Definition, WithoutEffect
+from connect.data.evolution_policy import PASS, EvolutionOptions
+from connect.settings import WithoutEffect
 from connectors.s3.bucket.keys import BucketOptions
 
 _FILES: Final = "Files"
@@ -28,12 +28,11 @@ MIB: Final = 1 << 20
 SMALLEST_PART: Final = 5 * MIB
 
 
-def _zone(_: str, value: str) -> None:
-    if value:
-        try:
-            ZoneInfo(value)
-        except (KeyError, ValueError, OSError):
-            raise ValueError(f'"{value}" is no time zone. Write UTC or a name such as Europe/Berlin.') from None
+def _zone(value: str) -> ZoneInfo:
+    try:
+        return ZoneInfo(value or "UTC")
+    except (KeyError, ValueError, OSError):
+        raise ValueError(f'"{value}" is no time zone. Write UTC or a name such as Europe/Berlin.') from None
 
 
 def _tags(_: str, value: list[str]) -> None:
@@ -41,460 +40,8 @@ def _tags(_: str, value: list[str]) -> None:
         raise ValueError(f'"{wrong[0]}" is no tag. Write key:value, with commas between tags.')
 
 
-_OWN: Final[Definition] = settings.define(
-    # Format.
-    settings.Class(
-        "format.class",
-        default="",
-        importance="HIGH",
-        group=_FORMAT,
-        doc="What is in a file: json (a line of JSON a record), jsonarray, csv, avro, parquet, bytes or string; or the "
-        "name of Confluent's class, such as io.confluent.connect.s3.format.json.JsonFormat. Nothing: "
-        "format.output.type, else json.",
-    ),
-    settings.String(
-        "s3.compression.type",
-        default="none",
-        importance="LOW",
-        group=_FORMAT,
-        validator=settings.one_of("none", "gzip", "snappy", "zstd", ignore_case=True),
-        doc="How files of json, csv, bytes and string are compressed: none, gzip, zstd or snappy (as Java's "
-        "SnappyOutputStream does it).",
-    ),
-    settings.Int(
-        "s3.compression.level",
-        default=-1,
-        importance="LOW",
-        group=_FORMAT,
-        validator=settings.between(-1, 22),
-        doc="The level of gzip (0 to 9) or zstd (1 to 22). -1 is the usual one of each.",
-    ),
-    settings.String(
-        "parquet.codec",
-        default="snappy",
-        importance="LOW",
-        group=_FORMAT,
-        validator=settings.one_of("none", "uncompressed", "gzip", "snappy", "zstd", "lz4", "brotli", ignore_case=True),
-        doc="How columns of Parquet are compressed: none, gzip, snappy, zstd, lz4 or brotli.",
-    ),
-    settings.String(
-        "avro.codec",
-        default="null",
-        importance="LOW",
-        group=_FORMAT,
-        validator=settings.one_of("null", "deflate", "snappy", "bzip2", "zstandard", ignore_case=True),
-        doc="How blocks of Avro are compressed: null, deflate, snappy, bzip2 or zstandard.",
-    ),
-    settings.String(
-        "json.decimal.format",
-        default="BASE64",
-        importance="LOW",
-        group=_FORMAT,
-        validator=settings.one_of("BASE64", "NUMERIC", ignore_case=True),
-        doc="How decimals stand in JSON: BASE64 keeps every digit, NUMERIC is a number.",
-    ),
-    settings.String(
-        "format.bytearray.extension",
-        default=".bin",
-        importance="LOW",
-        group=_FORMAT,
-        doc="What the names of files of the format bytes end with.",
-    ),
-    settings.String(
-        "format.bytearray.separator",
-        default=None,
-        importance="LOW",
-        group=_FORMAT,
-        doc=r"What stands behind each record in files of the format bytes; \n, \r, \t and \\ are understood. Nothing: "
-        "a line feed.",
-    ),
-    settings.Boolean(
-        "enhanced.avro.schema.support",
-        default=True,
-        importance="LOW",
-        group=_FORMAT,
-        doc="Whether enums and packages of Avro survive in files of Avro.",
-    ),
-    settings.Boolean(
-        "connect.meta.data",
-        default=True,
-        importance="LOW",
-        group=_FORMAT,
-        doc="Whether what only Connect's schemas have stands in Avro's as well.",
-    ),
-    settings.Boolean(
-        "allow.optional.map.keys",
-        default=False,
-        importance="LOW",
-        group=_FORMAT,
-        doc="Whether maps with optional texts as keys are maps in Avro.",
-    ),
-    settings.String(
-        "format.output.type",
-        default="",
-        group=_FORMAT,
-        validator=settings.one_of("", "csv", "json", "jsonl", "avro", "parquet", ignore_case=True),
-        doc="Aiven's formats: csv, json (an array), jsonl, avro or parquet, of the fields below. Without format.class.",
-    ),
-    settings.List(
-        "format.output.fields",
-        default=["value"],
-        group=_FORMAT,
-        doc="With format.output.type: which of key, value, offset, timestamp and headers are written.",
-    ),
-    settings.String(
-        "format.output.fields.value.encoding",
-        default="base64",
-        group=_FORMAT,
-        validator=settings.one_of("base64", "none", ignore_case=True),
-        doc="With format.output.type=csv: base64 or none, for keys and values.",
-    ),
-    settings.Boolean(
-        "format.output.envelope",
-        default=True,
-        group=_FORMAT,
-        doc='With format.output.type: whether a single field stands in an object of its own, {"value": ...}.',
-    ),
-    settings.String(
-        "file.compression.type",
-        default="",
-        group=_FORMAT,
-        validator=settings.one_of("", "none", "gzip", "snappy", "zstd", ignore_case=True),
-        doc="Aiven's name of the compression: none, gzip, snappy or zstd. Of Parquet and Avro it is that within the "
-        "file. Nothing: gzip for Aiven's class and formats.",
-    ),
-    # Names.
-    settings.String(
-        "topics.dir",
-        default="topics",
-        importance="HIGH",
-        group=_NAMES,
-        doc="The folder that all objects are in.",
-    ),
-    settings.String(
-        "directory.delim",
-        default="/",
-        group=_NAMES,
-        validator=settings.non_empty,
-        doc="What stands between folders.",
-    ),
-    settings.String(
-        "file.delim",
-        default="+",
-        group=_NAMES,
-        validator=settings.non_empty,
-        doc="What stands between topic, partition and offset in the name of a file.",
-    ),
-    settings.Int(
-        "filename.offset.zero.pad.width",
-        default=10,
-        importance="LOW",
-        group=_NAMES,
-        validator=settings.between(0, 19),
-        doc="How many digits the offset in the name of a file has at least.",
-    ),
-    settings.Class(
-        "partitioner.class",
-        default="default",
-        importance="HIGH",
-        group=_NAMES,
-        doc="Into which folder records go: default (partition=0), field, time, daily, hourly; or the name of "
-        "Confluent's class, such as io.confluent.connect.storage.partitioner.TimeBasedPartitioner.",
-    ),
-    settings.List(
-        "partition.field.name",
-        default=[],
-        group=_NAMES,
-        doc="The fields of the partitioner field; dots lead into structs.",
-    ),
-    settings.Boolean(
-        "partition.field.format.path",
-        default=True,
-        importance="LOW",
-        group=_NAMES,
-        doc="Whether its folders are name=value, or the value alone.",
-    ),
-    settings.Long(
-        "partition.duration.ms",
-        default=-1,
-        group=_NAMES,
-        doc="How much time a folder of the partitioner time covers. -1: an hour.",
-    ),
-    settings.String(
-        "path.format",
-        default="",
-        group=_NAMES,
-        width="LONG",
-        doc="The pattern of its folders, in Joda-Time's letters: 'year'=YYYY/'month'=MM/'day'=dd/'hour'=HH.",
-    ),
-    settings.String(
-        "locale",
-        default="",
-        group=_NAMES,
-        doc="The language of names of months and days in that pattern. Only English is known.",
-    ),
-    settings.String(
-        "timezone",
-        default="",
-        group=_NAMES,
-        validator=_zone,
-        doc="The zone of dates and times in names of folders, and of rotate.schedule.interval.ms. Nothing: UTC.",
-    ),
-    settings.String(
-        "timestamp.extractor",
-        default="Wallclock",
-        group=_NAMES,
-        doc="When a record is: Wallclock (now), Record (its timestamp) or RecordField (timestamp.field). With "
-        "Wallclock nothing that goes by time is delivered exactly once.",
-    ),
-    settings.String(
-        "timestamp.field",
-        default="timestamp",
-        group=_NAMES,
-        doc="The field of the extractor RecordField: milliseconds, a Timestamp or Date, or text in ISO 8601.",
-    ),
-    settings.String(
-        "file.name.template",
-        default="",
-        group=_NAMES,
-        width="LONG",
-        doc="Aiven's names instead of folders and partitioners: {{topic}}-{{partition}}-{{start_offset}}, with {{key}} "
-        "and {{timestamp:unit=yyyy}}. The extension is not added.",
-    ),
-    settings.String(
-        "file.name.prefix",
-        default="",
-        group=_NAMES,
-        doc="What stands before such a name; may have the same variables.",
-    ),
-    settings.String(
-        "file.name.timestamp.timezone",
-        default="UTC",
-        importance="LOW",
-        group=_NAMES,
-        validator=_zone,
-        doc="The zone of timestamps in such a name.",
-    ),
-    settings.String(
-        "file.name.timestamp.source",
-        default="WALLCLOCK",
-        importance="LOW",
-        group=_NAMES,
-        validator=settings.one_of("wallclock", "event", ignore_case=True),
-        doc="Whether they are of now (wallclock) or of the record (event).",
-    ),
-    # When files end.
-    settings.Int(
-        "flush.size",
-        default=0,
-        importance="HIGH",
-        group=_ENDS,
-        validator=settings.at_least(0),
-        doc="So many records of a partition, over all its open files, end those. 0: never. When nothing in this group "
-        "is set, files end at each commit of offsets (offset.flush.interval.ms).",
-    ),
-    settings.Long(
-        "rotate.interval.ms",
-        default=-1,
-        importance="HIGH",
-        group=_ENDS,
-        doc="A record that is so much later than the first one ends the files of its partition, before itself. Times "
-        "are those of the partitioner, else of records. -1: never.",
-    ),
-    settings.Long(
-        "rotate.schedule.interval.ms",
-        default=-1,
-        group=_ENDS,
-        doc="All files end whenever so much time is over, counted from midnight in the zone timezone. -1: never.",
-    ),
-    settings.Long(
-        "file.max.bytes",
-        default=0,
-        group=_ENDS,
-        validator=settings.at_least(0),
-        doc="So many bytes of records, keys and values as they lie in Kafka, end a file. 0: never.",
-    ),
-    settings.Int(
-        "file.max.records",
-        default=0,
-        group=_ENDS,
-        validator=settings.at_least(0),
-        doc="So many records end a file. 0: never.",
-    ),
-    settings.Boolean(
-        "rotate.file.on.partition.change",
-        default=True,
-        importance="LOW",
-        group=_ENDS,
-        doc="With rotate.interval.ms: whether a record of another folder than the one before ends the files of its "
-        "partition. Where late records come, false keeps several files open instead of making many small ones.",
-    ),
-    settings.Int(
-        "partitioner.max.open.files",
-        default=-1,
-        importance="LOW",
-        group=_ENDS,
-        doc="How many files of a partition may be open; when there would be more, the one that began first ends. -1: "
-        "any number.",
-    ),
-    settings.String(
-        "schema.compatibility",
-        default="NONE",
-        importance="HIGH",
-        group=_ENDS,
-        validator=settings.one_of("none", "backward", "forward", "full", ignore_case=True),
-        doc="What a record with another schema than its file's does, in formats with schemas. NONE: it ends the file. "
-        "BACKWARD, FULL: it is written with the file's schema if it fits that; else the file ends, and the next one's "
-        "schema takes both. FORWARD: it is written with the file's schema, without the fields that has not.",
-    ),
-    # Records.
-    settings.String(
-        "behavior.on.null.values",
-        default="fail",
-        importance="LOW",
-        group=_RECORDS,
-        validator=settings.one_of("fail", "ignore", "write", ignore_case=True),
-        doc="Records without a value: fail, ignore, or write their keys into the folder of tombstones (with "
-        "store.kafka.keys).",
-    ),
-    settings.Boolean(
-        "report.null.values.to.dlq",
-        default=True,
-        importance="LOW",
-        group=_RECORDS,
-        doc="Whether records without a value that are ignored go to the error policy (its dead letter topic), where "
-        "there is one.",
-    ),
-    settings.String(
-        "tombstone.encoded.partition",
-        default="tombstone",
-        importance="LOW",
-        group=_RECORDS,
-        doc="The folder of keys without values.",
-    ),
-    settings.Boolean(
-        "store.kafka.keys",
-        default=False,
-        importance="LOW",
-        group=_RECORDS,
-        doc="Whether keys are written into a file of their own beside each file, with .keys in its name.",
-    ),
-    settings.Boolean(
-        "store.kafka.headers",
-        default=False,
-        importance="LOW",
-        group=_RECORDS,
-        doc="Whether headers are, with .headers.",
-    ),
-    settings.Class(
-        "keys.format.class",
-        default="avro",
-        importance="LOW",
-        group=_RECORDS,
-        doc="The format of files of keys, as format.class.",
-    ),
-    settings.Class(
-        "headers.format.class",
-        default="avro",
-        importance="LOW",
-        group=_RECORDS,
-        doc="The format of files of headers.",
-    ),
-    # Uploads.
-    settings.Int(
-        "s3.part.size",
-        default=25 * MIB,
-        importance="HIGH",
-        group=_UPLOADS,
-        validator=settings.between(SMALLEST_PART, 2**31 - 1),
-        doc="A file that is larger goes up in parts of so many bytes, as it grows. At least 5 MiB.",
-    ),
-    settings.Long(
-        "s3.memory.bytes",
-        default=128 * MIB,
-        group=_UPLOADS,
-        validator=settings.at_least(16 * MIB),
-        doc="How much memory a task gives to all its open files and uploads. When it is full, the largest file goes up "
-        "as a part if it has 5 MiB, else to the folder s3.spill.dir; when uploads are too slow, consumption waits.",
-    ),
-    settings.String(
-        "s3.spill.dir",
-        default="",
-        importance="LOW",
-        group=_UPLOADS,
-        doc="Where what does not fit into the memory waits; at most s3.part.size for each open file. Nothing: the "
-        "machine's folder for temporary files.",
-    ),
-    settings.Int(
-        "s3.upload.threads",
-        default=4,
-        importance="LOW",
-        group=_UPLOADS,
-        validator=settings.between(1, 16),
-        doc="How many requests a task has under way at most.",
-    ),
-    settings.Boolean(
-        "enable.conditional.writes",
-        default=True,
-        importance="LOW",
-        group=_UPLOADS,
-        doc="Whether an object that is there is never replaced (If-None-Match), so that a task that lost its "
-        "partitions cannot harm. The sink then looks at what is there and goes on behind it.",
-    ),
-    settings.Boolean(
-        "s3.send.digest",
-        default=False,
-        importance="LOW",
-        group=_UPLOADS,
-        doc="Whether each upload carries its MD5, which buckets with object lock ask for.",
-    ),
-    settings.Boolean(
-        "s3.object.tagging",
-        default=False,
-        importance="LOW",
-        group=_UPLOADS,
-        doc="Whether objects get the tags startOffset, endOffset and recordCount, and those of the next key.",
-    ),
-    settings.List(
-        "s3.object.tagging.key.value.pairs",
-        default=[],
-        importance="LOW",
-        group=_UPLOADS,
-        validator=_tags,
-        doc="Further tags, key:value with commas.",
-    ),
-    settings.String(
-        "s3.object.behavior.on.tagging.error",
-        default="ignore",
-        importance="LOW",
-        group=_UPLOADS,
-        validator=settings.one_of("ignore", "fail", ignore_case=True),
-        doc="Whether a tag that the store refuses fails the task.",
-    ),
-    settings.Int(
-        "max.retries",
-        default=10,
-        group=_UPLOADS,
-        validator=settings.at_least(0),
-        doc="How often the uploads of a store that cannot be reached, or asks for patience, are tried again before the "
-        "task fails. Each of these tries is s3.part.retries requests.",
-    ),
-    settings.Long(
-        "retry.backoff.ms",
-        default=5000,
-        importance="LOW",
-        group=_UPLOADS,
-        validator=settings.at_least(0),
-        doc="How long to wait before the first of these tries. It doubles up to a minute, with some chance in it.",
-    ),
-    settings.String(
-        "s3.schema.partition.affix.type",
-        default="NONE",
-        importance="LOW",
-        group=_NAMES,
-        validator=settings.one_of("none", ignore_case=True),
-        doc="Only NONE: names of schemas are no folders here.",
-    ),
+class _OwnOptions(
+    BucketOptions,
     aliases={
         "aws.s3.prefix": "file.name.prefix",
         "aws_s3_prefix": "file.name.prefix",
@@ -518,29 +65,479 @@ _OWN: Final[Definition] = settings.define(
         "aws.s3.fetch.page.size": "it is for the source",
         "aws.s3.fetch.buffer.size": "it is for the source",
     },
-)
+):
+    """The keys, but those of schema evolution."""
 
-#: The policy of all sinks, for files of formats with schemas.
-EVOLUTION: Final[Definition] = (
-    evolution_policy.EvolutionOptions.definition()
-    .replaced(
-        "schema.evolution",
+    format_class = settings.Class(
+        "format.class",
+        default="",
+        importance="HIGH",
+        group=_FORMAT,
+        doc="What is in a file: json (a line of JSON a record), jsonarray, csv, avro, parquet, bytes or string; or the "
+        "name of Confluent's class, such as io.confluent.connect.s3.format.json.JsonFormat. Nothing: "
+        "format.output.type, else json.",
+    )
+    s3_compression_type = settings.String(
+        "s3.compression.type",
+        default="none",
+        importance="LOW",
+        group=_FORMAT,
+        validator=settings.one_of("none", "gzip", "snappy", "zstd", ignore_case=True),
+        doc="How files of json, csv, bytes and string are compressed: none, gzip, zstd or snappy (as Java's "
+        "SnappyOutputStream does it).",
+    )
+    s3_compression_level = settings.Int(
+        "s3.compression.level",
+        default=-1,
+        importance="LOW",
+        group=_FORMAT,
+        validator=settings.between(-1, 22),
+        doc="The level of gzip (0 to 9) or zstd (1 to 22). -1 is the usual one of each.",
+    )
+    parquet_codec = settings.String(
+        "parquet.codec",
+        default="snappy",
+        importance="LOW",
+        group=_FORMAT,
+        validator=settings.one_of("none", "uncompressed", "gzip", "snappy", "zstd", "lz4", "brotli", ignore_case=True),
+        doc="How columns of Parquet are compressed: none, gzip, snappy, zstd, lz4 or brotli.",
+    )
+    avro_codec = settings.String(
+        "avro.codec",
+        default="null",
+        importance="LOW",
+        group=_FORMAT,
+        validator=settings.one_of("null", "deflate", "snappy", "bzip2", "zstandard", ignore_case=True),
+        doc="How blocks of Avro are compressed: null, deflate, snappy, bzip2 or zstandard.",
+    )
+    json_decimal_format = settings.String(
+        "json.decimal.format",
+        default="BASE64",
+        importance="LOW",
+        group=_FORMAT,
+        validator=settings.one_of("BASE64", "NUMERIC", ignore_case=True),
+        doc="How decimals stand in JSON: BASE64 keeps every digit, NUMERIC is a number.",
+    )
+    format_bytearray_extension = settings.String(
+        "format.bytearray.extension",
+        default=".bin",
+        importance="LOW",
+        group=_FORMAT,
+        doc="What the names of files of the format bytes end with.",
+    )
+    format_bytearray_separator = settings.String(
+        "format.bytearray.separator",
+        default=None,
+        importance="LOW",
+        group=_FORMAT,
+        doc=r"What stands behind each record in files of the format bytes; \n, \r, \t and \\ are understood. Nothing: "
+        "a line feed.",
+    )
+    enhanced_avro_schema_support = settings.Boolean(
+        "enhanced.avro.schema.support",
+        default=True,
+        importance="LOW",
+        group=_FORMAT,
+        doc="Whether enums and packages of Avro survive in files of Avro.",
+    )
+    connect_meta_data = settings.Boolean(
+        "connect.meta.data",
+        default=True,
+        importance="LOW",
+        group=_FORMAT,
+        doc="Whether what only Connect's schemas have stands in Avro's as well.",
+    )
+    allow_optional_map_keys = settings.Boolean(
+        "allow.optional.map.keys",
+        default=False,
+        importance="LOW",
+        group=_FORMAT,
+        doc="Whether maps with optional texts as keys are maps in Avro.",
+    )
+    format_output_type = settings.String(
+        "format.output.type",
+        default="",
+        group=_FORMAT,
+        validator=settings.one_of("", "csv", "json", "jsonl", "avro", "parquet", ignore_case=True),
+        doc="Aiven's formats: csv, json (an array), jsonl, avro or parquet, of the fields below. Without format.class.",
+    )
+    format_output_fields = settings.List(
+        "format.output.fields",
+        default=["value"],
+        group=_FORMAT,
+        doc="With format.output.type: which of key, value, offset, timestamp and headers are written.",
+    )
+    format_output_fields_value_encoding = settings.String(
+        "format.output.fields.value.encoding",
+        default="base64",
+        group=_FORMAT,
+        validator=settings.one_of("base64", "none", ignore_case=True),
+        doc="With format.output.type=csv: base64 or none, for keys and values.",
+    )
+    enveloped = settings.Boolean(
+        "format.output.envelope",
+        default=True,
+        group=_FORMAT,
+        doc='With format.output.type: whether a single field stands in an object of its own, {"value": ...}.',
+    )
+    file_compression_type = settings.String(
+        "file.compression.type",
+        default="",
+        group=_FORMAT,
+        validator=settings.one_of("", "none", "gzip", "snappy", "zstd", ignore_case=True),
+        doc="Aiven's name of the compression: none, gzip, snappy or zstd. Of Parquet and Avro it is that within the "
+        "file. Nothing: gzip for Aiven's class and formats.",
+    )
+    topics_dir = settings.String(
+        "topics.dir",
+        default="topics",
+        importance="HIGH",
+        group=_NAMES,
+        doc="The folder that all objects are in.",
+    )
+    directory_delim = settings.String(
+        "directory.delim",
+        default="/",
+        group=_NAMES,
+        validator=settings.non_empty,
+        doc="What stands between folders.",
+    )
+    file_delim = settings.String(
+        "file.delim",
+        default="+",
+        group=_NAMES,
+        validator=settings.non_empty,
+        doc="What stands between topic, partition and offset in the name of a file.",
+    )
+    filename_offset_zero_pad_width = settings.Int(
+        "filename.offset.zero.pad.width",
+        default=10,
+        importance="LOW",
+        group=_NAMES,
+        validator=settings.between(0, 19),
+        doc="How many digits the offset in the name of a file has at least.",
+    )
+    partitioner_class = settings.Class(
+        "partitioner.class",
+        default="default",
+        importance="HIGH",
+        group=_NAMES,
+        doc="Into which folder records go: default (partition=0), field, time, daily, hourly; or the name of "
+        "Confluent's class, such as io.confluent.connect.storage.partitioner.TimeBasedPartitioner.",
+    )
+    partition_field_name = settings.List(
+        "partition.field.name",
+        default=[],
+        group=_NAMES,
+        doc="The fields of the partitioner field; dots lead into structs.",
+    )
+    partition_field_format_path = settings.Boolean(
+        "partition.field.format.path",
+        default=True,
+        importance="LOW",
+        group=_NAMES,
+        doc="Whether its folders are name=value, or the value alone.",
+    )
+    partition_duration_ms = settings.Long(
+        "partition.duration.ms",
+        default=-1,
+        group=_NAMES,
+        doc="How much time a folder of the partitioner time covers. -1: an hour.",
+    )
+    path_format = settings.String(
+        "path.format",
+        default="",
+        group=_NAMES,
+        width="LONG",
+        doc="The pattern of its folders, in Joda-Time's letters: 'year'=YYYY/'month'=MM/'day'=dd/'hour'=HH.",
+    )
+    locale = settings.String(
+        "locale",
+        default="",
+        group=_NAMES,
+        doc="The language of names of months and days in that pattern. Only English is known.",
+    )
+    zone = settings.String(
+        "timezone",
+        default="",
+        group=_NAMES,
+        convert=_zone,
+        doc="The zone of dates and times in names of folders, and of rotate.schedule.interval.ms. Nothing: UTC.",
+    )
+    timestamp_extractor = settings.String(
+        "timestamp.extractor",
+        default="Wallclock",
+        group=_NAMES,
+        doc="When a record is: Wallclock (now), Record (its timestamp) or RecordField (timestamp.field). With "
+        "Wallclock nothing that goes by time is delivered exactly once.",
+    )
+    timestamp_field = settings.String(
+        "timestamp.field",
+        default="timestamp",
+        group=_NAMES,
+        doc="The field of the extractor RecordField: milliseconds, a Timestamp or Date, or text in ISO 8601.",
+    )
+    file_name_template = settings.String(
+        "file.name.template",
+        default="",
+        group=_NAMES,
+        width="LONG",
+        doc="Aiven's names instead of folders and partitioners: {{topic}}-{{partition}}-{{start_offset}}, with {{key}} "
+        "and {{timestamp:unit=yyyy}}. The extension is not added.",
+    )
+    file_name_prefix = settings.String(
+        "file.name.prefix",
+        default="",
+        group=_NAMES,
+        doc="What stands before such a name; may have the same variables.",
+    )
+    file_name_timestamp_timezone = settings.String(
+        "file.name.timestamp.timezone",
+        default="UTC",
+        importance="LOW",
+        group=_NAMES,
+        convert=_zone,
+        doc="The zone of timestamps in such a name.",
+    )
+    file_name_timestamp_source = settings.String(
+        "file.name.timestamp.source",
+        default="WALLCLOCK",
+        importance="LOW",
+        group=_NAMES,
+        validator=settings.one_of("wallclock", "event", ignore_case=True),
+        doc="Whether they are of now (wallclock) or of the record (event).",
+    )
+    flush_size = settings.Int(
+        "flush.size",
+        default=0,
+        importance="HIGH",
+        group=_ENDS,
+        validator=settings.at_least(0),
+        doc="So many records of a partition, over all its open files, end those. 0: never. When nothing in this group "
+        "is set, files end at each commit of offsets (offset.flush.interval.ms).",
+    )
+    rotate_interval_ms = settings.Long(
+        "rotate.interval.ms",
+        default=-1,
+        importance="HIGH",
+        group=_ENDS,
+        doc="A record that is so much later than the first one ends the files of its partition, before itself. Times "
+        "are those of the partitioner, else of records. -1: never.",
+    )
+    schedule_ms = settings.Long(
+        "rotate.schedule.interval.ms",
+        default=-1,
+        group=_ENDS,
+        convert=lambda written: max(0, written),
+        doc="All files end whenever so much time is over, counted from midnight in the zone timezone. -1: never.",
+    )
+    file_max_bytes = settings.Long(
+        "file.max.bytes",
+        default=0,
+        group=_ENDS,
+        validator=settings.at_least(0),
+        doc="So many bytes of records, keys and values as they lie in Kafka, end a file. 0: never.",
+    )
+    file_max_records = settings.Int(
+        "file.max.records",
+        default=0,
+        group=_ENDS,
+        validator=settings.at_least(0),
+        doc="So many records end a file. 0: never.",
+    )
+    rotate_file_on_partition_change = settings.Boolean(
+        "rotate.file.on.partition.change",
+        default=True,
+        importance="LOW",
+        group=_ENDS,
+        doc="With rotate.interval.ms: whether a record of another folder than the one before ends the files of its "
+        "partition. Where late records come, false keeps several files open instead of making many small ones.",
+    )
+    partitioner_max_open_files = settings.Int(
+        "partitioner.max.open.files",
+        default=-1,
+        importance="LOW",
+        group=_ENDS,
+        doc="How many files of a partition may be open; when there would be more, the one that began first ends. -1: "
+        "any number.",
+    )
+    schema_compatibility = settings.String(
+        "schema.compatibility",
+        default="NONE",
+        importance="HIGH",
+        group=_ENDS,
+        validator=settings.one_of("none", "backward", "forward", "full", ignore_case=True),
+        doc="What a record with another schema than its file's does, in formats with schemas. NONE: it ends the file. "
+        "BACKWARD, FULL: it is written with the file's schema if it fits that; else the file ends, and the next one's "
+        "schema takes both. FORWARD: it is written with the file's schema, without the fields that has not.",
+    )
+    nulls = settings.String(
+        "behavior.on.null.values",
+        default="fail",
+        importance="LOW",
+        group=_RECORDS,
+        validator=settings.one_of("fail", "ignore", "write", ignore_case=True),
+        convert=str.lower,
+        doc="Records without a value: fail, ignore, or write their keys into the folder of tombstones (with "
+        "store.kafka.keys).",
+    )
+    report_nulls = settings.Boolean(
+        "report.null.values.to.dlq",
+        default=True,
+        importance="LOW",
+        group=_RECORDS,
+        doc="Whether records without a value that are ignored go to the error policy (its dead letter topic), where "
+        "there is one.",
+    )
+    tombstones = settings.String(
+        "tombstone.encoded.partition",
+        default="tombstone",
+        importance="LOW",
+        group=_RECORDS,
+        doc="The folder of keys without values.",
+    )
+    store_kafka_keys = settings.Boolean(
+        "store.kafka.keys",
+        default=False,
+        importance="LOW",
+        group=_RECORDS,
+        doc="Whether keys are written into a file of their own beside each file, with .keys in its name.",
+    )
+    store_kafka_headers = settings.Boolean(
+        "store.kafka.headers",
+        default=False,
+        importance="LOW",
+        group=_RECORDS,
+        doc="Whether headers are, with .headers.",
+    )
+    keys_format_class = settings.Class(
+        "keys.format.class",
+        default="avro",
+        importance="LOW",
+        group=_RECORDS,
+        doc="The format of files of keys, as format.class.",
+    )
+    headers_format_class = settings.Class(
+        "headers.format.class",
+        default="avro",
+        importance="LOW",
+        group=_RECORDS,
+        doc="The format of files of headers.",
+    )
+    part_size = settings.Int(
+        "s3.part.size",
+        default=25 * MIB,
+        importance="HIGH",
+        group=_UPLOADS,
+        validator=settings.between(SMALLEST_PART, 2**31 - 1),
+        doc="A file that is larger goes up in parts of so many bytes, as it grows. At least 5 MiB.",
+    )
+    memory = settings.Long(
+        "s3.memory.bytes",
+        default=128 * MIB,
+        group=_UPLOADS,
+        validator=settings.at_least(16 * MIB),
+        doc="How much memory a task gives to all its open files and uploads. When it is full, the largest file goes up "
+        "as a part if it has 5 MiB, else to the folder s3.spill.dir; when uploads are too slow, consumption waits.",
+    )
+    spill_folder = settings.String(
+        "s3.spill.dir",
+        default="",
+        importance="LOW",
+        group=_UPLOADS,
+        doc="Where what does not fit into the memory waits; at most s3.part.size for each open file. Nothing: the "
+        "machine's folder for temporary files.",
+    )
+    threads = settings.Int(
+        "s3.upload.threads",
+        default=4,
+        importance="LOW",
+        group=_UPLOADS,
+        validator=settings.between(1, 16),
+        doc="How many requests a task has under way at most.",
+    )
+    conditional_writes = settings.Boolean(
+        "enable.conditional.writes",
+        default=True,
+        importance="LOW",
+        group=_UPLOADS,
+        doc="Whether an object that is there is never replaced (If-None-Match), so that a task that lost its "
+        "partitions cannot harm. The sink then looks at what is there and goes on behind it.",
+    )
+    digest = settings.Boolean(
+        "s3.send.digest",
+        default=False,
+        importance="LOW",
+        group=_UPLOADS,
+        doc="Whether each upload carries its MD5, which buckets with object lock ask for.",
+    )
+    s3_object_tagging = settings.Boolean(
+        "s3.object.tagging",
+        default=False,
+        importance="LOW",
+        group=_UPLOADS,
+        doc="Whether objects get the tags startOffset, endOffset and recordCount, and those of the next key.",
+    )
+    s3_object_tagging_key_value_pairs = settings.List(
+        "s3.object.tagging.key.value.pairs",
+        default=[],
+        importance="LOW",
+        group=_UPLOADS,
+        validator=_tags,
+        doc="Further tags, key:value with commas.",
+    )
+    tags_must = settings.String(
+        "s3.object.behavior.on.tagging.error",
+        default="ignore",
+        importance="LOW",
+        group=_UPLOADS,
+        validator=settings.one_of("ignore", "fail", ignore_case=True),
+        convert=lambda word: word.lower() == "fail",
+        doc="Whether a tag that the store refuses fails the task.",
+    )
+    max_retries = settings.Int(
+        "max.retries",
+        default=10,
+        group=_UPLOADS,
+        validator=settings.at_least(0),
+        doc="How often the uploads of a store that cannot be reached, or asks for patience, are tried again before the "
+        "task fails. Each of these tries is s3.part.retries requests.",
+    )
+    retry_backoff = settings.Long(
+        "retry.backoff.ms",
+        default=5000,
+        importance="LOW",
+        group=_UPLOADS,
+        validator=settings.at_least(0),
+        convert=settings.seconds,
+        doc="How long to wait before the first of these tries. It doubles up to a minute, with some chance in it.",
+    )
+    s3_schema_partition_affix_type = settings.String(
+        "s3.schema.partition.affix.type",
+        default="NONE",
+        importance="LOW",
+        group=_NAMES,
+        validator=settings.one_of("none", ignore_case=True),
+        doc="Only NONE: names of schemas are no folders here.",
+    )
+
+
+class S3SinkOptions(_OwnOptions, EvolutionOptions):
+    """The keys as values; what is made of them is at `connectors.s3.sink.plan`."""
+
+    allowed = EvolutionOptions.allowed.replaced(
         group=_ENDS,
         doc="In formats with schemas, instead of schema.compatibility: what the next file may have that this one has "
         "not, so that a record fits: add (fields), widen (types that hold more), nullable (fields that may be null); "
         "several with commas, full for all, none for none. The file ends then.",
     )
-    .replaced("schema.evolution.unknown.fields", group=_ENDS)
-    .replaced(
-        "schema.evolution.on.mismatch",
-        default=evolution_policy.PASS,
+    unknown_fields = EvolutionOptions.unknown_fields.replaced(group=_ENDS)
+    mismatch = EvolutionOptions.mismatch.replaced(
+        default=PASS,
         group=_ENDS,
         doc="What happens to a record that does not fit its file: fail (the task fails), quarantine (the record goes "
         "to the error policy, the others are written), pass (it begins a file of its own schema).",
     )
-)
-
-SETTINGS: Final[Definition] = BucketOptions.definition() | _OWN | EVOLUTION
 
 
 def is_aivens(config: Mapping[str, Any]) -> bool:

@@ -17,7 +17,7 @@ from connectors.s3.bucket.failures import OTHER, failure, raised
 from connectors.s3.formats.parquet import Parquet
 from connectors.s3.sink.bad_rows import BadRows
 from connectors.s3.sink.compatibility import Unfit
-from connectors.s3.sink.keys import SETTINGS
+from connectors.s3.sink.keys import S3SinkOptions
 from connectors.s3.sink.rotation import Append, Close, End, Part, Rotation, Step
 from connectors.s3.sink.upload import last_offset
 
@@ -100,23 +100,23 @@ class S3SinkTask(SinkTask):
     one batch, as on Spark, or where no key says when files end, it ends them all and waits for them.
     """
 
-    settings = SETTINGS
+    settings = S3SinkOptions.definition()
     atomic: ClassVar[bool] = True
 
     def start(self, config: Mapping[str, str]) -> None:
         from connectors.s3.bucket import Bucket
         from connectors.s3.sink.batches import Batches
         from connectors.s3.sink.files import Files
-        from connectors.s3.sink.options import Options
+        from connectors.s3.sink.plan import SinkPlan
 
-        options = Options.of(config)
+        options = SinkPlan.parse(config)
         if self.context.one_batch:
             # Where a batch ends is no rule by which the same files come again: each has to say where it ends.
-            options = replace(options, at_commit=True, repeats=False)
+            options.at_commit, options.repeats = True, False
         self._options = options
         if isinstance(options.format, Parquet) and importlib.util.find_spec("pyarrow") is None:
             raise ConnectError("Parquet needs the package pyarrow. Install connect-runtime[s3].")
-        self._bucket: Bucket = Bucket(options.bucket, config)
+        self._bucket: Bucket = Bucket(options, config)
         self._files: Files = Files(options, self._bucket)
         self._batches = Batches(options)
         self._rules = replace(options.rules, by_schema=self._batches.by_schema)
@@ -129,7 +129,7 @@ class S3SinkTask(SinkTask):
             options.max_retries,
             options.backoff,
             longest=_LONGEST_BACKOFF_S,
-            waits_for=options.bucket.where,
+            waits_for=options.where,
             timeout=self.context.timeout,
         )
         self._scheduled = self._next_schedule()
@@ -164,7 +164,7 @@ class S3SinkTask(SinkTask):
             raise self._files.error
         if self.context.one_batch and self._files.failure is None:  # what failed the next put tells
             if self._owners:
-                raise RetriableError(f"The uploads to {self._options.bucket.where} are not through yet.")
+                raise RetriableError(f"The uploads to {self._options.where} are not through yet.")
             return offsets  # nobody waits here for the rest of an object that is there and goes beyond the batch
         return {partition: self._durable(partition, offset) for partition, offset in offsets.items()}
 
@@ -338,7 +338,7 @@ class S3SinkTask(SinkTask):
 
     def _settle(self) -> None:
         """Take note of what became durable."""
-        metrics, bucket = self.context.metrics, self._options.bucket.bucket
+        metrics, bucket = self.context.metrics, self._options.bucket
         for operation, seconds in self._bucket.measured():
             metrics.observe("s3_request_seconds", seconds, operation=operation)
         for file, conflict in self._files.done():
@@ -431,7 +431,7 @@ class S3SinkTask(SinkTask):
             self._end_by_clock()
             if time.monotonic() > until:
                 self.context.timeout(100)
-                raise RetriableError(f"The uploads to {self._options.bucket.where} are slower than records come.")
+                raise RetriableError(f"The uploads to {self._options.where} are slower than records come.")
 
     def _gauge(self) -> None:
         metrics = self.context.metrics
@@ -453,5 +453,5 @@ class S3SinkTask(SinkTask):
                         log.info("aborting an upload of %s that was left", upload["Key"])
                         self._bucket.request("abort_multipart_upload", Key=upload["Key"], UploadId=upload["UploadId"])
         except (BotoCoreError, ClientError, OSError) as error:
-            found = failure(error, self._options.bucket, "looking for uploads that were left")
+            found = failure(error, self._options, "looking for uploads that were left")
             log.info("%s They cost storage until a rule of the bucket removes them.", found.sentence)

@@ -20,7 +20,7 @@ def test_the_page_names_the_connector_as_it_is_found() -> None:
 
 
 def test_the_page_names_the_keys_of_others() -> None:
-    theirs = {*keys.SETTINGS.others.without_effect, *keys.SETTINGS.others.aliases}
+    theirs = {*keys.S3SinkOptions.definition().others.without_effect, *keys.S3SinkOptions.definition().others.aliases}
     assert [key for key in theirs if f"`{key}`" not in PAGE and "sts.role" not in key] == []
 
 
