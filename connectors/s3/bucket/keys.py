@@ -322,16 +322,14 @@ class BucketOptions(
     )
 
     def __init__(self, config: Config) -> None:
-        """Take parsed values.
-
-        Raises:
-            ConfigError: they contradict each other.
-        """
         super().__init__(config)
-        for key, why in problems(config):
-            raise ConfigError(key, why)
         self.provider = "" if _CHAINS.match(self.provider_class) else self.provider_class
         self.anonymous = self.is_anonymous or self.provider_class.rpartition(".")[2] in _ANONYMOUS
+
+    def check_access(self) -> None:
+        """Raise ConfigError where the keys of the bucket and of the way there contradict each other."""
+        for key, why in problems(self.config):
+            raise ConfigError(key, why)
 
     def to_read(self) -> dict[str, Any]:
         """The parameters of get_object and head_object that the keys ask for, beside Bucket and Key."""

@@ -84,6 +84,7 @@ class SinkPlan(S3SinkOptions):
             ConfigError: a key is wrong, or contradicts another.
         """
         super().__init__(config)
+        self.check_access()
         self.format, self.fields = _format(self, aivens=keys.is_aivens(config.raw))
         self.names, by_time, replays = _object_names(self, self.format)
         interval = max(0, self.rotate_interval_ms)

@@ -9,11 +9,10 @@ from __future__ import annotations
 import logging
 import time
 from collections import deque
-from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
-from connectors.s3.source.keys import DELETE, MOVE, NONE, TAG
+from connectors.s3.source.keys import DELETE, MOVE, NONE, TAG, S3SourceOptions
 from connectors.s3.source.store import Changed, Gone, Store
 from connectors.s3.source.walk import Next
 
@@ -29,20 +28,20 @@ class Actions:
 
     Args:
         store: does it.
-        parsed: the connector's keys.
+        options: the connector's keys.
 
     Attributes:
         wanted: whether anything is to be done at all.
     """
 
-    def __init__(self, store: Store, parsed: Mapping[str, Any]) -> None:
+    def __init__(self, store: Store, options: S3SourceOptions) -> None:
         self._store = store
-        self._action: str = parsed["done.action"].lower()
+        self._action = options.action
         self.wanted = self._action != NONE
-        name, _, value = parsed["done.tag"].partition("=")
+        name, _, value = options.done_tag.partition("=")
         self._tag = {"Key": name.strip(), "Value": value.strip()}
-        self._prefix: str = parsed["done.prefix"]
-        self._bucket: str = parsed["done.bucket"] or store.bucket.name
+        self._prefix = options.done_prefix
+        self._bucket = options.done_bucket or store.bucket.name
         self._given: list[Next] = []
         self._ready: deque[Next] = deque()
         self._pool = ThreadPoolExecutor(_AT_ONCE, "s3-source-done") if self.wanted else None

@@ -9,6 +9,7 @@ from connect import ConfigError, ConnectError, ExactlyOnceSupport, SourceConnect
 from connect.settings import ConfigValue
 from connectors.s3.bucket.keys import problems
 from connectors.s3.source import keys
+from connectors.s3.source.keys import S3SourceOptions
 from connectors.s3.source.lanes import problem
 from connectors.s3.source.layout import Layout
 from connectors.s3.source.task import S3SourceTask
@@ -17,18 +18,18 @@ from connectors.s3.source.task import S3SourceTask
 class S3SourceConnector(SourceConnector):
     """Objects of a bucket into topics."""
 
-    settings = keys.SETTINGS
+    settings = S3SourceOptions.definition()
     needs: ClassVar[Mapping[str, str]] = {"boto3": "connect-runtime[s3]"}
     version = __version__
     task = S3SourceTask
 
     def start(self, config: Mapping[str, str]) -> None:
         super().start(config)
-        self._parsed = self.settings.parse(config)
-        keys.check(self._parsed)
+        self._options = S3SourceOptions.parse(config)
+        self._options.check()
 
     def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
-        shares = max_tasks if Layout(self._parsed).order == keys.BY_PARTITION else self._parsed["object.shares"]
+        shares = max_tasks if Layout(self._options).order == keys.BY_PARTITION else self._options.object_shares
         tasks = min(max_tasks, shares)
         return [{**self.config, "task.number": f"{number}/{tasks}"} for number in range(tasks)]
 
@@ -37,11 +38,11 @@ class S3SourceConnector(SourceConnector):
         if any(value.errors for value in values):
             return values
         found = {value.name: value for value in values}
-        parsed = self.settings.parse(config)
-        for key, why in problems(parsed):
+        options = S3SourceOptions.parse(config)
+        for key, why in problems(options.config):
             found[key].errors.append(why)
         try:
-            keys.check(parsed)
+            options.check()
         except ConfigError as error:
             found[error.key].errors.append(error.message)
         return values

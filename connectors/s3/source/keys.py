@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import codecs
 import datetime as dt
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from connect import ConfigError, settings
-from connect.settings import Definition, WithoutEffect
+from connect.settings import WithoutEffect
 from connect.settings.java_regex import java_regex
 from connectors.s3.bucket import BucketOptions
 from connectors.s3.formats.escapes import unescaped
-from connectors.s3.formats.read import FORMATS
+from connectors.s3.formats.read import BYTES, FORMATS, ReadOptions
 from connectors.s3.formats.read_compressed import COMPRESSIONS
+from connectors.s3.formats.read_csv import CsvOptions
 from connectors.s3.source.template import Template, is_template
 
 GENERIC: Final = "GENERIC"
@@ -96,301 +96,23 @@ def _tag(_: str, value: str) -> None:
         raise ValueError(f'"{value}" is no tag. Write key=value.')
 
 
-def _moment(_: str, value: str) -> None:
-    moment(value)
+def _moment(value: str) -> int:
+    """Milliseconds since 1970 that a key says.
+
+    Raises:
+        ValueError: it says none.
+    """
+    if value.strip().lstrip("-").isdigit():
+        return int(value)
+    try:
+        found = dt.datetime.fromisoformat(value.strip())
+    except ValueError:
+        raise ValueError(f'"{value}" is no time. Write milliseconds since 1970, or 2024-05-01T00:00:00Z.') from None
+    return int((found if found.tzinfo else found.replace(tzinfo=dt.UTC)).timestamp() * 1000)
 
 
-SETTINGS: Final[Definition] = BucketOptions.definition() | settings.define(
-    settings.String(
-        "aws.s3.prefix",
-        default="",
-        importance="HIGH",
-        group=_OBJECTS,
-        doc="Only objects whose names begin so are read. The fewer others there are behind it, the less is listed.",
-    ),
-    settings.String(
-        "mode",
-        default="",
-        group=_OBJECTS,
-        validator=settings.one_of("", GENERIC, RESTORE_BACKUP, ignore_case=True),
-        doc="RESTORE_BACKUP: names are those of our sink and of Confluent's, topics.dir/topic/.../topic+partition+"
-        "offset.ext, and records go back into that topic and partition. GENERIC: any names. Nothing: GENERIC where "
-        "topic, topic.regex.list or file.name.template is given, else RESTORE_BACKUP.",
-    ),
-    settings.String(
-        "topics.dir",
-        default="topics",
-        group=_OBJECTS,
-        doc="With RESTORE_BACKUP: the folder of all topics, behind aws.s3.prefix.",
-    ),
-    settings.String(
-        "directory.delim",
-        default="/",
-        importance="LOW",
-        group=_OBJECTS,
-        validator=settings.non_empty,
-        doc="With RESTORE_BACKUP: what separates folders in names.",
-    ),
-    settings.String(
-        "file.delim",
-        default="+",
-        importance="LOW",
-        group=_OBJECTS,
-        validator=settings.non_empty,
-        doc="With RESTORE_BACKUP: what separates topic, partition and offset in names.",
-    ),
-    settings.String(
-        "partitioner.class",
-        default="",
-        importance="LOW",
-        group=_OBJECTS,
-        doc="With RESTORE_BACKUP: the partitioner that the sink had. Of those by time names ascend over all partitions "
-        "together, of others within each one; see object.order.",
-    ),
-    settings.String(
-        "file.name.template",
-        default="",
-        group=_OBJECTS,
-        validator=is_template,
-        doc="What names look like, behind aws.s3.prefix and any folders, and before an extension: a regular expression "
-        "with {{topic}}, {{partition}}, {{start_offset}}, {{timestamp}} and {{key}} in it. Other objects are left out.",
-    ),
-    settings.String(
-        "object.order",
-        default="",
-        importance="HIGH",
-        group=_OBJECTS,
-        validator=settings.one_of("", BY_NAME, BY_PARTITION, BY_TIME, ignore_case=True),
-        doc="In which order objects are read, and therefore which ones are new. name: by their names; reading goes on "
-        "behind the last one. partition: the same for each topic partition in the names. time: by when they were "
-        "written; every pass lists all of them. Nothing: partition where names have a partition and an offset behind "
-        "it, else name.",
-    ),
-    settings.Int(
-        "aws.s3.fetch.buffer.size",
-        default=64,
-        group=_OBJECTS,
-        validator=settings.between(1, 10_000),
-        doc="How many of the objects read last are remembered one by one, for each share or partition: an object that "
-        "comes late is read as long as fewer than that were read behind its place in the order.",
-    ),
-    settings.String(
-        "native.start.key",
-        default="",
-        group=_OBJECTS,
-        doc="With the orders name and partition, where nothing was read yet: begin behind this name.",
-    ),
-    settings.String(
-        "file.discovery.starting.timestamp",
-        default="0",
-        importance="LOW",
-        group=_OBJECTS,
-        validator=_moment,
-        doc="Objects that were written before that are left out: milliseconds since 1970, or 2024-05-01T00:00:00Z.",
-    ),
-    settings.String(
-        "distribution.type",
-        default=OBJECT_HASH,
-        group=_OBJECTS,
-        validator=settings.one_of(OBJECT_HASH, PARTITION_IN_FILENAME, "partition", ignore_case=True),
-        doc="How objects are shared out among tasks: object_hash by their names, partition_in_filename by the "
-        "partition in them, which keeps the objects of a partition with one task.",
-    ),
-    settings.Int(
-        "object.shares",
-        default=16,
-        importance="LOW",
-        group=_OBJECTS,
-        validator=settings.between(1, 1000),
-        doc="With the orders name and time: into how many shares objects are dealt, which is the most tasks that there "
-        "can be. Offsets are of shares: another number reads everything again.",
-    ),
-    settings.String(
-        "topic",
-        default="",
-        importance="HIGH",
-        group=_TOPICS,
-        doc="The topic that records go to, where names do not say one.",
-    ),
-    settings.List(
-        "topic.regex.list",
-        default=[],
-        group=_TOPICS,
-        validator=_topic_regexes,
-        doc="Topics by names, as topic:regex. The whole name of an object is compared, the first that matches counts, "
-        "and objects that none matches go to topic, if that is given, else they are left out.",
-    ),
-    settings.String(
-        "record.key",
-        default=NONE,
-        group=_TOPICS,
-        validator=settings.one_of(NONE, OBJECT, ignore_case=True),
-        doc="The key of records: none, or object for the object's name as a string.",
-    ),
-    settings.String(
-        "input.format",
-        default="",
-        importance="HIGH",
-        group=_FORMAT,
-        validator=settings.one_of("", *FORMATS, ignore_case=True),
-        doc="What is in the objects: bytes, jsonl, json, csv, text (each line as a string), avro or parquet. Nothing: "
-        "what format.class says, else bytes.",
-    ),
-    settings.Class(
-        "format.class",
-        default="",
-        group=_FORMAT,
-        validator=_format_class,
-        doc="The same by Confluent's classes: JsonFormat (a JSON document in each line), AvroFormat, ParquetFormat, "
-        "ByteArrayFormat (with a line's end between records), StringFormat; or by the sink's short names.",
-    ),
-    settings.String(
-        "file.compression.type",
-        default="auto",
-        group=_FORMAT,
-        validator=settings.one_of(*COMPRESSIONS, ignore_case=True),
-        doc="What objects are compressed with as a whole: none, gzip, zstd, snappy, or auto to go by their first bytes "
-        "(of bytes without a separator nothing is taken off unless it is said here). Of avro and parquet, which "
-        "compress inside, nothing is to be said.",
-    ),
-    settings.Boolean(
-        "format.json.schema.enable",
-        default=False,
-        group=_FORMAT,
-        doc="Whether each JSON document is an envelope of schema and payload.",
-    ),
-    settings.String(
-        "format.bytearray.separator",
-        default=None,
-        group=_FORMAT,
-        doc=r"What stands between records of bytes; \n, \r, \t and \\ are understood. Nothing: the whole object is one "
-        "record, but for ByteArrayFormat, where it is the end of a line.",
-    ),
-    settings.Int(
-        "transformer.max.buffer.size",
-        default=None,
-        group=_FORMAT,
-        validator=settings.at_least(1),
-        doc="Bytes without a separator are cut into records of this many bytes. Nothing: one record for an object. "
-        "Aiven's connector has 4096.",
-    ),
-    settings.Int(
-        "max.record.bytes",
-        default=16 << 20,
-        importance="LOW",
-        group=_FORMAT,
-        validator=settings.at_least(1),
-        doc="The most bytes that one record may have in an object, which is also the memory that it may take while its "
-        "end is looked for. An object with a longer one is bad.",
-    ),
-    settings.Boolean(
-        "csv.first.row.as.header",
-        default=True,
-        group=_FORMAT,
-        doc="Whether the first row of each object names the fields.",
-    ),
-    settings.List(
-        "csv.fields",
-        default=[],
-        group=_FORMAT,
-        doc="Names of the fields, in place of the first row's or where there is none. Nothing: column1, column2, ...",
-    ),
-    settings.String(
-        "csv.separator.char",
-        default=",",
-        group=_FORMAT,
-        validator=_one_sign,
-        doc=r"What stands between fields; \t for a tab.",
-    ),
-    settings.String(
-        "csv.quote.char",
-        default='"',
-        group=_FORMAT,
-        validator=_one_sign,
-        doc="What stands around fields with a separator or a line's end in them; doubled inside.",
-    ),
-    settings.String(
-        "csv.encoding",
-        default="UTF-8",
-        importance="LOW",
-        group=_FORMAT,
-        validator=_encoding,
-        doc="The encoding of CSV, by any name that Python knows.",
-    ),
-    settings.Long(
-        "s3.poll.interval.ms",
-        default=60_000,
-        group=_READING,
-        validator=settings.at_least(1),
-        doc="How long after a pass over the names the next one looks for new ones.",
-    ),
-    settings.Int(
-        "aws.s3.fetch.page.size",
-        default=1000,
-        importance="LOW",
-        group=_READING,
-        validator=settings.between(1, 1000),
-        doc="How many names are asked for in one request.",
-    ),
-    settings.Int(
-        "max.poll.records",
-        default=500,
-        group=_READING,
-        validator=settings.at_least(1),
-        doc="The most records that are read at a time. As long as it is not set, about a mebibyte is read at a time, "
-        "which is faster.",
-    ),
-    settings.String(
-        "behavior.on.error",
-        default="",
-        group=_READING,
-        validator=settings.one_of("", FAIL, LOG, IGNORE, ignore_case=True),
-        doc="What to do about an object, or a line or row of one, that cannot be read: fail the task, log it and go "
-        "on, or ignore it and only count it. Nothing: log with errors.tolerance=all, else fail.",
-    ),
-    settings.String(
-        "object.changed",
-        default=FAIL,
-        group=_READING,
-        validator=settings.one_of(FAIL, RESTART, ignore_case=True),
-        doc="What to do about an object that is another one when reading it is to go on: fail the task, or restart "
-        "with its first record, so that records may come twice.",
-    ),
-    settings.Long(
-        "read.retry.timeout.ms",
-        default=-1,
-        group=_READING,
-        doc="How long the store may fail in passing (away, slow, throttling) before the task fails; -1 for any time. "
-        "Between tries it waits s3.retry.backoff.ms, twice as long each time up to s3.retry.backoff.max.ms.",
-    ),
-    settings.String(
-        "done.action",
-        default=NONE,
-        group=_AFTER,
-        validator=settings.one_of(NONE, TAG, MOVE, DELETE, ignore_case=True),
-        doc="What becomes of an object whose records are in Kafka and whose position is stored: none, tag, move or "
-        "delete.",
-    ),
-    settings.String(
-        "done.tag",
-        default="connect=read",
-        group=_AFTER,
-        validator=_tag,
-        doc="The tag, as key=value, that objects get beside those that they have.",
-    ),
-    settings.String(
-        "done.prefix",
-        default="",
-        group=_AFTER,
-        doc="What is put before the names of objects that are moved.",
-    ),
-    settings.String(
-        "done.bucket",
-        default="",
-        group=_AFTER,
-        doc="The bucket that objects are moved to, of the same store. Nothing: the one that they are in.",
-    ),
-    settings.String("task.number", default="0/1", internal=True, doc="Which of how many tasks it is."),
+class S3SourceOptions(
+    BucketOptions,
     aliases={
         "aws_s3_prefix": "aws.s3.prefix",
         "topics": "topic",
@@ -412,52 +134,359 @@ SETTINGS: Final[Definition] = BucketOptions.definition() | settings.define(
         "confluent.license": _LICENCE,
         "confluent.topic.*": _LICENCE,
     },
-)
+):
+    """The keys, and what they say together."""
 
+    prefix = settings.String(
+        "aws.s3.prefix",
+        default="",
+        importance="HIGH",
+        group=_OBJECTS,
+        doc="Only objects whose names begin so are read. The fewer others there are behind it, the less is listed.",
+    )
+    written_mode = settings.String(
+        "mode",
+        default="",
+        group=_OBJECTS,
+        validator=settings.one_of("", GENERIC, RESTORE_BACKUP, ignore_case=True),
+        doc="RESTORE_BACKUP: names are those of our sink and of Confluent's, topics.dir/topic/.../topic+partition+"
+        "offset.ext, and records go back into that topic and partition. GENERIC: any names. Nothing: GENERIC where "
+        "topic, topic.regex.list or file.name.template is given, else RESTORE_BACKUP.",
+    )
+    topics_dir = settings.String(
+        "topics.dir",
+        default="topics",
+        group=_OBJECTS,
+        doc="With RESTORE_BACKUP: the folder of all topics, behind aws.s3.prefix.",
+    )
+    directory_delim = settings.String(
+        "directory.delim",
+        default="/",
+        importance="LOW",
+        group=_OBJECTS,
+        validator=settings.non_empty,
+        doc="With RESTORE_BACKUP: what separates folders in names.",
+    )
+    file_delim = settings.String(
+        "file.delim",
+        default="+",
+        importance="LOW",
+        group=_OBJECTS,
+        validator=settings.non_empty,
+        doc="With RESTORE_BACKUP: what separates topic, partition and offset in names.",
+    )
+    partitioner_class = settings.String(
+        "partitioner.class",
+        default="",
+        importance="LOW",
+        group=_OBJECTS,
+        doc="With RESTORE_BACKUP: the partitioner that the sink had. Of those by time names ascend over all partitions "
+        "together, of others within each one; see object.order.",
+    )
+    template = settings.String(
+        "file.name.template",
+        default="",
+        group=_OBJECTS,
+        validator=is_template,
+        doc="What names look like, behind aws.s3.prefix and any folders, and before an extension: a regular expression "
+        "with {{topic}}, {{partition}}, {{start_offset}}, {{timestamp}} and {{key}} in it. Other objects are left out.",
+    )
+    order = settings.String(
+        "object.order",
+        default="",
+        importance="HIGH",
+        group=_OBJECTS,
+        validator=settings.one_of("", BY_NAME, BY_PARTITION, BY_TIME, ignore_case=True),
+        convert=str.lower,
+        doc="In which order objects are read, and therefore which ones are new. name: by their names; reading goes on "
+        "behind the last one. partition: the same for each topic partition in the names. time: by when they were "
+        "written; every pass lists all of them. Nothing: partition where names have a partition and an offset behind "
+        "it, else name.",
+    )
+    aws_s3_fetch_buffer_size = settings.Int(
+        "aws.s3.fetch.buffer.size",
+        default=64,
+        group=_OBJECTS,
+        validator=settings.between(1, 10_000),
+        doc="How many of the objects read last are remembered one by one, for each share or partition: an object that "
+        "comes late is read as long as fewer than that were read behind its place in the order.",
+    )
+    native_start_key = settings.String(
+        "native.start.key",
+        default="",
+        group=_OBJECTS,
+        doc="With the orders name and partition, where nothing was read yet: begin behind this name.",
+    )
+    file_discovery_starting_timestamp = settings.String(
+        "file.discovery.starting.timestamp",
+        default="0",
+        importance="LOW",
+        group=_OBJECTS,
+        convert=_moment,
+        doc="Objects that were written before that are left out: milliseconds since 1970, or 2024-05-01T00:00:00Z.",
+    )
+    distribution = settings.String(
+        "distribution.type",
+        default=OBJECT_HASH,
+        group=_OBJECTS,
+        validator=settings.one_of(OBJECT_HASH, PARTITION_IN_FILENAME, "partition", ignore_case=True),
+        convert=str.lower,
+        doc="How objects are shared out among tasks: object_hash by their names, partition_in_filename by the "
+        "partition in them, which keeps the objects of a partition with one task.",
+    )
+    object_shares = settings.Int(
+        "object.shares",
+        default=16,
+        importance="LOW",
+        group=_OBJECTS,
+        validator=settings.between(1, 1000),
+        doc="With the orders name and time: into how many shares objects are dealt, which is the most tasks that there "
+        "can be. Offsets are of shares: another number reads everything again.",
+    )
+    topic = settings.String(
+        "topic",
+        default="",
+        importance="HIGH",
+        group=_TOPICS,
+        doc="The topic that records go to, where names do not say one.",
+    )
+    topic_regex_list = settings.List(
+        "topic.regex.list",
+        default=[],
+        group=_TOPICS,
+        validator=_topic_regexes,
+        doc="Topics by names, as topic:regex. The whole name of an object is compared, the first that matches counts, "
+        "and objects that none matches go to topic, if that is given, else they are left out.",
+    )
+    record_key = settings.String(
+        "record.key",
+        default=NONE,
+        group=_TOPICS,
+        validator=settings.one_of(NONE, OBJECT, ignore_case=True),
+        convert=str.lower,
+        doc="The key of records: none, or object for the object's name as a string.",
+    )
+    input_format = settings.String(
+        "input.format",
+        default="",
+        importance="HIGH",
+        group=_FORMAT,
+        validator=settings.one_of("", *FORMATS, ignore_case=True),
+        doc="What is in the objects: bytes, jsonl, json, csv, text (each line as a string), avro or parquet. Nothing: "
+        "what format.class says, else bytes.",
+    )
+    format_class = settings.Class(
+        "format.class",
+        default="",
+        group=_FORMAT,
+        validator=_format_class,
+        doc="The same by Confluent's classes: JsonFormat (a JSON document in each line), AvroFormat, ParquetFormat, "
+        "ByteArrayFormat (with a line's end between records), StringFormat; or by the sink's short names.",
+    )
+    file_compression_type = settings.String(
+        "file.compression.type",
+        default="auto",
+        group=_FORMAT,
+        validator=settings.one_of(*COMPRESSIONS, ignore_case=True),
+        doc="What objects are compressed with as a whole: none, gzip, zstd, snappy, or auto to go by their first bytes "
+        "(of bytes without a separator nothing is taken off unless it is said here). Of avro and parquet, which "
+        "compress inside, nothing is to be said.",
+    )
+    format_json_schema_enable = settings.Boolean(
+        "format.json.schema.enable",
+        default=False,
+        group=_FORMAT,
+        doc="Whether each JSON document is an envelope of schema and payload.",
+    )
+    format_bytearray_separator = settings.String(
+        "format.bytearray.separator",
+        default=None,
+        group=_FORMAT,
+        doc=r"What stands between records of bytes; \n, \r, \t and \\ are understood. Nothing: the whole object is one "
+        "record, but for ByteArrayFormat, where it is the end of a line.",
+    )
+    transformer_max_buffer_size = settings.Int(
+        "transformer.max.buffer.size",
+        default=None,
+        group=_FORMAT,
+        validator=settings.at_least(1),
+        doc="Bytes without a separator are cut into records of this many bytes. Nothing: one record for an object. "
+        "Aiven's connector has 4096.",
+    )
+    max_record_bytes = settings.Int(
+        "max.record.bytes",
+        default=16 << 20,
+        importance="LOW",
+        group=_FORMAT,
+        validator=settings.at_least(1),
+        doc="The most bytes that one record may have in an object, which is also the memory that it may take while its "
+        "end is looked for. An object with a longer one is bad.",
+    )
+    csv_first_row_as_header = settings.Boolean(
+        "csv.first.row.as.header",
+        default=True,
+        group=_FORMAT,
+        doc="Whether the first row of each object names the fields.",
+    )
+    csv_fields = settings.List(
+        "csv.fields",
+        default=[],
+        group=_FORMAT,
+        doc="Names of the fields, in place of the first row's or where there is none. Nothing: column1, column2, ...",
+    )
+    csv_separator_char = settings.String(
+        "csv.separator.char",
+        default=",",
+        group=_FORMAT,
+        validator=_one_sign,
+        doc=r"What stands between fields; \t for a tab.",
+    )
+    csv_quote_char = settings.String(
+        "csv.quote.char",
+        default='"',
+        group=_FORMAT,
+        validator=_one_sign,
+        doc="What stands around fields with a separator or a line's end in them; doubled inside.",
+    )
+    csv_encoding = settings.String(
+        "csv.encoding",
+        default="UTF-8",
+        importance="LOW",
+        group=_FORMAT,
+        validator=_encoding,
+        doc="The encoding of CSV, by any name that Python knows.",
+    )
+    s3_poll_interval_ms = settings.Long(
+        "s3.poll.interval.ms",
+        default=60_000,
+        group=_READING,
+        validator=settings.at_least(1),
+        doc="How long after a pass over the names the next one looks for new ones.",
+    )
+    aws_s3_fetch_page_size = settings.Int(
+        "aws.s3.fetch.page.size",
+        default=1000,
+        importance="LOW",
+        group=_READING,
+        validator=settings.between(1, 1000),
+        doc="How many names are asked for in one request.",
+    )
+    max_poll_records = settings.Int(
+        "max.poll.records",
+        default=500,
+        group=_READING,
+        validator=settings.at_least(1),
+        doc="The most records that are read at a time. As long as it is not set, about a mebibyte is read at a time, "
+        "which is faster.",
+    )
+    on_error = settings.String(
+        "behavior.on.error",
+        default="",
+        group=_READING,
+        validator=settings.one_of("", FAIL, LOG, IGNORE, ignore_case=True),
+        convert=str.lower,
+        doc="What to do about an object, or a line or row of one, that cannot be read: fail the task, log it and go "
+        "on, or ignore it and only count it. Nothing: log with errors.tolerance=all, else fail.",
+    )
+    object_changed = settings.String(
+        "object.changed",
+        default=FAIL,
+        group=_READING,
+        validator=settings.one_of(FAIL, RESTART, ignore_case=True),
+        convert=str.lower,
+        doc="What to do about an object that is another one when reading it is to go on: fail the task, or restart "
+        "with its first record, so that records may come twice.",
+    )
+    read_retry_timeout_ms = settings.Long(
+        "read.retry.timeout.ms",
+        default=-1,
+        group=_READING,
+        doc="How long the store may fail in passing (away, slow, throttling) before the task fails; -1 for any time. "
+        "Between tries it waits s3.retry.backoff.ms, twice as long each time up to s3.retry.backoff.max.ms.",
+    )
+    action = settings.String(
+        "done.action",
+        default=NONE,
+        group=_AFTER,
+        validator=settings.one_of(NONE, TAG, MOVE, DELETE, ignore_case=True),
+        convert=str.lower,
+        doc="What becomes of an object whose records are in Kafka and whose position is stored: none, tag, move or "
+        "delete.",
+    )
+    done_tag = settings.String(
+        "done.tag",
+        default="connect=read",
+        group=_AFTER,
+        validator=_tag,
+        doc="The tag, as key=value, that objects get beside those that they have.",
+    )
+    done_prefix = settings.String(
+        "done.prefix",
+        default="",
+        group=_AFTER,
+        doc="What is put before the names of objects that are moved.",
+    )
+    done_bucket = settings.String(
+        "done.bucket",
+        default="",
+        group=_AFTER,
+        doc="The bucket that objects are moved to, of the same store. Nothing: the one that they are in.",
+    )
+    task_number = settings.String("task.number", default="0/1", internal=True, doc="Which of how many tasks it is.")
 
-def format_of(parsed: Mapping[str, Any]) -> str:
-    """The format that the keys say."""
-    return parsed["input.format"].lower() or _format_of(parsed["format.class"]) or "bytes"
+    @property
+    def format(self) -> str:
+        """The format that the keys say."""
+        return self.input_format.lower() or _format_of(self.format_class) or "bytes"
 
+    @property
+    def mode(self) -> str:
+        """The mode that the keys say."""
+        if self.written_mode:
+            return self.written_mode.upper()
+        told = self.topic or self.topic_regex_list or self.template
+        return GENERIC if told else RESTORE_BACKUP
 
-def mode_of(parsed: Mapping[str, Any]) -> str:
-    """The mode that the keys say."""
-    if parsed["mode"]:
-        return str(parsed["mode"]).upper()
-    told = parsed["topic"] or parsed["topic.regex.list"] or parsed["file.name.template"]
-    return GENERIC if told else RESTORE_BACKUP
+    def reading(self) -> ReadOptions:
+        """How objects are read."""
+        chosen = self.format
+        # As it was written: blanks and line ends around a value are no part of it elsewhere.
+        separator = self.config.raw.get("format.bytearray.separator")
+        if separator is None and chosen == BYTES and not self.input_format and self.format_class:
+            separator = "\n"  # as Confluent's ByteArrayFormat has it
+        return ReadOptions(
+            chosen,
+            compression=self.file_compression_type.lower(),
+            envelope=self.format_json_schema_enable,
+            separator=unescaped(separator or "").encode(),
+            piece=self.transformer_max_buffer_size or 0,
+            longest=self.max_record_bytes,
+            csv=CsvOptions(
+                header=self.csv_first_row_as_header,
+                fields=tuple(self.csv_fields),
+                separator=unescaped(self.csv_separator_char),
+                quote=self.csv_quote_char,
+                encoding=self.csv_encoding,
+            ),
+        )
 
+    def check(self) -> None:
+        """What keys say together.
 
-def moment(value: str) -> int:
-    """Milliseconds since 1970 that a key says.
-
-    Raises:
-        ValueError: it says none.
-    """
-    if value.strip().lstrip("-").isdigit():
-        return int(value)
-    try:
-        found = dt.datetime.fromisoformat(value.strip())
-    except ValueError:
-        raise ValueError(f'"{value}" is no time. Write milliseconds since 1970, or 2024-05-01T00:00:00Z.') from None
-    return int((found if found.tzinfo else found.replace(tzinfo=dt.UTC)).timestamp() * 1000)
-
-
-def check(parsed: Mapping[str, Any]) -> None:
-    """What keys say together.
-
-    Raises:
-        ConfigError: they contradict each other.
-    """
-    restores = mode_of(parsed) == RESTORE_BACKUP
-    variables = {"topic", "partition", "start_offset"} if restores else Template(parsed["file.name.template"]).variables
-    if not (parsed["topic"] or parsed["topic.regex.list"] or "topic" in variables):
-        raise ConfigError("topic", "is missing: mode=GENERIC needs topic, topic.regex.list or {{topic}} in names.")
-    if "," in parsed["topic"]:
-        raise ConfigError("topic", f'"{parsed["topic"]}" names several. Write one, or topic.regex.list.')
-    if parsed["done.action"].lower() == MOVE and not (parsed["done.prefix"] or parsed["done.bucket"]):
-        raise ConfigError("done.prefix", "is missing: done.action=move needs it, or done.bucket.")
-    if parsed["distribution.type"].lower() != OBJECT_HASH and "partition" not in variables:
-        raise ConfigError("distribution.type", "needs names with a partition: {{partition}} in file.name.template.")
-    if parsed["object.order"].lower() == BY_PARTITION and not {"partition", "start_offset"} <= variables:
-        raise ConfigError("object.order", "partition needs {{partition}} and {{start_offset}} in file.name.template.")
+        Raises:
+            ConfigError: they contradict each other.
+        """
+        restores = self.mode == RESTORE_BACKUP
+        variables = {"topic", "partition", "start_offset"} if restores else Template(self.template).variables
+        if not (self.topic or self.topic_regex_list or "topic" in variables):
+            raise ConfigError("topic", "is missing: mode=GENERIC needs topic, topic.regex.list or {{topic}} in names.")
+        if "," in self.topic:
+            raise ConfigError("topic", f'"{self.topic}" names several. Write one, or topic.regex.list.')
+        if self.action == MOVE and not (self.done_prefix or self.done_bucket):
+            raise ConfigError("done.prefix", "is missing: done.action=move needs it, or done.bucket.")
+        if self.distribution != OBJECT_HASH and "partition" not in variables:
+            raise ConfigError("distribution.type", "needs names with a partition: {{partition}} in file.name.template.")
+        if self.order == BY_PARTITION and not {"partition", "start_offset"} <= variables:
+            raise ConfigError(
+                "object.order", "partition needs {{partition}} and {{start_offset}} in file.name.template."
+            )

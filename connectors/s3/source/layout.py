@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from connect.settings.java_regex import java_regex
-from connectors.s3.source.keys import BY_NAME, BY_PARTITION, BY_TIME, MOVE, RESTORE_BACKUP, mode_of
+from connectors.s3.source.keys import BY_NAME, BY_PARTITION, BY_TIME, MOVE, RESTORE_BACKUP, S3SourceOptions
 from connectors.s3.source.template import PARTITION, START, TOPIC, Template
 
 #: What may stand in a topic's name or a number: a series that ends so may hold names of another one.
@@ -35,7 +34,7 @@ class Layout:
     """Reads names.
 
     Args:
-        parsed: the connector's keys, checked.
+        options: the connector's keys, checked.
 
     Attributes:
         prefix: what is listed begins so.
@@ -43,29 +42,29 @@ class Layout:
         closed: with the order `partition`, whether all names that begin as a series belong to it.
     """
 
-    def __init__(self, parsed: Mapping[str, Any]) -> None:
-        self._topic: str = parsed["topic"]
-        self._by_regex = [_topic_regex(each) for each in parsed["topic.regex.list"]]
-        moves = parsed["done.action"].lower() == MOVE and not parsed["done.bucket"]
-        self._moved: str = parsed["done.prefix"] if moves else ""
-        self._restores = mode_of(parsed) == RESTORE_BACKUP
-        self.prefix: str = parsed["aws.s3.prefix"]
+    def __init__(self, options: S3SourceOptions) -> None:
+        self._topic = options.topic
+        self._by_regex = [_topic_regex(each) for each in options.topic_regex_list]
+        moves = options.action == MOVE and not options.done_bucket
+        self._moved = options.done_prefix if moves else ""
+        self._restores = options.mode == RESTORE_BACKUP
+        self.prefix = options.prefix
         self._names: re.Pattern[str] | None = None
         before_offset, by_time = "", False
         if self._restores:
-            folder, delim = parsed["directory.delim"], parsed["file.delim"]
-            if parsed["topics.dir"]:
-                self.prefix += parsed["topics.dir"] + folder
+            folder, delim = options.directory_delim, options.file_delim
+            if options.topics_dir:
+                self.prefix += options.topics_dir + folder
             regex = re.escape(delim).join([TOPIC, PARTITION, START])
             self._names = java_regex(rf"(?s)(?:.*{re.escape(folder)})?{regex}(?:\..*)?")
             before_offset = delim[-1]
-            by_time = parsed["partitioner.class"].rpartition(".")[2].lower() in _BY_TIME
-        elif parsed["file.name.template"]:
-            template = Template(parsed["file.name.template"])
+            by_time = options.partitioner_class.rpartition(".")[2].lower() in _BY_TIME
+        elif options.template:
+            template = Template(options.template)
             self._names = template.names
             before_offset = template.before_offset
             by_time = "timestamp" in template.variables
-        self.order: str = parsed["object.order"].lower()
+        self.order = options.order
         if not self.order:
             groups = self._names.groupindex.keys() if self._names else set()
             self.order = BY_PARTITION if {"partition", "start"} <= groups and not by_time else BY_NAME

@@ -9,16 +9,16 @@ from typing import Final, NoReturn
 
 from connect import ConnectError, DataError, RetriableError, SourceBatch, SourceTask
 from connect.kit import RetryBudget
-from connectors.s3.bucket import Bucket, BucketOptions
+from connectors.s3.bucket import Bucket
 from connectors.s3.formats.reading import OnBad
 from connectors.s3.source import keys
 from connectors.s3.source.actions import Actions
 from connectors.s3.source.ahead import Ahead
 from connectors.s3.source.batches import batch_of
+from connectors.s3.source.keys import S3SourceOptions
 from connectors.s3.source.lanes import Lanes
 from connectors.s3.source.layout import Layout
 from connectors.s3.source.opened import OpenObject, Part
-from connectors.s3.source.options import read_options
 from connectors.s3.source.store import Changed, Gone, Store
 from connectors.s3.source.walk import Next, Share, Walk
 
@@ -38,47 +38,47 @@ _ACTIONS_S: Final = 0.5
 class S3SourceTask(SourceTask):
     """Reads some of a bucket's objects. The timestamp is left to the producer."""
 
-    settings = keys.SETTINGS
+    settings = S3SourceOptions.definition()
 
     def start(self, config: Mapping[str, str]) -> None:
-        parsed = self.settings.parse(config)
-        keys.check(parsed)
-        chosen = BucketOptions.parse(parsed)
-        self._bucket = Bucket(chosen, config)
-        self._store = Store(self._bucket, parsed["aws.s3.fetch.page.size"])
-        limit = parsed["read.retry.timeout.ms"]
+        options = S3SourceOptions.parse(config)
+        options.check()
+        options.check_access()
+        self._bucket = Bucket(options, config)
+        self._store = Store(self._bucket, options.aws_s3_fetch_page_size)
+        limit = options.read_retry_timeout_ms
         self._retries = RetryBudget(
             -1,
-            chosen.backoff,
-            longest=chosen.longest_backoff,
+            options.backoff,
+            longest=options.longest_backoff,
             within=limit / 1000 if limit >= 0 else -1,
             key="read.retry.timeout.ms",
-            waits_for=chosen.where,
+            waits_for=options.where,
         )
-        self._layout = Layout(parsed)
-        number, tasks = map(int, parsed["task.number"].split("/"))
-        by_partition = parsed["distribution.type"].lower() != keys.OBJECT_HASH
-        share = Share(number, tasks, parsed["object.shares"], by_partition)
+        self._layout = Layout(options)
+        number, tasks = map(int, options.task_number.split("/"))
+        by_partition = options.distribution != keys.OBJECT_HASH
+        share = Share(number, tasks, options.object_shares, by_partition)
         timed = self._layout.order == keys.BY_TIME
         lanes = Lanes(
             self.context.offsets,
-            parsed["aws.s3.fetch.buffer.size"],
+            options.aws_s3_fetch_buffer_size,
             timed,
-            "" if timed else parsed["native.start.key"],
+            "" if timed else options.native_start_key,
         )
-        earliest = keys.moment(parsed["file.discovery.starting.timestamp"])
+        earliest = options.file_discovery_starting_timestamp
         self._walk = Walk(self._store, self._layout, share, lanes, self._bucket.name, earliest)
-        self._actions = Actions(self._store, parsed)
-        self._options = read_options(parsed)
+        self._actions = Actions(self._store, options)
+        self._options = options.reading()
         self._ahead = Ahead(self._store)
-        self._key_is_object = parsed["record.key"].lower() == keys.OBJECT
-        self._interval: float = parsed["s3.poll.interval.ms"] / 1000
-        self._most: int = parsed["max.poll.records"] if parsed.raw.get("max.poll.records") is not None else 0
-        self._on_error: str = parsed["behavior.on.error"].lower()
+        self._key_is_object = options.record_key == keys.OBJECT
+        self._interval = options.s3_poll_interval_ms / 1000
+        self._most = options.max_poll_records if options.config.raw.get("max.poll.records") is not None else 0
+        self._on_error = options.on_error
         if not self._on_error:
             tolerates = (config.get("errors.tolerance") or "").lower() == "all"
             self._on_error = keys.LOG if tolerates else keys.FAIL
-        self._restarts = parsed["object.changed"].lower() == keys.RESTART
+        self._restarts = options.object_changed == keys.RESTART
         self._open: OpenObject | None = None
         self._due = 0.0
         self._held: SourceBatch | None = None  # read, of which `_given` records were returned

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from connectors.s3.bucket import Bucket, BucketOptions
+from connectors.s3.bucket import Bucket
 from connectors.s3.source import keys
 from connectors.s3.source.lanes import Lanes
 from connectors.s3.source.layout import Layout
@@ -146,8 +146,8 @@ def test_a_hundred_thousand_names_are_listed_by_pages_and_only_once(s3_gateway: 
         (folder / f"{number:06}").write_bytes(b"x")
     with Between(s3_gateway.port) as between:
         config = {**bucket.config, "store.url": between.url, "topic": "t", "aws.s3.prefix": "logs/"}
-        parsed = keys.SETTINGS.parse(config)
-        store = Store(Bucket(BucketOptions.parse(parsed), config))
+        parsed = keys.S3SourceOptions.parse(config)
+        store = Store(Bucket(parsed, config))
         stored: dict[str, Any] = {}
 
         def walk() -> Walk:

@@ -5,12 +5,11 @@ import pytest
 from connect import ConnectError
 from connectors.s3.source import S3SourceConnector, keys
 from connectors.s3.source.layout import Layout, Place
-from connectors.s3.source.options import read_options
 
 
 def layout_of(config: dict[str, str]) -> Layout:
-    parsed = keys.SETTINGS.parse({"s3.bucket.name": "b", **config})
-    keys.check(parsed)
+    parsed = keys.S3SourceOptions.parse({"s3.bucket.name": "b", **config})
+    parsed.check()
     return Layout(parsed)
 
 
@@ -120,14 +119,14 @@ def test_others_names_of_keys_are_taken() -> None:
         "aws_s3_prefix": "in/",
         "ring.buffer.size": "7",
     }
-    parsed = keys.SETTINGS.parse(config)
-    assert (parsed["topic"], keys.format_of(parsed), parsed["aws.s3.prefix"], parsed["aws.s3.fetch.buffer.size"]) == (
+    parsed = keys.S3SourceOptions.parse(config)
+    assert (parsed.topic, parsed.format, parsed.prefix, parsed.aws_s3_fetch_buffer_size) == (
         "t", "jsonl", "in/", 7,
     )  # fmt: skip
-    parsed = keys.SETTINGS.parse(
+    parsed = keys.S3SourceOptions.parse(
         {"s3.bucket.name": "b", "format.class": "io.confluent.connect.s3.format.json.JsonFormat"}
     )
-    assert (keys.format_of(parsed), keys.mode_of(parsed)) == ("jsonl", "RESTORE_BACKUP")
+    assert (parsed.format, parsed.mode) == ("jsonl", "RESTORE_BACKUP")
 
 
 def test_a_wrong_offset_is_refused() -> None:
@@ -147,10 +146,10 @@ def test_a_wrong_offset_is_refused() -> None:
 
 
 def test_signs_that_are_blanks_can_be_written() -> None:
-    parsed = keys.SETTINGS.parse(
+    parsed = keys.S3SourceOptions.parse(
         {"s3.bucket.name": "b", "csv.separator.char": r"\t", "format.bytearray.separator": "\n"}
     )
-    options = read_options(parsed)
+    options = parsed.reading()
     assert (options.csv.separator, options.separator) == ("\t", b"\n")
-    parsed = keys.SETTINGS.parse({"s3.bucket.name": "b", "format.class": "a.ByteArrayFormat"})
-    assert read_options(parsed).separator == b"\n"
+    parsed = keys.S3SourceOptions.parse({"s3.bucket.name": "b", "format.class": "a.ByteArrayFormat"})
+    assert parsed.reading().separator == b"\n"

@@ -32,7 +32,7 @@ class Offsets:
 
 def layout_of(**config: str) -> Layout:
     given = {name.replace("_", "."): value for name, value in config.items()}
-    return Layout(keys.SETTINGS.parse({"s3.bucket.name": "b", **given}))
+    return Layout(keys.S3SourceOptions.parse({"s3.bucket.name": "b", **given}))
 
 
 def walk_of(
