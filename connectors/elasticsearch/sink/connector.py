@@ -10,7 +10,7 @@ from connect.data.evolution_policy import PASS, WIDEN, EvolutionPolicy
 from connect.settings import ConfigValue, Definition
 from connectors.elasticsearch.sink.keys import ELASTICSEARCH_SINK, OPENSEARCH_SINK
 from connectors.elasticsearch.sink.naming import Naming
-from connectors.elasticsearch.sink.options import Options, problems
+from connectors.elasticsearch.sink.options import SinkOptions, problems
 from connectors.elasticsearch.sink.task import ElasticsearchSinkTask, OpenSearchSinkTask
 
 
@@ -30,7 +30,7 @@ class ElasticsearchSinkConnector(SinkConnector):
             found[key].errors.append(why)
         if not any(value.errors for value in values):
             try:
-                options = Options.of(self.settings, config)
+                options = SinkOptions.parse(self.settings.parse(config))
                 Naming(options)
                 _warn_of_evolution(options, found)
             except ConfigError as error:
@@ -47,7 +47,7 @@ class OpenSearchSinkConnector(ElasticsearchSinkConnector):
     task = OpenSearchSinkTask
 
 
-def _warn_of_evolution(options: Options, found: Mapping[str, ConfigValue]) -> None:
+def _warn_of_evolution(options: SinkOptions, found: Mapping[str, ConfigValue]) -> None:
     """Warn of changes that no index can have, and of a policy for mappings that are left to the cluster."""
     if WIDEN in options.policy.allowed:
         found["schema.evolution"].warnings.append(

@@ -13,7 +13,7 @@ from connect import ConnectError, RetriableError, SinkRecord, Waiter
 from connect.kit import RetryBudget
 from connectors.elasticsearch.cluster import Cluster, Failure, failure, item_failure
 from connectors.elasticsearch.sink.lines import is_deletion
-from connectors.elasticsearch.sink.options import Options
+from connectors.elasticsearch.sink.options import SinkOptions
 from connectors.elasticsearch.sink.outbox import Request
 
 
@@ -65,7 +65,7 @@ class Delivery:
         trouble: why requests are made again now, empty when they are not.
     """
 
-    def __init__(self, options: Options, cluster: Cluster, wait: Callable[[float], bool]) -> None:
+    def __init__(self, options: SinkOptions, cluster: Cluster, wait: Callable[[float], bool]) -> None:
         self.options = options
         self.where = cluster.where
         self.trouble = ""

@@ -17,7 +17,7 @@ from connect.data.evolution_policy import PASS
 from connectors.elasticsearch.cluster import Cluster
 from connectors.elasticsearch.cluster.client import quoted
 from connectors.elasticsearch.sink.mapping import mapping_of
-from connectors.elasticsearch.sink.options import Options
+from connectors.elasticsearch.sink.options import SinkOptions
 
 log = logging.getLogger(__name__)
 
@@ -46,7 +46,7 @@ class Fitting:
         options: see there; `policy` says what may be done.
     """
 
-    def __init__(self, options: Options, cluster: Cluster) -> None:
+    def __init__(self, options: SinkOptions, cluster: Cluster) -> None:
         self._options = options
         self._policy: EvolutionPolicy = options.policy
         self._cluster = cluster

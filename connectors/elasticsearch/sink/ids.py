@@ -9,13 +9,13 @@ from typing import Any
 import orjson
 
 from connect import DataError, SinkBatch, Text, Values
-from connectors.elasticsearch.sink.options import BY_CLUSTER, BY_KEY, Options
+from connectors.elasticsearch.sink.options import BY_CLUSTER, BY_KEY, SinkOptions
 
 #: A column of JSON texts, or for a row why it has none.
 Cell = bytes | DataError | None
 
 
-def ids_of(options: Options, topic: str, batch: SinkBatch) -> list[Any] | None:
+def ids_of(options: SinkOptions, topic: str, batch: SinkBatch) -> list[Any] | None:
     """The id of each record's document, as JSON; DataError where the key cannot be one. None: the cluster's choice.
 
     Args:
@@ -59,7 +59,7 @@ def _key(key: Any) -> bytes | DataError:
     )
 
 
-def versions_of(options: Options, topic: str, batch: SinkBatch) -> list[Any] | None:
+def versions_of(options: SinkOptions, topic: str, batch: SinkBatch) -> list[Any] | None:
     """The version of each record's document; DataError where the header says none. None: they have none of ours."""
     if not options.versioned(topic):
         return None
@@ -81,13 +81,13 @@ def _version(header: Any, name: str) -> int | DataError:
     return DataError(f"The header {name}, the document's version (external.version.header), {said}.")
 
 
-def routes_of(options: Options, batch: SinkBatch) -> list[Any] | None:
+def routes_of(options: SinkOptions, batch: SinkBatch) -> list[Any] | None:
     """What each record's document is routed by, as JSON; None for a row: by its id. None: all are."""
     if options.routing == "none":
         return None
     if options.routing == "key":
         return [None if key is None else _key(key) for key in batch.keys]
-    return [_route(found) for found in fields(batch.values, options.routing_path)]
+    return [_route(found) for found in fields(batch.values, options.routing_path or ())]
 
 
 def _route(value: Any) -> bytes | None:

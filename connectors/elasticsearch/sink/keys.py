@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import orjson
 
@@ -28,169 +28,192 @@ _TARGETS: Final = "Targets"
 _BAD: Final = "Bad documents"
 
 
-def _templates(_: str, value: str) -> None:
+def _templates(value: str) -> list[Any]:
     try:
         parsed = orjson.loads(value) if value else []
     except orjson.JSONDecodeError as error:
         raise ValueError(f"is no JSON: {error}.") from None
     if not isinstance(parsed, list) or not all(isinstance(each, dict) for each in parsed):
         raise ValueError('is no list of objects, such as [{"texts":{"match_mapping_type":"string",..}}].')
+    return parsed
 
 
-_COMMON: Final = settings.define(
-    settings.Int(
+class CommonOptions(
+    settings.Options,
+    without_effect={
+        "auto.create.indices.at.start": WithoutEffect("an index is made before its first record", unless=("false",)),
+        "flush.synchronously": "offsets are those that records were consumed at, whatever transformations do",
+        "log.sensitive.data": WithoutEffect("no log has what documents hold", unless=("false",)),
+        "type.name": WithoutEffect("documents have no types any more", unless=("_doc",)),
+    },
+):
+    """The keys that the sinks for both products have."""
+
+    batch_size = settings.Int(
         "batch.size",
         default=2000,
         group=_WRITING,
         validator=settings.at_least(1),
         doc="How many records a bulk request has at most.",
-    ),
-    settings.Long(
+    )
+    bulk_bytes = settings.Long(
         "bulk.size.bytes",
         default=5 * 1024 * 1024,
         importance="LOW",
         group=_WRITING,
         validator=settings.at_least(-1),
         doc="How large a bulk request is at most, in bytes, unless one record alone is larger. -1: no limit.",
-    ),
-    settings.Int(
+    )
+    in_flight = settings.Int(
         "max.in.flight.requests",
         default=5,
         group=_WRITING,
         validator=settings.between(1, 100),
         doc="How many bulk requests a task has on their way at a time.",
-    ),
-    settings.Int(
+    )
+    buffered_records = settings.Int(
         "max.buffered.records",
         default=20_000,
         importance="LOW",
         group=_WRITING,
         validator=settings.at_least(1),
         doc="How many records wait, or are on their way, before no more are consumed.",
-    ),
-    settings.Long(
+    )
+    buffered_bytes = settings.Long(
         "max.buffered.bytes",
         default=64 * 1024 * 1024,
         importance="LOW",
         group=_WRITING,
         validator=settings.at_least(1),
         doc="The same in bytes of documents. Added.",
-    ),
-    settings.Long(
+    )
+    linger = settings.Long(
         "linger.ms",
         default=1,
         importance="LOW",
         group=_WRITING,
         validator=settings.at_least(0),
+        convert=settings.seconds,
         doc="How long records wait for more of them while a request could be made.",
-    ),
-    settings.Boolean(
+    )
+    flush_synchronously = settings.Boolean(
         "flush.synchronously",
         default=False,
         importance="LOW",
         group=_WRITING,
         doc="Understood; without effect. Offsets are those that records were consumed at, whatever transformations do.",
-    ),
-    settings.String(
+    )
+    script_source = settings.String(
         "script.source",
         default=None,
         group=_WRITING,
         width="LONG",
         doc="The script of the write method script; params.doc is the record's document. Added.",
-    ),
-    settings.String(
+    )
+    script_id = settings.String(
         "script.id", default=None, group=_WRITING, doc="The same, one that is stored in the cluster. Added."
-    ),
-    settings.String("script.lang", default="painless", group=_WRITING, doc="The language of script.source. Added."),
-    settings.String(
+    )
+    script_lang = settings.String(
+        "script.lang", default="painless", group=_WRITING, doc="The language of script.source. Added."
+    )
+    script_upsert = settings.String(
         "script.upsert",
         default="document",
         group=_WRITING,
         validator=settings.one_of("document", "script", "none", ignore_case=True),
+        convert=str.lower,
         doc="Where there is no document yet: document (the record's is inserted), script (it runs on an empty one), "
         "none (nothing is written). Added.",
-    ),
-    settings.String(
+    )
+    pipeline = settings.String(
         "pipeline", default=None, group=_WRITING, doc="The ingest pipeline that documents go through. Added."
-    ),
-    settings.Boolean(
+    )
+    key_ignored = settings.Boolean(
         "key.ignore",
         default=False,
         importance="HIGH",
         group=_DOCUMENTS,
         doc="Whether a document's id is where its record lies, topic+partition+offset, and not the record's key.",
-    ),
-    settings.List(
-        "topic.key.ignore", default=[], importance="LOW", group=_DOCUMENTS, doc="Topics for which key.ignore is true."
-    ),
-    settings.Boolean(
+    )
+    keyless = settings.List(
+        "topic.key.ignore",
+        default=[],
+        importance="LOW",
+        group=_DOCUMENTS,
+        convert=frozenset[str],
+        doc="Topics for which key.ignore is true.",
+    )
+    schema_ignored = settings.Boolean(
         "schema.ignore",
         default=False,
         importance="LOW",
         group=_DOCUMENTS,
         doc="Whether the mapping of an index is left to the cluster, and not made from the schema of its first record.",
-    ),
-    settings.List(
+    )
+    schemaless = settings.List(
         "topic.schema.ignore",
         default=[],
         importance="LOW",
         group=_DOCUMENTS,
+        convert=frozenset[str],
         doc="Topics for which schema.ignore is true.",
-    ),
-    settings.Boolean(
+    )
+    compact_maps = settings.Boolean(
         "compact.map.entries",
         default=True,
         importance="LOW",
         group=_DOCUMENTS,
         doc="Whether a map with text keys is an object; else it is a list of objects with key and value.",
-    ),
-    settings.String(
+    )
+    dynamic_templates = settings.String(
         "dynamic.templates",
         default=None,
         importance="LOW",
         group=_DOCUMENTS,
         width="LONG",
-        validator=_templates,
+        convert=_templates,
         doc="Dynamic templates of indices that are made: a JSON list as in the cluster's own interface. Added.",
-    ),
-    settings.String(
+    )
+    version_header = settings.String(
         "external.version.header",
         default="",
         importance="LOW",
         group=_DOCUMENTS,
         doc="The header with a document's version, a whole number; by default it is the record's offset.",
-    ),
-    settings.String(
+    )
+    routing = settings.String(
         "routing.type",
         default="none",
         importance="LOW",
         group=_DOCUMENTS,
         validator=settings.one_of("none", "key", "value", ignore_case=True),
+        convert=str.lower,
         doc="What decides on a document's shard: none (its id), key (the record's key), value (a field).",
-    ),
-    settings.String(
+    )
+    routing_path = settings.String(
         "routing.type.record.value.path",
         default=None,
         importance="LOW",
         group=_DOCUMENTS,
+        convert=lambda written: tuple(written.split(".")),
         doc="That field; dots lead into objects.",
-    ),
-    settings.String(
+    )
+    index_format = settings.String(
         "index.name.format",
         default="${topic}",
         group=_TARGETS,
         doc="The index of a record: ${topic}, ${key.NAME}, ${value.NAME}, ${header.NAME} (dots lead into objects), "
         "${timestamp:%Y.%m.%d} (when the record was made, UTC; ${value.NAME:%Y.%m} for a field). Added.",
-    ),
-    settings.String(
+    )
+    written_nulls = settings.String(
         "behavior.on.null.values",
         default=FAIL,
         importance="LOW",
         group=_BAD,
         validator=settings.one_of("default", IGNORE, DELETE, FAIL, ignore_case=True),
         doc="What a record without a value means: ignore, delete (the document of its key), fail.",
-    ),
-    settings.String(
+    )
+    written_malformed = settings.String(
         "behavior.on.malformed.documents",
         default=None,
         importance="LOW",
@@ -198,8 +221,8 @@ _COMMON: Final = settings.define(
         validator=settings.one_of("default", IGNORE, WARN, REPORT, FAIL, ignore_case=True),
         doc="What becomes of a document that the cluster refuses: ignore, warn, report (to the connector's error "
         "policy), fail. By default it is report where there is such a policy, else fail.",
-    ),
-    settings.String(
+    )
+    written_conflicts = settings.String(
         "behavior.on.version.conflict",
         default=IGNORE,
         importance="LOW",
@@ -207,21 +230,14 @@ _COMMON: Final = settings.define(
         validator=settings.one_of("default", IGNORE, WARN, REPORT, FAIL, ignore_case=True),
         doc="What becomes of a record whose document is there in the same or a newer version: ignore (it is an old "
         "record that came again), warn, report, fail.",
-    ),
-    settings.Boolean(
+    )
+    drop_invalid = settings.Boolean(
         "drop.invalid.message",
         default=False,
         importance="LOW",
         group=_BAD,
         doc="Whether a record that cannot be made a document is left out, with a line in the log.",
-    ),
-    without_effect={
-        "auto.create.indices.at.start": WithoutEffect("an index is made before its first record", unless=("false",)),
-        "flush.synchronously": "offsets are those that records were consumed at, whatever transformations do",
-        "log.sensitive.data": WithoutEffect("no log has what documents hold", unless=("false",)),
-        "type.name": WithoutEffect("documents have no types any more", unless=("_doc",)),
-    },
-)
+    )
 
 
 #: The policy of all sinks. By default the mapping is the cluster's matter, as with Java's connectors.
@@ -266,7 +282,7 @@ def _flush_timeout(default: int) -> Definition:
 
 ELASTICSEARCH_SINK: Final[Definition] = (
     ELASTICSEARCH
-    | _COMMON
+    | CommonOptions.definition()
     | _EVOLUTION
     | _flush_timeout(180_000)
     | settings.define(
@@ -339,7 +355,7 @@ ELASTICSEARCH_SINK: Final[Definition] = (
 )
 OPENSEARCH_SINK: Final[Definition] = (
     OPENSEARCH
-    | _COMMON.replaced("behavior.on.null.values", default=IGNORE)
+    | CommonOptions.definition().replaced("behavior.on.null.values", default=IGNORE)
     | _EVOLUTION
     | _flush_timeout(10_000)
     | settings.define(

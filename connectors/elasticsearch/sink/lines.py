@@ -17,7 +17,7 @@ from connectors.elasticsearch.sink.documents import Documents, timed, written
 from connectors.elasticsearch.sink.ids import fields, ids_of, routes_of, versions_of
 from connectors.elasticsearch.sink.keys import DELETE, FAIL, INSERT, UPSERT
 from connectors.elasticsearch.sink.naming import Naming
-from connectors.elasticsearch.sink.options import Options
+from connectors.elasticsearch.sink.options import SinkOptions
 
 #: How often the cluster itself tries a partial update again that another one came between.
 _RETRY_ON_CONFLICT: Final = b',"retry_on_conflict":3'
@@ -67,7 +67,7 @@ class Writer:
         ConfigError: see `Naming`.
     """
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: SinkOptions) -> None:
         self._options = options
         self._naming = Naming(options)
         self._documents = Documents(options.compact_maps)

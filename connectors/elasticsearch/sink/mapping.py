@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from connect import Schema, Type, logical
-from connectors.elasticsearch.sink.options import Options
+from connectors.elasticsearch.sink.options import SinkOptions
 
 _KINDS: Final = {
     Type.INT8: "byte",
@@ -30,18 +30,18 @@ _LOGICAL: Final = {
 _TEXT: Final = {"type": "text", "fields": {"keyword": {"type": "keyword", "ignore_above": 256}}}
 
 
-def mapping_of(schema: Schema, options: Options) -> dict[str, Any] | None:
+def mapping_of(schema: Schema, options: SinkOptions) -> dict[str, Any] | None:
     """What `PUT /index/_mapping` takes; None for a schema that is no struct, whose documents say their fields."""
     if schema.type is not Type.STRUCT:
         return None
     return {"properties": _fields(schema, options)}
 
 
-def _fields(schema: Schema, options: Options) -> dict[str, Any]:
+def _fields(schema: Schema, options: SinkOptions) -> dict[str, Any]:
     return {field.name: _one(field.schema, options) for field in schema.fields}
 
 
-def _one(schema: Schema, options: Options) -> dict[str, Any]:
+def _one(schema: Schema, options: SinkOptions) -> dict[str, Any]:
     if schema.name in _LOGICAL and logical.python_type(schema) is not None:
         return {"type": _LOGICAL[schema.name]}
     match schema.type:
@@ -60,7 +60,7 @@ def _one(schema: Schema, options: Options) -> dict[str, Any]:
     return kind
 
 
-def _of_map(schema: Schema, options: Options) -> dict[str, Any]:
+def _of_map(schema: Schema, options: SinkOptions) -> dict[str, Any]:
     text_keys = schema.key_schema is not None and schema.key_schema.type is Type.STRING
     if options.compact_maps and text_keys:
         return {"type": "object"}

@@ -10,7 +10,7 @@ from typing import Any, Final
 from connect import ConfigError, SinkBatch
 from connect.settings.variables import enclosed, replaced
 from connectors.elasticsearch.sink.ids import fields
-from connectors.elasticsearch.sink.options import Options
+from connectors.elasticsearch.sink.options import SinkOptions
 
 _KEY: Final = "index.name.format"
 #: What an index may not be called, https://www.elastic.co/docs/api/doc/elasticsearch/operation/operation-indices-create.
@@ -25,7 +25,7 @@ class Naming:
         ConfigError: `index.name.format` has a variable that there is not.
     """
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: SinkOptions) -> None:
         self._options = options
         self._format = options.stream or options.index_format
         self._by_topic: dict[str, str] = {}

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
-
-import orjson
 
 from connect import ConfigError
 from connect.data.evolution_policy import EvolutionPolicy
-from connect.settings import Definition
+from connect.settings import Config
 from connectors.elasticsearch.cluster.keys import ClusterSettings, cluster_problems
-from connectors.elasticsearch.sink.keys import DELETE, FAIL, IGNORE, INSERT, POLICY, SCRIPT, UPSERT
+from connectors.elasticsearch.sink.keys import DELETE, FAIL, IGNORE, INSERT, POLICY, SCRIPT, CommonOptions
 
 #: Where ids come from.
 BY_KEY: Final = "key"
@@ -20,9 +17,8 @@ BY_PLACE: Final = "place"
 BY_CLUSTER: Final = "cluster"
 
 
-@dataclass(frozen=True)
-class Options:
-    """What the keys say, typed.
+class SinkOptions(CommonOptions):
+    """The keys as values, of a configuration that one of the two definitions has parsed.
 
     Attributes:
         method: insert, upsert or script.
@@ -35,99 +31,39 @@ class Options:
         time_fields: of data streams, see data.stream.timestamp.field.
         time_field: where the time is put: @timestamp.
         nulls, malformed, conflicts: a word each, see behavior.on.*.
-        linger, flush_timeout: seconds.
+        flush_timeout: seconds.
         policy: how indices may be changed, and what happens to records that do not fit.
     """
 
-    cluster: ClusterSettings
-    batch_size: int
-    bulk_bytes: int
-    in_flight: int
-    buffered_records: int
-    buffered_bytes: int
-    linger: float
-    flush_timeout: float
-    method: str
-    script: dict[str, Any] | None
-    script_upsert: str
-    pipeline: str | None
-    keyed: bool
-    ids: str
-    ids_if_keyless: str
-    keyless: frozenset[str]
-    schema_ignored: bool
-    schemaless: frozenset[str]
-    compact_maps: bool
-    dynamic_templates: list[Any]
-    version_header: str
-    routing: str
-    routing_path: tuple[str, ...]
-    index_format: str
-    resources: dict[str, str]
-    resource_kind: str
-    stream: str | None
-    stream_template: str | None
-    time_fields: tuple[str, ...]
-    time_field: str
-    nulls: str
-    malformed: str
-    conflicts: str
-    drop_invalid: bool
-    policy: EvolutionPolicy
-
-    @classmethod
-    def of(cls, definition: Definition, config: Mapping[str, str]) -> Options:
-        """Read a connector's, or a task's, configuration.
+    def __init__(self, config: Config) -> None:
+        """Take parsed values.
 
         Raises:
-            ConfigError: it contradicts itself.
+            ConfigError: they contradict each other.
         """
-        parsed = definition.parse(config)
-        for key, why in problems(parsed):
+        super().__init__(config)
+        for key, why in problems(config):
             raise ConfigError(key, why)
-        open_search = "aws.region" in parsed
-        method = str(parsed["index.write.method" if open_search else "write.method"]).lower()
-        script = None
-        if method == SCRIPT:
-            inline = {"lang": parsed["script.lang"], "source": parsed["script.source"]}
-            script = {"id": parsed["script.id"]} if parsed["script.id"] else inline
-        return cls(
-            cluster=ClusterSettings.of(parsed, connections=parsed["max.in.flight.requests"]),
-            batch_size=parsed["batch.size"],
-            bulk_bytes=parsed["bulk.size.bytes"],
-            in_flight=parsed["max.in.flight.requests"],
-            buffered_records=parsed["max.buffered.records"],
-            buffered_bytes=parsed["max.buffered.bytes"],
-            linger=parsed["linger.ms"] / 1000,
-            flush_timeout=parsed["flush.timeout.ms"] / 1000,
-            method=method,
-            script=script,
-            script_upsert=parsed["script.upsert"].lower(),
-            pipeline=parsed["pipeline"],
-            keyed=not parsed["key.ignore"],
-            ids=_ids_if_keyless(parsed) if parsed["key.ignore"] else BY_KEY,
-            ids_if_keyless=_ids_if_keyless(parsed),
-            keyless=frozenset(parsed["topic.key.ignore"]),
-            schema_ignored=parsed["schema.ignore"],
-            schemaless=frozenset(parsed["topic.schema.ignore"]),
-            compact_maps=parsed["compact.map.entries"],
-            dynamic_templates=orjson.loads(parsed["dynamic.templates"] or "[]"),
-            version_header=parsed["external.version.header"],
-            routing=parsed["routing.type"].lower(),
-            routing_path=tuple((parsed["routing.type.record.value.path"] or "").split(".")),
-            index_format=parsed["index.name.format"],
-            resources=dict(map(pair, _resources(parsed))),
-            resource_kind=_resource_kind(parsed),
-            stream=_stream(parsed),
-            stream_template=parsed.get("data.streams.existing.index.template.name"),
-            time_fields=() if open_search else tuple(parsed["data.stream.timestamp.field"]),
-            time_field=parsed["data.stream.timestamp.field"] if open_search else "@timestamp",
-            nulls=_word(parsed["behavior.on.null.values"], IGNORE if open_search else FAIL),
-            malformed=_word(parsed["behavior.on.malformed.documents"], POLICY),
-            conflicts=_word(parsed["behavior.on.version.conflict"], IGNORE),
-            drop_invalid=parsed["drop.invalid.message"],
-            policy=EvolutionPolicy.of(parsed),
-        )
+        open_search = "aws.region" in config
+        self.cluster = ClusterSettings.of(config, connections=self.in_flight)
+        self.flush_timeout: float = config["flush.timeout.ms"] / 1000
+        self.method = str(config["index.write.method" if open_search else "write.method"]).lower()
+        inline = {"lang": self.script_lang, "source": self.script_source}
+        self.script = ({"id": self.script_id} if self.script_id else inline) if self.method == SCRIPT else None
+        self.keyed = not self.key_ignored
+        self.ids_if_keyless = _ids_if_keyless(config)
+        self.ids = BY_KEY if self.keyed else self.ids_if_keyless
+        self.resources = dict(map(pair, _resources(config)))
+        self.resource_kind = _resource_kind(config)
+        self.stream = _stream(config)
+        self.stream_template: str | None = config.get("data.streams.existing.index.template.name")
+        time = config["data.stream.timestamp.field"]
+        self.time_fields: tuple[str, ...] = () if open_search else tuple(time)
+        self.time_field: str = time if open_search else "@timestamp"
+        self.nulls = _word(self.written_nulls, IGNORE if open_search else FAIL)
+        self.malformed = _word(self.written_malformed, POLICY)
+        self.conflicts = _word(self.written_conflicts, IGNORE)
+        self.policy = EvolutionPolicy.of(config)
 
     def ids_of(self, topic: str) -> str:
         """Where the ids of a topic's documents come from."""
@@ -249,6 +185,3 @@ def pair(written: str) -> tuple[str, str]:
 def _word(written: str | None, default: str) -> str:
     word = (written or "default").lower()
     return default if word == "default" else word
-
-
-__all__ = ["BY_CLUSTER", "BY_KEY", "BY_PLACE", "UPSERT", "Options", "pair", "problems"]

@@ -10,7 +10,7 @@ from connect import ConnectError, Schema
 from connectors.elasticsearch.cluster import Cluster, failure
 from connectors.elasticsearch.cluster.client import quoted
 from connectors.elasticsearch.sink.mapping import mapping_of
-from connectors.elasticsearch.sink.options import Options
+from connectors.elasticsearch.sink.options import SinkOptions
 
 log = logging.getLogger(__name__)
 
@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 class Resources:
     """What is there to write to. For the task's thread. Raises what the cluster's client raises."""
 
-    def __init__(self, options: Options, cluster: Cluster) -> None:
+    def __init__(self, options: SinkOptions, cluster: Cluster) -> None:
         self._options = options
         self._cluster = cluster
         self._there: set[str] = set()

@@ -26,7 +26,7 @@ from connectors.elasticsearch.sink.keys import (
     WARN,
 )
 from connectors.elasticsearch.sink.lines import Part, Writer
-from connectors.elasticsearch.sink.options import Options
+from connectors.elasticsearch.sink.options import SinkOptions
 from connectors.elasticsearch.sink.outbox import Outbox, Request
 from connectors.elasticsearch.sink.resources import Resources
 
@@ -51,7 +51,7 @@ class ElasticsearchSinkTask(SinkTask):
     settings: ClassVar[Definition] = ELASTICSEARCH_SINK
 
     def start(self, config: Mapping[str, str]) -> None:
-        self._options = options = Options.of(self.settings, config)
+        self._options = options = SinkOptions.parse(self.settings.parse(config))
         self._writer = Writer(options)
         self._cluster = Cluster(options.cluster)
         self._metrics = f"{options.cluster.product.lower()}_"

@@ -36,6 +36,7 @@ class Bucket:
     """
 
     def __init__(self, settings: BucketOptions, config: Mapping[str, str]) -> None:
+        settings.check_access()
         if importlib.util.find_spec("boto3") is None:
             raise ConnectError("The S3 connectors need the package boto3. Install connect-runtime[s3].")
         # At DEBUG botocore writes every header of its requests, and a session's token is one of them.

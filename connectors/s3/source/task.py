@@ -43,7 +43,6 @@ class S3SourceTask(SourceTask):
     def start(self, config: Mapping[str, str]) -> None:
         options = S3SourceOptions.parse(config)
         options.check()
-        options.check_access()
         self._bucket = Bucket(options, config)
         self._store = Store(self._bucket, options.aws_s3_fetch_page_size)
         limit = options.read_retry_timeout_ms

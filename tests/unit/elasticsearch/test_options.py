@@ -6,7 +6,7 @@ from connect import ConfigError
 from connectors.elasticsearch.sink import ElasticsearchSinkConnector, OpenSearchSinkConnector
 from connectors.elasticsearch.sink.keys import ELASTICSEARCH_SINK, OPENSEARCH_SINK
 from connectors.elasticsearch.sink.naming import Naming, index_name
-from connectors.elasticsearch.sink.options import BY_CLUSTER, BY_KEY, BY_PLACE, Options
+from connectors.elasticsearch.sink.options import BY_CLUSTER, BY_KEY, BY_PLACE, SinkOptions
 
 URL = {"connection.url": "http://nobody.invalid:9200"}
 
@@ -15,8 +15,8 @@ def given(config: dict[str, str]) -> dict[str, str]:
     return {**URL, **{key.replace("_", "."): value for key, value in config.items()}}
 
 
-def options(open_search: bool = False, **config: str) -> Options:
-    return Options.of(OPENSEARCH_SINK if open_search else ELASTICSEARCH_SINK, given(config))
+def options(open_search: bool = False, **config: str) -> SinkOptions:
+    return SinkOptions.parse((OPENSEARCH_SINK if open_search else ELASTICSEARCH_SINK).parse(given(config)))
 
 
 def errors(connector: type, config: dict[str, str]) -> dict[str, list[str]]:
