@@ -80,7 +80,7 @@ class Chain:
                 self.watch(step, time.perf_counter() - began)
         for _, failure in sorted(self._failed, key=itemgetter(0)):
             self.policy.reject(failure)
-        return batch
+        return self.policy.hold_back(batch) if self._failed else batch
 
     def close(self) -> None:
         """Close every step, whatever the others do."""

@@ -1,8 +1,8 @@
 """Records that failed and wait in a retry topic to be tried again: how they are written, and read back.
 
 A parked record has the bytes that it had where it was consumed first. When it is due it goes through the same chain
-with the topic, partition, timestamp and headers that it had there; offsets are committed where it was parked. Pure: who
-writes and waits is `connect.worker.retry_topics`.
+with the topic, partition, timestamp and headers that it had there; offsets are committed where it was parked. Pure:
+`connect.delivery.retry_topics` writes, and `connect.delivery.retrying_consumer` waits.
 
 The idea: https://www.uber.com/blog/reliable-reprocessing/
 """

@@ -55,6 +55,10 @@ class ErrorCounts:
     last_error_ms: int = 0
 
 
+def _whole(batch: Any) -> Any:
+    return batch
+
+
 @dataclass(slots=True)
 class ErrorPolicy:
     """One connector's answer to bad records.
@@ -64,6 +68,7 @@ class ErrorPolicy:
         pause: waits for some seconds; raises when the task is to stop, which ends all retries.
         counts: see `ErrorCounts`.
         park: writes a record to be tried again later, if it is not too late for that; else returns False.
+        hold_back: what may go on of a batch of which records were parked; those behind them are parked as well.
         dead_letter: writes a record that is given up to the dead letter topic.
     """
 
@@ -75,6 +80,7 @@ class ErrorPolicy:
     pause: Callable[[float], None] = time.sleep
     counts: ErrorCounts = field(default_factory=ErrorCounts)
     park: Callable[[Failure], bool] | None = None
+    hold_back: Callable[[Any], Any] = _whole
     dead_letter: Callable[[Failure], None] | None = None
 
     @classmethod

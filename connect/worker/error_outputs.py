@@ -8,8 +8,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from connect.data.record import SinkRecord, TopicPartition
+from connect.delivery.retry_topics import RetryTopics
+from connect.delivery.retrying_consumer import RetryingConsumer, SinkConsumer
 from connect.errors import ConnectError
 from connect.kafka.client_settings import task_client_settings
+from connect.kafka.consume import RebalanceListener
 from connect.kafka.new_topics import NewTopic, TopicMaker
 from connect.kafka.produce import BatchProducer, DeliveryError
 from connect.kafka.purge import Purge
@@ -26,7 +29,6 @@ from connect.pipeline.source_dead_letters import SourceDeadLetters
 from connect.plugins import Plugins
 from connect.worker.control import Control
 from connect.worker.messages import TaskSpec
-from connect.worker.retry_topics import RetryTopics
 
 log = logging.getLogger("connect.worker.sink")
 
@@ -44,7 +46,6 @@ class ErrorOutputs:
 
     Attributes:
         topics: writes them; None where there is no such place.
-        retries: the retry topics, if there are any.
         also: what the task's consumer reads besides its own topics.
 
     Raises:
@@ -61,22 +62,15 @@ class ErrorOutputs:
         self._dead_letters = dead = DeadLetterSettings.of(task.connector_config)
         self._retry_settings = retry = RetrySettings.of(task.connector_config, task.connector)
         self.topics: ErrorTopics | None = None
-        self.retries: RetryTopics | None = None
+        self._retries: RetryTopics | None = None
         self.also: tuple[str, ...] = retry.topics if retry is not None else ()
         if dead is not None or retry is not None:
             self.topics = ErrorTopics(self._make_producer, control.await_lease, self._count_refusal)
         if retry is not None and self.topics is not None:
-            self.retries = RetryTopics(
-                retry,
-                task.connector,
-                task.task,
-                self.topics,
-                self._counts.__getitem__,
-                policy.counts,
-                self._read,
-                Purge(task_client_settings("admin", task.worker_config, task.connector_config).librdkafka).before,
+            self._retries = RetryTopics(
+                retry, task.connector, task.task, self.topics, self._counts.__getitem__, policy.counts
             )
-            policy.park = self.retries.park
+            policy.park, policy.hold_back = self._retries.park, self._retries.hold_back
         if dead is not None and self.topics is not None:
             queue = DeadLetterQueue(
                 dead, task.connector, task.task, self.topics, policy.counts, self._bytes_of, frozenset(self.also)
@@ -88,6 +82,22 @@ class ErrorOutputs:
         if self._retry_settings is None or not self._retry_settings.keep_order:
             return dict(settings)
         return {**settings, "partition.assignment.strategy": "range"}
+
+    def consumer(self, make: Callable[[RebalanceListener], SinkConsumer], listener: RebalanceListener) -> SinkConsumer:
+        """The task's consumer: one that brings back what was parked, where there are retry topics."""
+        if self._retries is None:
+            return make(listener)
+        admin = task_client_settings("admin", self._task.worker_config, self._task.connector_config)
+        return RetryingConsumer(make, listener, self._retries, self._read, Purge(admin.librdkafka).before)
+
+    def in_order(
+        self,
+        current: Mapping[TopicPartition, int],
+        durable: Mapping[TopicPartition, int],
+        committed: Mapping[TopicPartition, int],
+    ) -> Mapping[TopicPartition, int]:
+        """What may be committed of what is durable. See `RetryTopics.in_order`."""
+        return durable if self._retries is None else self._retries.in_order(current, durable, committed)
 
     def reporter(self, operation: str) -> PolicyReporter | None:
         """The task's reporter, if it has one."""

@@ -14,8 +14,9 @@ from connect.api.sink import SinkTask
 from connect.data.batch import SinkBatch
 from connect.data.record import TopicPartition
 from connect.data.values import Values
+from connect.delivery.retrying_consumer import SinkConsumer
 from connect.errors import ConnectError, RetriableError
-from connect.kafka.consume import BatchConsumer, RebalanceListener
+from connect.kafka.consume import RebalanceListener
 from connect.pipeline import Chain, Failure, Stage
 from connect.pipeline.errant import Handed, PolicyReporter
 from connect.pipeline.error_topics import ErrorTopics
@@ -27,7 +28,6 @@ from connect.worker.ending import take_all
 from connect.worker.messages import LeftGroup, Membership, Paused
 from connect.worker.meter import SinkMeter
 from connect.worker.progress import ProgressReport
-from connect.worker.retry_topics import RetryTopics
 
 log = logging.getLogger("connect.worker.sink")
 
@@ -45,6 +45,12 @@ _SETTLE_S = 2.0
 _COMMIT = "offsets are not committed"  # one outage, whatever each of the clients says of it
 _NO_RECORDS = SinkBatch("", Values([]), offsets=[])
 
+#: What may be committed, of: up to where the task was given everything, what is durable, what is committed already.
+InOrder = Callable[
+    [Mapping[TopicPartition, int], Mapping[TopicPartition, int], Mapping[TopicPartition, int]],
+    Mapping[TopicPartition, int],
+]
+
 
 class SinkLoop:
     """Runs one sink task in its process, from one thread.
@@ -60,7 +66,7 @@ class SinkLoop:
         error_topics: where records go that the error policy takes, if anywhere. Nothing is put or committed
             behind a record that is not durable there (P1).
         reporter: the task's, if it has one.
-        retries: its retry topics, if it has them; `error_topics` writes to them.
+        in_order: see `InOrder`.
         halve_puts: whether a put that fails for good is halved until its bad record is alone.
     """
 
@@ -69,13 +75,13 @@ class SinkLoop:
         task: SinkTask,
         config: Mapping[str, str],
         chain: Chain,
-        make_consumer: Callable[[RebalanceListener], BatchConsumer],
+        make_consumer: Callable[[RebalanceListener], SinkConsumer],
         control: Control,
         report: ProgressReport,
         commit_interval: float,
         error_topics: ErrorTopics | None = None,
         reporter: PolicyReporter | None = None,
-        retries: RetryTopics | None = None,
+        in_order: InOrder = lambda current, durable, committed: durable,  # noqa: ARG005 - none is kept
         *,
         halve_puts: bool = False,
     ) -> None:
@@ -87,12 +93,12 @@ class SinkLoop:
         self._report = report
         self._commit_interval = commit_interval
         self._error_topics = error_topics
-        self._retries = retries
+        self._in_order = in_order
         self._halve_puts = halve_puts
         self._handed: Handed | None = None
         if error_topics is not None and reporter is not None:
             reporter.handed = self._handed = Handed(self.commit_soon)
-        self._consumer: BatchConsumer | None = None
+        self._consumer: SinkConsumer | None = None
         self._member: str | None = None
         self._delivered: dict[TopicPartition, int] = {}
         self._committed: dict[TopicPartition, int] = {}
@@ -117,7 +123,7 @@ class SinkLoop:
     # The context's part.
 
     @property
-    def consumer(self) -> BatchConsumer:
+    def consumer(self) -> SinkConsumer:
         """The consumer, once the task has started."""
         assert self._consumer is not None
         return self._consumer
@@ -125,9 +131,6 @@ class SinkLoop:
     def rewind(self, offsets: Mapping[TopicPartition, int]) -> None:
         """See `SinkTaskContext.rewind`."""
         self.consumer.seek(offsets)
-        if self._retries is not None:
-            self._retries.rewound({p: o for p, o in offsets.items() if p in self.consumer.assignment})
-            self._resume(list(offsets))
         ours = {p: o for p, o in offsets.items() if p in self.consumer.assignment}
         self._delivered.update(ours)
         self._after.update(ours)  # it may come out of the `put` that takes the batch in hand
@@ -151,21 +154,15 @@ class SinkLoop:
 
     def _resume(self, partitions: Iterable[TopicPartition]) -> None:
         """Have partitions consumed again, but for those that somebody else wants paused."""
-        resting = self._retries.resting() if self._retries is not None else ()
-        self.consumer.resume(
-            [partition for partition in partitions if partition not in resting and self._flows(partition)]
-        )
-
-    def _flows(self, partition: TopicPartition) -> bool:
-        """Whether neither worker nor task wants a partition paused, and no batch is held."""
-        return not self._paused_by_worker and self._held is None and partition not in self._paused_by_task
+        if not self._paused_by_worker and self._held is None:
+            self.consumer.resume([partition for partition in partitions if partition not in self._paused_by_task])
 
     def measure(self, report: ProgressReport) -> None:
         """Fill in what is not counted as it goes."""
         report.errors = self._chain.policy.counts.errors
         self._meter.errors(self._chain.policy.counts)
         if self._consumer is not None:
-            report.lag = self._consumer.lag(self._retries.resting() if self._retries is not None else ())
+            report.lag = self._consumer.lag()
             behind = self._uncommitted()
             self._meter.progress(len(self._consumer.assignment), sum(behind), max(behind, default=0))
 
@@ -236,18 +233,12 @@ class SinkLoop:
             self._deliver_held()
             return
         due = self._commit_due if self._paused_by_worker else min(self._put_due, self._commit_due)
-        if self._retries is not None:
-            self._retries.wake(self.consumer, self._flows)
-            due = min(due, self._retries.next_due(self._flows) or due)
         self._control.set_activity("poll")
         batch = self.consumer.poll(min(self._longest_poll, max(0.0, due - now)))
         if not self.consumer.assignment:
             self._tell_membership()
         if batch is not None:
             self._after = self.consumer.positions()
-            if self._retries is not None:
-                batch = self._retries.admit(batch, self.consumer)
-                self._after.update(self._retries.positions())
             self._report.read += len(batch)
             self._meter.consumed(batch)
             if not self._after.keys() <= self._first.keys():
@@ -255,8 +246,6 @@ class SinkLoop:
             self._report.used(batch.topics)
             self._control.set_activity("The pipeline")
             batch = self._chain.run(batch)
-            if self._retries is not None:
-                batch = self._retries.hold_back(batch)
             if self._error_topics is not None:
                 self._error_topics.settle()
             self._control.await_lease()  # retries in the chain may have outlasted the lease
@@ -283,8 +272,7 @@ class SinkLoop:
         except Exception:
             if not self._halve_puts or not len(batch):
                 raise
-            go_on = self._retries.hold_back if self._retries is not None else _whole
-            refused = put_in_parts(self._put_part, batch, self._give_up, go_on)
+            refused = put_in_parts(self._put_part, batch, self._give_up, self._chain.policy.hold_back)
             if refused is not None:
                 self._hold(*refused)
                 return
@@ -292,8 +280,6 @@ class SinkLoop:
         if len(batch):
             self._report.records += len(batch)
             self._meter.put(len(batch), time.monotonic() - began)
-        if self._retries is not None:
-            self._retries.taken()
         self._delivered.update(self._after)
 
     def _put_part(self, part: SinkBatch) -> None:
@@ -359,8 +345,7 @@ class SinkLoop:
             self._not_committed(str(error))
             return
         self._meter.pre_committed(time.monotonic() - began)
-        if self._retries is not None:
-            durable = self._retries.in_order(current, durable, self._committed)
+        durable = self._in_order(current, durable, self._committed)
         changed = {
             p: min(offset, current[p])
             for p, offset in durable.items()
@@ -382,8 +367,6 @@ class SinkLoop:
         self._failing = None
         self._waiter_for_offsets.goes_on()
         self._committed.update(changed)
-        if self._retries is not None:
-            self._retries.committed(changed)
         if self._handed is not None:
             self._handed.committed({p: self._committed.get(p, 0) for p in self._delivered})
 
@@ -405,15 +388,12 @@ class SinkLoop:
         """Open partitions; begin where the task's target says, if it does."""
         self._control.set_activity("")  # the task's own work, in the consumer's poll
         known = self._task.open(partitions)
-        begin = known
-        if self._retries is not None:
-            begin = self._retries.begin(partitions, known or {}, self.consumer)
         if known:
             self._delivered.update({p: o for p, o in known.items() if p in partitions})
         if self._paused_by_worker or self._held is not None:
             self.consumer.pause(partitions)
         self._tell_membership()
-        return begin
+        return known
 
     def revoked(self, partitions: Sequence[TopicPartition]) -> None:
         """Commit what is durable, then close."""
@@ -433,8 +413,6 @@ class SinkLoop:
             self._after.pop(partition, None)
             self._first.pop(partition, None)
             self._paused_by_task.discard(partition)
-        if self._retries is not None:
-            self._retries.forget(partitions)
         if self._held is not None:
             self._held = self._held.without(set(partitions))
         self._task.close(partitions)
@@ -463,7 +441,3 @@ class SinkLoop:
         if member is not None and member != self._member:
             self._member = member
             self._control.send(Membership(consumer.group, member, consumer.instance_id))
-
-
-def _whole(part: SinkBatch) -> SinkBatch:
-    return part

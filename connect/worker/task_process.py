@@ -20,6 +20,7 @@ from connect.api.engine import WORKER
 from connect.api.sink import SinkTask
 from connect.api.source import SourceTask
 from connect.data.collector import freeze, tune_collector
+from connect.delivery.retrying_consumer import SinkConsumer
 from connect.errors import ConnectError
 from connect.kafka.client_settings import task_client_settings
 from connect.kafka.consume import ROWS_PER_BATCH, BatchConsumer, RebalanceListener
@@ -247,11 +248,14 @@ def _sink_loop(
     topics = subscription(task.connector_config)
     rows = clients.runtime.get("max.poll.records", plugin.records_at_once or ROWS_PER_BATCH)
 
-    def make_consumer(listener: RebalanceListener) -> BatchConsumer:
-        error_outputs.make_topics(topics)
+    def read(listener: RebalanceListener) -> BatchConsumer:
         named = as_static_member(clients.librdkafka, task.worker_config, task.connector, task.task)
         settings = error_outputs.consumer_settings(named)
         return BatchConsumer(settings, topics, listener, rows, error_outputs.also, clients.keys)
+
+    def make_consumer(listener: RebalanceListener) -> SinkConsumer:
+        error_outputs.make_topics(topics)
+        return error_outputs.consumer(read, listener)
 
     loop: SinkLoop
     loop = SinkLoop(
@@ -264,7 +268,7 @@ def _sink_loop(
         worker["offset.flush.interval.ms"] / 1000,
         error_outputs.topics,
         reporter,
-        error_outputs.retries,
+        error_outputs.in_order,
         halve_puts=halves_puts(task.connector_config, plugin),
     )
     return loop
