@@ -312,7 +312,7 @@ class _Task:
             self.chain,
             self._make_consumer,
             control,
-            ProgressReport(control, registry, lambda _: None),
+            ProgressReport(control, registry),
             commit_interval=_NEVER,
         )
         context.loop = self.task.loop = self.loop

@@ -321,7 +321,7 @@ class _Task:
             self.chain,
             lambda refused: cast("BatchProducer", MemoryProducer(broker, self._records, refused)),
             control,
-            ProgressReport(control, registry, lambda _: None),
+            ProgressReport(control, registry),
             self.control.store_offsets,
             commit_interval=0,
             graceful=0,

@@ -13,13 +13,10 @@ from typing import Any
 from connect.api.engine import EngineProgress, EngineTask
 from connect.api.metrics import PluginMetrics
 from connect.data.column import Plain
-from connect.telemetry.outages import Waiter
-from connect.worker.control import Control, Stopping
-from connect.worker.ending import take_all
-from connect.worker.messages import Paused, TaskSpec
+from connect.worker.control import Control
+from connect.worker.loop import Loop
+from connect.worker.messages import TaskSpec
 from connect.worker.progress import ProgressReport
-
-log = logging.getLogger("connect.worker.engine")
 
 __connect_loop__ = True  # see `connect.worker.watchdog.LOOP`
 
@@ -67,48 +64,39 @@ class EngineContext:
         self._control.store_offsets(entries)
 
 
-class EngineLoop:
-    """Runs one engine's task in its process, from one thread.
+class EngineLoop(Loop):
+    """Runs one engine's task. See `Loop`.
 
     Args:
         task: made, with its context set, not started.
-        control: what the worker wants.
-        report: counts for the worker.
+        control, report: see `Loop`.
     """
 
+    log = logging.getLogger("connect.worker.engine")
+
     def __init__(self, task: EngineTask, control: Control, report: ProgressReport) -> None:
+        super().__init__(control, report)
         self._task = task
-        self._control = control
-        self._report = report
         self._progress = EngineProgress()
-        self._paused = control.paused
         self._told_pause = control.paused  # what the worker was told last
-        self._failing: tuple[float, str] | None = None
-        self._waiter = Waiter()
         control.wake_by(lambda: None)
 
-    def run(self, started: Callable[[bool], None]) -> None:
-        """Run until the worker wants the task to end. Raises what ends the task otherwise.
+    def _start(self) -> bool:
+        self._control.await_lease()
+        self._control.set_activity("starting the engine")
+        self._task.start(paused=self._paused)
+        self._follow_pause()  # starting takes a while; what is told then is how it is then
+        return self._told_pause
 
-        Args:
-            started: called once the task has started, with whether it is paused.
-        """
-        try:
-            self._control.await_lease()
-            self._control.set_activity("starting the engine")
-            self._task.start(paused=self._paused)
-            self._follow_pause()  # starting takes a while; what is told then is how it is then
-            started(self._told_pause)
-            while True:
-                self._control.check()
-                self._follow_pause()
-                self._control.set_activity("poll")  # it may wait as long as it likes while nothing is there
-                self._take(self._task.watch(_WATCH_S))
-                self._report.tell_if_due()
-        except Stopping:
-            log.debug("stopping")
-        finally:
-            self._finish()
+    def _may_go_on(self) -> None:
+        self._control.check()  # the engine looks at the lease by itself
+
+    def _turn(self) -> None:
+        self._control.set_activity("poll")  # it may wait as long as it likes while nothing is there
+        self._take(self._task.watch(_WATCH_S))
+
+    def _last_steps(self) -> Sequence[Callable[[], object]]:
+        return [self._task.stop]
 
     def _take(self, progress: EngineProgress) -> None:
         before, self._progress = self._progress, progress
@@ -126,27 +114,20 @@ class EngineLoop:
         if self._paused and not self._told_pause and not progress.busy:
             self._tell_pause()
 
-    def _follow_pause(self) -> None:
-        if self._control.paused == self._paused:
-            return
-        self._paused = self._control.paused
-        if self._paused:
-            self._task.pause()  # it is told when nothing is being written any more
-        else:
-            self._task.resume()
-            if self._told_pause:
-                self._tell_pause()
+    def _pause(self) -> bool:
+        self._task.pause()
+        return False  # until nothing is being written any more
+
+    def _resume(self) -> bool:
+        self._task.resume()
+        return self._told_pause
 
     def _tell_pause(self) -> None:
         self._told_pause = self._paused
-        self._report.tell()
-        self._control.send(Paused(self._paused))
+        super()._tell_pause()
 
     def measure(self, report: ProgressReport) -> None:
-        """Fill in what is not counted as it goes."""
         report.lag = self._progress.lag
-
-    # For the watchdog, see `connect.worker.watchdog.Watched`.
 
     def moved(self) -> object:
         return (self._progress.read, self._progress.written)
@@ -154,9 +135,3 @@ class EngineLoop:
     def waiting(self) -> str:
         lag = self._progress.lag
         return f"{lag} records wait" if lag > 0 and not self._paused else ""
-
-    def failing(self) -> tuple[float, str] | None:
-        return self._failing
-
-    def _finish(self) -> None:
-        take_all([self._task.stop, self._waiter.leaves], log, self._report.tell)

@@ -21,10 +21,10 @@ class ProgressReport:
     Args:
         control: to the worker.
         registry: of this process; what changed in it is told too.
-        measure: called before something is told, to fill in what is not counted as it goes.
         labels: of the task's metrics.
 
     Attributes:
+        measure: called before something is told, to fill in what is not counted as it goes; set by the task's loop.
         registry, labels: see there.
         read: records polled from the source, or consumed.
         records: records acknowledged by the broker, or taken by the sink task.
@@ -32,13 +32,8 @@ class ProgressReport:
         errors: records given up.
     """
 
-    def __init__(
-        self,
-        control: Control,
-        registry: Registry,
-        measure: Callable[[ProgressReport], None],
-        labels: Mapping[str, str] | None = None,
-    ) -> None:
+    def __init__(self, control: Control, registry: Registry, labels: Mapping[str, str] | None = None) -> None:
+        self.measure: Callable[[ProgressReport], None] = lambda _: None
         self.registry = registry
         self.labels = labels or {}
         self.read = 0
@@ -46,7 +41,6 @@ class ProgressReport:
         self.lag = -1
         self.errors = 0
         self._control = control
-        self._measure = measure
         self._due = 0.0
         self._topics: set[str] = set()
         self._told: tuple[int, int, int, int] | None = None
@@ -71,7 +65,7 @@ class ProgressReport:
     def tell(self) -> None:
         """Tell the worker now. What it knows already is not told again: an idle task is silent."""
         self._due = time.monotonic() + _EVERY_S
-        self._measure(self)
+        self.measure(self)
         counts = (self.records, self.read, self.lag, self.errors)
         metrics = self.registry.changed()
         if metrics or counts != self._told:

@@ -22,14 +22,11 @@ from connect.pipeline.errant import Handed, PolicyReporter
 from connect.pipeline.error_topics import ErrorTopics
 from connect.pipeline.failure import qualified_name
 from connect.pipeline.put_halving import put_in_parts
-from connect.telemetry.outages import Waiter
-from connect.worker.control import Control, Stopping
-from connect.worker.ending import take_all
-from connect.worker.messages import LeftGroup, Membership, Paused
+from connect.worker.control import Control
+from connect.worker.loop import Loop
+from connect.worker.messages import LeftGroup, Membership
 from connect.worker.meter import SinkMeter
 from connect.worker.progress import ProgressReport
-
-log = logging.getLogger("connect.worker.sink")
 
 __connect_loop__ = True  # see `connect.worker.watchdog.LOOP`
 
@@ -42,7 +39,6 @@ _EMPTY_PUT_S = (1.0, 5.0)
 _RETRY_S = 3.0
 #: How long a commit waits for records that went to error topics.
 _SETTLE_S = 2.0
-_COMMIT = "offsets are not committed"  # one outage, whatever each of the clients says of it
 _NO_RECORDS = SinkBatch("", Values([]), offsets=[])
 
 #: What may be committed, of: up to where the task was given everything, what is durable, what is committed already.
@@ -52,16 +48,15 @@ InOrder = Callable[
 ]
 
 
-class SinkLoop:
-    """Runs one sink task in its process, from one thread.
+class SinkLoop(Loop):
+    """Runs one sink task. See `Loop`.
 
     Args:
         task: made, with its context set, not started.
         config: the task's configuration.
         chain: bytes -> values -> transformations.
         make_consumer: called once with this loop as listener, after the task has started.
-        control: what the worker wants.
-        report: counts for the worker.
+        control, report: see `Loop`.
         commit_interval: seconds between commits.
         error_topics: where records go that the error policy takes, if anywhere. Nothing is put or committed
             behind a record that is not durable there (P1).
@@ -69,6 +64,9 @@ class SinkLoop:
         in_order: see `InOrder`.
         halve_puts: whether a put that fails for good is halved until its bad record is alone.
     """
+
+    log = logging.getLogger("connect.worker.sink")
+    offsets_wait = "offsets are not committed"
 
     def __init__(
         self,
@@ -85,12 +83,11 @@ class SinkLoop:
         *,
         halve_puts: bool = False,
     ) -> None:
+        super().__init__(control, report)
         self._task = task
         self._config = config
         self._chain = chain
         self._make_consumer = make_consumer
-        self._control = control
-        self._report = report
         self._commit_interval = commit_interval
         self._error_topics = error_topics
         self._in_order = in_order
@@ -105,10 +102,7 @@ class SinkLoop:
         self._held: SinkBatch | None = None
         self._after: dict[TopicPartition, int] = {}  # where we are once the batch in hand is taken
         self._refusal = ""
-        self._failing: tuple[float, str] | None = None
-        self._waiter, self._waiter_for_offsets = Waiter(), Waiter()
         self._lag_seen = (-1, 0)  # records taken, and how many waited when that was looked at
-        self._paused_by_worker = False
         self._paused_by_task: set[TopicPartition] = set()
         self._commit_due = 0.0
         self._commit_soon = False
@@ -150,15 +144,14 @@ class SinkLoop:
     def resume(self, partitions: Sequence[TopicPartition]) -> None:
         """See `SinkTaskContext.resume`."""
         self._paused_by_task.difference_update(partitions)
-        self._resume(partitions)
+        self._consume_again(partitions)
 
-    def _resume(self, partitions: Iterable[TopicPartition]) -> None:
+    def _consume_again(self, partitions: Iterable[TopicPartition]) -> None:
         """Have partitions consumed again, but for those that somebody else wants paused."""
-        if not self._paused_by_worker and self._held is None:
+        if not self._paused and self._held is None:
             self.consumer.resume([partition for partition in partitions if partition not in self._paused_by_task])
 
     def measure(self, report: ProgressReport) -> None:
-        """Fill in what is not counted as it goes."""
         report.errors = self._chain.policy.counts.errors
         self._meter.errors(self._chain.policy.counts)
         if self._consumer is not None:
@@ -174,8 +167,6 @@ class SinkLoop:
             for partition, offset in after.items()
         ]
 
-    # For the watchdog, see `connect.worker.watchdog.Watched`.
-
     def moved(self) -> object:
         return self._report.records
 
@@ -190,49 +181,31 @@ class SinkLoop:
         # The end of a partition may be markers of transactions, which are no records: only what came since counts.
         return f"{lag} records wait" if lag > max(0, self._lag_seen[1]) else ""
 
-    def failing(self) -> tuple[float, str] | None:
-        return self._failing
-
     def commit_soon(self) -> None:
         """See `SinkTaskContext.request_commit`."""
         self._commit_soon = True
 
     # The loop.
 
-    def run(self, started: Callable[[bool], None]) -> None:
-        """Run until the worker wants the task to end. Raises what ends the task otherwise.
+    def _start(self) -> bool:
+        self._task.start(self._config)
+        self._consumer = self._make_consumer(self)
+        if self._consumer.can_be_woken:
+            self._control.wake_by(self._consumer.wake)
+            self._longest_poll = _EMPTY_PUT_S[1]
+        self._moved_at = time.monotonic()
+        self._commit_due = self._moved_at + self._commit_interval
+        self._paused = self._control.paused  # nothing is assigned yet that would have to be paused
+        return self._paused
 
-        Args:
-            started: called once the task has started, with whether it is paused.
-        """
-        try:
-            self._task.start(self._config)
-            self._consumer = self._make_consumer(self)
-            if self._consumer.can_be_woken:
-                self._control.wake_by(self._consumer.wake)
-                self._longest_poll = _EMPTY_PUT_S[1]
-            self._paused_by_worker = self._control.paused  # nothing is assigned yet that would have to be paused
-            started(self._paused_by_worker)
-            self._moved_at = time.monotonic()
-            self._commit_due = self._moved_at + self._commit_interval
-            while True:
-                self._control.await_lease()
-                self._follow_pause()
-                self._once()
-                self._report.tell_if_due()
-        except Stopping:
-            log.debug("stopping")
-        finally:
-            self._finish()
-
-    def _once(self) -> None:
+    def _turn(self) -> None:
         now = time.monotonic()
         if self._commit_soon or now >= self._commit_due:
             self._commit(list(self.consumer.assignment))
         if self._held is not None:
             self._deliver_held()
             return
-        due = self._commit_due if self._paused_by_worker else min(self._put_due, self._commit_due)
+        due = self._commit_due if self._paused else min(self._put_due, self._commit_due)
         self._control.set_activity("poll")
         batch = self.consumer.poll(min(self._longest_poll, max(0.0, due - now)))
         if not self.consumer.assignment:
@@ -250,7 +223,7 @@ class SinkLoop:
                 self._error_topics.settle()
             self._control.await_lease()  # retries in the chain may have outlasted the lease
             self._deliver(batch)
-        elif now >= self._put_due and not self._paused_by_worker:
+        elif now >= self._put_due and not self._paused:
             self._after = {}
             self._control.await_lease()
             self._deliver(_NO_RECORDS)
@@ -296,7 +269,7 @@ class SinkLoop:
 
     def _hold(self, batch: SinkBatch, error: RetriableError) -> None:
         wait = _RETRY_S if self._retry_in is None else self._retry_in
-        log.debug("%s Trying again in %.3g s; consumption is paused.", error, wait)
+        self.log.debug("%s Trying again in %.3g s; consumption is paused.", error, wait)
         self._refusal = str(error)
         self._waiter.waits(self._refusal, what=error.waits_for)
         self._held = batch
@@ -314,19 +287,16 @@ class SinkLoop:
         self._held = None
         self._deliver(batch)
         if self._held is None:
-            self._resume(self.consumer.assignment)
+            self._consume_again(self.consumer.assignment)
 
-    def _follow_pause(self) -> None:
-        if self._control.paused == self._paused_by_worker:
-            return
-        self._paused_by_worker = self._control.paused
-        if self._paused_by_worker:
-            self.consumer.pause(self.consumer.assignment)
-            self._commit(list(self.consumer.assignment))
-        else:
-            self._resume(self.consumer.assignment)
-        self._report.tell()
-        self._control.send(Paused(self._paused_by_worker))
+    def _pause(self) -> bool:
+        self.consumer.pause(self.consumer.assignment)
+        self._commit(list(self.consumer.assignment))
+        return True
+
+    def _resume(self) -> bool:
+        self._consume_again(self.consumer.assignment)
+        return True
 
     # Committing.
 
@@ -342,7 +312,7 @@ class SinkLoop:
         try:
             durable = self._task.pre_commit(current) or {}
         except RetriableError as error:
-            self._not_committed(str(error))
+            self._offsets_failed(str(error))
             return
         self._meter.pre_committed(time.monotonic() - began)
         durable = self._in_order(current, durable, self._committed)
@@ -361,11 +331,10 @@ class SinkLoop:
             self.consumer.commit(changed)
         except ConnectError as error:
             self._meter.committed("failure", time.monotonic() - began)
-            self._not_committed(str(error))
+            self._offsets_failed(str(error))
             return
         self._meter.committed("success", time.monotonic() - began)
-        self._failing = None
-        self._waiter_for_offsets.goes_on()
+        self._offsets_stored()
         self._committed.update(changed)
         if self._handed is not None:
             self._handed.committed({p: self._committed.get(p, 0) for p in self._delivered})
@@ -374,13 +343,8 @@ class SinkLoop:
         """Whether all that went to error topics is durable. If not, offsets are committed next time."""
         if self._error_topics is None or self._error_topics.settled(_SETTLE_S):
             return True
-        self._not_committed("The broker has not yet acknowledged records that failed.")
+        self._offsets_failed("The broker has not yet acknowledged records that failed.")
         return False
-
-    def _not_committed(self, problem: str) -> None:
-        """Offsets are committed next time."""
-        self._failing = self._failing or (time.monotonic(), problem)
-        self._waiter_for_offsets.waits(problem, what=_COMMIT)
 
     # The consumer's listener.
 
@@ -390,7 +354,7 @@ class SinkLoop:
         known = self._task.open(partitions)
         if known:
             self._delivered.update({p: o for p, o in known.items() if p in partitions})
-        if self._paused_by_worker or self._held is not None:
+        if self._paused or self._held is not None:
             self.consumer.pause(partitions)
         self._tell_membership()
         return known
@@ -419,10 +383,9 @@ class SinkLoop:
 
     # The end.
 
-    def _finish(self) -> None:
-        """Commit what is durable, give the partitions back, and stop the task, each whatever became of the others."""
-        steps = (self._leave, self._task.stop, self._chain.close, self._close_aside)
-        take_all((*steps, self._waiter.leaves, self._waiter_for_offsets.leaves), log, self._report.tell)
+    def _last_steps(self) -> Sequence[Callable[[], object]]:
+        """Commit what is durable and give the partitions back, then stop the task."""
+        return [self._leave, self._task.stop, self._chain.close, self._close_aside]
 
     def _close_aside(self) -> None:
         if self._error_topics is not None:

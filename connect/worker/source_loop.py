@@ -108,6 +108,7 @@ class SourceLoop:
         #: What the task measures; the producer tells it of batches that are through.
         self.meter = SourceMeter(report.registry, report.labels)
         self.meter.watch(chain)
+        report.measure = self.measure
 
     def measure(self, report: ProgressReport) -> None:
         """Fill in what is not counted as it goes."""

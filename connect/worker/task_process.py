@@ -162,13 +162,7 @@ def _engine_loop(
     target = f"{task_class.__module__}:{task_class.__qualname__}"
     metrics = registry.labelled(**_labels(task))
     runner.context = EngineContext(task, (target, task.folder), metrics, control, redact)
-    loop: EngineLoop
-    loop = EngineLoop(
-        runner,
-        control,
-        ProgressReport(control, registry, lambda report: loop.measure(report), _labels(task)),  # noqa: PLW0108 - made here
-    )
-    return loop
+    return EngineLoop(runner, control, ProgressReport(control, registry, _labels(task)))
 
 
 def _source_loop(
@@ -197,14 +191,13 @@ def _source_loop(
         return transactions_of(task, plugin, producer, boundary, control, flush_interval, loop.meter.transaction)
 
     flush_interval = worker["offset.flush.interval.ms"] / 1000
-    loop: SourceLoop
     loop = SourceLoop(
         plugin,
         task.config,
         chain,
         make_producer,
         control,
-        ProgressReport(control, registry, lambda report: loop.measure(report), _labels(task)),  # noqa: PLW0108 - made here
+        ProgressReport(control, registry, _labels(task)),
         store_of(task, control, worker["offset.flush.timeout.ms"] / 1000),
         flush_interval,
         worker["task.shutdown.graceful.timeout.ms"] / 1000,
@@ -257,18 +250,16 @@ def _sink_loop(
         error_outputs.make_topics(topics)
         return error_outputs.consumer(read, listener)
 
-    loop: SinkLoop
-    loop = SinkLoop(
+    return SinkLoop(
         plugin,
         task.config,
         chain,
         make_consumer,
         control,
-        ProgressReport(control, registry, lambda report: loop.measure(report), _labels(task)),  # noqa: PLW0108 - made here
+        ProgressReport(control, registry, _labels(task)),
         worker["offset.flush.interval.ms"] / 1000,
         error_outputs.topics,
         reporter,
         error_outputs.in_order,
         halve_puts=halves_puts(task.connector_config, plugin),
     )
-    return loop

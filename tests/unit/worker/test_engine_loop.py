@@ -112,7 +112,7 @@ class Setting:
         self.control.paused = paused
         self.task = Engine(self.control, self.clock, self.calls)
         self.registry = Registry()
-        self.report = ProgressReport(self.control, self.registry, lambda report: self.loop.measure(report))  # noqa: PLW0108
+        self.report = ProgressReport(self.control, self.registry)
         self.loop = EngineLoop(self.task, self.control, self.report)
         self.task.context = self.context()
 

@@ -24,7 +24,9 @@ def report(control: Any, **counts: int) -> ProgressReport:
         for name, value in counts.items():
             setattr(made, name, value)
 
-    return ProgressReport(control, Registry(), measure)
+    made = ProgressReport(control, Registry())
+    made.measure = measure
+    return made
 
 
 def test_what_moves_is_told_at_once_and_then_once_a_second(clock):

@@ -14,7 +14,7 @@ from connect.errors import ConnectError, RetriableError
 from connect.pipeline import Chain, ErrorPolicy, Stage
 from connect.telemetry import outages
 from connect.telemetry.metrics import Registry
-from connect.worker import messages, sink_loop
+from connect.worker import loop, messages, sink_loop
 from connect.worker.contexts import SinkContext
 from connect.worker.progress import ProgressReport
 from connect.worker.sink_loop import SinkLoop
@@ -82,13 +82,14 @@ class Setting:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.calls: list[Any] = []
         self.clock = Clock()
-        monkeypatch.setattr(sink_loop, "time", self.clock)
+        for module in (sink_loop, loop):
+            monkeypatch.setattr(module, "time", self.clock)
         monkeypatch.setattr(outages, "outages", outages.Outages())  # what other tests have waited for is not over yet
         self.control = FakeControl(self.clock, self.calls)
         self.consumer = FakeConsumer(self.control, self.clock, self.calls)
         self.task = Task(self.calls)
         self.chain = Chain([], ErrorPolicy())
-        self.report = ProgressReport(self.control, Registry(), lambda report: self.loop.measure(report))  # noqa: PLW0108
+        self.report = ProgressReport(self.control, Registry())
         self.loop = SinkLoop(self.task, {}, self.chain, self._consumer, self.control, self.report, 60.0)
         self.task.context = SinkContext("test", 0, {}, Registry().labelled(), None)
         self.task.context.loop = self.loop

@@ -93,7 +93,7 @@ class Setting:
         self.refuse_stores = 0
         self.producer: FakeProducer
         self.at_once = True
-        self.report = ProgressReport(self.control, Registry(), lambda report: self.loop.measure(report))  # noqa: PLW0108
+        self.report = ProgressReport(self.control, Registry())
         self.loop = SourceLoop(
             self.task, {}, self.chain, self._producer, self.control, self.report, self._store, 60.0, 5.0
         )

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from connect.telemetry.outages import Outages, Waiter
-from connect.worker import engine_loop, sink_loop, source_loop, transactions
+from connect.worker import engine_loop, loop, sink_loop, source_loop, transactions
 from connect.worker.messages import Alive, Stalled, Waiting
 from connect.worker.watchdog import LOOP, Watchdog
 
@@ -278,8 +278,8 @@ def test_who_hangs_is_named_by_what_the_loop_has_called(clock: Clock, task: Task
     def write_to_the_target() -> None:
         stuck.wait()
 
-    loop = {LOOP: True, "begin": begin, "put": write_to_the_target}
-    thread = threading.Thread(target=exec, args=("begin(); put()", loop))
+    names = {LOOP: True, "begin": begin, "put": write_to_the_target}
+    thread = threading.Thread(target=exec, args=("begin(); put()", names))
     thread.start()
     ready.wait()
     clock.now += AFTER + 1
@@ -292,6 +292,6 @@ def test_who_hangs_is_named_by_what_the_loop_has_called(clock: Clock, task: Task
     )
 
 
-@pytest.mark.parametrize("module", [sink_loop, source_loop, transactions, engine_loop])
+@pytest.mark.parametrize("module", [loop, sink_loop, source_loop, transactions, engine_loop])
 def test_what_a_loop_is_made_of_is_marked(module: ModuleType) -> None:
     assert hasattr(module, LOOP)
