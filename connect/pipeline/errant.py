@@ -8,6 +8,7 @@ from typing import Final
 
 from connect.data.batch import SinkBatch
 from connect.data.record import SinkRecord, TopicPartition
+from connect.pipeline.error_checks import takes_reports, writes_aside
 from connect.pipeline.failure import Failure, Stage
 from connect.pipeline.policy import ErrorPolicy
 
@@ -19,20 +20,34 @@ _COMMIT_AT: Final = 32 * 1024 * 1024
 _FORGET_AT: Final = 64 * 1024 * 1024
 
 
-class Handed:
+class NotHanded:
+    """Knows nothing of what a task was handed: for where nobody wants raw bytes."""
+
+    commit_soon: Callable[[], None]
+
+    def take(self, batch: SinkBatch) -> None:
+        """A batch is about to be handed over."""
+
+    def committed(self, offsets: Mapping[TopicPartition, int]) -> None:
+        """Forget batches of which everything is committed, oldest first. A partition that is not named is not ours."""
+
+    def find(self, record: SinkRecord) -> SinkBatch | None:
+        """A record as a batch of its own, that leads back to what was consumed; None when it is not known any more."""
+        return None
+
+
+class Handed(NotHanded):
     """The batches that a task was handed and that are not committed, as they were consumed. Bounded in bytes (P7).
 
-    Args:
-        commit_soon: asks for a commit.
+    Attributes:
+        commit_soon: asks for a commit; set before a batch is handed over.
     """
 
-    def __init__(self, commit_soon: Callable[[], None]) -> None:
-        self._commit_soon = commit_soon
+    def __init__(self) -> None:
         self._batches: deque[tuple[SinkBatch, int]] = deque()
         self._bytes = 0
 
     def take(self, batch: SinkBatch) -> None:
-        """A batch is about to be handed over."""
         consumed = batch.consumed
         if not len(batch) or (self._batches and self._batches[-1][0] is consumed):
             return
@@ -40,12 +55,11 @@ class Handed:
         self._batches.append((consumed, size))
         self._bytes += size
         if self._bytes > _COMMIT_AT:
-            self._commit_soon()
+            self.commit_soon()
         while self._bytes > _FORGET_AT and len(self._batches) > 1:
             self._forget()
 
     def committed(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """Forget batches of which everything is committed, oldest first. A partition that is not named is not ours."""
         while self._batches:
             ends = self._batches[0][0].next_offsets()
             if any(partition in offsets and end > offsets[partition] for partition, end in ends.items()):
@@ -53,7 +67,6 @@ class Handed:
             self._forget()
 
     def find(self, record: SinkRecord) -> SinkBatch | None:
-        """A record as a batch of its own, that leads back to what was consumed; None when it is not known any more."""
         partition = (record.original_topic, record.original_partition, record.original_offset)
         for batch, _ in reversed(self._batches):
             rows = zip(batch.original_topics, batch.original_partitions, batch.offsets, strict=True)
@@ -72,17 +85,23 @@ class PolicyReporter:
     Args:
         policy: see there.
         operation: the task's class, for messages.
+        handed: what was handed over.
     """
 
-    #: What was handed over; set before the task starts where raw bytes are wanted.
-    handed: Handed | None = None
-
-    def __init__(self, policy: ErrorPolicy, operation: str) -> None:
+    def __init__(self, policy: ErrorPolicy, operation: str, handed: NotHanded | None = None) -> None:
+        self.handed = handed or NotHanded()
         self._policy = policy
         self._operation = operation
+
+    @classmethod
+    def of(cls, config: Mapping[str, str], policy: ErrorPolicy, operation: str) -> PolicyReporter | None:
+        """That of a connector's tasks, if they have one. It knows raw bytes where records are written somewhere."""
+        if not takes_reports(config):
+            return None
+        return cls(policy, operation, Handed() if writes_aside(config) else None)
 
     def report(self, record: SinkRecord, error: Exception) -> None:
         """See `connect.api.sink.ErrantRecordReporter`."""
         self._policy.counts.failures += 1
-        batch = None if self.handed is None else self.handed.find(record)
-        self._policy.reject(Failure(Stage.TASK_PUT, self._operation, error, record, batch, SINK_TASK))
+        failure = Failure(Stage.TASK_PUT, self._operation, error, record, self.handed.find(record), SINK_TASK)
+        self._policy.reject(failure)

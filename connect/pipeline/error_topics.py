@@ -16,6 +16,7 @@ from connect.pipeline.dead_letters import EncodedRecord
 log = logging.getLogger("connect.pipeline")
 
 _SLICE_S: Final = 0.1
+_CLOSE_S: Final = 2.0
 
 #: Makes the producer; what it is given is called with each record that is refused for good, and may raise.
 MakeProducer = Callable[[Callable[[DeliveryError, object], None]], BatchProducer]
@@ -75,12 +76,12 @@ class ErrorTopics:
             self._producer.acknowledged()
         return not self._unsettled
 
-    def close(self, seconds: float) -> None:
-        """Wait so long for what is under way, then forget it."""
+    def close(self) -> None:
+        """Wait a moment for what is under way, then forget it."""
         if self._producer is None:
             return
         try:
-            if not self.settled(seconds):
+            if not self.settled(_CLOSE_S):
                 log.warning("Records for dead letter or retry topics were not acknowledged in time: they come again.")
         finally:
             self._producer.close()

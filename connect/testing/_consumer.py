@@ -77,6 +77,9 @@ class MemoryConsumer:
         self._delivered: set[TopicPartition] = set()
         self._paused: set[TopicPartition] = set()
 
+    def wake(self) -> None:
+        """Nothing waits in a poll."""
+
     @property
     def assignment(self) -> frozenset[TopicPartition]:
         return frozenset(self._positions)

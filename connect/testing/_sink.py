@@ -11,8 +11,11 @@ from connect.api.sink import Offsets, SinkTask
 from connect.data.batch import SinkBatch
 from connect.data.record import SinkRecord, TopicPartition
 from connect.data.schema import OPTIONAL_BYTES, Schema
+from connect.delivery.context import SinkContext
+from connect.delivery.retrying_consumer import SinkConsumer
+from connect.delivery.sink import SinkDelivery
 from connect.errors import ConnectError, RetriableError
-from connect.kafka.consume import BatchConsumer, RebalanceListener
+from connect.kafka.consume import RebalanceListener
 from connect.pipeline.errant import PolicyReporter
 from connect.pipeline.error_checks import takes_reports
 from connect.settings.raw import comma_separated
@@ -23,7 +26,6 @@ from connect.testing._connector import ConnectorRun, decoding_chain
 from connect.testing._consumer import MemoryConsumer, MemoryTopics
 from connect.testing._control import MemoryControl
 from connect.testing._turns import Turns
-from connect.worker.contexts import SinkContext
 from connect.worker.control import Control
 from connect.worker.progress import ProgressReport
 from connect.worker.sink_loop import SinkLoop
@@ -181,7 +183,7 @@ class SinkRun:
     def commit(self) -> None:
         """Ask the tasks what is durable and commit that, as a worker does every `offset.flush.interval.ms`."""
         for running in self._tasks:
-            running.loop.commit_soon()
+            running.delivery.request_commit()
             running.settle(self._timeout, _TRIES)
 
     def pause(self) -> None:
@@ -300,22 +302,17 @@ class _Task:
         control = cast("Control", self.control)
         self.chain = decoding_chain(run.config, self.control.sleep)
         reporter = _Reporter(self.chain.policy, plugin, seen.errant) if takes_reports(run.config) else None
-        context = _Context(run.name, number, config, registry.labelled(connector=run.name, task=str(number)), reporter)
-        plugin.context = context
         self.task = _Watched(plugin, self.control, seen)
+        self.delivery = self.task.delivery = SinkDelivery(self.task, self.chain, control.await_lease, reporter=reporter)
+        metrics = registry.labelled(connector=run.name, task=str(number))
+        plugin.context = context = _Context(run.name, number, config, metrics, self.delivery)
         self._topics = topics
         self._seen = seen
         self._rows = rows
-        self.loop = SinkLoop(
-            self.task,
-            config,
-            self.chain,
-            self._make_consumer,
-            control,
-            ProgressReport(control, registry),
-            commit_interval=_NEVER,
+        self._loop = SinkLoop(
+            self.delivery, config, self._make_consumer, control, ProgressReport(control, registry), _NEVER
         )
-        context.loop = self.task.loop = self.loop
+        context.owner = self._loop
 
     def settle(self, timeout: float, tries: int) -> None:
         """Let the loop run until there is nothing left to do. Raises RetriableError after a hundred tries."""
@@ -336,7 +333,7 @@ class _Task:
     def put_nothing(self, timeout: float) -> None:
         """Have an empty batch put, unless the task is paused."""
         self.task.empty = True
-        self.loop.timeout(0)
+        self.delivery.timeout(0)
         self.settle(timeout, _TRIES)
         self.task.empty = False
 
@@ -359,11 +356,11 @@ class _Task:
         self._topics.committed.update(offsets)
 
     def _work(self) -> None:
-        self.loop.run(lambda _: None)
+        self._loop.run(lambda _: None)
 
-    def _make_consumer(self, listener: RebalanceListener) -> BatchConsumer:
+    def _make_consumer(self, listener: RebalanceListener) -> SinkConsumer:
         self.consumer = MemoryConsumer(self._topics, listener, self.control.turn, self._commit, self._rows)
-        return cast("BatchConsumer", self.consumer)
+        return self.consumer
 
 
 class _Context(SinkContext):
@@ -392,7 +389,7 @@ class _Watched(SinkTask):
         error: what the task raised first when it was already ending.
     """
 
-    loop: SinkLoop
+    delivery: SinkDelivery
 
     def __init__(self, plugin: SinkTask, control: MemoryControl, seen: SinkRun) -> None:
         self.plugin = plugin
@@ -421,7 +418,7 @@ class _Watched(SinkTask):
         except RetriableError as error:
             self.refused = error
             self._seen.retries += 1
-            self.loop.timeout(0)
+            self.delivery.timeout(0)
             raise
         self.refused = None
 

@@ -10,23 +10,18 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from connect.api.sink import SinkTask
 from connect.data.batch import SinkBatch
 from connect.data.record import TopicPartition
-from connect.data.values import Values
 from connect.delivery.retrying_consumer import SinkConsumer
+from connect.delivery.sink import NO_RECORDS, SinkDelivery
 from connect.errors import ConnectError, RetriableError
 from connect.kafka.consume import RebalanceListener
-from connect.pipeline import Chain, Failure, Stage
-from connect.pipeline.errant import Handed, PolicyReporter
-from connect.pipeline.error_topics import ErrorTopics
-from connect.pipeline.failure import qualified_name
-from connect.pipeline.put_halving import put_in_parts
 from connect.worker.control import Control
 from connect.worker.loop import Loop
 from connect.worker.messages import LeftGroup, Membership
 from connect.worker.meter import SinkMeter
 from connect.worker.progress import ProgressReport
+from connect.worker.sink_offsets import SinkOffsets
 
 __connect_loop__ = True  # see `connect.worker.watchdog.LOOP`
 
@@ -36,33 +31,19 @@ _POLL_S = 0.2
 #: long costs little.
 _EMPTY_PUT_SHARE = 0.1
 _EMPTY_PUT_S = (1.0, 5.0)
-_RETRY_S = 3.0
 #: How long a commit waits for records that went to error topics.
 _SETTLE_S = 2.0
-_NO_RECORDS = SinkBatch("", Values([]), offsets=[])
-
-#: What may be committed, of: up to where the task was given everything, what is durable, what is committed already.
-InOrder = Callable[
-    [Mapping[TopicPartition, int], Mapping[TopicPartition, int], Mapping[TopicPartition, int]],
-    Mapping[TopicPartition, int],
-]
 
 
 class SinkLoop(Loop):
     """Runs one sink task. See `Loop`.
 
     Args:
-        task: made, with its context set, not started.
+        delivery: has the task, with its context set, not started.
         config: the task's configuration.
-        chain: bytes -> values -> transformations.
         make_consumer: called once with this loop as listener, after the task has started.
         control, report: see `Loop`.
         commit_interval: seconds between commits.
-        error_topics: where records go that the error policy takes, if anywhere. Nothing is put or committed
-            behind a record that is not durable there (P1).
-        reporter: the task's, if it has one.
-        in_order: see `InOrder`.
-        halve_puts: whether a put that fails for good is halved until its bad record is alone.
     """
 
     log = logging.getLogger("connect.worker.sink")
@@ -70,51 +51,32 @@ class SinkLoop(Loop):
 
     def __init__(
         self,
-        task: SinkTask,
+        delivery: SinkDelivery,
         config: Mapping[str, str],
-        chain: Chain,
         make_consumer: Callable[[RebalanceListener], SinkConsumer],
         control: Control,
         report: ProgressReport,
         commit_interval: float,
-        error_topics: ErrorTopics | None = None,
-        reporter: PolicyReporter | None = None,
-        in_order: InOrder = lambda current, durable, committed: durable,  # noqa: ARG005 - none is kept
-        *,
-        halve_puts: bool = False,
     ) -> None:
         super().__init__(control, report)
-        self._task = task
+        self._delivery = delivery
+        self._task = delivery.task
         self._config = config
-        self._chain = chain
         self._make_consumer = make_consumer
         self._commit_interval = commit_interval
-        self._error_topics = error_topics
-        self._in_order = in_order
-        self._halve_puts = halve_puts
-        self._handed: Handed | None = None
-        if error_topics is not None and reporter is not None:
-            reporter.handed = self._handed = Handed(self.commit_soon)
         self._consumer: SinkConsumer | None = None
         self._member: str | None = None
-        self._delivered: dict[TopicPartition, int] = {}
-        self._committed: dict[TopicPartition, int] = {}
+        self._offsets = SinkOffsets()
         self._held: SinkBatch | None = None
-        self._after: dict[TopicPartition, int] = {}  # where we are once the batch in hand is taken
         self._refusal = ""
         self._lag_seen = (-1, 0)  # records taken, and how many waited when that was looked at
         self._paused_by_task: set[TopicPartition] = set()
         self._commit_due = 0.0
-        self._commit_soon = False
         self._longest_poll = _POLL_S
         self._put_due = 0.0
         self._moved_at = 0.0  # when a record came last
-        self._retry_in: float | None = None
         self._meter = SinkMeter(report.registry, report.labels)
-        self._meter.watch(chain)
-        self._first: dict[TopicPartition, int] = {}  # where the first record of each partition was
-
-    # The context's part.
+        self._meter.watch(delivery.chain)
 
     @property
     def consumer(self) -> SinkConsumer:
@@ -122,27 +84,24 @@ class SinkLoop(Loop):
         assert self._consumer is not None
         return self._consumer
 
-    def rewind(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """See `SinkTaskContext.rewind`."""
-        self.consumer.seek(offsets)
-        ours = {p: o for p, o in offsets.items() if p in self.consumer.assignment}
-        self._delivered.update(ours)
-        self._after.update(ours)  # it may come out of the `put` that takes the batch in hand
-        for partition in ours:
-            self._committed.pop(partition, None)
+    # The owner of the partitions, see `connect.delivery.context.PartitionOwner`.
 
-    def timeout(self, milliseconds: int) -> None:
-        """See `SinkTaskContext.timeout`."""
-        self._retry_in = milliseconds / 1000
-        self._put_due = min(self._put_due, time.monotonic() + self._retry_in)
+    @property
+    def assignment(self) -> frozenset[TopicPartition]:
+        return self.consumer.assignment
+
+    def committed(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+        return self.consumer.committed(partitions)
+
+    def rewind(self, offsets: Mapping[TopicPartition, int]) -> None:
+        self.consumer.seek(offsets)
+        self._offsets.rewound({p: offset for p, offset in offsets.items() if p in self.assignment})
 
     def pause(self, partitions: Sequence[TopicPartition]) -> None:
-        """See `SinkTaskContext.pause`."""
         self._paused_by_task.update(partitions)
         self.consumer.pause(partitions)
 
     def resume(self, partitions: Sequence[TopicPartition]) -> None:
-        """See `SinkTaskContext.resume`."""
         self._paused_by_task.difference_update(partitions)
         self._consume_again(partitions)
 
@@ -151,21 +110,16 @@ class SinkLoop(Loop):
         if not self._paused and self._held is None:
             self.consumer.resume([partition for partition in partitions if partition not in self._paused_by_task])
 
+    # What others look at.
+
     def measure(self, report: ProgressReport) -> None:
-        report.errors = self._chain.policy.counts.errors
-        self._meter.errors(self._chain.policy.counts)
+        counts = self._delivery.chain.policy.counts
+        report.errors = counts.errors
+        self._meter.errors(counts)
         if self._consumer is not None:
             report.lag = self._consumer.lag()
-            behind = self._uncommitted()
+            behind = self._offsets.uncommitted()
             self._meter.progress(len(self._consumer.assignment), sum(behind), max(behind, default=0))
-
-    def _uncommitted(self) -> list[int]:
-        """How many offsets of each partition the task was given and has not committed."""
-        after = {**self._delivered, **self._after}
-        return [
-            max(0, offset - self._committed.get(partition, self._first.get(partition, offset)))
-            for partition, offset in after.items()
-        ]
 
     def moved(self) -> object:
         return self._report.records
@@ -180,10 +134,6 @@ class SinkLoop(Loop):
             return f"{lag} records wait and the task has paused their partitions"
         # The end of a partition may be markers of transactions, which are no records: only what came since counts.
         return f"{lag} records wait" if lag > max(0, self._lag_seen[1]) else ""
-
-    def commit_soon(self) -> None:
-        """See `SinkTaskContext.request_commit`."""
-        self._commit_soon = True
 
     # The loop.
 
@@ -200,33 +150,32 @@ class SinkLoop(Loop):
 
     def _turn(self) -> None:
         now = time.monotonic()
-        if self._commit_soon or now >= self._commit_due:
-            self._commit(list(self.consumer.assignment))
+        if self._delivery.commit_wanted or now >= self._commit_due:
+            self._commit(list(self.assignment))
         if self._held is not None:
-            self._deliver_held()
+            self._deliver_held(self._held)
             return
-        due = self._commit_due if self._paused else min(self._put_due, self._commit_due)
+        put_due = self._next_put()
+        due = self._commit_due if self._paused else min(put_due, self._commit_due)
         self._control.set_activity("poll")
         batch = self.consumer.poll(min(self._longest_poll, max(0.0, due - now)))
         if not self.consumer.assignment:
             self._tell_membership()
         if batch is not None:
-            self._after = self.consumer.positions()
+            self._offsets.consumed(batch, self.consumer.positions())
             self._report.read += len(batch)
             self._meter.consumed(batch)
-            if not self._after.keys() <= self._first.keys():
-                self._first = {**batch.first_offsets(), **self._first}
             self._report.used(batch.topics)
             self._control.set_activity("The pipeline")
-            batch = self._chain.run(batch)
-            if self._error_topics is not None:
-                self._error_topics.settle()
-            self._control.await_lease()  # retries in the chain may have outlasted the lease
-            self._deliver(batch)
-        elif now >= self._put_due and not self._paused:
-            self._after = {}
+            self._deliver(self._delivery.convert(batch))
+        elif now >= put_due and not self._paused:
+            self._offsets.nothing_in_hand()
             self._control.await_lease()
-            self._deliver(_NO_RECORDS)
+            self._deliver(NO_RECORDS)
+
+    def _next_put(self) -> float:
+        """When the next put comes at the latest, on the monotonic clock."""
+        return min(self._put_due, self._delivery.put_by)
 
     def _deliver(self, batch: SinkBatch) -> None:
         began = time.monotonic()
@@ -234,94 +183,64 @@ class SinkLoop(Loop):
             self._moved_at = began
         least, most = _EMPTY_PUT_S
         self._put_due = began + min(max(least, (began - self._moved_at) * _EMPTY_PUT_SHARE), most)
-        self._retry_in = None
-        if self._handed is not None:
-            self._handed.take(batch)
-        try:
-            self._task.put(batch)
-        except RetriableError as error:
-            self._hold(batch, error)
+        refused = self._delivery.put(batch)
+        if refused is not None:
+            self._hold(*refused)
             return
-        except Exception:
-            if not self._halve_puts or not len(batch):
-                raise
-            refused = put_in_parts(self._put_part, batch, self._give_up, self._chain.policy.hold_back)
-            if refused is not None:
-                self._hold(*refused)
-                return
         self._waiter.goes_on()
         if len(batch):
             self._report.records += len(batch)
             self._meter.put(len(batch), time.monotonic() - began)
-        self._delivered.update(self._after)
-
-    def _put_part(self, part: SinkBatch) -> None:
-        self._control.await_lease()
-        self._task.put(part)
-
-    def _give_up(self, one: SinkBatch, error: Exception) -> None:
-        """`put` does not take this record."""
-        policy, task = self._chain.policy, type(self._task)
-        policy.counts.failures += 1
-        policy.reject(Failure(Stage.TASK_PUT, task.__name__, error, one.records()[0], one, qualified_name(task)))
-        if self._error_topics is not None:
-            self._error_topics.settle()
+        self._offsets.taken()
 
     def _hold(self, batch: SinkBatch, error: RetriableError) -> None:
-        wait = _RETRY_S if self._retry_in is None else self._retry_in
+        wait = self._delivery.wait
         self.log.debug("%s Trying again in %.3g s; consumption is paused.", error, wait)
         self._refusal = str(error)
         self._waiter.waits(self._refusal, what=error.waits_for)
         self._held = batch
         self._put_due = time.monotonic() + wait
-        self.consumer.pause(self.consumer.assignment)
+        self.consumer.pause(self.assignment)
 
-    def _deliver_held(self) -> None:
-        left = self._put_due - time.monotonic()
+    def _deliver_held(self, batch: SinkBatch) -> None:
+        left = self._next_put() - time.monotonic()
         if left > 0:
             # All partitions are paused: this only keeps us in the group.
             self.consumer.poll(min(self._longest_poll, left))
             return
-        batch = self._held
-        assert batch is not None
         self._held = None
         self._deliver(batch)
-        if self._held is None:
-            self._consume_again(self.consumer.assignment)
+        self._consume_again(self.assignment)
 
     def _pause(self) -> bool:
-        self.consumer.pause(self.consumer.assignment)
-        self._commit(list(self.consumer.assignment))
+        self.consumer.pause(self.assignment)
+        self._commit(list(self.assignment))
         return True
 
     def _resume(self) -> bool:
-        self._consume_again(self.consumer.assignment)
+        self._consume_again(self.assignment)
         return True
 
     # Committing.
 
     def _commit(self, partitions: Sequence[TopicPartition]) -> None:
         """Ask the task what is durable and commit that. A commit that fails is tried again next time."""
-        self._commit_soon = False
+        self._delivery.commit_wanted = False
         self._commit_due = time.monotonic() + self._commit_interval
-        current = {p: self._delivered[p] for p in partitions if p in self._delivered}
-        if not any(self._committed.get(p) != offset for p, offset in current.items()) or not self._settled_aside():
+        offsets = self._offsets
+        given = offsets.to_ask(partitions)
+        if not given or not self._settled():
             return
-        self._meter.active(sum(self._uncommitted()))
+        self._meter.active(sum(offsets.uncommitted()))
         began = time.monotonic()
         try:
-            durable = self._task.pre_commit(current) or {}
+            durable = self._delivery.pre_commit(given, offsets.committed)
         except RetriableError as error:
             self._offsets_failed(str(error))
             return
         self._meter.pre_committed(time.monotonic() - began)
-        durable = self._in_order(current, durable, self._committed)
-        changed = {
-            p: min(offset, current[p])
-            for p, offset in durable.items()
-            if p in current and self._committed.get(p) != offset
-        }
-        if not changed or not self._settled_aside():
+        changed = offsets.to_commit(given, durable)
+        if not changed or not self._settled():
             return
         if not self._control.holds_lease():
             self._meter.commit_skipped()
@@ -335,13 +254,12 @@ class SinkLoop(Loop):
             return
         self._meter.committed("success", time.monotonic() - began)
         self._offsets_stored()
-        self._committed.update(changed)
-        if self._handed is not None:
-            self._handed.committed({p: self._committed.get(p, 0) for p in self._delivered})
+        offsets.committed.update(changed)
+        self._delivery.committed({p: offsets.committed.get(p, 0) for p in offsets.given})
 
-    def _settled_aside(self) -> bool:
+    def _settled(self) -> bool:
         """Whether all that went to error topics is durable. If not, offsets are committed next time."""
-        if self._error_topics is None or self._error_topics.settled(_SETTLE_S):
+        if self._delivery.settled(_SETTLE_S):
             return True
         self._offsets_failed("The broker has not yet acknowledged records that failed.")
         return False
@@ -352,8 +270,7 @@ class SinkLoop(Loop):
         """Open partitions; begin where the task's target says, if it does."""
         self._control.set_activity("")  # the task's own work, in the consumer's poll
         known = self._task.open(partitions)
-        if known:
-            self._delivered.update({p: o for p, o in known.items() if p in partitions})
+        self._offsets.known({p: offset for p, offset in (known or {}).items() if p in partitions})
         if self._paused or self._held is not None:
             self.consumer.pause(partitions)
         self._tell_membership()
@@ -371,12 +288,8 @@ class SinkLoop(Loop):
     def lost(self, partitions: Sequence[TopicPartition]) -> None:
         """Close partitions and forget what was taken of them."""
         self._control.set_activity("")
-        for partition in partitions:
-            self._delivered.pop(partition, None)
-            self._committed.pop(partition, None)
-            self._after.pop(partition, None)
-            self._first.pop(partition, None)
-            self._paused_by_task.discard(partition)
+        self._offsets.forget(partitions)
+        self._paused_by_task.difference_update(partitions)
         if self._held is not None:
             self._held = self._held.without(set(partitions))
         self._task.close(partitions)
@@ -385,11 +298,7 @@ class SinkLoop(Loop):
 
     def _last_steps(self) -> Sequence[Callable[[], object]]:
         """Commit what is durable and give the partitions back, then stop the task."""
-        return [self._leave, self._task.stop, self._chain.close, self._close_aside]
-
-    def _close_aside(self) -> None:
-        if self._error_topics is not None:
-            self._error_topics.close(_SETTLE_S)
+        return [self._leave, self._task.stop, self._delivery.chain.close, self._delivery.close]
 
     def _leave(self) -> None:
         if self._consumer is not None:

@@ -20,7 +20,10 @@ from connect.api.engine import WORKER
 from connect.api.sink import SinkTask
 from connect.api.source import SourceTask
 from connect.data.collector import freeze, tune_collector
+from connect.delivery.context import SinkContext
+from connect.delivery.error_outputs import ErrorOutputs, TaskConfigs, source_queue
 from connect.delivery.retrying_consumer import SinkConsumer
+from connect.delivery.sink import SinkDelivery
 from connect.errors import ConnectError
 from connect.kafka.client_settings import task_client_settings
 from connect.kafka.consume import ROWS_PER_BATCH, BatchConsumer, RebalanceListener
@@ -32,6 +35,7 @@ from connect.kafka.transactional import TransactionalProducer
 from connect.pipeline import Chain, sink_chain, source_chain
 from connect.pipeline.errant import PolicyReporter
 from connect.pipeline.error_kinds import kind_of
+from connect.pipeline.parked import RetrySettings
 from connect.pipeline.put_halving import halves_puts
 from connect.plugins import Plugins
 from connect.plugins.engines import chosen_engine, load_engine
@@ -43,10 +47,9 @@ from connect.telemetry.redaction import Redactor
 from connect.worker import guard, messages
 from connect.worker.boundaries import Boundary, TaskBoundary
 from connect.worker.channel import Channel
-from connect.worker.contexts import SinkContext, SourceContext
+from connect.worker.contexts import SourceContext
 from connect.worker.control import Control
 from connect.worker.engine_loop import EngineContext, EngineLoop
-from connect.worker.error_outputs import ErrorOutputs, source_queue
 from connect.worker.exactly_once import boundary_for, claim, producer_settings, store_of, transactions_of
 from connect.worker.lease import Lease
 from connect.worker.progress import ProgressReport
@@ -135,12 +138,7 @@ def _run(task: messages.TaskSpec, control: Control, redact: Callable[[str], str]
         if not isinstance(plugin, SinkTask):
             raise ConnectError(f"{task_class.__qualname__} is no SinkTask. A sink connector's task class extends it.")
         chain = sink_chain(plugins, task.worker_config, task.connector_config, control.sleep)
-        error_outputs = ErrorOutputs(task, chain.policy, control, plugins)
-        reporter = error_outputs.reporter(type(plugin).__name__)
-        context = SinkContext(task.connector, task.task, task.config, metrics, reporter)
-        plugin.context = context
-        sink = _sink_loop(task, plugin, chain, control, registry, worker, error_outputs, reporter)
-        context.loop = sink
+        sink = _sink_loop(task, plugin, chain, plugins, control, registry, worker)
         _watch(task, sink, control, redact)
         sink.run(started)
 
@@ -178,7 +176,7 @@ def _source_loop(
     for warning in clients.warnings:
         log.warning("%s", warning)
     make_topic = _topic_maker(task, control, enabled=worker["topic.creation.enable"])
-    dead_letters, make_queue = source_queue(task, chain.policy, control)
+    dead_letters, make_queue = source_queue(_configs(task), chain.policy, _pause(control))
 
     def make_producer(refused: Callable[[DeliveryError, Any], None]) -> BatchProducer:
         make_queue()
@@ -212,29 +210,49 @@ def _labels(task: messages.TaskSpec) -> dict[str, str]:
     return {"connector": task.connector, "task": str(task.task)}
 
 
-def _topic_maker(task: messages.TaskSpec, control: Control, *, enabled: bool) -> TopicMaker | None:
-    rules = rules_of(task.connector_config, enabled=enabled)
-    if rules is None:
-        return None
+def _configs(task: messages.TaskSpec) -> TaskConfigs:
+    return TaskConfigs(task.connector, task.task, task.worker_config, task.connector_config)
+
+
+def _pause(control: Control) -> Callable[[float], None]:
+    """Waits so many seconds, and for the lease; raises when the task is to end."""
 
     def wait(seconds: float) -> None:
         control.sleep(seconds)
         control.await_lease()
 
+    return wait
+
+
+def _topic_maker(task: messages.TaskSpec, control: Control, *, enabled: bool) -> TopicMaker | None:
+    rules = rules_of(task.connector_config, enabled=enabled)
+    if rules is None:
+        return None
     admin = task_client_settings("admin", task.worker_config, task.connector_config)
-    return TopicMaker(admin.librdkafka, rules.new_topic, wait)
+    return TopicMaker(admin.librdkafka, rules.new_topic, _pause(control))
 
 
 def _sink_loop(
     task: messages.TaskSpec,
     plugin: SinkTask,
     chain: Chain,
+    plugins: Plugins,
     control: Control,
     registry: Registry,
     worker: settings.Config,
-    error_outputs: ErrorOutputs,
-    reporter: PolicyReporter | None,
 ) -> SinkLoop:
+    retry = RetrySettings.of(task.connector_config, task.connector)
+    errors = ErrorOutputs(_configs(task), chain.policy, plugins, control.await_lease, retry)
+    delivery = SinkDelivery(
+        plugin,
+        chain,
+        control.await_lease,
+        errors,
+        PolicyReporter.of(task.connector_config, chain.policy, type(plugin).__name__),
+        halve=halves_puts(task.connector_config, plugin),
+    )
+    metrics = registry.labelled(**_labels(task))
+    plugin.context = context = SinkContext(task.connector, task.task, task.config, metrics, delivery)
     clients = task_client_settings("consumer", task.worker_config, task.connector_config)
     for warning in clients.warnings:
         log.warning("%s", warning)
@@ -243,23 +261,14 @@ def _sink_loop(
 
     def read(listener: RebalanceListener) -> BatchConsumer:
         named = as_static_member(clients.librdkafka, task.worker_config, task.connector, task.task)
-        settings = error_outputs.consumer_settings(named)
-        return BatchConsumer(settings, topics, listener, rows, error_outputs.also, clients.keys)
+        settings = errors.consumer_settings(named)
+        return BatchConsumer(settings, topics, listener, rows, errors.also, clients.keys)
 
     def make_consumer(listener: RebalanceListener) -> SinkConsumer:
-        error_outputs.make_topics(topics)
-        return error_outputs.consumer(read, listener)
+        errors.make_topics(topics, _pause(control))
+        return errors.consumer(read, listener)
 
-    return SinkLoop(
-        plugin,
-        task.config,
-        chain,
-        make_consumer,
-        control,
-        ProgressReport(control, registry, _labels(task)),
-        worker["offset.flush.interval.ms"] / 1000,
-        error_outputs.topics,
-        reporter,
-        error_outputs.in_order,
-        halve_puts=halves_puts(task.connector_config, plugin),
-    )
+    report = ProgressReport(control, registry, _labels(task))
+    commit_interval = worker["offset.flush.interval.ms"] / 1000
+    context.owner = loop = SinkLoop(delivery, task.config, make_consumer, control, report, commit_interval)
+    return loop

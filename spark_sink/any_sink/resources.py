@@ -6,11 +6,11 @@ import logging
 import time
 from typing import Final
 
+from connect.delivery.error_outputs import ErrorOutputs, TaskConfigs
 from connect.kafka.client_settings import task_client_settings
 from connect.kafka.consume import ROWS_PER_BATCH
 from connect.pipeline import Chain, sink_chain
 from connect.plugins import Plugins
-from spark_sink.any_sink.error_outputs import dead_letters
 from spark_sink.any_sink.liveness import Alive
 from spark_sink.any_sink.plan import WritePlan
 
@@ -18,7 +18,6 @@ log = logging.getLogger(__name__)
 
 #: What was not used for so long is closed: a connector may be gone, while others keep this process busy.
 _IDLE_S: Final = 300.0
-_CLOSES_WITHIN_S: Final = 2.0
 
 
 class Resources:
@@ -33,7 +32,7 @@ class Resources:
 
     Attributes:
         chain: bytes -> values -> transformations.
-        error_outputs: writes dead letters; None where there are none.
+        error_outputs: writes dead letters, where there are any.
         most: at most so many records are put at once.
         alive: for whatever waits.
 
@@ -45,7 +44,8 @@ class Resources:
         plugins = Plugins.discover(plan.plugin_path)
         self.alive = Alive(plan.lease_file)
         self.chain: Chain = sink_chain(plugins, plan.worker_config, plan.connector_config, self.alive.pause)
-        self.error_outputs = dead_letters(plan, number, self.chain.policy, plugins, self.alive)
+        task = TaskConfigs(plan.connector, number, plan.worker_config, plan.connector_config)
+        self.error_outputs = ErrorOutputs(task, self.chain.policy, plugins, self.alive.check)
         clients = task_client_settings("consumer", plan.worker_config, plan.connector_config)
         self.most: int = clients.runtime.get("max.poll.records", ROWS_PER_BATCH)
         self.used = time.monotonic()
@@ -60,15 +60,11 @@ class Resources:
 
     def close(self) -> None:
         """Release what they hold; what goes wrong is logged."""
-        for close in (self.chain.close, self._close_aside):
+        for close in (self.chain.close, self.error_outputs.close):
             try:
                 close()
             except Exception as error:  # plug-ins raise anything
                 log.error("While closing: %s: %s", type(error).__name__, error, exc_info=error)
-
-    def _close_aside(self) -> None:
-        if self.error_outputs is not None:
-            self.error_outputs.close(_CLOSES_WITHIN_S)
 
 
 _kept: dict[tuple[str, int], Resources] = {}

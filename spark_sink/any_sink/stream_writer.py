@@ -17,7 +17,7 @@ from connect.errors import ConfigError, ConnectError, DataError
 from connect.pipeline.error_kinds import ErrorKind, kind_of
 from connect.telemetry.redaction import RedactingFilter, Redactor, names_a_secret
 from spark_sink.any_sink import notes
-from spark_sink.any_sink.context import said
+from spark_sink.any_sink.delivery import said
 from spark_sink.any_sink.plan import WritePlan
 from spark_sink.any_sink.results import Done
 from spark_sink.any_sink.rows import check_columns

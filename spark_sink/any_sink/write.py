@@ -5,22 +5,20 @@ from __future__ import annotations
 import logging
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import Any, Final, Self
 
-from connect.api.sink import SinkTask
+from connect.api.sink import Offsets, SinkTask
 from connect.data.batch import SinkBatch
 from connect.data.record import TopicPartition
+from connect.delivery.context import SinkContext
 from connect.errors import ConfigError, ConnectError, RetriableError
-from connect.pipeline.errant import PolicyReporter
-from connect.pipeline.error_checks import takes_reports
 from connect.plugins.loading import load_class
 from connect.telemetry.metrics import Registry
 from spark_sink.any_sink import resources
-from spark_sink.any_sink.context import SinkContext, said
-from spark_sink.any_sink.delivery import Delivery, quietly
+from spark_sink.any_sink.delivery import Delivery, quietly, said
 from spark_sink.any_sink.plan import WritePlan
 from spark_sink.any_sink.results import Done, Span, Tally
 from spark_sink.any_sink.rows import Order, batches
@@ -76,18 +74,15 @@ class Write:
         self._resources = mine
         self._before = replace(mine.chain.policy.counts)
         self._task = _task(plan)
-        self._context = SinkContext(
-            plan.connector,
-            number,
-            plan.task_config,
-            Registry().labelled(connector=plan.connector, task=str(number)),
-            PolicyReporter(mine.chain.policy, type(self._task).__name__)
-            if takes_reports(plan.connector_config)
-            else None,
-        )
-        self._task.context = self._context
-        self._delivery = Delivery(plan, self._task, self._context, mine)
+        self._delivery = Delivery(plan, number, self._task, mine)
+        metrics = Registry().labelled(connector=plan.connector, task=str(number))
+        context = SinkContext(plan.connector, number, plan.task_config, metrics, self._delivery, one_batch=True)
+        context.owner = self
+        self._task.context = context
+        self.assignment: frozenset[TopicPartition] = frozenset()
+        self._paused: set[TopicPartition] = set()  # of which the task wants nothing for now
         self._order = Order()
+        self._begins: dict[TopicPartition, int] = {}  # where this micro-batch begins
         self._known: dict[TopicPartition, int] = {}  # where the target says that it goes on
         self._first: dict[TopicPartition, int] = {}
         self._next: dict[TopicPartition, int] = {}  # after the last record that was handed over or is settled
@@ -105,9 +100,30 @@ class Write:
 
     def __exit__(self, *_: object) -> None:
         self._delivery.waits_no_more()
-        if opened := list(self._context.assignment):
+        if opened := list(self.assignment):
             quietly(lambda: self._task.close(opened))
         quietly(self._task.stop)
+
+    # The owner of the partitions, see `connect.delivery.context.PartitionOwner`.
+
+    def committed(self, partitions: Sequence[TopicPartition]) -> Offsets:
+        """What the query's checkpoint has, which the consumer group is told of: all before this micro-batch."""
+        return {partition: self._begins[partition] for partition in partitions if partition in self._begins}
+
+    def rewind(self, offsets: Offsets) -> None:
+        raise ConnectError(
+            f'Connector "{self._plan.connector}" wants to go back to an earlier record, which it cannot do on Spark: a'
+            " micro-batch is read once, from its beginning. Raise RetriableError to be handed the same records again,"
+            " or run the connector with engine=worker."
+        )
+
+    def pause(self, partitions: Sequence[TopicPartition]) -> None:
+        self._paused.update(partitions)
+
+    def resume(self, partitions: Sequence[TopicPartition]) -> None:
+        self._paused.difference_update(partitions)
+
+    # The write.
 
     def take(self, rows: Any) -> None:
         """Put the records of a pyarrow.RecordBatch.
@@ -122,13 +138,11 @@ class Write:
             after = batch.next_offsets()
             new = self._unknown(batch)
             if len(new):
-                changed = self._resources.chain.run(new)
-                self._delivery.settle()
-                self._resources.alive.check()
+                changed = self._delivery.convert(new)
                 self._await_resumed(changed)
                 self._delivery.put(changed)
             self._next.update(after)
-            if self._context.commit_wanted:
+            if self._delivery.commit_wanted:
                 self._delivery.ask(self._next)
 
     def finish(self) -> Done:
@@ -142,7 +156,7 @@ class Write:
         while True:
             durable = self._delivery.ask(self._next)
             if isinstance(durable, RetriableError):
-                self._delivery.wait(durable, "make its records durable")
+                self._delivery.wait_for(durable, "make its records durable")
                 continue
             behind = self._behind(durable)
             if not behind:
@@ -158,15 +172,11 @@ class Write:
 
     def _open(self, batch: SinkBatch) -> None:
         """Open the partitions that are new to the task, and learn what the target has of them already."""
-        begin = {
-            partition: at
-            for partition, at in batch.first_offsets().items()
-            if partition not in self._context.assignment
-        }
+        begin = {partition: at for partition, at in batch.first_offsets().items() if partition not in self.assignment}
         if not begin:
             return
-        self._context.assignment |= begin.keys()
-        self._context.begins |= begin
+        self.assignment |= begin.keys()
+        self._begins |= begin
         with self._delivery.within(f"open of {said(list(begin))}"):
             known = self._task.open(list(begin)) or {}
         for partition, offset in known.items():
@@ -200,7 +210,7 @@ class Write:
 
     def _await_resumed(self, batch: SinkBatch) -> None:
         """Hand no records of a paused partition over; empty puts give the task its turn."""
-        while self._context.paused and self._context.paused.intersection(batch.first_offsets()):
+        while self._paused and self._paused.intersection(batch.first_offsets()):
             self._resources.alive.pause(_PAUSED_S)
             self._delivery.put_nothing()
 

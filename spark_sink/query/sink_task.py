@@ -10,14 +10,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from connect.data.record import TopicPartition
+from connect.delivery.error_outputs import TaskConfigs, make_dead_letter_topic
 from connect.errors import ConnectError
 from connect.kafka.admin_answers import Committed
 from connect.kafka.client_settings import task_client_settings
 from connect.kafka.group_notes import GroupNotes
-from connect.kafka.new_topics import NewTopic, TopicMaker
 from connect.kafka.topic_ends import TopicEnds
-from connect.pipeline.dead_letter_queue import new_topic
-from connect.pipeline.dead_letters import DeadLetterSettings
 from connect.settings import Config
 from connect.settings.subscription import subscription
 from spark_sink.query.generations import Generation, Generations
@@ -260,19 +258,12 @@ class SinkQueryTask(SupervisedTask):
             self._report()
 
     def _make_dead_letter_topic(self) -> None:
-        settings = DeadLetterSettings.of(self.context.connector_config)
-        if settings is None:
-            return
-        admin = task_client_settings("admin", self.context.worker_config, self.context.connector_config)
-
-        def plan(_: str) -> NewTopic:
-            return new_topic(settings)
-
         def wait(seconds: float) -> None:
             time.sleep(seconds)
             self.keep_going()
 
-        TopicMaker(admin.librdkafka, plan, wait, "errors.deadletterqueue.topic.*")(settings.topic)
+        context = self.context
+        make_dead_letter_topic(TaskConfigs(context.connector, 0, context.worker_config, context.connector_config), wait)
 
 
 class TooEarly(Exception):

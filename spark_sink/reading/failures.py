@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from connect.data.batch import SinkBatch
-from connect.data.record import SinkRecord
+from connect.delivery.error_outputs import ErrorOutputs, NoErrorOutputs, TaskConfigs
 from connect.errors import SchemaError
-from connect.kafka.client_settings import task_client_settings
-from connect.kafka.produce import BatchProducer, DeliveryError
 from connect.pipeline import ErrorPolicy, Failure, Stage
-from connect.pipeline.build import record_encoder
-from connect.pipeline.dead_letter_queue import DeadLetterQueue
-from connect.pipeline.dead_letters import DeadLetterSettings, EncodedRecord, original
-from connect.pipeline.error_topics import ErrorTopics
+from connect.pipeline.dead_letters import original
 from connect.pipeline.failure import exception_name
 from connect.plugins import Plugins
 from spark_sink.reading.plan import ReadPlan
-
-_CLOSE_S: Final = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +34,12 @@ class Failures:
         self._plan = plan
         self._policy = policy
         self._kept: list[FailedRecord] = []
-        self._topics: ErrorTopics | None = None
-        settings = DeadLetterSettings.of(plan.config)
+        self._outputs = NoErrorOutputs()
         if plan.rows is not None and plan.rows.failures:
             policy.dead_letter = self._keep
-        elif settings is not None:
-            self._topics = ErrorTopics(self._make_producer, lambda: None)
-            queue = DeadLetterQueue(settings, plan.connector, 0, self._topics, policy.counts, self._encoder(plugins))
-            policy.dead_letter = queue.write
+        else:
+            task = TaskConfigs(plan.connector, 0, plan.worker, plan.config)
+            self._outputs = ErrorOutputs(task, policy, plugins, lambda: None)
 
     def reject(self, one: SinkBatch, reason: str) -> None:
         """This record does not fit the table, for this reason.
@@ -75,13 +65,11 @@ class Failures:
 
     def settle(self) -> None:
         """Return when all dead letters are acknowledged. Raises ConnectError when one is refused."""
-        if self._topics is not None:
-            self._topics.settle()
+        self._outputs.settle()
 
     def close(self) -> None:
         """Release the producer."""
-        if self._topics is not None:
-            self._topics.close(_CLOSE_S)
+        self._outputs.close()
 
     def _keep(self, failure: Failure) -> None:
         assert isinstance(failure.batch, SinkBatch)
@@ -105,17 +93,3 @@ class Failures:
                 },
             )
         )
-
-    def _make_producer(self, refused: Callable[[DeliveryError, object], None]) -> BatchProducer:
-        clients = task_client_settings("producer", self._plan.worker, self._plan.config)
-        return BatchProducer(clients.librdkafka, lambda: None, refused)
-
-    def _encoder(self, plugins: Plugins) -> Callable[[SinkRecord], EncodedRecord]:
-        made: list[Callable[[SinkRecord], EncodedRecord]] = []
-
-        def encode(record: SinkRecord) -> EncodedRecord:
-            if not made:
-                made.append(record_encoder(plugins, self._plan.worker, self._plan.config))
-            return made[0](record)
-
-        return encode

@@ -14,7 +14,7 @@ def consumed(first: int, *values: bytes) -> SinkBatch:
 
 
 def test_a_record_is_found_until_it_is_committed() -> None:
-    handed = Handed(lambda: None)
+    handed = Handed()
     one, two = consumed(0, b"a", b"b"), consumed(2, b"c")
     for batch in (one, two):
         handed.take(batch.take(range(len(batch))).with_columns(values=Values(["x"] * len(batch))))
@@ -34,7 +34,8 @@ def test_too_many_bytes_ask_for_a_commit_and_then_forget_the_oldest(monkeypatch:
     monkeypatch.setattr(errant, "_COMMIT_AT", 3)
     monkeypatch.setattr(errant, "_FORGET_AT", 5)
     asked: list[int] = []
-    handed = Handed(lambda: asked.append(1))
+    handed = Handed()
+    handed.commit_soon = lambda: asked.append(1)
     for first in range(3):
         handed.take(consumed(first, b"aa"))
     assert asked

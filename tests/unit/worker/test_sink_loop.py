@@ -10,12 +10,14 @@ import pytest
 from connect.api.sink import SinkTask
 from connect.data.batch import SinkBatch
 from connect.data.record import TopicPartition
+from connect.delivery import sink as delivery
+from connect.delivery.context import SinkContext
+from connect.delivery.sink import SinkDelivery
 from connect.errors import ConnectError, RetriableError
 from connect.pipeline import Chain, ErrorPolicy, Stage
 from connect.telemetry import outages
 from connect.telemetry.metrics import Registry
 from connect.worker import loop, messages, sink_loop
-from connect.worker.contexts import SinkContext
 from connect.worker.progress import ProgressReport
 from connect.worker.sink_loop import SinkLoop
 
@@ -82,7 +84,7 @@ class Setting:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.calls: list[Any] = []
         self.clock = Clock()
-        for module in (sink_loop, loop):
+        for module in (sink_loop, loop, delivery):
             monkeypatch.setattr(module, "time", self.clock)
         monkeypatch.setattr(outages, "outages", outages.Outages())  # what other tests have waited for is not over yet
         self.control = FakeControl(self.clock, self.calls)
@@ -90,9 +92,10 @@ class Setting:
         self.task = Task(self.calls)
         self.chain = Chain([], ErrorPolicy())
         self.report = ProgressReport(self.control, Registry())
-        self.loop = SinkLoop(self.task, {}, self.chain, self._consumer, self.control, self.report, 60.0)
-        self.task.context = SinkContext("test", 0, {}, Registry().labelled(), None)
-        self.task.context.loop = self.loop
+        delivers = SinkDelivery(self.task, self.chain, self.control.await_lease)
+        self.loop = SinkLoop(delivers, {}, self._consumer, self.control, self.report, 60.0)
+        self.task.context = SinkContext("test", 0, {}, Registry().labelled(), delivers)
+        self.task.context.owner = self.loop
 
     def _consumer(self, listener: Any) -> FakeConsumer:
         self.calls.append("consumer")

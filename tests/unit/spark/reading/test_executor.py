@@ -7,10 +7,11 @@ import pytest
 
 from connect.data.schema import INT64, OPTIONAL_STRING, Schema
 from connect.data.schema import STRING as TEXT
+from connect.delivery import error_outputs
 from connect.errors import SchemaError
 from connect.pipeline import RecordError
 from connect.pipeline.dead_letters import EncodedRecord
-from spark_sink.reading import executor, failures
+from spark_sink.reading import executor
 from spark_sink.reading.plan import RowShape
 from spark_sink.reading.schema_change import SchemaChanged
 
@@ -205,7 +206,7 @@ def test_dead_letters_are_acknowledged_before_the_range_is_done(in_executor, mon
     said: list[Any] = []
 
     class Topics:
-        def __init__(self, make_producer: Any, keep_going: Any) -> None:
+        def __init__(self, make_producer: Any, keep_going: Any, refused: Any) -> None:
             pass
 
         def send(self, topic: str, letter: EncodedRecord) -> None:
@@ -214,10 +215,10 @@ def test_dead_letters_are_acknowledged_before_the_range_is_done(in_executor, mon
         def settle(self) -> None:
             said.append("settled")
 
-        def close(self, seconds: float) -> None:
+        def close(self) -> None:
             said.append("closed")
 
-    monkeypatch.setattr(failures, "ErrorTopics", Topics)
+    monkeypatch.setattr(error_outputs, "ErrorTopics", Topics)
     values = [{"id": 1}, b"{", {"id": 3}, {"id": "x"}]
     batches = in_executor.batches(values, ID, errors_deadletterqueue_topic_name="dead", **ALL, **QUARANTINE)
     assert len(next(batches)) == 2

@@ -1,0 +1,246 @@
+"""What a task has for records that fail, as its connector's errors.* keys ask for it, with clients of its own."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from connect.data.record import SinkRecord, TopicPartition
+from connect.delivery.retry_topics import RetryTopics
+from connect.delivery.retrying_consumer import RetryingConsumer, SinkConsumer
+from connect.errors import ConnectError
+from connect.kafka.client_settings import Kind, task_client_settings
+from connect.kafka.consume import RebalanceListener
+from connect.kafka.new_topics import NewTopic, TopicMaker
+from connect.kafka.produce import BatchProducer, DeliveryError
+from connect.kafka.purge import Purge
+from connect.kafka.read_range import StoredRecord, read_records
+from connect.pipeline import ErrorPolicy
+from connect.pipeline.build import record_encoder
+from connect.pipeline.dead_letter_queue import DeadLetterQueue, new_topic
+from connect.pipeline.dead_letters import DeadLetterSettings, EncodedRecord
+from connect.pipeline.error_topics import ErrorTopics
+from connect.pipeline.parked import RetrySettings
+from connect.pipeline.source_dead_letters import SourceDeadLetters
+from connect.plugins import Plugins
+
+log = logging.getLogger("connect.delivery")
+
+_LOOK_AGAIN_S: Final = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class TaskConfigs:
+    """One task of a connector. The configurations hold secrets and are never shown.
+
+    Attributes:
+        connector, task: its name, and the task's number; for headers.
+        worker, config: the worker's and the connector's configuration; for clients and converters.
+    """
+
+    connector: str
+    task: int
+    worker: Mapping[str, str] = field(repr=False)
+    config: Mapping[str, str] = field(repr=False)
+
+    def client(self, kind: Kind) -> dict[str, Any]:
+        """Librdkafka's settings of a client: a consumer, a producer or an admin."""
+        return dict(task_client_settings(kind, self.worker, self.config).librdkafka)
+
+
+class NoErrorOutputs:
+    """Nothing: what `SinkDelivery` asks of a task's outputs for records that fail, where there are none."""
+
+    def settle(self) -> None:
+        """Return when all that failed is durable where it went (P1). Raises ConnectError when that is refused."""
+
+    def settled(self, seconds: float) -> bool:
+        """Wait so long for that, and say whether it is so."""
+        return True
+
+    def close(self) -> None:
+        """Wait a moment for what is under way, and release the clients."""
+
+    def in_order(
+        self,
+        current: Mapping[TopicPartition, int],
+        durable: Mapping[TopicPartition, int],
+        committed: Mapping[TopicPartition, int],
+    ) -> Mapping[TopicPartition, int]:
+        """What may be committed of what is durable. See `RetryTopics.in_order`."""
+        return durable
+
+
+class ErrorOutputs(NoErrorOutputs):
+    """The dead letters of a sink task, and its retry topics. The policy is given what writes there.
+
+    Called from the task's thread. A connector that asks for nothing gets nothing: no client is made.
+
+    Args:
+        task: whose records they are.
+        policy: see there.
+        plugins: for the converters of records that the task made itself.
+        keep_going: called while waiting for brokers; raises to end the wait.
+        retry: the retry topics, where they can be had.
+
+    Raises:
+        ConfigError: a key is wrong.
+    """
+
+    def __init__(
+        self,
+        task: TaskConfigs,
+        policy: ErrorPolicy,
+        plugins: Plugins,
+        keep_going: Callable[[], None],
+        retry: RetrySettings | None = None,
+    ) -> None:
+        self._task = task
+        self._policy = policy
+        self._plugins = plugins
+        self._keep_going = keep_going
+        self._encode: Callable[[SinkRecord], EncodedRecord] | None = None
+        self._topics = ErrorTopics(self._make_producer, keep_going, self._count_refusal)
+        self._retries: RetryTopics | None = None
+        self._partitions: dict[str, int] = {}
+        self._retry = retry
+        if retry is not None:
+            self._retries = RetryTopics(
+                retry, task.connector, task.task, self._topics, self._partitions.__getitem__, policy.counts
+            )
+            policy.park, policy.hold_back = self._retries.park, self._retries.hold_back
+        if (dead := DeadLetterSettings.of(task.config)) is not None:
+            policy.dead_letter = DeadLetterQueue(
+                dead, task.connector, task.task, self._topics, policy.counts, self._bytes_of, frozenset(self.also)
+            ).write
+
+    # While records are written, see `NoErrorOutputs`.
+
+    def settle(self) -> None:
+        self._topics.settle()
+
+    def settled(self, seconds: float) -> bool:
+        return self._topics.settled(seconds)
+
+    def close(self) -> None:
+        self._topics.close()
+
+    def in_order(
+        self,
+        current: Mapping[TopicPartition, int],
+        durable: Mapping[TopicPartition, int],
+        committed: Mapping[TopicPartition, int],
+    ) -> Mapping[TopicPartition, int]:
+        return durable if self._retries is None else self._retries.in_order(current, durable, committed)
+
+    def _make_producer(self, refused: Callable[[DeliveryError, object], None]) -> BatchProducer:
+        clients = task_client_settings("producer", self._task.worker, self._task.config)
+        for warning in clients.warnings:
+            log.warning("%s", warning)
+        return BatchProducer(clients.librdkafka, self._keep_going, refused, keys=clients.keys)
+
+    def _bytes_of(self, record: SinkRecord) -> EncodedRecord:
+        if self._encode is None:
+            self._encode = record_encoder(self._plugins, self._task.worker, self._task.config)
+        return self._encode(record)
+
+    def _count_refusal(self) -> None:
+        self._policy.counts.dead_letters_failed += 1
+
+    # Before that: topics, and the consumer that brings back what was parked.
+
+    @property
+    def also(self) -> tuple[str, ...]:
+        """What the task's consumer reads besides its own topics."""
+        return () if self._retry is None else self._retry.topics
+
+    def consumer_settings(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Librdkafka's settings of the task's consumer, as they have to be."""
+        if self._retry is None or not self._retry.keep_order:
+            return dict(settings)
+        return {**settings, "partition.assignment.strategy": "range"}
+
+    def consumer(self, make: Callable[[RebalanceListener], SinkConsumer], listener: RebalanceListener) -> SinkConsumer:
+        """The task's consumer: one that brings back what was parked, where there are retry topics."""
+        if self._retries is None:
+            return make(listener)
+        return RetryingConsumer(make, listener, self._retries, self._read, Purge(self._task.client("admin")).before)
+
+    def _read(self, begin: Mapping[TopicPartition, int]) -> Iterable[StoredRecord]:
+        settings = {**self._task.client("consumer"), "auto.offset.reset": "earliest"}
+        return read_records(settings, begin, self._keep_going)
+
+    def make_topics(self, subscription: Sequence[str] | re.Pattern[str], wait: Callable[[float], None]) -> None:
+        """Make the topics that are missing, as Kafka Connect does when a task starts.
+
+        Args:
+            subscription: what the task consumes: retry topics get as many partitions.
+            wait: see `TopicMaker`.
+
+        Raises:
+            ConnectError: a topic cannot be made.
+        """
+        make_dead_letter_topic(self._task, wait)
+        if self._retry is not None:
+            self._make_retry_topics(self._retry, subscription, wait)
+
+    def _make_retry_topics(
+        self, retry: RetrySettings, subscription: Sequence[str] | re.Pattern[str], wait: Callable[[float], None]
+    ) -> None:
+        partitions = -1
+
+        def plan(name: str) -> NewTopic:
+            # They hold what is acknowledged already, so nothing of it may go by its age alone.
+            return NewTopic(name, partitions, retry.replication, {"cleanup.policy": "delete", "retention.ms": "-1"})
+
+        maker = TopicMaker(self._task.client("admin"), plan, wait, "errors.retry.topics.*")
+        found = maker.partitions()
+        if isinstance(subscription, re.Pattern):
+            sources = [name for name in found if subscription.fullmatch(name) and name not in retry.topics]
+        else:
+            sources = list(subscription)
+        partitions = retry.partitions or max((found.get(name, -1) for name in sources), default=-1)
+        for name in retry.topics:
+            maker(name)
+        while missing := [name for name in retry.topics if not self._partitions.get(name)]:
+            self._partitions.update(maker.partitions())
+            if any(not self._partitions.get(name) for name in missing):
+                wait(_LOOK_AGAIN_S)
+        if retry.keep_order:
+            self._check_order(retry, sources)
+
+    def _check_order(self, retry: RetrySettings, sources: Sequence[str]) -> None:
+        counts = {name: self._partitions.get(name, 0) for name in (*sources, *retry.topics)}
+        if len(set(counts.values())) > 1:
+            said = ", ".join(f"{name} has {count}" for name, count in sorted(counts.items()))
+            raise ConnectError(
+                "errors.retry.topics.keep.order=true needs all topics of the sink, and its retry topics, to have one"
+                f" number of partitions, and {said}. Add partitions, or split the connector."
+            )
+
+
+def source_queue(
+    task: TaskConfigs, policy: ErrorPolicy, wait: Callable[[float], None]
+) -> tuple[SourceDeadLetters | None, Callable[[], None]]:
+    """The dead letter queue of a source task, given to its policy, and what makes the topic. Raises ConfigError."""
+    settings = DeadLetterSettings.of(task.config)
+    if settings is None:
+        return None, lambda: None
+    letters = SourceDeadLetters(settings, task.connector, task.task, policy.counts)
+    policy.dead_letter = letters.write
+    return letters, lambda: make_dead_letter_topic(task, wait)
+
+
+def make_dead_letter_topic(task: TaskConfigs, wait: Callable[[float], None]) -> None:
+    """Make the dead letter topic, where the connector names one that is missing. `wait` as for `TopicMaker`.
+
+    Raises:
+        ConnectError: it cannot be made.
+    """
+    if (settings := DeadLetterSettings.of(task.config)) is None:
+        return
+    made = new_topic(settings)
+    TopicMaker(task.client("admin"), lambda _: made, wait, "errors.deadletterqueue.topic.*")(made.name)

@@ -1,0 +1,158 @@
+"""Hands batches to a sink task: converted, whole or in halves, again when it is to be; and asks it what is durable.
+
+For a worker's loop and for the executors of Spark. Neither waits nor consumes: that is for those who use it.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from connect.api.sink import Offsets, SinkTask
+from connect.data.batch import SinkBatch
+from connect.data.record import TopicPartition
+from connect.data.values import Values
+from connect.delivery.error_outputs import NoErrorOutputs
+from connect.errors import RetriableError
+from connect.pipeline import Chain, Failure, Stage
+from connect.pipeline.errant import NotHanded, PolicyReporter
+from connect.pipeline.failure import qualified_name
+from connect.pipeline.put_halving import Refused, put_in_parts
+
+__connect_loop__ = True  # see `connect.worker.watchdog.LOOP`
+
+#: How long before a put that was refused comes again, unless its task says.
+_RETRY_S: Final = 3.0
+
+NO_RECORDS: Final = SinkBatch("", Values([]), offsets=[])
+
+
+class SinkDelivery:
+    """The puts and pre_commits of one sink task. Called from one thread.
+
+    Args:
+        task: made, not started.
+        chain: bytes -> values -> transformations, with the error policy.
+        may_go_on: called before each put; returns when it may begin, and raises to end the task.
+        errors: where records go that the policy takes. Nothing is put behind a record that is not durable there (P1).
+        reporter: the task's, if it has one.
+        halve: whether a put that fails for good is halved until its bad record is alone.
+
+    Attributes:
+        task, chain, reporter: see there.
+        put_by: up to when the task wants another put at the latest, on the monotonic clock.
+        commit_wanted: whether it wants its offsets committed soon.
+        given_up: how many records its puts did not take.
+    """
+
+    def __init__(
+        self,
+        task: SinkTask,
+        chain: Chain,
+        may_go_on: Callable[[], None],
+        errors: NoErrorOutputs | None = None,
+        reporter: PolicyReporter | None = None,
+        *,
+        halve: bool = False,
+    ) -> None:
+        self.task = task
+        self.chain = chain
+        self.reporter = reporter
+        self.put_by = math.inf
+        self.commit_wanted = False
+        self.given_up = 0
+        self._may_go_on = may_go_on
+        self._errors = errors or NoErrorOutputs()
+        self._halve = halve
+        self._wait: float | None = None
+        self._handed = NotHanded() if reporter is None else reporter.handed
+        self._handed.commit_soon = self.request_commit
+
+    def convert(self, batch: SinkBatch) -> SinkBatch:
+        """What the task is to be given of a batch as it was consumed. Returns when it may be put.
+
+        Raises:
+            RecordError: a record failed and errors are not tolerated.
+        """
+        changed = self.chain.run(batch)
+        self._errors.settle()
+        self._may_go_on()  # retries in the chain may have taken long
+        return changed
+
+    def put(self, batch: SinkBatch) -> Refused | None:
+        """Have the task take a batch.
+
+        Returns:
+            what is to be put again after `wait` seconds; None when all was taken or given up.
+        """
+        self._wait, self.put_by = None, math.inf
+        self._handed.take(batch)
+        try:
+            self.task.put(batch)
+        except RetriableError as error:
+            return Refused(batch, error)
+        except Exception:  # plug-ins raise anything
+            if not self._halve or not len(batch):
+                raise
+        else:
+            return None
+        return put_in_parts(self._put_part, batch, self._give_up, self.chain.policy.hold_back)
+
+    @property
+    def wait(self) -> float:
+        """How many seconds after the task refused something it is to be asked again."""
+        return _RETRY_S if self._wait is None else self._wait
+
+    def settled(self, seconds: float) -> bool:
+        """Wait so long until all that failed is durable where it went, and say whether it is (P1)."""
+        return self._errors.settled(seconds)
+
+    def settle(self) -> None:
+        """Wait for that."""
+        self._errors.settle()
+
+    def pre_commit(self, offsets: Offsets, committed: Offsets) -> Offsets:
+        """Ask the task up to where all is durable. Raises RetriableError where it cannot say now.
+
+        Args:
+            offsets: for each partition the offset after the last record that was put.
+            committed: what is committed already.
+
+        Returns:
+            what may be committed, once all is settled.
+        """
+        self._wait = None
+        return self._errors.in_order(offsets, self.task.pre_commit(dict(offsets)) or {}, committed)
+
+    def committed(self, offsets: Mapping[TopicPartition, int]) -> None:
+        """All before these offsets is done with. A partition that is not named is not ours."""
+        self._handed.committed(offsets)
+
+    def close(self) -> None:
+        """Release what failed records needed."""
+        self._errors.close()
+
+    # The task's part, by its context.
+
+    def timeout(self, milliseconds: int) -> None:
+        """See `SinkTaskContext.timeout`."""
+        self._wait = milliseconds / 1000
+        self.put_by = min(self.put_by, time.monotonic() + self._wait)
+
+    def request_commit(self) -> None:
+        """See `SinkTaskContext.request_commit`."""
+        self.commit_wanted = True
+
+    def _put_part(self, part: SinkBatch) -> None:
+        self._may_go_on()
+        self.task.put(part)
+
+    def _give_up(self, one: SinkBatch, error: Exception) -> None:
+        """`put` does not take this record."""
+        self.given_up += 1
+        policy, task = self.chain.policy, type(self.task)
+        policy.counts.failures += 1
+        policy.reject(Failure(Stage.TASK_PUT, task.__name__, error, one.records()[0], one, qualified_name(task)))
+        self._errors.settle()
