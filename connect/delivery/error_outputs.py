@@ -24,7 +24,6 @@ from connect.pipeline.dead_letter_queue import DeadLetterQueue, new_topic
 from connect.pipeline.dead_letters import DeadLetterSettings, EncodedRecord
 from connect.pipeline.error_topics import ErrorTopics
 from connect.pipeline.parked import RetrySettings
-from connect.pipeline.source_dead_letters import SourceDeadLetters
 from connect.plugins import Plugins
 
 log = logging.getLogger("connect.delivery")
@@ -220,18 +219,6 @@ class ErrorOutputs(NoErrorOutputs):
                 "errors.retry.topics.keep.order=true needs all topics of the sink, and its retry topics, to have one"
                 f" number of partitions, and {said}. Add partitions, or split the connector."
             )
-
-
-def source_queue(
-    task: TaskConfigs, policy: ErrorPolicy, wait: Callable[[float], None]
-) -> tuple[SourceDeadLetters | None, Callable[[], None]]:
-    """The dead letter queue of a source task, given to its policy, and what makes the topic. Raises ConfigError."""
-    settings = DeadLetterSettings.of(task.config)
-    if settings is None:
-        return None, lambda: None
-    letters = SourceDeadLetters(settings, task.connector, task.task, policy.counts)
-    policy.dead_letter = letters.write
-    return letters, lambda: make_dead_letter_topic(task, wait)
 
 
 def make_dead_letter_topic(task: TaskConfigs, wait: Callable[[float], None]) -> None:

@@ -12,6 +12,10 @@ from connect.api.connector import SourceConnector
 from connect.api.source import RecordMetadata, SourceTask
 from connect.data.batch import SourceBatch
 from connect.data.record import SourceRecord
+from connect.delivery.acknowledged import AcknowledgedOutput
+from connect.delivery.meter import SourceMeter
+from connect.delivery.source import Source
+from connect.delivery.source_errors import SourceErrors
 from connect.errors import ConnectError, RetriableError
 from connect.kafka.produce import BatchProducer
 from connect.storage.memory_offsets import MemoryOffsetStore
@@ -319,11 +323,9 @@ class _Task:
             self.task,
             config,
             self.chain,
-            lambda refused: cast("BatchProducer", MemoryProducer(broker, self._records, refused)),
+            lambda meter: self._output(broker, meter),
             control,
             ProgressReport(control, registry),
-            self.control.store_offsets,
-            commit_interval=0,
             graceful=0,
         )
 
@@ -358,6 +360,12 @@ class _Task:
 
     def _work(self) -> None:
         self._loop.run(lambda _: None)
+
+    def _output(self, broker: MemoryBroker, meter: SourceMeter) -> AcknowledgedOutput:
+        errors = SourceErrors(self.chain.policy)
+        producer = cast("BatchProducer", MemoryProducer(broker, self._records, errors.refuse))
+        source = Source(self.task, self.chain, errors, self.control, meter)
+        return AcknowledgedOutput(source, producer, self.control.store_offsets, interval=0)
 
     def _records(self, encoded: SourceBatch) -> Sequence[SourceRecord]:
         """The records that an encoded batch is made of: what transformations gave, without what encoding dropped."""

@@ -105,6 +105,11 @@ class Control:
             self._changed.wait_for(lambda: self.stopping, seconds)
         self.check()
 
+    def pause_for(self, seconds: float) -> None:
+        """Wait so long, and then for the lease, before something is tried again. Raises `Stopping`."""
+        self.sleep(seconds)
+        self.await_lease()
+
     def send(self, message: messages.Message) -> None:
         """Tell the worker."""
         self._channel.send(message)

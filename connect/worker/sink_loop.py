@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from connect.data.batch import SinkBatch
 from connect.data.record import TopicPartition
+from connect.delivery.meter import SinkMeter
 from connect.delivery.retrying_consumer import SinkConsumer
 from connect.delivery.sink import NO_RECORDS, SinkDelivery
 from connect.errors import ConnectError, RetriableError
@@ -19,7 +20,6 @@ from connect.kafka.consume import RebalanceListener
 from connect.worker.control import Control
 from connect.worker.loop import Loop
 from connect.worker.messages import LeftGroup, Membership
-from connect.worker.meter import SinkMeter
 from connect.worker.progress import ProgressReport
 from connect.worker.sink_offsets import SinkOffsets
 

@@ -21,17 +21,13 @@ from connect.api.sink import SinkTask
 from connect.api.source import SourceTask
 from connect.data.collector import freeze, tune_collector
 from connect.delivery.context import SinkContext
-from connect.delivery.error_outputs import ErrorOutputs, TaskConfigs, source_queue
+from connect.delivery.error_outputs import ErrorOutputs, TaskConfigs
 from connect.delivery.retrying_consumer import SinkConsumer
 from connect.delivery.sink import SinkDelivery
 from connect.errors import ConnectError
 from connect.kafka.client_settings import task_client_settings
 from connect.kafka.consume import ROWS_PER_BATCH, BatchConsumer, RebalanceListener
-from connect.kafka.new_topics import TopicMaker
-from connect.kafka.produce import BatchProducer, DeliveryError
 from connect.kafka.static_member import as_static_member
-from connect.kafka.topic_creation import rules_of
-from connect.kafka.transactional import TransactionalProducer
 from connect.pipeline import Chain, sink_chain, source_chain
 from connect.pipeline.errant import PolicyReporter
 from connect.pipeline.error_kinds import kind_of
@@ -45,18 +41,16 @@ from connect.telemetry.metrics import Registry
 from connect.telemetry.outages import outages
 from connect.telemetry.redaction import Redactor
 from connect.worker import guard, messages
-from connect.worker.boundaries import Boundary, TaskBoundary
 from connect.worker.channel import Channel
 from connect.worker.contexts import SourceContext
 from connect.worker.control import Control
 from connect.worker.engine_loop import EngineContext, EngineLoop
-from connect.worker.exactly_once import boundary_for, claim, producer_settings, store_of, transactions_of
 from connect.worker.lease import Lease
 from connect.worker.progress import ProgressReport
 from connect.worker.remote_log import send_logs
 from connect.worker.sink_loop import SinkLoop
 from connect.worker.source_loop import SourceLoop
-from connect.worker.transactions import Transactions
+from connect.worker.source_output import OpenOutput
 from connect.worker.watchdog import Watchdog, Watched
 from connect.worker.words import cut
 
@@ -127,11 +121,12 @@ def _run(task: messages.TaskSpec, control: Control, redact: Callable[[str], str]
             raise ConnectError(
                 f"{task_class.__qualname__} is no SourceTask. A source connector's task class extends it."
             )
-        boundary = boundary_for(task, worker["offset.flush.interval.ms"] / 1000)
-        by_task = boundary if isinstance(boundary, TaskBoundary) else None
-        plugin.context = SourceContext(task.connector, task.task, task.config, metrics, control, by_task)
+        open_output = OpenOutput(task, control, worker)
+        plugin.context = SourceContext(
+            task.connector, task.task, task.config, metrics, control, open_output.transaction
+        )
         chain = source_chain(plugins, task.worker_config, task.connector_config, control.sleep)
-        source = _source_loop(task, plugin, chain, control, registry, worker, boundary)
+        source = _source_loop(task, plugin, chain, control, registry, worker, open_output)
         _watch(task, source, control, redact)
         source.run(started)
     else:
@@ -170,39 +165,17 @@ def _source_loop(
     control: Control,
     registry: Registry,
     worker: settings.Config,
-    boundary: Boundary | None,
+    open_output: OpenOutput,
 ) -> SourceLoop:
-    clients = producer_settings(task, boundary)
-    for warning in clients.warnings:
-        log.warning("%s", warning)
-    make_topic = _topic_maker(task, control, enabled=worker["topic.creation.enable"])
-    dead_letters, make_queue = source_queue(_configs(task), chain.policy, _pause(control))
-
-    def make_producer(refused: Callable[[DeliveryError, Any], None]) -> BatchProducer:
-        make_queue()
-        kind = BatchProducer if boundary is None else TransactionalProducer
-        made = kind(clients.librdkafka, control.await_lease, refused, make_topic, loop.meter.settled, clients.keys)
-        return claim(made, control) if isinstance(made, TransactionalProducer) else made
-
-    def open_transactions(producer: BatchProducer) -> Transactions:
-        assert boundary is not None
-        return transactions_of(task, plugin, producer, boundary, control, flush_interval, loop.meter.transaction)
-
-    flush_interval = worker["offset.flush.interval.ms"] / 1000
-    loop = SourceLoop(
+    return SourceLoop(
         plugin,
         task.config,
         chain,
-        make_producer,
+        lambda meter: open_output(plugin, chain, meter),
         control,
         ProgressReport(control, registry, _labels(task)),
-        store_of(task, control, worker["offset.flush.timeout.ms"] / 1000),
-        flush_interval,
         worker["task.shutdown.graceful.timeout.ms"] / 1000,
-        open_transactions if boundary is not None else None,
-        dead_letters,
     )
-    return loop
 
 
 def _labels(task: messages.TaskSpec) -> dict[str, str]:
@@ -212,24 +185,6 @@ def _labels(task: messages.TaskSpec) -> dict[str, str]:
 
 def _configs(task: messages.TaskSpec) -> TaskConfigs:
     return TaskConfigs(task.connector, task.task, task.worker_config, task.connector_config)
-
-
-def _pause(control: Control) -> Callable[[float], None]:
-    """Waits so many seconds, and for the lease; raises when the task is to end."""
-
-    def wait(seconds: float) -> None:
-        control.sleep(seconds)
-        control.await_lease()
-
-    return wait
-
-
-def _topic_maker(task: messages.TaskSpec, control: Control, *, enabled: bool) -> TopicMaker | None:
-    rules = rules_of(task.connector_config, enabled=enabled)
-    if rules is None:
-        return None
-    admin = task_client_settings("admin", task.worker_config, task.connector_config)
-    return TopicMaker(admin.librdkafka, rules.new_topic, _pause(control))
 
 
 def _sink_loop(
@@ -265,7 +220,7 @@ def _sink_loop(
         return BatchConsumer(settings, topics, listener, rows, errors.also, clients.keys)
 
     def make_consumer(listener: RebalanceListener) -> SinkConsumer:
-        errors.make_topics(topics, _pause(control))
+        errors.make_topics(topics, control.pause_for)
         return errors.consumer(read, listener)
 
     report = ProgressReport(control, registry, _labels(task))

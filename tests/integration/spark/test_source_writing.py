@@ -189,18 +189,19 @@ KILLED = """
     from spark_sink.source.committed_batches import Run
     from spark_sink.source.clients import SourceClients
     from spark_sink.source.records import RowShape
-    from spark_sink.source.writing import PartWriter, BatchRequest, WritePlan, OneTransaction
+    from spark_sink.source.writing import PartWriter, BatchRequest, WritePlan
+    from connect.delivery.transactional import TransactionalOutput
     from spark_sink.source.committed_batches import Partitioning
     told = json.loads(sys.argv[1])
     plan = WritePlan(RowShape(told["topic"], ("id",), ("id", "name")), SourceClients("orders", told["worker"], {}),
                      run=Run(**told["run"]))
     request = BatchRequest(0, Partitioning(2, ("id",)), since={int(k): v for k, v in told["since"].items()})
     if told["when"] == "after the commit":
-        finish = OneTransaction.finish
-        def killed(self):
-            finish(self)
+        finish = TransactionalOutput.finish
+        def killed(self, seconds):
+            finish(self, seconds)
             os.kill(os.getpid(), signal.SIGKILL)
-        OneTransaction.finish = killed
+        TransactionalOutput.finish = killed
     def batches():
         yield pa.RecordBatch.from_pydict({"id": [1, 2], "name": ["a", "b"], "_writer": pa.array([0, 0], pa.int32())})
         yield pa.RecordBatch.from_pydict({"id": [3], "name": ["c"], "_writer": pa.array([0], pa.int32())})

@@ -4,11 +4,11 @@ import math
 
 import pytest
 
+from connect.delivery.meter import SinkMeter, SourceMeter
 from connect.herder.task_figures import TaskFigures
 from connect.telemetry.catalogue import KAFKA
 from connect.telemetry.metrics import Registry
 from connect.telemetry.windows import Span
-from connect.worker.meter import SinkMeter, SourceMeter
 
 LABELS = {"connector": "orders", "task": "0"}
 

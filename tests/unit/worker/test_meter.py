@@ -2,7 +2,7 @@
 
 import pytest
 
-from connect.worker.meter import size_of
+from connect.delivery.meter import size_of
 
 
 def test_bytes_of_a_small_batch_are_counted_and_nulls_have_none() -> None:

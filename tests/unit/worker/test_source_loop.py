@@ -11,6 +11,11 @@ import pytest
 from connect.api.source import RecordMetadata, SourceTask
 from connect.data.batch import SourceBatch
 from connect.data.record import SourceRecord
+from connect.delivery import acknowledged
+from connect.delivery.acknowledged import AcknowledgedOutput
+from connect.delivery.meter import SourceMeter
+from connect.delivery.source import Source
+from connect.delivery.source_errors import SourceErrors
 from connect.errors import ConnectError, RetriableError
 from connect.kafka.produce import DeliveryError
 from connect.pipeline import Chain, ErrorPolicy, Stage
@@ -86,6 +91,7 @@ class Setting:
         self.calls: list[Any] = []
         self.clock = Clock()
         monkeypatch.setattr(source_loop, "time", self.clock)
+        monkeypatch.setattr(acknowledged, "time", self.clock)
         self.control = FakeControl(self.clock, self.calls)
         self.task = task(self.calls, self.control)
         self.chain = Chain([], ErrorPolicy())
@@ -94,17 +100,17 @@ class Setting:
         self.producer: FakeProducer
         self.at_once = True
         self.report = ProgressReport(self.control, Registry())
-        self.loop = SourceLoop(
-            self.task, {}, self.chain, self._producer, self.control, self.report, self._store, 60.0, 5.0
-        )
+        self.loop = SourceLoop(self.task, {}, self.chain, self._output, self.control, self.report, 5.0)
 
-    def _producer(self, refused: Callable[[DeliveryError, Any], None]) -> FakeProducer:
+    def _output(self, meter: SourceMeter) -> AcknowledgedOutput:
         self.calls.append("producer")
-        self.producer = FakeProducer(refused, self.calls)
+        errors = SourceErrors(self.chain.policy)
+        self.producer = FakeProducer(errors.refuse, self.calls)
         self.producer.at_once = self.at_once
-        return self.producer
+        source = Source(self.task, self.chain, errors, self.control, meter)
+        return AcknowledgedOutput(source, self.producer, self.store, 60.0)
 
-    def _store(self, entries: list[tuple[dict[str, Any], dict[str, Any] | None]]) -> None:
+    def store(self, entries: list[tuple[dict[str, Any], dict[str, Any] | None]]) -> None:
         if self.refuse_stores:
             self.refuse_stores -= 1
             raise ConnectError("the disk is full")
@@ -251,7 +257,7 @@ def test_source_partitions_may_hold_nested_values(at):
         for value in range(4)
     ]  # fmt: skip
     stored: list[Any] = []
-    at.loop._store = stored.extend
+    at.store = stored.extend
     at.run(lambda: nested)
     assert [(partition["key"][1]["x"], offset["position"]) for partition, offset in stored] == [(0, 3), (1, 4)]
 

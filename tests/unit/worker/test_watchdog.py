@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from connect.delivery import sink
+from connect.delivery import acknowledged, sink, source, transactional
 from connect.telemetry.outages import Outages, Waiter
-from connect.worker import engine_loop, loop, sink_loop, source_loop, transactions
+from connect.worker import engine_loop, loop, sink_loop, source_loop
 from connect.worker.messages import Alive, Stalled, Waiting
 from connect.worker.watchdog import LOOP, Watchdog
 
@@ -293,6 +293,8 @@ def test_who_hangs_is_named_by_what_the_loop_has_called(clock: Clock, task: Task
     )
 
 
-@pytest.mark.parametrize("module", [loop, sink, sink_loop, source_loop, transactions, engine_loop])
+@pytest.mark.parametrize(
+    "module", [loop, sink, sink_loop, source_loop, acknowledged, source, transactional, engine_loop]
+)
 def test_what_a_loop_is_made_of_is_marked(module: ModuleType) -> None:
     assert hasattr(module, LOOP)

@@ -10,15 +10,19 @@ import pytest
 from connect.api.source import RecordMetadata, SourceTask
 from connect.data.batch import SourceBatch
 from connect.data.record import SourceRecord
+from connect.delivery import transactional
+from connect.delivery.boundaries import Boundary, IntervalBoundary, PollBoundary, TaskBoundary
+from connect.delivery.meter import SourceMeter
+from connect.delivery.source import Source
+from connect.delivery.source_errors import SourceErrors
+from connect.delivery.source_offsets import OffsetRecords
+from connect.delivery.transactional import TransactionalOutput
 from connect.errors import ConnectError, FencedError
 from connect.kafka.transactional import AbortableError
-from connect.worker import transactions
-from connect.worker.boundaries import Boundary, IntervalBoundary, PollBoundary, TaskBoundary
+from connect.pipeline import Chain, ErrorPolicy
+from connect.telemetry.metrics import Registry
 from connect.worker.control import Stopping
-from connect.worker.offset_records import OffsetRecords
-from connect.worker.transactions import Transactions
-
-from .fakes import Clock, FakeControl
+from tests.unit.worker.fakes import Clock, FakeControl
 
 
 class Broker:
@@ -113,32 +117,43 @@ class AcknowledgingTask(Task):
     acknowledges_records = True
 
 
+class Errors(SourceErrors):
+    """Has dead letters, once."""
+
+    def __init__(self) -> None:
+        super().__init__(ErrorPolicy())
+        self.dead: SourceBatch | None = None
+
+    def take(self) -> SourceBatch | None:
+        taken, self.dead = self.dead, None
+        return taken
+
+
 class Setting:
     """Transactions and what stands around them."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.clock = Clock()
-        monkeypatch.setattr(transactions, "time", self.clock)
+        monkeypatch.setattr(transactional, "time", self.clock)
         self.control = FakeControl(self.clock, [])
         self.broker = Broker()
         self.task: Task = Task()
         self.boundary: Boundary = PollBoundary()
         self.counts: list[int] = []
-        self._made: Transactions | None = None
+        self.errors = Errors()
+        self._made: TransactionalOutput | None = None
 
     @property
-    def it(self) -> Transactions:
+    def it(self) -> TransactionalOutput:
         if self._made is None:
-            offsets = OffsetRecords(lambda partitions: [[b"key"] for _ in partitions])
-            told = lambda rows, _: self.counts.append(rows)  # noqa: E731
-            self._made = Transactions(
-                self.task,
-                self.broker,
+            meter = SourceMeter(Registry(), {})
+            meter.transaction = self.counts.append  # type: ignore[method-assign]
+            self._made = TransactionalOutput(
+                Source(self.task, Chain([], self.errors._policy), self.errors, self.control, meter),
+                self.broker,  # type: ignore[arg-type]
                 self.boundary,
-                offsets,
+                OffsetRecords(lambda partitions: [[b"key"] for _ in partitions]).of,
                 "offsets",
-                self.control,
-                told,  # type: ignore[arg-type]
             )
         return self._made
 
@@ -373,5 +388,6 @@ def test_dead_letters_are_in_the_transaction_of_their_rows(at: Setting) -> None:
     boundary.commit()
     encoded = batch.take([0, 3]).with_columns(values=Values([b"0", b"3"], None))
     dead = SourceBatch("dead", Values([b"dead 1", b"dead 2"], None)).with_columns(rows=Plain([1, 2]))
-    at.it.send(batch, encoded, dead)
+    at.errors.dead = dead
+    at.it.send(batch, encoded)
     assert at.broker.committed == [[b"dead 1", b"0", offset(1)], [b"dead 2", b"3", offset(3)]]

@@ -4,8 +4,8 @@ import pytest
 
 from connect.data.batch import SourceBatch
 from connect.data.record import SourceRecord
+from connect.delivery.boundaries import End, IntervalBoundary, PollBoundary, TaskBoundary, boundary_of
 from connect.errors import ConfigError, ConnectError
-from connect.worker.boundaries import End, IntervalBoundary, PollBoundary, TaskBoundary, boundary_of
 
 
 def record(value: int) -> SourceRecord:

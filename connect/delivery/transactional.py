@@ -1,4 +1,4 @@
-"""The transactions of a source task: what it polls and where it got to count together, or not at all (KIP-618)."""
+"""Output exactly once: what a source reads, and where it got to, count together or not at all (KIP-618)."""
 
 from __future__ import annotations
 
@@ -6,18 +6,16 @@ import logging
 import time
 from bisect import bisect_left
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from connect.api.source import RecordMetadata, SourceTask
+from connect.api.source import RecordMetadata
 from connect.data.batch import SourceBatch
 from connect.data.record import SourceRecord
+from connect.delivery.boundaries import Boundary, End
+from connect.delivery.source import Output, Source, records_to_confirm, reports, sent_rows
+from connect.delivery.source_offsets import Entries, Positions
 from connect.errors import ConnectError, FencedError
 from connect.kafka.transactional import AbortableError, TransactionalProducer
-from connect.worker.boundaries import Boundary, End
-from connect.worker.control import Control, Stopping
-from connect.worker.offset_records import OffsetRecords
-from connect.worker.positions import Positions, positions
-from connect.worker.records_to_confirm import records_to_confirm
 
 log = logging.getLogger("connect.worker.source")
 
@@ -32,17 +30,17 @@ class _Part(NamedTuple):
     """Rows of a batch in the open transaction.
 
     Attributes:
-        batch: as polled.
         encoded: what is sent of it.
-        told: the records of which the task is to be told, by their row of `batch`.
-        metadata: of those that are sent, once they are acknowledged, by the same.
+        told: the records of which the task is to be told, by their row of the batch.
+        metadata: of those that are sent, once they are acknowledged, by the same; None of those that were given up.
+        rows: of what is sent, the rows of the batch; empty where the task is told of none.
         dead: dead letters of rows that were given up.
     """
 
-    batch: SourceBatch
     encoded: SourceBatch
     told: dict[int, SourceRecord]
-    metadata: dict[int, RecordMetadata]
+    metadata: dict[int, RecordMetadata | None]
+    rows: list[int]
     dead: SourceBatch | None = None
 
     def sends(self) -> bool:
@@ -51,42 +49,40 @@ class _Part(NamedTuple):
 
     def without_rows(self) -> _Part:
         """What is left when it will not be sent again: of whom the task is to be told."""
-        return self._replace(batch=self.batch.slice(0, 0), encoded=self.encoded.slice(0, 0), dead=None)
+        return self._replace(rows=[], encoded=self.encoded.slice(0, 0), dead=None)
 
 
-class Transactions:
-    """Sends the batches of one source task and ends transactions. Called from the task's thread.
+class TransactionalOutput(Output):
+    """See `Output`.
 
     What is in the open transaction is kept, up to the producer's window, so that it can be written once more when Kafka
-    does not let it through. What is more fails the task then; it goes on from its stored offsets.
+    does not let it through. What is more fails the source then; it goes on from its stored offsets.
 
     Args:
-        task: told of what was committed.
+        source: see `Output`.
         producer: with its transactional id claimed.
         boundary: where transactions end.
         offsets: makes records of offsets.
         topic: for those.
-        control: what the worker wants.
-        committed: told, after each commit, how many records it had, and the positions.
+        stored: told, after each commit, where reading goes on.
     """
+
+    producer: TransactionalProducer
 
     def __init__(
         self,
-        task: SourceTask,
+        source: Source,
         producer: TransactionalProducer,
         boundary: Boundary,
-        offsets: OffsetRecords,
+        offsets: Callable[[Entries], list[tuple[bytes, bytes | None]]],
         topic: str,
-        control: Control,
-        committed: Callable[[int, Positions], None] = lambda *_: None,
+        stored: Callable[[Positions], None] = lambda _: None,
     ) -> None:
-        self._task = task
-        self._producer = producer
+        super().__init__(source, producer)
         self._boundary = boundary
         self._offsets = offsets
         self._topic = topic
-        self._control = control
-        self._committed = committed
+        self._stored = stored
         self._positions: Positions = {}
         self._parts: list[_Part] = []
         self._dropped: list[_Part] = []  # of transactions that the task had aborted
@@ -97,18 +93,10 @@ class Transactions:
         self._torn = False  # whether a part is on its way: what is open must not be committed as it is
         self._with_offsets = False  # whether those are in the transaction, and nothing but the commit is missing
 
-    def send(self, batch: SourceBatch, encoded: SourceBatch, dead: SourceBatch | None = None) -> None:
-        """Send a batch, which may end one transaction or several.
-
-        Args:
-            batch: as polled, one row at least.
-            encoded: what the chain made of it.
-            dead: dead letters of its rows, in the transactions of these.
-
-        Raises:
-            ConnectError: Kafka does not take it.
-        """
+    def send(self, batch: SourceBatch, encoded: SourceBatch) -> None:
+        """Send a batch, which may end transactions. Its dead letters are in the transactions of their rows."""
         start = sent = 0
+        dead = self._take_dead_letters()
         cuts = self._boundary.within(batch)
         rows = encoded.rows.to_list() if cuts else []
         for stop, end in cuts:
@@ -128,36 +116,37 @@ class Transactions:
             self._end(end)
 
     def serve(self) -> None:
-        """Serve the client; end a transaction that waits for its time only. Raises ConnectError."""
-        self._producer.poll()
+        self.producer.poll()
         if self._pending and time.monotonic() >= self._boundary.due():
             self._end(End.COMMIT)
 
     def pause(self) -> None:
-        """The task is paused: leave nothing open that readers would wait for."""
         if self._boundary.keeps_rest:
             self._end(End.COMMIT)
-        elif self._open and self._complete:
-            self._producer.abort(self._control.check)  # it is sent again when the task goes on
-            self._open = False
+        elif self._complete:
+            self._abort(self._source.lease.check)  # it is sent again when the task goes on
 
     def finish(self, seconds: float) -> None:
-        """End what is open, within so many seconds. Raises ConnectError."""
-        deadline = time.monotonic() + seconds
+        deadline, lease = _Deadline(seconds), self._source.lease
+        if self._torn or not (self._with_offsets or self._boundary.keeps_rest) or not lease.holds_lease():
+            self._abort(deadline)
+        elif self._pending:
+            self._commit(deadline)
 
-        def waiting() -> None:
-            if time.monotonic() >= deadline:
-                raise ConnectError("The brokers did not end the last transaction in time; it will be aborted.")
+    def abandon(self, seconds: float) -> None:
+        self._abort(_Deadline(seconds))
 
-        try:
-            if self._torn or not (self._with_offsets or self._boundary.keeps_rest) or not self._control.holds_lease():
-                if self._open:
-                    self._producer.abort(waiting)
-                    self._open = False
-            elif self._pending:
-                self._commit(waiting)
-        except Stopping:
-            raise ConnectError("The last transaction did not come about; what was in it is read again.") from None
+    def begin(self) -> None:
+        """Have a transaction open, with all that belongs into it."""
+        if self._open:
+            return
+        self.producer.begin()
+        self._open = True
+        torn, self._torn = self._torn, True
+        for part in self._parts:
+            if part.sends():
+                self._hand_over(part)
+        self._torn = torn
 
     @property
     def _pending(self) -> bool:
@@ -167,59 +156,34 @@ class Transactions:
 
     def _send(self, batch: SourceBatch, encoded: SourceBatch, dead: SourceBatch | None) -> None:
         self._torn = True
-        part = _Part(batch, encoded, records_to_confirm(self._task, batch), {}, dead)
+        told = records_to_confirm(self._source.task, batch)
+        part = _Part(encoded, told, {}, sent_rows(batch, encoded) if told else [], dead)
         if part.sends():
-            self._begin()
+            self.begin()
             self._hand_over(part)
             self._rows += len(encoded)
         self._keep(part)
-        self._positions.update(positions(batch))
+        self._positions.update(self._source.positions(batch))
         self._torn = False
 
     def _keep(self, part: _Part) -> None:
         self._parts.append(part)
         self._bytes += sum(len(value) for value in part.encoded.values.to_list() if value is not None)
         # The first is always kept: with transaction.boundary=poll there is no other.
-        self._complete = self._complete and (len(self._parts) == 1 or self._bytes <= self._producer.window)
+        self._complete = self._complete and (len(self._parts) == 1 or self._bytes <= self.producer.window)
         if not self._complete:
             self._parts = [each.without_rows() for each in self._parts if each.told]
 
-    def _begin(self) -> None:
-        """Have a transaction open, with all that belongs into it."""
-        if self._open:
-            return
-        self._producer.begin()
-        self._open = True
-        torn, self._torn = self._torn, True
-        for part in self._parts:
-            if part.sends():
-                self._hand_over(part)
-        self._torn = torn
-
     def _hand_over(self, part: _Part) -> None:
         if part.dead is not None:
-            self._producer.send(part.dead, None)
+            self.producer.send(part.dead, None)
         if not len(part.encoded):
             return
-        if not self._task.acknowledges_records:
-            self._producer.send(part.encoded, None)
-            return
-        part.metadata.clear()
-        first = part.batch.rows[0]
-        rows = [row - first for row in part.encoded.rows]
-
-        def each(index: int) -> Callable[[Any, Any], None] | None:
-            row = rows[index]
-            if row not in part.told:
-                return None
-
-            def report(error: Any, message: Any) -> None:
-                if error is None:
-                    part.metadata[row] = RecordMetadata(message.topic(), message.partition(), message.offset())
-
-            return report
-
-        self._producer.send(part.encoded, None, each)
+        each = None
+        if part.told:
+            part.metadata.clear()
+            each = reports(part.rows, dict(zip(part.told, part.told, strict=True)), part.metadata.setdefault)
+        self.producer.send(part.encoded, None, each)
 
     # The end of a transaction.
 
@@ -227,28 +191,31 @@ class Transactions:
         if end is End.ABORT:
             self._drop()
         if self._pending:
-            self._control.await_lease()
-            self._commit(self._control.check)
+            self._source.lease.await_lease()
+            self._commit(self._source.lease.check)
 
     def _drop(self) -> None:
         """Take back the records of the open transaction. That they were read still counts."""
-        if self._open:
-            self._producer.abort(self._control.check)
-            self._open = False
+        self._abort(self._source.lease.check)
         log.debug("the task dropped a transaction of %d records", self._rows)
-        self._dropped += self._parts if self._task.acknowledges_records else []
+        self._dropped += self._parts if self._source.task.acknowledges_records else []
         self._clear()
 
+    def _abort(self, waiting: Callable[[], None]) -> None:
+        if self._open:
+            self.producer.abort(waiting)
+            self._open = self._with_offsets = False
+
     def _commit(self, waiting: Callable[[], None]) -> None:
-        records = self._offsets.of(list(self._positions.values()))
+        records = self._offsets(list(self._positions.values()))
         tries = 0
         while True:
             try:
                 if not self._with_offsets:
-                    self._begin()
-                    self._producer.write(self._topic, records)
+                    self.begin()
+                    self.producer.write(self._topic, records)
                     self._with_offsets = True
-                self._producer.commit(waiting)
+                self.producer.commit(waiting)
                 break
             except AbortableError as error:
                 tries += 1
@@ -257,9 +224,8 @@ class Transactions:
                     raise
                 log.warning("%s It is aborted and written once more.", error)
                 self._torn = True
-                self._producer.abort(waiting)
-                self._open = self._with_offsets = False
-                self._control.sleep(_PAUSE_S * 2 ** (tries - 1))
+                self._abort(waiting)
+                self._source.lease.sleep(_PAUSE_S * 2 ** (tries - 1))
                 self._torn = False
             except FencedError:
                 self._open, self._torn = False, True  # there is nothing to end: its successor has done that
@@ -273,11 +239,12 @@ class Transactions:
         self._positions, self._dropped = {}, []
         self._clear()
         self._boundary.ended(time.monotonic())
-        self._committed(rows, told)
-        if self._task.acknowledges_records:
+        self._source.meter.transaction(rows)
+        self._stored(told)
+        if self._source.task.acknowledges_records:
             for number, part in enumerate(parts):
                 self._tell(part, dropped=number < dropped)
-        self._task.commit()
+        self._source.task.commit()
 
     def _clear(self) -> None:
         self._parts = []
@@ -287,7 +254,18 @@ class Transactions:
     def _tell(self, part: _Part, *, dropped: bool) -> None:
         """Tell the task of each record: where it is, or that it was dropped."""
         for row, record in part.told.items():
-            self._task.commit_record(record, None if dropped else part.metadata.get(row))
+            self._source.task.commit_record(record, None if dropped else part.metadata.get(row))
+
+
+class _Deadline:
+    """What is called while brokers do not answer, for so many seconds."""
+
+    def __init__(self, seconds: float) -> None:
+        self._moment = time.monotonic() + seconds
+
+    def __call__(self) -> None:
+        if time.monotonic() >= self._moment:
+            raise ConnectError("The brokers did not end the last transaction in time; it will be aborted.")
 
 
 def _cut(dead: SourceBatch | None, row: int) -> tuple[SourceBatch | None, SourceBatch | None]:

@@ -1,0 +1,172 @@
+"""Output at least once: records are produced, and offsets stored behind those that are acknowledged.
+
+A source offset is stored only when every record before it, in the order of `poll`, is acknowledged (P1); the task is
+told to forget upstream only after that (P2).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any, Final
+
+from connect.api.source import SourceTask
+from connect.data.batch import SourceBatch
+from connect.delivery.source import Output, Source, records_to_confirm, reports, sent_rows
+from connect.delivery.source_offsets import Positions
+from connect.errors import ConnectError
+from connect.kafka.produce import BatchProducer
+from connect.telemetry.outages import Waiter
+
+__connect_loop__ = True  # see `connect.worker.watchdog.LOOP`
+
+_SLICE_S: Final = 0.2
+_STORE: Final = "offsets are not stored"  # one outage, whatever each of the clients says of it
+
+
+class AcknowledgedOutput(Output):
+    """See `Output`.
+
+    Args:
+        source, producer: see `Output`.
+        store: makes offsets durable, or raises `ConnectError`.
+        interval: seconds between stores.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        producer: BatchProducer,
+        store: Callable[[list[tuple[dict[str, Any], dict[str, Any] | None]]], None],
+        interval: float,
+    ) -> None:
+        super().__init__(source, producer)
+        self._store = store
+        self._interval = interval
+        self._due = time.monotonic() + interval
+        self._acknowledged: Positions = {}
+        self._dead_letters_under_way = False
+        self._store_fails: tuple[float, str] | None = None
+        self._waiter = Waiter()
+        # A task that tells its upstream is told when all that it returned is through. Records may come so fast that
+        # there is always one under way: from time to time we wait a little before each poll until there is none.
+        self._tells_upstream = type(source.task).commit is not SourceTask.commit
+        self._settling = False
+
+    @property
+    def has_unfinished(self) -> bool:
+        return super().has_unfinished or bool(self._acknowledged)
+
+    def waiting(self) -> str:
+        under_way = super().waiting()
+        if not under_way and self._acknowledged and time.monotonic() > self._due:
+            return "offsets of records that are through wait to be stored"
+        return under_way
+
+    def failing(self) -> tuple[float, str] | None:
+        return self._store_fails
+
+    def send(self, batch: SourceBatch, encoded: SourceBatch) -> None:
+        source, producer = self._source, self.producer
+        self._send_dead_letters()
+        if source.task.acknowledges_records or source.errors.give_up is not None:
+            self._send_singly(batch, encoded)
+        else:
+            producer.send(encoded, source.positions(batch))
+        source.meter.active(producer.rows_under_way)
+
+    def serve(self) -> None:
+        producer = self.producer
+        due = time.monotonic() >= self._due
+        self._settling = self._settling or (due and self._tells_upstream)
+        if self._settling:
+            producer.drain(_SLICE_S)
+        else:
+            producer.poll()
+        self._collect()
+        settled = self._settling and not producer.outstanding
+        if due or settled:
+            self._store_acknowledged()
+        if settled:
+            self._settling = False
+
+    def pause(self) -> None:
+        deadline = time.monotonic() + self._interval
+        while not self.producer.drain(_SLICE_S) and time.monotonic() < deadline:
+            self._source.lease.check()
+        self._collect()
+        self._store_acknowledged()
+
+    def finish(self, seconds: float) -> None:
+        deadline = time.monotonic() + seconds
+        try:
+            self.producer.drain(seconds)
+        finally:
+            self._collect()
+            if self._source.lease.holds_lease():
+                while not self._dead_letters_settled() and time.monotonic() < deadline:
+                    pass
+                self._store_acknowledged()
+
+    def abandon(self, seconds: float) -> None:
+        self.producer.drain(seconds)  # nothing can be taken back, and dead letters are to be written
+
+    def close(self) -> None:
+        self._waiter.leaves()
+        super().close()
+
+    def _send_singly(self, batch: SourceBatch, encoded: SourceBatch) -> None:
+        """Send, and tell the task of every record: also of those that a transformation or the error policy dropped."""
+        source = self._source
+        wanted = records_to_confirm(source.task, batch)
+        rows = sent_rows(batch, encoded)
+        kept = set(rows)
+        for row, record in wanted.items():
+            if row not in kept:
+                source.task.commit_record(record, None)
+        give_up = None
+        if (gives_up := source.errors.give_up) is not None:
+            give_up = lambda row, error: gives_up(batch.take([row]).records()[0], error)  # noqa: E731
+        each = reports(rows, wanted, source.task.commit_record, give_up)
+        self.producer.send(encoded, source.positions(batch), each)
+
+    def _failed(self) -> None:
+        self._send_dead_letters()  # the task fails, as a sink's does, and not without it
+
+    def _send_dead_letters(self) -> bool:
+        """Send dead letters that wait. Returns whether there were any."""
+        dead = self._take_dead_letters()
+        if dead is not None:
+            self.producer.send(dead, {})
+        return dead is not None
+
+    def _dead_letters_settled(self) -> bool:
+        """Whether those of records that Kafka refused are acknowledged. Others were sent before what they hold back."""
+        self._dead_letters_under_way = self._send_dead_letters() or self._dead_letters_under_way
+        if self._dead_letters_under_way:
+            self._dead_letters_under_way = not self.producer.drain(_SLICE_S)
+        return not self._dead_letters_under_way
+
+    def _collect(self) -> None:
+        for mark in self.producer.acknowledged():
+            self._acknowledged.update(mark)
+
+    def _store_acknowledged(self) -> None:
+        self._due = time.monotonic() + self._interval
+        if not self._acknowledged or not self._dead_letters_settled():
+            return
+        positions, self._acknowledged = self._acknowledged, {}
+        meter, began = self._source.meter, time.monotonic()
+        try:
+            self._store(list(positions.values()))
+        except ConnectError as error:
+            self._store_fails = self._store_fails or (time.monotonic(), str(error))
+            meter.committed("failure", time.monotonic() - began)
+            self._waiter.waits(f"Offsets were not stored: {error}", what=_STORE)
+            self._acknowledged = {**positions, **self._acknowledged}
+            return
+        meter.committed("success", time.monotonic() - began)
+        self._store_fails = None
+        self._waiter.goes_on()
+        if not self.producer.outstanding:
+            self._source.task.commit()
