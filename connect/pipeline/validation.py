@@ -20,7 +20,7 @@ from connect.kafka.client_settings import Kind as ClientKind
 from connect.kafka.override_rules import refused
 from connect.pipeline.build import SIMPLE_HEADERS, converter_config
 from connect.pipeline.error_checks import check_dead_letters, check_errors, writes_aside
-from connect.pipeline.exactly_once import check_exactly_once
+from connect.pipeline.exactly_once_checks import check_exactly_once
 from connect.pipeline.findings import Findings, Validation
 from connect.plugins import CONVERTERS, PluginKind, Plugins, load
 from connect.plugins.engines import chosen_engine, load_engine
