@@ -2,7 +2,7 @@
 
 import os
 import subprocess
-import threading
+import sys
 from pathlib import Path
 
 import pytest
@@ -53,22 +53,16 @@ def test_a_java_that_has_the_module_keeps_its_own_home(tmp_path, cache):
 
 
 def test_many_that_make_the_home_at_once_find_it_whole(tmp_path):
+    """Processes, as in life: of several threads one may start a program while another still writes the script."""
     java = install(tmp_path / "jdk", CUT_DOWN)
-    failed: list[Exception] = []
-
-    def use() -> None:
-        try:
-            home = home_without(java, VECTOR)
-            subprocess.run([home / "bin" / "java", f"--add-modules={VECTOR}"], check=True, capture_output=True)
-        except Exception as error:
-            failed.append(error)
-
-    threads = [threading.Thread(target=use) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not failed
+    use = (
+        "import subprocess; from pathlib import Path; from connect.jvm.java import Java;"
+        "from connect.jvm.java_home import home_without;"
+        f"home = home_without(Java(Path({str(java.path)!r}), 25), {VECTOR!r});"
+        f"subprocess.run([home / 'bin' / 'java', '--add-modules={VECTOR}'], check=True, stdout=subprocess.DEVNULL)"
+    )
+    started = [subprocess.Popen([sys.executable, "-c", use]) for _ in range(8)]
+    assert [each.wait() for each in started] == [0] * 8
 
 
 def test_the_java_of_the_wheel_starts_with_the_module_that_it_lacks(monkeypatch):
