@@ -124,5 +124,5 @@ def test_reading_ends_at_marks_of_transactions_and_sees_what_the_connector_would
 
 
 def test_reading_gives_up_in_time(browser, topic):
-    with pytest.raises(TimeoutError, match=r"within 0\.001 s"):
-        list(browser.read(topic, browser.spans(topic), 0.001))
+    with pytest.raises(TimeoutError, match=r"within 0 s"):
+        list(browser.read(topic, browser.spans(topic), 0))
