@@ -10,12 +10,12 @@ from typing import Any, ClassVar, Final
 from connect.api import SinkConnector
 from connect.api.engine import WORKER, Engine, EngineTask
 from connect.errors import ConfigError
-from spark_sink.any_sink.settings import SETTINGS as WRITING
+from spark_sink.connector_sink.settings import SETTINGS as WRITING
 from spark_sink.query.settings import SETTINGS
 from spark_sink.session.settings import SETTINGS as SESSION
 
 #: The task of a sink connector that says nothing else by its attribute `spark_task`, "module:Class".
-_ANY_SINK: Final = "spark_sink.query.any_sink_task:AnySinkTask"
+_ANY_SINK: Final = "spark_sink.query.connector_sink_task:ConnectorSinkTask"
 
 
 class SparkEngine(Engine):

@@ -11,8 +11,8 @@ import pytest
 from connect.kafka.broker import Broker
 from connect.plugins import PluginKind
 from connect.plugins.builtin import BUILT_IN
-from spark_sink.any_sink.plan import WritePlan
-from spark_sink.any_sink.register import register_writer
+from spark_sink.connector_sink.plan import WritePlan
+from spark_sink.connector_sink.register import register_writer
 from spark_sink.reading import ReadPlan, register
 from tests.integration.spark.conftest import session, shared_spark, spark
 from tests.integration.worker.conftest import herd

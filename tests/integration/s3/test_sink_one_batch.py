@@ -9,15 +9,15 @@ import pyarrow as pa
 import pytest
 
 from connectors.s3.sink import task as s3_task
-from spark_sink.any_sink import delivery, notes, resources
-from spark_sink.any_sink.plan import WritePlan
-from spark_sink.any_sink.results import Done, Span, Tally
-from spark_sink.any_sink.write import write
+from spark_sink.connector_sink import delivery, notes, resources
+from spark_sink.connector_sink.plan import WritePlan
+from spark_sink.connector_sink.results import Done, Span, Tally
+from spark_sink.connector_sink.write import write
 from tests.integration.s3.between import Between
 from tests.integration.s3.sink_runs import QUICK, json_lines, numbers
 from tests.servers.s3 import S3Bucket
 from tests.support.waiting import until
-from tests.unit.spark.any_sink.raw import rows
+from tests.unit.spark.connector_sink.raw import rows
 
 WORKER = {
     "bootstrap.servers": "localhost:1",  # nothing here asks it

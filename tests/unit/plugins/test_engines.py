@@ -125,6 +125,6 @@ def test_an_engine_is_loaded_by_its_name_and_says_which_keys_are_its_own():
 def test_the_engine_of_tables_has_a_task_for_sinks_and_none_for_any_source():
     engine = load_engine("spark")
     made: Any = engine.task(SinkConnector)
-    assert type(made).__name__ == "AnySinkTask"
+    assert type(made).__name__ == "ConnectorSinkTask"
     with pytest.raises(ConfigError, match="SourceConnector does not run on Spark"):
         engine.task(SourceConnector)

@@ -8,13 +8,13 @@ import pytest
 
 from connect.kafka.broker import Broker
 from connect.pipeline.error_headers import ErrorContext
-from spark_sink.any_sink import notes
-from spark_sink.any_sink.results import Tally
+from spark_sink.connector_sink import progress_files
+from spark_sink.connector_sink.results import Tally
 from spark_sink.error_translation import translate_error
 from tests.integration.errors.conftest import all_of, produce
 from tests.integration.worker.conftest import herd
 
-from .any_sinks import AnySinks, failed
+from .connector_sinks import ConnectorSinks, failed
 
 PLUGINS = str(Path(__file__).parent.parent / "errors" / "plugins")
 JSON = "org.apache.kafka.connect.json.JsonConverter"
@@ -36,8 +36,8 @@ WAYS = {
 
 
 @pytest.fixture
-def sinks(spark: Any, broker: Broker, tmp_path: Path) -> AnySinks:
-    return AnySinks(spark, broker, tmp_path)
+def sinks(spark: Any, broker: Broker, tmp_path: Path) -> ConnectorSinks:
+    return ConnectorSinks(spark, broker, tmp_path)
 
 
 def config_of(way: str, queue: str, folder: Path) -> dict[str, str]:
@@ -55,7 +55,7 @@ def config_of(way: str, queue: str, folder: Path) -> dict[str, str]:
 @pytest.mark.promise("P1", "P5")
 @pytest.mark.parametrize("way", [way if way == "put" else pytest.param(way, marks=pytest.mark.slow) for way in WAYS])
 def test_dead_letters_are_those_of_the_worker_header_for_header(
-    way: str, sinks: AnySinks, herd: Any, produce: Any, all_of: Any, new_topic: Any, tmp_path: Path
+    way: str, sinks: ConnectorSinks, herd: Any, produce: Any, all_of: Any, new_topic: Any, tmp_path: Path
 ) -> None:
     topic, theirs, ours = new_topic(), new_topic(), new_topic()
     values = [b'"bad"' if way == "report" else b"bad", b"1", b'"bad too"' if way == "report" else b"bad too", b"2"]
@@ -67,7 +67,7 @@ def test_dead_letters_are_those_of_the_worker_header_for_header(
     expected = all_of(theirs, 2)
 
     said = {**config_of(way, ours, tmp_path), "topics": topic}
-    plan = sinks.plan("picky:PickyTask", said, folder=PLUGINS, plugin_path=(PLUGINS,), notes=str(tmp_path))
+    plan = sinks.plan("picky:PickyTask", said, folder=PLUGINS, plugin_path=(PLUGINS,), progress_folder=str(tmp_path))
     query = sinks.start([topic], plan)
     query.processAllAvailable()
     query.stop()
@@ -85,13 +85,13 @@ def test_dead_letters_are_those_of_the_worker_header_for_header(
         assert dataclasses.replace(our_context, stacktrace="") == dataclasses.replace(their_context, stacktrace="")
     written = 4 if way == "report" else 2  # a put took what it reported
     tally = Tally(read=4, written=written, errors=2, skipped=2, dead_letters=2)
-    assert notes.read(str(tmp_path)).tally == tally
+    assert progress_files.read(str(tmp_path)).tally == tally
     assert (tmp_path / "out").read_text().splitlines().count(f"{topic} k 2") == 2  # of each engine
 
 
 @pytest.mark.promise("P1", "P9")
 def test_a_dead_letter_that_the_topic_does_not_take_fails_the_query(
-    sinks: AnySinks, produce: Any, new_topic: Any, tmp_path: Path
+    sinks: ConnectorSinks, produce: Any, new_topic: Any, tmp_path: Path
 ) -> None:
     topic, queue = new_topic(), new_topic(config={"max.message.bytes": "200"})
     produce(topic, (b"k", b"1"), (b"k", b"bad" + b"x" * 400))
@@ -104,7 +104,7 @@ def test_a_dead_letter_that_the_topic_does_not_take_fails_the_query(
 
 @pytest.mark.slow
 def test_without_tolerance_the_record_is_a_dead_letter_and_the_query_fails(
-    sinks: AnySinks, produce: Any, all_of: Any, new_topic: Any, tmp_path: Path
+    sinks: ConnectorSinks, produce: Any, all_of: Any, new_topic: Any, tmp_path: Path
 ) -> None:
     topic, queue = new_topic(), new_topic()
     produce(topic, (b"k", b"bad 1"), (b"k", b"bad 2"))

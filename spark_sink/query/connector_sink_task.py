@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from connect.api.engine import EngineProgress
-from spark_sink.any_sink import notes
-from spark_sink.any_sink.plan import WritePlan
-from spark_sink.any_sink.register import register_writer
-from spark_sink.any_sink.settings import FLUSH_TIMEOUT
-from spark_sink.any_sink.settings import SETTINGS as WRITING
+from spark_sink.connector_sink import progress_files
+from spark_sink.connector_sink.plan import WritePlan
+from spark_sink.connector_sink.register import register_writer
+from spark_sink.connector_sink.settings import FLUSH_TIMEOUT
+from spark_sink.connector_sink.settings import SETTINGS as WRITING
 from spark_sink.query.sink_task import SinkQuery, SinkQueryTask
 
 
-class AnySinkTask(SinkQueryTask):
+class ConnectorSinkTask(SinkQueryTask):
     """See `SinkQueryTask`.
 
     At most `tasks.max` sink tasks run at once, one where it is not written, as in Kafka Connect: a sink that may have
@@ -23,8 +23,8 @@ class AnySinkTask(SinkQueryTask):
     """
 
     def prepare(self) -> None:
-        self._notes = self.lease_file.path.with_name("notes")
-        Path(self._notes).mkdir()
+        self._progress_folder = self.lease_file.path.with_name("progress")
+        Path(self._progress_folder).mkdir()
         super().prepare()
 
     def checkpoint_location(self) -> str:
@@ -42,14 +42,14 @@ class AnySinkTask(SinkQueryTask):
             worker_config=dict(context.worker_config),
             plugin_path=tuple(context.plugin_path),
             lease_file=str(self.lease_file.path),
-            notes=str(self._notes),
+            progress_folder=str(self._progress_folder),
             flush_within=WRITING.parse(context.connector_config)[FLUSH_TIMEOUT] / 1000,
         )
         tasks = max(1, int(context.connector_config.get("tasks.max") or 1))
         return rows.coalesce(tasks).writeStream.format(register_writer(self.session.spark, plan))
 
     def told(self) -> EngineProgress:
-        said = notes.read(str(self._notes))
+        said = progress_files.read(str(self._progress_folder))
         progress = super().told()
         return replace(
             progress,

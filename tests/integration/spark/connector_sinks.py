@@ -10,8 +10,8 @@ from typing import Any
 from confluent_kafka import Producer
 
 from connect.kafka.broker import Broker
-from spark_sink.any_sink.plan import WritePlan
-from spark_sink.any_sink.register import register_writer
+from spark_sink.connector_sink.plan import WritePlan
+from spark_sink.connector_sink.register import register_writer
 from spark_sink.reading import ReadPlan, register
 from tests.support import waiting
 
@@ -20,7 +20,7 @@ STRING = "org.apache.kafka.connect.storage.StringConverter"
 FILE = "connectors.file.sink:FileStreamSinkTask"
 
 
-class AnySinks:
+class ConnectorSinks:
     """Writes topics of a broker to sinks, in a shared Spark."""
 
     def __init__(self, spark: Any, broker: Broker, folder: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from connect import settings
-from spark_sink.any_sink.plan import FLUSH_WITHIN_S
+from spark_sink.connector_sink.plan import FLUSH_WITHIN_S
 
 FLUSH_TIMEOUT: Final = "sink.flush.timeout.ms"
 

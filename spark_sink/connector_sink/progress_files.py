@@ -1,8 +1,8 @@
-"""How far the writing of a query is, noted in a folder on the driver's machine by whoever commits its micro-batches.
+"""How far the writing of a query is, in files on the driver's machine, by whoever commits its micro-batches.
 
 PySpark 4.2 has no way of its own for that: a writer reports no metrics, accumulators do not reach it, and `commit`
-runs in a process of its own. Executors on the same machine also note what they wait for. Elsewhere the folder does not
-exist, and nothing is noted.
+runs in a process of its own. Executors on the same machine also write what they wait for. Elsewhere the folder does not
+exist, and nothing is written.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from spark_sink.any_sink.results import Done, Tally
+from spark_sink.connector_sink.results import Done, Tally
 
 _TOTALS: Final = "written.json"
 _WAITING: Final = "waiting-"
 
 
 @dataclass(frozen=True, slots=True)
-class Notes:
-    """What was noted since the folder was made.
+class Progress:
+    """How far the writing is since the folder was made.
 
     Attributes:
         tally: of all micro-batches that were committed.
@@ -33,16 +33,16 @@ class Notes:
     waiting: str = ""
 
 
-def read(folder: str) -> Notes:
-    """What was noted there so far."""
-    said = _totals(Path(folder))
+def read(folder: str) -> Progress:
+    """How far it is by what stands there."""
+    totals = _totals(Path(folder))
     waiting = ""
     for file in sorted(Path(folder).glob(f"{_WAITING}*")):
         try:
             waiting = waiting or file.read_text(encoding="utf-8")
         except OSError:
             pass  # it goes on
-    return Notes(Tally(**said.get("tally", {})), frozenset(said.get("topics", ())), waiting)
+    return Progress(Tally(**totals.get("tally", {})), frozenset(totals.get("topics", ())), waiting)
 
 
 def committed(folder: str, done: list[Done]) -> None:
@@ -50,16 +50,16 @@ def committed(folder: str, done: list[Done]) -> None:
     path = Path(folder)
     if not folder or not path.is_dir():
         return
-    said = _totals(path)
-    tally = sum((each.tally for each in done), Tally(**said.get("tally", {})))
-    topics = {span.topic for each in done for span in each.spans}.union(said.get("topics", ()))
+    totals = _totals(path)
+    tally = sum((each.tally for each in done), Tally(**totals.get("tally", {})))
+    topics = {span.topic for each in done for span in each.spans}.union(totals.get("topics", ()))
     new = path / f"{_TOTALS}.new"
     new.write_text(json.dumps({"tally": asdict(tally), "topics": sorted(topics)}), encoding="utf-8")
     new.replace(path / _TOTALS)
 
 
 def waiting(folder: str, number: int, why: str) -> None:
-    """Note what a write waits for; nothing when it waits no more."""
+    """Say what a write waits for; nothing when it waits no more."""
     path = Path(folder)
     if not folder or not path.is_dir():
         return

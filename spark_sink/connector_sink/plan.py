@@ -23,7 +23,7 @@ class WritePlan:
         plugin_path: folders in which converters and transformations are looked up.
         lease_file: where the task's process says up to when it holds its lease (`spark_sink.lease_file`); "" where
             there is none. Looked at where it can be seen: on that process's machine.
-        notes: a folder on the driver's machine in which is noted how far the writing is, see `notes`; "" for none.
+        progress_folder: on the driver's machine, for how far the writing is: see `progress_files`; "" for none.
         flush_within: seconds for which `pre_commit` may keep the same records back before the write fails.
     """
 
@@ -35,7 +35,7 @@ class WritePlan:
     worker_config: Mapping[str, str] = field(default_factory=dict, repr=False)
     plugin_path: tuple[str, ...] = ()
     lease_file: str = ""
-    notes: str = ""
+    progress_folder: str = ""
     flush_within: float = FLUSH_WITHIN_S
 
     def key(self) -> str:

@@ -15,10 +15,10 @@ from connect.pipeline import RecordError
 from connect.pipeline.errant import PolicyReporter
 from connect.pipeline.error_topics import UnwrittenError
 from connect.pipeline.put_halving import Refused, halves_puts
-from spark_sink.any_sink import notes
-from spark_sink.any_sink.liveness import Orphaned
-from spark_sink.any_sink.plan import WritePlan
-from spark_sink.any_sink.resources import Resources
+from spark_sink.connector_sink import progress_files
+from spark_sink.connector_sink.liveness import Orphaned
+from spark_sink.connector_sink.plan import WritePlan
+from spark_sink.connector_sink.resources import Resources
 
 log = logging.getLogger(__name__)
 
@@ -98,14 +98,14 @@ class Delivery(SinkDelivery):
         self.refusals += 1
         log.warning("%s: %s Trying again in %.3g s; nothing is lost.", self._plan.connector, error, self.wait)
         name = type(self.task).__qualname__
-        notes.waiting(self._plan.notes, self._number, f"{name} cannot {what} now: {error}")
+        progress_files.waiting(self._plan.progress_folder, self._number, f"{name} cannot {what} now: {error}")
         self._waits = True
         self._alive.pause(self.wait)
 
     def waits_no_more(self) -> None:
         """Take the note back that `wait_for` made."""
         if self._waits:
-            notes.waiting(self._plan.notes, self._number, "")
+            progress_files.waiting(self._plan.progress_folder, self._number, "")
             self._waits = False
 
     @contextmanager

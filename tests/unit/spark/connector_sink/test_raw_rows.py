@@ -4,7 +4,7 @@ import pytest
 
 from connect.data.schema import OPTIONAL_BYTES
 from connect.errors import ConnectError
-from spark_sink.any_sink.rows import COLUMNS, Order, batches, check_columns
+from spark_sink.connector_sink.rows import COLUMNS, Order, batches, check_columns
 
 from .raw import rows
 

@@ -10,17 +10,17 @@ import pytest
 from connect.errors import RetriableError
 from connect.kafka.broker import Broker
 from connect.pipeline.error_kinds import ErrorKind, kind_of
-from spark_sink.any_sink import notes
-from spark_sink.any_sink.results import Tally
+from spark_sink.connector_sink import progress_files
+from spark_sink.connector_sink.results import Tally
 from spark_sink.error_translation import translate_error
 from spark_sink.session.processes import descendants
 
-from .any_sinks import FILE, AnySinks, failed, twice, until
+from .connector_sinks import FILE, ConnectorSinks, failed, twice, until
 
 
 @pytest.fixture
-def sinks(spark: Any, broker: Broker, tmp_path: Path) -> AnySinks:
-    return AnySinks(spark, broker, tmp_path)
+def sinks(spark: Any, broker: Broker, tmp_path: Path) -> ConnectorSinks:
+    return ConnectorSinks(spark, broker, tmp_path)
 
 
 def numbers(count: int, first: int = 0) -> list[str]:
@@ -29,16 +29,18 @@ def numbers(count: int, first: int = 0) -> list[str]:
 
 @pytest.mark.promise("P1")
 def test_two_partitions_are_written_in_order_by_two_tasks_and_go_on_from_the_checkpoint(
-    sinks: AnySinks, new_topic: Any
+    sinks: ConnectorSinks, new_topic: Any
 ) -> None:
     topic = new_topic(partitions=2)
     for partition in (0, 1):
         sinks.produce(topic, numbers(3000), partition)
-    plan = sinks.plan("LinesTask", {"folder": str(sinks.folder)}, notes=str(sinks.folder))
+    plan = sinks.plan("LinesTask", {"folder": str(sinks.folder)}, progress_folder=str(sinks.folder))
     query = sinks.start([topic], plan)
     query.processAllAvailable()
     query.stop()
-    assert notes.read(str(sinks.folder)) == notes.Notes(Tally(read=6000, written=6000), frozenset({topic}))
+    assert progress_files.read(str(sinks.folder)) == progress_files.Progress(
+        Tally(read=6000, written=6000), frozenset({topic})
+    )
     for partition in (0, 1):
         sinks.produce(topic, numbers(10, 3000), partition)
     query = sinks.start([topic], plan)
@@ -51,7 +53,7 @@ def test_two_partitions_are_written_in_order_by_two_tasks_and_go_on_from_the_che
 
 
 @pytest.mark.slow
-def test_tasks_are_as_few_as_the_connector_may_have(sinks: AnySinks, new_topic: Any) -> None:
+def test_tasks_are_as_few_as_the_connector_may_have(sinks: ConnectorSinks, new_topic: Any) -> None:
     topic = new_topic(partitions=3)
     for partition in range(3):
         sinks.produce(topic, numbers(100), partition)
@@ -64,7 +66,7 @@ def test_tasks_are_as_few_as_the_connector_may_have(sinks: AnySinks, new_topic: 
 
 @pytest.mark.slow
 @pytest.mark.promise("P1", "P10")
-def test_a_python_worker_killed_in_the_middle_of_a_put_loses_nothing(sinks: AnySinks, new_topic: Any) -> None:
+def test_a_python_worker_killed_in_the_middle_of_a_put_loses_nothing(sinks: ConnectorSinks, new_topic: Any) -> None:
     topic = new_topic()
     sinks.produce(topic, numbers(4000))
     plan = sinks.plan("LinesTask", {"folder": str(sinks.folder), "hang": "2500"})
@@ -87,7 +89,7 @@ def test_a_python_worker_killed_in_the_middle_of_a_put_loses_nothing(sinks: AnyS
 
 @pytest.mark.slow
 @pytest.mark.promise("P10")
-def test_a_sink_that_keeps_its_offsets_writes_each_line_once(sinks: AnySinks, new_topic: Any) -> None:
+def test_a_sink_that_keeps_its_offsets_writes_each_line_once(sinks: ConnectorSinks, new_topic: Any) -> None:
     topic = new_topic()
     sinks.produce(topic, numbers(6000))
     target = sinks.folder / "out.txt"
@@ -104,12 +106,14 @@ def test_a_sink_that_keeps_its_offsets_writes_each_line_once(sinks: AnySinks, ne
 
 @pytest.mark.promise("P10")
 def test_a_batch_that_comes_again_is_not_written_again_by_a_sink_that_keeps_its_offsets(
-    sinks: AnySinks, new_topic: Any
+    sinks: ConnectorSinks, new_topic: Any
 ) -> None:
     topic = new_topic()
     sinks.produce(topic, numbers(1000))
     target = sinks.folder / "out.txt"
-    plan = sinks.plan(FILE, {"file": str(target), "exactly.once": "true", "tasks.max": "1"}, notes=str(sinks.folder))
+    plan = sinks.plan(
+        FILE, {"file": str(target), "exactly.once": "true", "tasks.max": "1"}, progress_folder=str(sinks.folder)
+    )
     query = sinks.start([topic], plan, tasks=1)
     query.processAllAvailable()
     query.stop()
@@ -118,12 +122,12 @@ def test_a_batch_that_comes_again_is_not_written_again_by_a_sink_that_keeps_its_
     query = sinks.start([topic], plan, tasks=1)
     query.processAllAvailable()
     query.stop()
-    assert notes.read(str(sinks.folder)).tally == Tally(read=2000, written=1000, known=1000)
+    assert progress_files.read(str(sinks.folder)).tally == Tally(read=2000, written=1000, known=1000)
     assert target.read_text().splitlines() == numbers(1000)
 
 
 @pytest.mark.promise("P9")
-def test_a_sink_that_keeps_records_back_fails_with_what_to_do(sinks: AnySinks, new_topic: Any) -> None:
+def test_a_sink_that_keeps_records_back_fails_with_what_to_do(sinks: ConnectorSinks, new_topic: Any) -> None:
     topic = new_topic()
     sinks.produce(topic, numbers(10))
     plan = sinks.plan("LinesTask", {"folder": str(sinks.folder), "keep": "4"}, flush_within=0.5)
@@ -138,16 +142,18 @@ def test_a_sink_that_keeps_records_back_fails_with_what_to_do(sinks: AnySinks, n
 
 
 @pytest.mark.slow
-def test_a_put_that_is_refused_is_tried_until_it_is_taken_or_spark_ends_it(sinks: AnySinks, new_topic: Any) -> None:
+def test_a_put_that_is_refused_is_tried_until_it_is_taken_or_spark_ends_it(
+    sinks: ConnectorSinks, new_topic: Any
+) -> None:
     topic = new_topic()
     sinks.produce(topic, numbers(10))
-    plan = sinks.plan("LinesTask", {"folder": str(sinks.folder)}, notes=str(sinks.folder))
+    plan = sinks.plan("LinesTask", {"folder": str(sinks.folder)}, progress_folder=str(sinks.folder))
     busy, refused = sinks.folder / "busy", sinks.folder / "refused"
     busy.touch()
     query = sinks.start([topic], plan)
     until(refused.exists, query)
     waiting = "LinesTask cannot put 10 records now: The target is busy."
-    until(lambda: notes.read(str(sinks.folder)).waiting == waiting, query)
+    until(lambda: progress_files.read(str(sinks.folder)).waiting == waiting, query)
     query.stop()
     pid = int(refused.read_text())
     until(lambda: not Path(f"/proc/{pid}").exists())  # nobody waits for it, and it knows
@@ -157,12 +163,12 @@ def test_a_put_that_is_refused_is_tried_until_it_is_taken_or_spark_ends_it(sinks
     busy.unlink()
     query.processAllAvailable()
     query.stop()
-    assert notes.read(str(sinks.folder)).waiting == ""
+    assert progress_files.read(str(sinks.folder)).waiting == ""
     assert [line[0] for line in sinks.lines(topic)] == list(range(10))
 
 
 @pytest.mark.promise("P5", "P9")
-def test_a_record_that_a_put_does_not_take_says_where_it_is(sinks: AnySinks, new_topic: Any) -> None:
+def test_a_record_that_a_put_does_not_take_says_where_it_is(sinks: ConnectorSinks, new_topic: Any) -> None:
     topic = new_topic()
     sinks.produce(topic, numbers(10))
     error = translate_error(

@@ -11,8 +11,8 @@ from connect.kafka.client_settings import task_client_settings
 from connect.kafka.consume import ROWS_PER_BATCH
 from connect.pipeline import Chain, sink_chain
 from connect.plugins import Plugins
-from spark_sink.any_sink.liveness import Alive
-from spark_sink.any_sink.plan import WritePlan
+from spark_sink.connector_sink.liveness import Alive
+from spark_sink.connector_sink.plan import WritePlan
 
 log = logging.getLogger(__name__)
 

@@ -17,11 +17,11 @@ from connect.delivery.context import SinkContext
 from connect.errors import ConfigError, ConnectError, RetriableError
 from connect.plugins.loading import load_class
 from connect.telemetry.metrics import Registry
-from spark_sink.any_sink import resources
-from spark_sink.any_sink.delivery import Delivery, quietly, said
-from spark_sink.any_sink.plan import WritePlan
-from spark_sink.any_sink.results import Done, Span, Tally
-from spark_sink.any_sink.rows import Order, batches
+from spark_sink.connector_sink import resources
+from spark_sink.connector_sink.delivery import Delivery, quietly, said
+from spark_sink.connector_sink.plan import WritePlan
+from spark_sink.connector_sink.results import Done, Span, Tally
+from spark_sink.connector_sink.rows import Order, batches
 
 log = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ from confluent_kafka import Consumer, TopicPartition
 from connect.kafka.broker import Broker
 from tests.integration.worker.conftest import Herd, herd
 
-from .any_sinks import PLUGINS, AnySinks
+from .connector_sinks import PLUGINS, ConnectorSinks
 
 __all__ = ["herd"]
 
@@ -23,8 +23,8 @@ WITHIN_S = 120.0
 
 
 @pytest.fixture
-def sinks(broker: Broker, tmp_path: Path) -> AnySinks:
-    return AnySinks(None, broker, tmp_path)
+def sinks(broker: Broker, tmp_path: Path) -> ConnectorSinks:
+    return ConnectorSinks(None, broker, tmp_path)
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def task_process() -> int:
 
 @pytest.mark.promise("P1", "P10")
 def test_a_third_party_s_sink_runs_pauses_and_loses_nothing_when_its_task_is_killed_in_the_middle_of_a_put(
-    sinks: AnySinks, on_spark: Any, new_topic: Any, broker: Broker
+    sinks: ConnectorSinks, on_spark: Any, new_topic: Any, broker: Broker
 ) -> None:
     topic = new_topic(partitions=2)
     for partition in (0, 1):
@@ -98,7 +98,7 @@ def test_a_third_party_s_sink_runs_pauses_and_loses_nothing_when_its_task_is_kil
 
 @pytest.mark.promise("P10")
 def test_the_file_sink_writes_each_line_once_also_when_its_task_is_killed(
-    sinks: AnySinks, on_spark: Any, new_topic: Any, broker: Broker
+    sinks: ConnectorSinks, on_spark: Any, new_topic: Any, broker: Broker
 ) -> None:
     topic, target = new_topic(partitions=2), sinks.folder / "out.txt"
     for partition in (0, 1):
@@ -121,7 +121,7 @@ def test_the_file_sink_writes_each_line_once_also_when_its_task_is_killed(
 
 @pytest.mark.promise("P9")
 def test_a_sink_that_keeps_records_back_says_what_to_do_and_is_not_restarted(
-    sinks: AnySinks, on_spark: Any, herd: Any, new_topic: Any
+    sinks: ConnectorSinks, on_spark: Any, herd: Any, new_topic: Any
 ) -> None:
     topic = new_topic()
     sinks.produce(topic, ["a", "b", "c"])
@@ -144,7 +144,7 @@ def batch_ends(checkpoints: Path) -> list[int]:
 
 @pytest.mark.promise("P7")
 def test_a_batch_of_a_third_party_s_sink_has_no_more_bytes_than_it_may_have(
-    sinks: AnySinks, on_spark: Any, new_topic: Any, broker: Broker, tmp_path: Path
+    sinks: ConnectorSinks, on_spark: Any, new_topic: Any, broker: Broker, tmp_path: Path
 ) -> None:
     topic = new_topic()
     sinks.produce(topic, ["x" * 100_000] * 25)

@@ -8,14 +8,14 @@ import pytest
 
 from connect.errors import ConfigError, ConnectError, DataError
 from connect.pipeline.error_kinds import ErrorKind, kind_of
-from spark_sink.any_sink import notes
-from spark_sink.any_sink.results import Done, Span, Tally
+from spark_sink.connector_sink import progress_files
+from spark_sink.connector_sink.results import Done, Span, Tally
 
 from .raw import COLUMNS, plan, rows
 
 pytest.importorskip("pyspark")
 
-from spark_sink.any_sink.stream_writer import SinkWriter, WriteFailed, Written
+from spark_sink.connector_sink.stream_writer import SinkWriter, WriteFailed, Written
 
 
 def written(*spans: Span, **counts: int) -> Written:
@@ -23,13 +23,13 @@ def written(*spans: Span, **counts: int) -> Written:
 
 
 def test_what_micro_batches_wrote_is_noted(tmp_path: Path) -> None:
-    writer = SinkWriter(plan("Noting", notes=str(tmp_path)), COLUMNS)
-    assert notes.read(str(tmp_path)) == notes.Notes()
+    writer = SinkWriter(plan("Noting", progress_folder=str(tmp_path)), COLUMNS)
+    assert progress_files.read(str(tmp_path)) == progress_files.Progress()
     writer.commit([written(Span("t", 0, 0, 5, 5), read=5, written=4, errors=1), written()], 0)
     writer.commit([written(Span("u", 0, 0, 1, 1), read=1, written=1)], 1)
     tally = Tally(read=6, written=5, errors=1)
-    assert notes.read(str(tmp_path)) == notes.Notes(tally, frozenset({"t", "u"}))
-    SinkWriter(plan("Noting", notes=str(tmp_path / "elsewhere")), COLUMNS).commit([written(read=1)], 0)
+    assert progress_files.read(str(tmp_path)) == progress_files.Progress(tally, frozenset({"t", "u"}))
+    SinkWriter(plan("Noting", progress_folder=str(tmp_path / "elsewhere")), COLUMNS).commit([written(read=1)], 0)
     assert [file.name for file in tmp_path.iterdir()] == ["written.json"]
 
 
@@ -57,7 +57,7 @@ def test_an_error_is_one_line_with_its_trace_and_without_secrets(
         SinkWriter(plan("Failing", connector=secret), COLUMNS).write(iter([rows(b"a", first=5)]))
     assert str(caught.value) == "Failing.put of t-0@5-5 failed: ValueError: [hidden]"
     trace = str(caught.value.__cause__)
-    assert "any_sink_tasks.py" in trace
+    assert "connector_sink_tasks.py" in trace
     assert "ValueError: [hidden]" in trace
     assert caught.value.__context__ is None
     logging.getLogger("connectors.some").warning("no room for %s", "more")

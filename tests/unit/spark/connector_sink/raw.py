@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from connect.plugins.loading import load_class
-from spark_sink.any_sink.plan import WritePlan
+from spark_sink.connector_sink.plan import WritePlan
 
 FOLDER = str(Path(__file__).parent / "plugins")
 BYTES = "org.apache.kafka.connect.converters.ByteArrayConverter"
@@ -45,11 +45,11 @@ def plan(task: str, **more: Any) -> WritePlan:
     worker = {"key.converter": BYTES, "value.converter": BYTES, "bootstrap.servers": "localhost:1"}
     connector = {"name": "c", **more.pop("connector", {})}
     worker.update(more.pop("worker", {}))
-    return WritePlan("c", f"any_sink_tasks:{task}", FOLDER, {"file": "f"}, connector, worker, **more)
+    return WritePlan("c", f"connector_sink_tasks:{task}", FOLDER, {"file": "f"}, connector, worker, **more)
 
 
 def calls() -> list[Any]:
     """What was done with the tasks, in order; empty from now on."""
-    module: Any = __import__("sys").modules[load_class("any_sink_tasks:Noting", FOLDER).__module__]
+    module: Any = __import__("sys").modules[load_class("connector_sink_tasks:Noting", FOLDER).__module__]
     found, module.calls[:] = list(module.calls), []
     return found

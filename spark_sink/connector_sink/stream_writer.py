@@ -16,12 +16,12 @@ from connect.data.record import TopicPartition
 from connect.errors import ConfigError, ConnectError, DataError
 from connect.pipeline.error_kinds import ErrorKind, kind_of
 from connect.telemetry.redaction import RedactingFilter, Redactor, names_a_secret
-from spark_sink.any_sink import notes
-from spark_sink.any_sink.delivery import said
-from spark_sink.any_sink.plan import WritePlan
-from spark_sink.any_sink.results import Done
-from spark_sink.any_sink.rows import check_columns
-from spark_sink.any_sink.write import write
+from spark_sink.connector_sink import progress_files
+from spark_sink.connector_sink.delivery import said
+from spark_sink.connector_sink.plan import WritePlan
+from spark_sink.connector_sink.results import Done
+from spark_sink.connector_sink.rows import check_columns
+from spark_sink.connector_sink.write import write
 
 
 class Written(WriterCommitMessage):
@@ -66,7 +66,7 @@ class SinkWriter(DataSourceStreamArrowWriter):
     def commit(self, messages: list[Any], batchId: int) -> None:  # noqa: N803 - PySpark's
         """Check that the micro-batch is whole, and note what it wrote."""
         check_whole(self._plan.connector, messages, batchId)
-        notes.committed(self._plan.notes, [message.done for message in messages])
+        progress_files.committed(self._plan.progress_folder, [message.done for message in messages])
 
     def abort(self, messages: list[Any], batchId: int) -> None:  # noqa: N803 - PySpark's
         """Nothing is to be taken back: what was written of the micro-batch will be written again."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
-from spark_sink.any_sink.plan import WritePlan
+from spark_sink.connector_sink.plan import WritePlan
 
 
 def register_writer(spark: Any, plan: WritePlan) -> str:
@@ -26,15 +26,15 @@ def register_writer(spark: Any, plan: WritePlan) -> str:
 
     unique = f"connect-sink-{uuid.uuid4().hex}"
 
-    class AnySink(DataSource):  # pickled by value, with the plan
+    class ConnectorSink(DataSource):  # pickled by value, with the plan
         @classmethod
         def name(cls) -> str:
             return unique
 
         def streamWriter(self, schema: Any, overwrite: bool) -> Any:  # noqa: N802 - PySpark's
-            from spark_sink.any_sink.stream_writer import SinkWriter
+            from spark_sink.connector_sink.stream_writer import SinkWriter
 
             return SinkWriter(plan, schema.fieldNames())
 
-    spark.dataSource.register(AnySink)
+    spark.dataSource.register(ConnectorSink)
     return unique

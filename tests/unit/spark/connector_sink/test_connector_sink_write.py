@@ -13,11 +13,11 @@ import pytest
 from connect.data.record import TopicPartition
 from connect.errors import ConfigError, ConnectError
 from connect.pipeline import RecordError
-from spark_sink.any_sink import notes, resources
-from spark_sink.any_sink.delivery import Delivery
-from spark_sink.any_sink.liveness import Alive, Orphaned
-from spark_sink.any_sink.results import Done, Span, Tally
-from spark_sink.any_sink.write import write
+from spark_sink.connector_sink import progress_files, resources
+from spark_sink.connector_sink.delivery import Delivery
+from spark_sink.connector_sink.liveness import Alive, Orphaned
+from spark_sink.connector_sink.results import Done, Span, Tally
+from spark_sink.connector_sink.write import write
 from spark_sink.lease_file import LeaseFile
 
 from .raw import FOLDER, calls, plan, rows
@@ -70,17 +70,17 @@ def test_a_put_that_is_refused_comes_again_and_so_does_a_pre_commit(caplog: pyte
 
 def test_what_a_write_waits_for_is_noted_while_it_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
-    monkeypatch.setattr(Alive, "pause", lambda self, seconds: seen.append(notes.read(str(tmp_path)).waiting))
+    monkeypatch.setattr(Alive, "pause", lambda self, seconds: seen.append(progress_files.read(str(tmp_path)).waiting))
     ask = Delivery.ask
     asked = []
     monkeypatch.setattr(
-        Delivery, "ask", lambda self, at: (asked.append(notes.read(str(tmp_path)).waiting), ask(self, at))[1]
+        Delivery, "ask", lambda self, at: (asked.append(progress_files.read(str(tmp_path)).waiting), ask(self, at))[1]
     )
-    write(plan("Refusing", notes=str(tmp_path)), 0, [rows(b"a", b"b")])
+    write(plan("Refusing", progress_folder=str(tmp_path)), 0, [rows(b"a", b"b")])
     assert asked[0] == ""  # the put was taken by then
     busy = "now: The target is busy."
     assert seen == [f"Refusing cannot put 2 records {busy}"] * 2 + [f"Refusing cannot make its records durable {busy}"]
-    assert notes.read(str(tmp_path)).waiting == ""
+    assert progress_files.read(str(tmp_path)).waiting == ""
 
 
 def test_an_error_says_where_and_closes_the_task() -> None:
@@ -211,7 +211,7 @@ def test_a_chain_is_kept_for_the_next_write_unless_it_remembers_records_or_faile
 
 @pytest.mark.promise("P1")
 def test_what_an_earlier_write_saw_is_not_taken_for_a_duplicate_when_it_comes_again() -> None:
-    once = {"transforms": "once", "transforms.once.type": "any_sink_tasks.Once"}
+    once = {"transforms": "once", "transforms.once.type": "connector_sink_tasks.Once"}
     for _ in range(2):
         write(plan("Noting", connector=once, plugin_path=(FOLDER,)), 0, [rows(b"a", b"a")])
         assert puts(calls()) == [[b"a"]]
@@ -236,7 +236,7 @@ def test_no_put_begins_while_the_lease_is_over(tmp_path: Path, monkeypatch: pyte
         if len(waited) > 2:
             lease_file.hold_until(time.clock_gettime(time.CLOCK_BOOTTIME) + 60)
 
-    monkeypatch.setattr("spark_sink.any_sink.liveness.time.sleep", sleep)
+    monkeypatch.setattr("spark_sink.connector_sink.liveness.time.sleep", sleep)
     lease_file.hold_until(time.clock_gettime(time.CLOCK_BOOTTIME) - 1)
     write(plan("Noting", lease_file=str(lease_file.path)), 0, [rows(b"a")])
     assert [[call[0] for call in said] for said in waited] == [["start", "open"], [], []]
