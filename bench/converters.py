@@ -19,11 +19,11 @@ from bench.in_turn import Way, in_turn, table_of
 from bench.machine import versions
 from bench.part import Settings
 from connect.converters.json_encode import lines
+from connect.converters.jsonschema.converter import Validator
 from connect.converters.jsonschema.documents import Documents
 from connect.converters.jsonschema.keys import JsonSchemaOptions
 from connect.converters.jsonschema.reading import Reader as JsonReader
 from connect.converters.jsonschema.to_schema import schema_of
-from connect.converters.jsonschema.validation import Validator
 from connect.converters.jsonschema.writing import SchemaPreparer
 from connect.converters.protobuf.descriptors import parse
 from connect.converters.protobuf.keys import ProtobufOptions

@@ -17,12 +17,12 @@ from dataclasses import dataclass
 from typing import cast
 
 import uvicorn
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from connect.herder.listeners import Bound
 from rest.app import Part
 from rest.connections import REQUEST_S, Connections, most_connections, watched
-from rest.framing import Framing
+from rest.errors import error_answer
 from rest.hosts import OnLoopback
 from rest.security.peer_certificate import with_certificates
 from rest.tls import listener_context
@@ -123,7 +123,7 @@ class RestServer:
                     bound.socket.close()
 
     def _make(self, site: Site, connections: Connections) -> list[_Server]:
-        app = Framing(OnLoopback(self._make_app(site.parts), [bound.socket for bound in site.bound]))
+        app = _Framing(OnLoopback(self._make_app(site.parts), [bound.socket for bound in site.bound]))
         plain = [bound.socket for bound in site.bound if bound.listener.scheme == "http"]
         secure = [bound.socket for bound in site.bound if bound.listener.scheme == "https"]
         made = []
@@ -204,3 +204,36 @@ class _Server(uvicorn.Server):
         """What serves one connection, made as uvicorn makes it."""
         make = cast("Callable[..., asyncio.Protocol]", self.config.http_protocol_class)
         return make(config=self.config, server_state=self.server_state, app_state=self.lifespan.state)
+
+
+class _Framing:
+    """Refuses requests that two readers may cut in two ways: 400, and the connection is closed.
+
+    Proxies and workers have to agree where a request ends. With Transfer-Encoding and Content-Length a proxy may go by
+    the one and the worker by the other; what is left over is then read as the next request, of somebody else. HTTP/1.0
+    knows no Transfer-Encoding. https://www.rfc-editor.org/rfc/rfc9112#section-6.1
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            reason = _misleading(scope)
+            if reason is not None:
+                answer = error_answer(400, reason)
+                answer.headers["Connection"] = "close"
+                await answer(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+
+def _misleading(scope: Scope) -> str | None:
+    names = {name for name, _ in scope["headers"]}
+    if b"transfer-encoding" not in names:
+        return None
+    if b"content-length" in names:
+        return "The request has Transfer-Encoding and Content-Length. Send one of them."
+    if scope["http_version"] == "1.0":
+        return "The request has Transfer-Encoding, which HTTP/1.0 does not have. Send Content-Length."
+    return None

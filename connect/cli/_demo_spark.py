@@ -11,8 +11,9 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
 
-from connect.cli._delta_rows import row_count, rows_of
 from connect.cli._demo_run import FILES, DemoError, append, await_, copy_changed, dying_with_us, say, worker
 
 SPARK_FILE = "connect-spark-sink.properties"
@@ -33,9 +34,9 @@ def show_lines_as_rows(folder: Path, environment: dict[str, str], source: Path, 
     lines = source.read_text(encoding="utf-8").splitlines()
     with worker(folder, environment, log, [_WORKER_FILE, SPARK_FILE]) as running:
         # A demo that was killed may have left lines in the topic.
-        await_(lambda: row_count(table) >= len(lines), running, _SPARK_WITHIN_S)
+        await_(lambda: _row_count(table) >= len(lines), running, _SPARK_WITHIN_S)
         took = time.monotonic() - began
-    rows, commits = rows_of(table)
+    rows, commits = _rows_of(table)
     for row in {row["value"]: row for row in rows if row["value"] in shown}.values():
         say(f"   {row}")
     say(f"   and others: {len(rows):,} rows in {commits} commits, {took:.0f} s after its start")
@@ -55,9 +56,9 @@ def show_table(folder: Path, environment: dict[str, str], cluster: int | None) -
         say(f"3. Run them on {master}: connect standalone {' '.join(files)}")
         began = time.monotonic()
         with worker(folder, environment, log, files) as running:
-            await_(lambda: row_count(table) >= _ORDERS, running, _SPARK_WITHIN_S)
+            await_(lambda: _row_count(table) >= _ORDERS, running, _SPARK_WITHIN_S)
             took = time.monotonic() - began
-    rows, commits = rows_of(table)
+    rows, commits = _rows_of(table)
     for row in sorted(rows, key=lambda row: int(row["id"]))[:3]:
         say(f"   {row}")
     say(f"   and {len(rows) - 3:,} rows more, in {commits} commits, {took:.0f} s after the start")
@@ -95,3 +96,29 @@ def _cluster(workers: int | None, environment: dict[str, str]) -> Iterator[str]:
 def _own_worker(folder: Path, name: str) -> None:
     """The quickstart's worker once more, with offsets of its own."""
     copy_changed(FILES[0], folder, {"offset.storage.file.filename": f"{name}.offsets"}, name)
+
+
+def _rows_of(table: Path) -> tuple[list[dict[str, Any]], int]:
+    """All rows, and how many commits there are; no rows for a table that is not there yet.
+
+    The log of a Delta table that is only appended to names its files, and how many rows each has.
+    https://github.com/delta-io/delta/blob/master/PROTOCOL.md
+    """
+    import pyarrow.parquet as pq
+
+    rows = [row for file in _files(table) for row in pq.read_table(table / unquote(file["path"])).to_pylist()]
+    return rows, len(_commits(table))
+
+
+def _row_count(table: Path) -> int:
+    """How many rows there are, without reading them."""
+    return sum(json.loads(file["stats"])["numRecords"] for file in _files(table))
+
+
+def _files(table: Path) -> list[dict[str, Any]]:
+    lines = [line for commit in _commits(table) for line in commit.read_text(encoding="utf-8").splitlines()]
+    return [action["add"] for action in map(json.loads, lines) if "add" in action]
+
+
+def _commits(table: Path) -> list[Path]:
+    return sorted((table / "_delta_log").glob("*.json"))

@@ -6,13 +6,13 @@ import logging
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from functools import partial
 
 from connect.cli._embedded_broker import embedded_broker
 from connect.cli._exit import FAILED, INVALID, OK, UNREACHABLE
-from connect.cli._pool_checks import check_pool_worker
 from connect.cli._problems import Problems
 from connect.cli._rest import Addresses, BackgroundRest, take_addresses
 from connect.cli._worker import StateLog, StopSignals
@@ -25,10 +25,13 @@ from connect.herder.worker import Worker
 from connect.herder.worker_herder import WorkerHerder
 from connect.kafka.admin import Admin
 from connect.kafka.admin_answers import NO_ANSWER, AdminError
+from connect.kafka.client_checks import check_client
 from connect.kafka.client_errors import NotLetInError, away_from
 from connect.kafka.client_settings import task_java_settings
+from connect.kafka.kafka_python_settings import kafka_python_settings
 from connect.peers import PeerClient
 from connect.peers.tls import peer_context
+from connect.plugins import CONVERTERS, Plugins
 from connect.settings.worker_keys import DISTRIBUTED
 from connect.storage import Status
 from connect.storage.config_log import TopicConfigLog
@@ -60,7 +63,7 @@ def run_pool_worker(path: str, *, wait: bool = True) -> int:
         problems.error(
             worker.where("listeners"), "a worker of a pool needs a REST API: the others ask it.", key="listeners"
         )
-    check_pool_worker(worker, problems)
+    _check(worker, problems)
     if problems.errors():
         problems.report(sys.stderr)
         return INVALID
@@ -163,3 +166,50 @@ def _herder(worker: WorkerFile, raw: dict[str, str], client: PeerClient, refused
     statuses = TopicStatusStore(config["status.storage.topic"], raw, topic_shape(raw, config, "status.storage."))
     member = GroupMember(raw, config, f"{address.scheme}://{host}:{address.port}/", configs, client, gone)
     return WorkerHerder(Worker(raw, config, worker.resolver, offsets, statuses, member), configs, member)
+
+
+_TOPICS = ("config.storage.topic", "offset.storage.topic", "status.storage.topic")
+_UNSYNC = "worker.unsync.backoff.ms"
+
+
+def _check(worker: WorkerFile, problems: Problems) -> None:
+    """Find converters and stores that are not there, topics that are one, and keys that contradict each other."""
+    for key, message in (*_converters(worker), *_topics(worker), *_protocol(worker), *_client(worker)):
+        problems.error(worker.where(key), message, key=key)
+
+
+def _client(worker: WorkerFile) -> Iterator[tuple[str, str]]:
+    """Of the worker's own connections; those of connectors are checked with them."""
+    java = task_java_settings("admin", worker.raw, {})
+    try:
+        check_client(java)
+        kafka_python_settings(java)
+    except ConfigError as error:
+        yield error.key, error.message
+
+
+def _converters(worker: WorkerFile) -> Iterator[tuple[str, str]]:
+    plugins = Plugins.discover(worker.config["plugin.path"] or [])
+    for key, kind in CONVERTERS.items():
+        name = (worker.config[key] or "").strip()
+        try:
+            if name:
+                plugins.find(kind, name, worker.raw.get(f"{key}.plugin.version"))
+        except (ConnectError, ValueError) as error:
+            yield key, str(error)
+
+
+def _topics(worker: WorkerFile) -> Iterator[tuple[str, str]]:
+    """Each of the three has partitions and a form of its own."""
+    keys = defaultdict(list)
+    for key in _TOPICS:
+        keys[worker.config[key]].append(key)
+    for name, (first, *others) in keys.items():
+        for key in others if name else ():
+            yield key, f'"{name}" is the topic of {first} already. Give each of the three its own.'
+
+
+def _protocol(worker: WorkerFile) -> Iterator[tuple[str, str]]:
+    if worker.config["connect.protocol"] == "eager" and _UNSYNC in worker.raw:
+        message = "is not to be had with connect.protocol=eager: a worker that cannot catch up with the configurations"
+        yield _UNSYNC, f"{message} stays in the group, and tries again after worker.sync.timeout.ms. Take the key out."

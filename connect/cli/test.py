@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from connect.cli._connectors import print_json
 from connect.cli._exit import FAILED, INVALID, OK
 from connect.cli._table import coloured, plain
-from connect.errors import ConnectError
+from connect.errors import ConfigError, ConnectError
 
 if TYPE_CHECKING:
     from connect.cli._case_files import Case, CaseFile, Wrong
@@ -73,14 +76,12 @@ def run(args: argparse.Namespace) -> int:
             except ConnectError as error:
                 errors.append((file.path, str(error)))
     if args.junit:
-        from connect.cli._junit import write_junit
-
         report = [
             (one.case.file, one.case.name, one.case.line, one.seconds, [wrong.message for wrong in one.wrong])
             for one in results
         ]
         # A file that could not be used is a case that failed: CI shows nothing else.
-        write_junit(args.junit, report + [(path, "the file can be used", 1, 0.0, [said]) for path, said in errors])
+        _write_junit(args.junit, report + [(path, "the file can be used", 1, 0.0, [said]) for path, said in errors])
     failed = sum(bool(result.wrong) for result in results)
     told = [said for _, said in errors]
     if args.json:
@@ -139,3 +140,52 @@ def _plain(result: _Result) -> dict[str, object]:
         "seconds": round(result.seconds, 4),
         "problems": [{"line": wrong.line, "message": wrong.message} for wrong in result.wrong],
     }
+
+
+#: What XML cannot hold.
+_FORBIDDEN = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def _write_junit(path: str, results: Sequence[tuple[str, str, int, float, Sequence[str]]]) -> None:
+    """Write the XML that CI systems read, as JUnit wrote it first.
+
+    Args:
+        path: of the file; its folder is made.
+        results: for each case its file, name, line, seconds, and what was wrong.
+
+    Raises:
+        ConfigError: it cannot be written.
+    """
+    from xml.etree.ElementTree import Element, ElementTree, SubElement, indent
+
+    top = Element("testsuites")
+    for file in dict.fromkeys(file for file, *_ in results):
+        own = [result for result in results if result[0] == file]
+        seconds = sum(result[3] for result in own)
+        failed = sum(bool(result[4]) for result in own)
+        suite = SubElement(
+            top, "testsuite", name=file, tests=str(len(own)), failures=str(failed), errors="0", time=f"{seconds:.3f}"
+        )
+        for _, name, line, took, wrong in own:
+            case = SubElement(
+                suite,
+                "testcase",
+                classname=_clean(file),
+                name=_clean(name),
+                file=_clean(file),
+                line=str(line),
+                time=f"{took:.3f}",
+            )
+            if wrong:
+                failure = SubElement(case, "failure", message=_clean(wrong[0]))
+                failure.text = _clean("\n".join(wrong))
+    indent(top)
+    try:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        ElementTree(top).write(path, encoding="utf-8", xml_declaration=True)
+    except OSError as error:
+        raise ConfigError("--junit", f"{path}: {(error.strerror or 'cannot be written').lower()}.") from error
+
+
+def _clean(text: str) -> str:
+    return _FORBIDDEN.sub("�", text)

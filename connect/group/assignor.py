@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
+from itertools import cycle
 
-from connect.group import eager
 from connect.group.cooperative import Delays, Member, Memory, rebalance
 from connect.group.wire import (
     CONFIG_MISMATCH,
@@ -18,7 +18,7 @@ from connect.group.wire import (
     decode_metadata,
     encode_assignment,
 )
-from connect.group.work import NOTHING, TaskId
+from connect.group.work import NOTHING, TaskId, Work
 
 _LONGEST_DELAY = 2**31 - 1  # milliseconds; what the wire can say
 
@@ -94,7 +94,7 @@ def assign(
             # The last round was under another protocol, so everybody still has its work. It stops it, and joins again.
             dealt = dict.fromkeys(metadata, NOTHING)
         else:
-            dealt = eager.deal(metadata, configured.connectors, configured.tasks)
+            dealt = deal(metadata, configured.connectors, configured.tasks)
         return {
             member: encode_assignment(Assignment(NO_ERROR, leader, leader_url, configured.offset, work), protocol)
             for member, work in dealt.items()
@@ -129,3 +129,18 @@ def _loads(tasks: Collection[TaskId], members: Iterable[Metadata], memory: Memor
         loads |= {task: load for task, load in member.loads.items() if task in member.owned.tasks}
     configured = set(tasks)
     return {task: load for task, load in loads.items() if task in configured}
+
+
+def deal(members: Collection[str], connectors: Collection[str], tasks: Collection[TaskId]) -> dict[str, Work]:
+    """Eager assignment: deal out afresh what everybody has stopped, round robin, so that counts differ by one at most.
+
+    Connectors and then tasks go in their order to members in theirs.
+    """
+    connectors_of: dict[str, list[str]] = {member: [] for member in members}
+    tasks_of: dict[str, list[TaskId]] = {member: [] for member in members}
+    turn = cycle(sorted(members))
+    for connector in sorted(connectors):
+        connectors_of[next(turn)].append(connector)
+    for task in sorted(tasks):
+        tasks_of[next(turn)].append(task)
+    return {member: Work.of(connectors_of[member], tasks_of[member]) for member in members}

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+import msgspec
+
 from connect.converters.json_encode import lines
 from connect.converters.json_fast import exact
 from connect.converters.jsonschema.documents import Documents
@@ -15,7 +17,6 @@ from connect.converters.jsonschema.keys import JsonSchemaOptions
 from connect.converters.jsonschema.reading import Reader, SchemaDecoder
 from connect.converters.jsonschema.to_json_schema import text_of
 from connect.converters.jsonschema.to_schema import schema_of
-from connect.converters.jsonschema.validation import Validator
 from connect.converters.jsonschema.writing import SchemaPreparer, is_tombstone, with_defaults
 from connect.converters.lru_cache import LruCache
 from connect.converters.registry.client import JSON, RegistrySchema, SchemaId
@@ -23,7 +24,7 @@ from connect.converters.registry.converter import RegistryConverter
 from connect.converters.registry.keys import RegistryConverterOptions
 from connect.data.schema import Schema
 from connect.data.values import Values
-from connect.errors import DataError
+from connect.errors import ConfigError, DataError, one_line
 
 
 class _Reading(NamedTuple):
@@ -113,3 +114,49 @@ class JsonSchemaConverter(RegistryConverter):
 def _exactly(node: Any) -> Any:
     """A default as the decoder takes it: parsed again with its exact digits."""
     return exact(lines([node])[:-1])
+
+
+class Validator:
+    """Validates records of one schema.
+
+    Raises:
+        ConfigError: the library for it is not here.
+        DataError: the schema is no valid JSON Schema.
+    """
+
+    def __init__(self, documents: Documents) -> None:
+        try:
+            import jsonschema_rs
+        except ModuleNotFoundError as error:
+            raise ConfigError(
+                "json.fail.invalid.schema", "true needs jsonschema-rs: pip install 'connect-runtime[jsonschema]'."
+            ) from error
+
+        def retrieve(address: str) -> Any:
+            name = address.removeprefix("json-schema:///")
+            if name not in documents.texts:
+                raise ValueError(f'"{address}" is not in its references')
+            return msgspec.json.decode(documents.texts[name])
+
+        schema = documents.root.schema
+        says_dialect = isinstance(schema, dict) and "$schema" in schema
+        make = jsonschema_rs.validator_for if says_dialect else jsonschema_rs.Draft7Validator
+        try:
+            self._validator = make(schema, retriever=retrieve, base_uri="json-schema:///")
+        except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError) as error:
+            raise DataError(f"its schema is no valid JSON Schema: {_one_line(error)}") from None
+        self._invalid = jsonschema_rs.ValidationError
+
+    def check(self, data: bytes) -> None:
+        """Raise DataError, saying where, unless the JSON fits the schema."""
+        try:
+            self._validator.validate(msgspec.json.decode(data))
+        except msgspec.DecodeError as error:
+            raise DataError(f"this is no JSON: {error}.") from None
+        except self._invalid as error:
+            where = "/".join(map(str, error.instance_path))
+            raise DataError(f"it does not fit its schema at /{where}: {error.message}.") from None
+
+
+def _one_line(error: Exception) -> str:
+    return one_line(error)[:1000]

@@ -24,8 +24,60 @@ from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.message import DecodeError, Message
 from grpc_tools import _protoc_compiler, protoc
 
-from connect.converters.protobuf.well_known import META, TEXTS
 from connect.errors import DataError
+
+#: Files that schemas import without a reference: Confluent's own. Google's come with grpcio-tools and googleapis.
+#: https://docs.confluent.io/platform/current/schema-registry/connect.html#protobuf
+_META: Final = "confluent/meta.proto"
+
+#: Its field options say what has no place in Protobuf: that an int32 is an INT8, the scale of a Decimal.
+_META_TEXT: Final = """
+syntax = "proto3";
+package confluent;
+import "google/protobuf/descriptor.proto";
+message Meta {
+  string doc = 1;
+  map<string, string> params = 2;
+  repeated string tags = 3;
+  repeated Rule rules = 4;
+}
+message Rule {
+  string name = 1;
+  string doc = 2;
+  string expr = 3;
+  string sql = 4;
+}
+extend google.protobuf.FileOptions { Meta file_meta = 1088; }
+extend google.protobuf.MessageOptions { Meta message_meta = 1088; }
+extend google.protobuf.FieldOptions { Meta field_meta = 1088; }
+extend google.protobuf.EnumOptions { Meta enum_meta = 1088; }
+extend google.protobuf.EnumValueOptions { Meta enum_value_meta = 1088; }
+"""
+
+_DECIMAL_TEXT: Final = """
+syntax = "proto3";
+package confluent.type;
+message Decimal {
+  bytes value = 1;
+  uint32 precision = 2;
+  int32 scale = 3;
+}
+"""
+
+_VARIANT_TEXT: Final = """
+syntax = "proto3";
+package confluent.type;
+message Variant {
+  bytes metadata = 1;
+  bytes value = 2;
+}
+"""
+
+_TEXTS: Final = {
+    _META: _META_TEXT,
+    "confluent/type/decimal.proto": _DECIMAL_TEXT,
+    "confluent/type/variant.proto": _VARIANT_TEXT,
+}
 
 #: The name of the file whose text has none.
 _ROOT: Final = "__root__.proto"
@@ -115,7 +167,7 @@ def parse(text: str, references: Mapping[str, str] | None = None) -> ProtoFile:
     with tempfile.TemporaryDirectory(prefix="connect-proto-") as made:
         folder = Path(made)
         names = [(_ROOT, text), *(references or {}).items()]
-        for name, content in TEXTS.items():
+        for name, content in _TEXTS.items():
             _write(folder / "known", name, content.encode())
         serialized = {}
         for name, content in names:
@@ -182,7 +234,7 @@ def _as_protoc_asks(text: str) -> str:
     if not _SYNTAX.search(text):
         text = f'syntax = "proto2"; {text}'
     if _META_OPTION.search(text) and not _META_IMPORT.search(text):
-        return f'{text}\nimport "{META}";\n'
+        return f'{text}\nimport "{_META}";\n'
     return text
 
 

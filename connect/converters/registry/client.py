@@ -13,8 +13,7 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
 from connect.converters.lru_cache import LruCache
-from connect.converters.registry.errors import RegistryNotFound, RegistryRefused, RegistryUnavailable
-from connect.converters.registry.http import RegistryHttp
+from connect.converters.registry.http import RegistryHttp, RegistryNotFound, RegistryRefused, RegistryUnavailable
 from connect.errors import ConfigError, DataError
 
 __all__ = [

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from connect.api.converter import NULL, Converter, RawHeaders, SchemaAndValue
 from connect.converters.registry.client import RegistrySchema, SchemaId
-from connect.converters.registry.errors import RegistryNotFound, RegistryRefused, RegistryUnavailable
+from connect.converters.registry.http import RegistryNotFound, RegistryRefused, RegistryUnavailable
 from connect.converters.registry.keys import RegistryConverterOptions
 from connect.converters.registry.wire import PREFIX_LENGTH
 from connect.data.column import Column, Constant, Plain

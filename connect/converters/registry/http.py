@@ -15,8 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from connect.converters.registry.errors import RegistryNotFound, RegistryRefused, RegistryUnavailable
-from connect.errors import ConfigError
+from connect.errors import ConfigError, DataError, RetriableError
 from connect.http import NoAnswerError, basic, exchange, machine_proxy, words
 
 URL: Final = "schema.registry.url"
@@ -203,3 +202,25 @@ def _answer(url: str, what: str, status: int, content: bytes) -> Any:
         )
     message = f"the schema registry at {url} says to {what}: {said or 'no reason'} ({code or status})."
     raise (RegistryNotFound if status == 404 else RegistryRefused)(message, status, code)
+
+
+class RegistryUnavailable(RetriableError):
+    """No address of the registry answers, or it says that it cannot now. `errors.retry.*` applies."""
+
+
+class RegistryRefused(DataError):
+    """The registry answered and said no: the schema is not valid, or not compatible with those before it.
+
+    Attributes:
+        status: of HTTP.
+        code: Confluent's error code, such as 40403; 0 where the answer has none.
+    """
+
+    def __init__(self, message: str, status: int, code: int = 0) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+
+
+class RegistryNotFound(RegistryRefused):
+    """The registry has no such subject, version or schema."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -9,7 +10,6 @@ from typing import Any, Final
 from connect import ConfigError, Schema, Type, schema
 from connectors.jdbc.capture import catalog
 from connectors.jdbc.capture.catalog import ColumnFacts, TableFacts, Types
-from connectors.jdbc.capture.defaults import default_of
 from connectors.jdbc.capture.keys import CaptureOptions
 from connectors.jdbc.capture.pgoutput import UNCHANGED, Relation, Row
 from connectors.jdbc.capture.types import ColumnType, column_type
@@ -205,3 +205,36 @@ class Tables:
             raise ConfigError("message.key.columns", f'{of_schema}.{name} has no column "{missing[0]}".')
         parts = map(chosen.field_name, own_key or key)
         return Table(chosen, of_schema, name, columns, [part for part in parts if part in there])
+
+
+_QUOTED: Final = re.compile(r"\(?[BX]?'((?:[^']|'')*)'\)?(?:::[^']+)?\)?", re.DOTALL)
+_NUMBER: Final = re.compile(r"\(?(-?[\d.]+(?:[eE][+-]?\d+)?)\)?(?:::[^']+)?")
+_CALL: Final = re.compile(r"(?:[\w.\"]+\(.*\)|CURRENT_\w+|LOCAL\w+)(?:.*)", re.DOTALL)
+
+
+def default_of(expression: str | None, column: ColumnType) -> Any:
+    """The default of a field: what a column's default expression says, as far as it is a constant. None for none.
+
+    What is computed has, as Debezium has it, the beginning of time for a timestamp, 0 for a number out of a sequence,
+    and a uuid of zeros; other expressions give a field no default.
+    """
+    if expression is None or expression.startswith("NULL::"):
+        return None
+    if expression in ("true", "false"):
+        return _read(column, expression[:1])
+    if found := _QUOTED.fullmatch(expression):
+        return _read(column, found[1].replace("''", "'"))
+    if found := _NUMBER.fullmatch(expression):
+        return _read(column, found[1])
+    if _CALL.fullmatch(expression):
+        return column.default
+    return None
+
+
+def _read(column: ColumnType, literal: str) -> Any:
+    if not column.literal:
+        return None
+    try:
+        return (column.constant or column.read)(literal.encode())
+    except Exception:  # a constant of another type, cast when it is used
+        return None

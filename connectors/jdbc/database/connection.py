@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import sqlalchemy
 from sqlalchemy import URL, Connection, Dialect, Engine
@@ -15,7 +15,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
 from connect import ConnectError, RetriableError, Waiter
-from connectors.jdbc.database import credentials
+from connect.kit import credentials_provider
 from connectors.jdbc.database.failures import passes
 from connectors.jdbc.database.keys import DatabaseOptions
 from connectors.jdbc.database.url import translate
@@ -42,6 +42,10 @@ _DRIVERS: Final[Mapping[str, Mapping[str, Any]]] = {
     "oracledb": {"tcp_connect_timeout": CONNECT_TIMEOUT},
 }
 
+_KEY: Final = "jdbc.credentials.provider.class"
+#: What Java's connectors call the default.
+_BUILT_IN: Final = ("", "io.confluent.connect.jdbc.util.DefaultJdbcCredentialsProvider")
+
 
 class Database:
     """One database, and one connection to it.
@@ -52,7 +56,7 @@ class Database:
 
     Args:
         chosen: what the keys say.
-        config: the configuration, secrets filled in; see `credentials.provider`.
+        config: the configuration, secrets filled in; see `credentials_for`.
         stopping: whether to give up waiting; asked between tries.
     """
 
@@ -64,7 +68,7 @@ class Database:
     ) -> None:
         self.settings = chosen
         self._stopping = stopping
-        self._credentials = credentials.provider(config)
+        self._credentials = credentials_for(config)
         self._engine: Engine | None = None
         self._connection: Connection | None = None
         self._given_up = threading.Event()
@@ -228,3 +232,37 @@ def _kind(cause: BaseException) -> str:
         if name:
             words.append(f"{what} {name}")
     return " ".join(words)
+
+
+class Credentials(NamedTuple):
+    """A user and a password, each None where the URL or the database's own rules say it."""
+
+    user: str | None
+    password: str | None
+
+    def __repr__(self) -> str:
+        return f"Credentials(user={self.user!r})"
+
+
+def credentials_for(config: Mapping[str, str]) -> Callable[[], Credentials]:
+    """What answers with the credentials for a connection that is made now.
+
+    A class of the user's own is asked at every new connection, so that what was rotated is found. Without one the
+    configuration says it, as it was when the task was started.
+
+    Args:
+        config: secrets filled in.
+
+    Raises:
+        ConfigError: the class cannot be loaded.
+    """
+    name = config.get(_KEY) or ""
+    if name in _BUILT_IN:
+        return lambda: _of_configuration(config)
+    chosen = credentials_provider(_KEY, name, config)
+    return lambda: Credentials(*chosen.credentials())
+
+
+def _of_configuration(config: Mapping[str, str]) -> Credentials:
+    named = DatabaseOptions.definition().named(config)
+    return Credentials(named.get("connection.user") or None, named.get("connection.password") or None)

@@ -27,7 +27,7 @@ from connectors.jdbc.source.parts import Part
 from connectors.jdbc.source.plan import Plan, names, plan
 from connectors.jdbc.source.rows import Read, Rows
 from connectors.jdbc.source.servers import Result, Select, Server
-from connectors.jdbc.source.statements import bracketed, statement
+from connectors.jdbc.source.tables import bracketed, statement
 
 log = logging.getLogger(__name__)
 

@@ -1,10 +1,11 @@
-"""Which tables are read: what the database has, by the keys that narrow it down."""
+"""Which tables are read, by the keys that narrow down what the database has, and the statements that read them."""
 
 from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Final
 
 from connect import ConnectError
 from connectors.jdbc.database import TableName
@@ -74,3 +75,33 @@ def _like(pattern: str, name: str) -> bool:
     # Python's translation of file names takes linear time for each of its stars.
     as_files = "".join({"%": "*", "_": "?"}.get(char) or (f"[{char}]" if char in "*?[" else char) for char in pattern)
     return re.match(fnmatch.translate(as_files), name) is not None
+
+
+_NAME: Final = "connect_query"
+
+
+def bracketed(query: str) -> str:
+    """A query as what a statement may select from.
+
+    Conditions are put around it and not at its end: they speak of the columns that records have, and the query may
+    have clauses of its own.
+    """
+    return f"({query}\n) {_NAME}"
+
+
+def statement(source: str, conditions: Sequence[str], order: Sequence[str], suffix: str, query: str = "") -> str:
+    """One SELECT.
+
+    Args:
+        source: a table as it stands in a statement; for a query, the query in brackets.
+        conditions: all of them must hold.
+        order: columns, ascending.
+        suffix: put at the end.
+        query: the query, which is taken as it is where nothing is asked of it.
+    """
+    text = query if query and not conditions and not order else f"SELECT * FROM {source}"
+    if conditions:
+        text += f"\nWHERE {' AND '.join(conditions)}"
+    if order:
+        text += f"\nORDER BY {', '.join(f'{column} ASC' for column in order)}"
+    return f"{text} {suffix}" if suffix else text

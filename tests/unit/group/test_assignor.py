@@ -1,7 +1,7 @@
 import pytest
 
 from connect.group import Configured, Delays, Memory, Metadata, assign, decode_assignment, encode_metadata
-from connect.group.eager import deal
+from connect.group.assignor import deal
 from connect.group.wire import CONFIG_MISMATCH, Assignment
 from connect.group.work import NOTHING, TaskId, Work
 

@@ -9,11 +9,11 @@ import pytest
 from connect import ConnectError
 from connectors.jdbc.capture import text
 from connectors.jdbc.capture.catalog import PgType, Types
-from connectors.jdbc.capture.defaults import default_of
 from connectors.jdbc.capture.pgoutput import Begin
 from connectors.jdbc.capture.position import Resume, Transaction, Visible, stored, streamed
 from connectors.jdbc.capture.replication import lsn_text, parse_lsn
 from connectors.jdbc.capture.snapshot import _split
+from connectors.jdbc.capture.tables import default_of
 from connectors.jdbc.capture.types import ColumnType, Modes, column_type
 
 DAY = 86_400_000_000

@@ -7,7 +7,8 @@ import pytest
 import sqlalchemy
 
 from connect import ConfigError, RetriableError
-from connectors.jdbc.database import Database, DatabaseOptions, credentials
+from connectors.jdbc.database import Database, DatabaseOptions
+from connectors.jdbc.database.connection import credentials_for
 
 
 def settings(**config: str) -> DatabaseOptions:
@@ -49,7 +50,7 @@ def test_credentials_are_asked_for_each_time() -> None:
     import sys
 
     sys.modules.setdefault(Vault.__module__, sys.modules[__name__])
-    asked = credentials.provider(config)
+    asked = credentials_for(config)
     first, second = asked(), asked()
     assert (first.user, first.password, second.password) == ("me", "password 1", "password 2")
     assert Vault.given["path"] == "secret/db"
@@ -59,12 +60,12 @@ def test_credentials_are_asked_for_each_time() -> None:
 def test_a_provider_that_cannot_be_loaded_is_named() -> None:
     for name in ("nowhere:Vault", "json:Vault", "Vault"):
         with pytest.raises(ConfigError, match="cannot be loaded"):
-            credentials.provider({"jdbc.credentials.provider.class": name})
+            credentials_for({"jdbc.credentials.provider.class": name})
 
 
 def test_a_user_may_be_named_as_debezium_names_it() -> None:
     config = {"connection.username": "debezium", "connection.password": "one"}
-    assert credentials.provider(config)() == ("debezium", "one")
+    assert credentials_for(config)() == ("debezium", "one")
 
 
 def database(tmp_path: Path) -> Database:
