@@ -1,6 +1,6 @@
 """Reads the command line, runs one command, and turns errors into one line and an exit code.
 
-A command is a module of this package with `NAME`, `HELP`, `configure(parser)` and `run(args) -> int`.
+A command is a module of this package with `HELP`, `configure(parser)` and `run(args) -> int`.
 """
 
 import argparse

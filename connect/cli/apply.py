@@ -16,7 +16,6 @@ from connect.cli._problems import Problems
 from connect.cli._rest_client import AnswerError, RestClient, add_options, client_of
 from connect.settings.connector_files import ConnectorFile
 
-NAME = "apply"
 HELP = f"""\
 Create or update connectors from files. First the cluster validates all of them and the differences are shown; only
 then, and only if you agree, is anything changed. Keys that a file does not have are removed from its connector.

@@ -10,7 +10,6 @@ from pathlib import Path
 from connect.cli._exit import FAILED, OK, UNREACHABLE
 from connect.kafka import broker as embedded
 
-NAME = "broker"
 HELP = """\
 Run the real Apache Kafka on this machine: one node, reachable from this machine only, its data in a folder that
 survives. It runs in the background until it is stopped. A worker with bootstrap.servers=embedded starts it by itself.

@@ -16,7 +16,6 @@ from connect.cli._exit import OK
 from connect.cli._rest_client import DEFAULT_URL, RestClient
 from connect.errors import ConnectError
 
-NAME = "completion"
 HELP = """\
 Print the script that completes commands, options, files, and the names of the cluster's connectors.
 

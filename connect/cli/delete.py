@@ -6,7 +6,6 @@ from connect.cli._connectors import agree, each
 from connect.cli._exit import FAILED
 from connect.cli._rest_client import add_options
 
-NAME = "delete"
 HELP = """\
 Delete connectors with their tasks and configurations. Their offsets stay in Kafka: a source of the same name goes on
 where this one was. To forget them, stop the connector and reset its offsets first.

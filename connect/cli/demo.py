@@ -24,7 +24,6 @@ from connect.kafka import broker as embedded
 from connect.storage.file_lock import FileLock, Locked
 from connect.worker import orphans
 
-NAME = "demo"
 HELP = """\
 Watch lines flow from a file through a real Kafka broker into another file. It takes the property files of Kafka's own
 quickstart, runs `connect standalone` with them in a temporary folder, and removes that folder at the end. The broker is

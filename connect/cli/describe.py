@@ -10,7 +10,6 @@ from connect.cli._rest_client import AnswerError, RestClient, add_options, clien
 from connect.cli._table import coloured, plain, table
 from connect.cli.status import parts, reason, status_of
 
-NAME = "describe"
 HELP = """\
 Show all about one connector: its state and its tasks', the topics it used, its configuration, and the traces of what
 failed.

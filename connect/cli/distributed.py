@@ -6,7 +6,6 @@ import argparse
 
 from connect.worker.processes import start_server
 
-NAME = "distributed"
 HELP = """\
 Run one worker of a pool that shares connectors and tasks. Workers with the same group.id and the same three topics are
 one pool: start as many as there is work for, on as many machines as you like; stop any of them, and the others take

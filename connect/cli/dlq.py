@@ -19,7 +19,6 @@ from connect.settings.raw import comma_separated
 if TYPE_CHECKING:
     from connect.cli._dlq_sources import Letters
 
-NAME = "dlq"
 HELP = """\
 Look at dead letters, the records that a connector gave up, and replay them: into the topic where each was consumed,
 with its key, headers, timestamp and partition, and without the headers of the error. What was replayed is remembered,

@@ -8,7 +8,6 @@ from connect.cli._exit import OK
 from connect.cli._rest_client import add_options, client_of
 from connect.cli._table import table
 
-NAME = "get"
 HELP = """\
 Show the configuration of one connector. Secrets are shown as [hidden]; apply takes that for the stored value, so that
 what --json prints can be changed and applied.

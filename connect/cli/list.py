@@ -8,7 +8,6 @@ from connect.cli._exit import OK
 from connect.cli._rest_client import add_options, client_of
 from connect.cli._table import table
 
-NAME = "list"
 HELP = """\
 List the connectors of a running cluster with their state.
 

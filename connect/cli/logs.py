@@ -10,7 +10,6 @@ from connect.cli._rest_client import add_options, client_of
 from connect.cli._table import table
 from connect.errors import ConfigError
 
-NAME = "logs"
 HELP = """\
 See and change the levels of a running cluster's loggers. A change holds until the worker is restarted.
 

@@ -16,7 +16,6 @@ from connect.cli._table import table
 from connect.errors import ConfigError
 from connect.telemetry.redaction import redactor
 
-NAME = "offsets"
 HELP = """\
 See and change how far a connector is: for a source what it stored itself, for a sink the offsets of its consumer group.
 A connector must be stopped before its offsets are changed.

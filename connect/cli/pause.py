@@ -5,7 +5,6 @@ import argparse
 from connect.cli._connectors import each
 from connect.cli._rest_client import add_options
 
-NAME = "pause"
 HELP = """\
 Let a connector stop moving records. Its tasks stay where they are and keep what they hold, until it is resumed.
 Returns when the cluster has taken the order; connect status says when it is done.

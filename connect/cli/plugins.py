@@ -15,7 +15,6 @@ from connect.cli._table import plain, table
 from connect.plugins import PluginKind, PluginRef, Plugins
 from connect.settings.raw import comma_separated
 
-NAME = "plugins"
 HELP = """\
 List the connectors, transformations and converters that are installed, and show their settings.
 

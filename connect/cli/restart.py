@@ -6,7 +6,6 @@ from connect.cli._connectors import each
 from connect.cli._rest_client import RestClient, add_options
 from connect.errors import ConfigError
 
-NAME = "restart"
 HELP = """\
 Restart connectors. Without options only the connector itself: its tasks run on.
 

@@ -5,7 +5,6 @@ import argparse
 from connect.cli._connectors import each
 from connect.cli._rest_client import add_options
 
-NAME = "resume"
 HELP = """\
 Let a connector that was paused or stopped move records again.
 Returns when the cluster has taken the order; connect status says when it is done.

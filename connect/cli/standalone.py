@@ -6,7 +6,6 @@ import argparse
 
 from connect.worker.processes import start_server
 
-NAME = "standalone"
 HELP = """\
 Run connectors in one worker on this machine, until Ctrl-C or SIGTERM. What each connector has read is kept in the file
 that offset.storage.file.filename names, so that the next start goes on from there.

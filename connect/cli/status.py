@@ -16,7 +16,6 @@ from connect.cli._rest_client import AnswerError, RestClient, UnreachableError, 
 from connect.cli._table import table
 from connect.telemetry.redaction import redactor
 
-NAME = "status"
 HELP = """\
 Show the state of connectors and of each of their tasks, and why those that failed did. All of them unless some are
 named. Exit code 1 when one has failed.

@@ -5,7 +5,6 @@ import argparse
 from connect.cli._connectors import each
 from connect.cli._rest_client import add_options
 
-NAME = "stop"
 HELP = """\
 Stop a connector and end its tasks. Its configuration and offsets stay; only now its offsets may be changed.
 Returns when the cluster has taken the order; connect status says when it is done.

@@ -19,7 +19,6 @@ from connect.errors import ConfigError, ConnectError
 if TYPE_CHECKING:
     from connect.cli._case_files import Case, CaseFile, Wrong
 
-NAME = "test"
 HELP = """\
 Run the cases of YAML files: records through a connector's converters and transformations, in this process, and what
 is expected of them. Exit code 1 when a case fails, 2 when a file is wrong. Needs pip install 'connect-runtime[test]'.

@@ -13,7 +13,6 @@ from connect.cli._table import table
 from connect.errors import ConfigError, ConnectError
 from connect.settings.rest_security_keys import TOKENS_FILE
 
-NAME = "tokens"
 HELP = """\
 Keep the file of bearer tokens that a worker takes (rest.security.tokens.file). Running workers take a change at once. A
 token is shown once, when it is made: the file holds only its hash.

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from connect.cli._pipelines import Pipeline, WorkerSettings
     from connect.data.record import Record
 
-NAME = "try"
 HELP = """\
 Run the converters and transformations of a connector on sample records, in this process, without deploying anything:
 shows each record before, what every step changed in it, and the record then; or which step dropped it, or failed.

@@ -11,7 +11,6 @@ from connect.errors import ConfigError, ConnectError
 from connect.settings.properties import ConfigFileError, load
 from connect.settings.rest_security_keys import USERS_FILE
 
-NAME = "users"
 HELP = """\
 Keep the file of users that a worker asks for their passwords (rest.security.users.file). Running workers take a change
 at once. A password is asked for, or read as a line of the standard input; the file holds only its hash.

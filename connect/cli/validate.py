@@ -9,7 +9,6 @@ from connect.cli._problems import Problems
 from connect.cli._rest_client import add_options, client_of
 from connect.telemetry.redaction import MASK
 
-NAME = "validate"
 HELP = f"""\
 Have a running cluster check connector files. All that is wrong is said at once, with file and line; nothing changes.
 {FORMS}

@@ -15,7 +15,7 @@ def command(monkeypatch):
     """Puts a command `try` into the table that runs the given function."""
 
     def put(run):
-        module = SimpleNamespace(NAME="try", HELP="Try it.", configure=lambda parser: None, run=run)
+        module = SimpleNamespace(HELP="Try it.", configure=lambda parser: None, run=run)
         monkeypatch.setitem(_main.COMMANDS, "try", "try it")
         monkeypatch.setattr(_main, "_load", lambda name: module)
 

@@ -1,14 +1,53 @@
-"""Records of topics that a pattern takes in: TopicNameMatches."""
+"""Predicates: which records a transformation is for (KIP-585).
+
+https://kafka.apache.org/documentation/#connect_predicates
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-from connect import Batch, Predicate, settings
+from connect import Batch, Headers, Predicate, settings
 from connect.data.column import Constant, Dictionary
 from connect.settings import Config
 from connect.settings.java_regex import java_regex
 from transforms.topics import regular_expression
+
+
+class HasHeaderKey(Predicate):
+    """True for records with at least one header of the name."""
+
+    settings = settings.define(
+        settings.String("name", validator=settings.non_empty, doc="The name of the header, letter by letter.")
+    )
+
+    def configure(self, config: Config) -> None:
+        self._name = config["name"]
+
+    def test(self, record: Any) -> bool:
+        return self._has(record.headers)
+
+    def test_batch(self, batch: Batch[Any]) -> list[bool]:
+        headers = batch.headers
+        if headers.constant and len(headers):
+            return [self._has(headers[0])] * len(headers)
+        return list(map(self._has, headers))
+
+    def _has(self, headers: Headers) -> bool:
+        name = self._name
+        return any(header.key == name for header in headers)
+
+
+class RecordIsTombstone(Predicate):
+    """True for records whose value is null."""
+
+    def test(self, record: Any) -> bool:
+        return record.value is None
+
+    def test_batch(self, batch: Batch[Any]) -> list[bool]:
+        if batch.values.struct_columns is not None:  # no row of such columns is null
+            return [False] * len(batch)
+        return [value is None for value in batch.values]
 
 
 def _pattern(name: str, value: str) -> None:
