@@ -1,9 +1,11 @@
-"""The connector of a run: validated, started, asked for its tasks' configurations, as a worker does it."""
+"""A connector in a test: validated, started, asked for its tasks' configurations and ended, as a worker does it."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any, Generic, TypeVar
+from types import TracebackType
+from typing import Any, Generic, Self, TypeVar
 
 from connect.api.connector import Connector
 from connect.api.metrics import PluginMetrics
@@ -15,9 +17,13 @@ from connect.pipeline.steps import Decode, DecodeHeaders, Encode, EncodeHeaders
 from connect.plugins import Plugins
 from connect.storage.memory_offsets import MemoryOffsetStore
 from connect.telemetry.metrics import Registry
+from connect.testing._control import MemoryControl
+from connect.testing._turns import Turns
 
 B = TypeVar("B", bound=Batch[Any])
 C = TypeVar("C", bound=Connector)
+T = TypeVar("T")
+R = TypeVar("R", bound="RunningTask")
 
 _CONVERTERS = ("key.converter", "value.converter", "header.converter")
 
@@ -103,6 +109,152 @@ class ConnectorRun(Generic[C]):
             )
         task = self.connector.task_class()
         return [{**config, "task.class": f"{task.__module__}.{task.__qualname__}"} for config in configs]
+
+
+class RunningTask(ABC):
+    """One task with its loop, which runs only while the test waits for it.
+
+    Attributes:
+        task: the plug-in's task as the loop sees it: `plugin` is the plug-in's own, `error` what it raised at its end.
+    """
+
+    task: Any
+    chain: Chain
+    turns: Turns
+    control: MemoryControl
+
+    @abstractmethod
+    def follow(self, timeout: float) -> None:
+        """Let the loop follow what the test wants: a pause, for example."""
+
+    def end(self, timeout: float) -> None:
+        """Stop the task. Raises what it raised at the end."""
+        self.control.stopping = True
+        while not self.turns.ended:
+            self.turns.take(timeout)
+        if self.task.error is not None:
+            raise self.task.error
+
+
+class PluginRun(ABC, Generic[C, T, R]):
+    """A connector and its tasks: what runs of sources and of sinks have in common."""
+
+    def __init__(
+        self, connector: C | type[C], config: Mapping[str, str], offsets: MemoryOffsetStore, timeout: float
+    ) -> None:
+        self._registry = Registry()
+        self._run = ConnectorRun(connector, config, offsets, self._registry)
+        self._timeout = timeout
+        self._tasks: list[R] = []
+
+    def start(self) -> Self:
+        """Validate, start the connector and its tasks, and assign a sink its partitions. `with` does it.
+
+        Raises:
+            ConfigError: a setting is wrong.
+        """
+        self._run.start()
+        self._start_tasks()
+        return self
+
+    def stop(self) -> None:
+        """End tasks and connector as a worker does: what is durable is committed.
+
+        Raises what `stop`, and a sink's `pre_commit` and `close`, raised, which a worker only logs.
+        """
+        try:
+            self._stop_tasks()
+        finally:
+            self._run.connector.stop()
+
+    def crash(self) -> None:
+        """End the tasks as if their lease were lost: nothing is stored or committed any more."""
+        for running in self._tasks:
+            running.control.alive = False
+        self._stop_tasks()
+
+    def restart(self, config: Mapping[str, str] | None = None) -> None:
+        """Stop, if that is not done, and start again from the stored offsets, or from what a sink's `open` answers.
+
+        Args:
+            config: keys to change.
+        """
+        if self._tasks:
+            self._stop_tasks()
+        self._run.connector.stop()
+        self._run.config.update(config or {})
+        self.start()
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self.stop()
+        except Exception:
+            if error is None:
+                raise
+
+    def pause(self) -> None:
+        """Pause the tasks: nothing is polled or put until `resume`."""
+        self._set_paused(True)
+
+    def resume(self) -> None:
+        """Go on after `pause`."""
+        self._set_paused(False)
+
+    @property
+    def connector(self) -> C:
+        """The connector."""
+        return self._run.connector
+
+    @property
+    def tasks(self) -> list[T]:
+        """The running tasks, by their numbers."""
+        return [running.task.plugin for running in self._tasks]
+
+    @property
+    def task(self) -> T:
+        """The only running task."""
+        (task,) = self.tasks
+        return task
+
+    @property
+    def skipped(self) -> int:
+        """How many records the error policy of the running tasks has skipped."""
+        return sum(running.chain.policy.counts.skipped for running in self._tasks)
+
+    def metric(self, name: str) -> float:
+        """The value of a counter or gauge that the plug-in keeps, over all labels."""
+        return sum(s.value for s in self._registry.snapshot() if s.name == name and isinstance(s.value, int | float))
+
+    @abstractmethod
+    def _make_task(self, plugin: Any, number: int, config: Mapping[str, str]) -> R:
+        """One task, ready for its first turn."""
+
+    def _start_tasks(self) -> None:
+        for number, config in enumerate(self._run.task_configs()):
+            running = self._make_task(self._run.connector.task_class()(), number, config)
+            running.turns.take(self._timeout)
+            self._tasks.append(running)
+
+    def _stop_tasks(self) -> None:
+        tasks, self._tasks = self._tasks, []
+        errors: list[Exception] = []
+        for running in tasks:
+            try:
+                running.end(self._timeout)
+            except Exception as error:
+                errors.append(error)
+        if errors:
+            raise errors[0]
+
+    def _set_paused(self, paused: bool) -> None:
+        for running in self._tasks:
+            running.control.paused = paused
+            running.follow(self._timeout)
 
 
 def converts(config: Mapping[str, str]) -> bool:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from types import TracebackType
-from typing import Any, Self, cast
+from typing import Any, cast
 
 from connect.api.connector import SinkConnector
 from connect.api.sink import Offsets, SinkTask
@@ -22,7 +21,7 @@ from connect.settings.raw import comma_separated
 from connect.storage.memory_offsets import MemoryOffsetStore
 from connect.telemetry.metrics import Registry
 from connect.testing._broker import Message
-from connect.testing._connector import ConnectorRun, decoding_chain
+from connect.testing._connector import ConnectorRun, PluginRun, RunningTask, decoding_chain
 from connect.testing._consumer import MemoryConsumer, MemoryTopics
 from connect.testing._control import MemoryControl
 from connect.testing._turns import Turns
@@ -34,7 +33,7 @@ _TRIES = 100
 _NEVER = float("inf")
 
 
-class SinkRun:
+class SinkRun(PluginRun[SinkConnector, SinkTask, "_Task"]):
     """Runs a sink connector and its tasks in memory, through the loop that a worker uses.
 
         with SinkRun(FileStreamSinkConnector, {"file": "out.txt"}) as run:
@@ -65,12 +64,9 @@ class SinkRun:
         timeout: float = 10.0,
     ) -> None:
         topics = {} if "topics" in config or "topics.regex" in config else {"topics": "test"}
-        self._registry = Registry()
-        self._run = ConnectorRun(connector, {**topics, **config}, MemoryOffsetStore(), self._registry)
+        super().__init__(connector, {**topics, **config}, MemoryOffsetStore(), timeout)
         self._topics = MemoryTopics()
         self._batch_rows = batch_rows
-        self._timeout = timeout
-        self._tasks: list[_Task] = []
         named = comma_separated(self._run.config.get("topics"))
         self._topic = named[0] if named else "test"
         self._partitions = [TopicPartition(name, number) for name in named for number in range(partitions)]
@@ -83,58 +79,6 @@ class SinkRun:
         self.broker_takes_commits = True
         #: What `pre_commit` was asked and what it answered.
         self.pre_commits: list[tuple[Offsets, Offsets]] = []
-
-    # Life.
-
-    def start(self) -> Self:
-        """Validate, start the connector and its tasks, and assign the partitions. `with` does it.
-
-        Raises:
-            ConfigError: a setting is wrong.
-        """
-        self._run.start()
-        self._start_tasks()
-        return self
-
-    def stop(self) -> None:
-        """End tasks and connector as a worker does: what is durable is committed.
-
-        Raises what `pre_commit`, `close` and `stop` raised, which a worker only logs.
-        """
-        try:
-            self._stop_tasks()
-        finally:
-            self._run.connector.stop()
-
-    def crash(self) -> None:
-        """End the tasks as if their lease were lost: nothing is committed any more."""
-        for running in self._tasks:
-            running.control.alive = False
-        self._stop_tasks()
-
-    def restart(self, config: Mapping[str, str] | None = None) -> None:
-        """Stop, if that is not done, and start again from the committed offsets, or from what `open` answers.
-
-        Args:
-            config: keys to change.
-        """
-        if self._tasks:
-            self._stop_tasks()
-        self._run.connector.stop()
-        self._run.config.update(config or {})
-        self.start()
-
-    def __enter__(self) -> Self:
-        return self.start()
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        try:
-            self.stop()
-        except Exception:
-            if error is None:
-                raise
 
     # Writing.
 
@@ -186,14 +130,6 @@ class SinkRun:
             running.delivery.request_commit()
             running.settle(self._timeout, _TRIES)
 
-    def pause(self) -> None:
-        """Pause the tasks: nothing is put until `resume`."""
-        self._set_paused(True)
-
-    def resume(self) -> None:
-        """Go on after `pause`."""
-        self._set_paused(False)
-
     # Partitions.
 
     def assign(self, *partitions: TopicPartition, task: int = 0) -> None:
@@ -215,39 +151,13 @@ class SinkRun:
         """For each partition the offset after the last record that is committed."""
         return dict(self._topics.committed)
 
-    @property
-    def connector(self) -> SinkConnector:
-        """The connector."""
-        return self._run.connector
-
-    @property
-    def tasks(self) -> list[SinkTask]:
-        """The running tasks, by their numbers."""
-        return [running.task.plugin for running in self._tasks]
-
-    @property
-    def task(self) -> SinkTask:
-        """The only running task."""
-        (task,) = self.tasks
-        return task
-
-    @property
-    def skipped(self) -> int:
-        """How many records the error policy of the running tasks has skipped."""
-        return sum(running.chain.policy.counts.skipped for running in self._tasks)
-
-    def metric(self, name: str) -> float:
-        """The value of a counter or gauge that the plug-in keeps, over all labels."""
-        return sum(s.value for s in self._registry.snapshot() if s.name == name and isinstance(s.value, int | float))
-
     # Inside.
 
+    def _make_task(self, plugin: SinkTask, number: int, config: Mapping[str, str]) -> _Task:
+        return _Task(plugin, number, config, self._run, self._topics, self._registry, self, self._batch_rows)
+
     def _start_tasks(self) -> None:
-        for number, config in enumerate(self._run.task_configs()):
-            plugin = self._run.connector.task_class()()
-            running = _Task(plugin, number, config, self._run, self._topics, self._registry, self, self._batch_rows)
-            running.turns.take(self._timeout)
-            self._tasks.append(running)
+        super()._start_tasks()
         self._assign(self._partitions)
 
     def _assign(self, partitions: Sequence[TopicPartition]) -> None:
@@ -264,24 +174,8 @@ class SinkRun:
             if mine:
                 running.move(how, mine, self._timeout)
 
-    def _stop_tasks(self) -> None:
-        tasks, self._tasks = self._tasks, []
-        errors: list[Exception] = []
-        for running in tasks:
-            try:
-                running.end(self._timeout)
-            except Exception as error:
-                errors.append(error)
-        if errors:
-            raise errors[0]
 
-    def _set_paused(self, paused: bool) -> None:
-        for running in self._tasks:
-            running.control.paused = paused
-            running.settle(self._timeout, _TRIES)
-
-
-class _Task:
+class _Task(RunningTask):
     """One task with its loop."""
 
     consumer: MemoryConsumer
@@ -314,6 +208,9 @@ class _Task:
         )
         context.owner = self._loop
 
+    def follow(self, timeout: float) -> None:
+        self.settle(timeout, _TRIES)
+
     def settle(self, timeout: float, tries: int) -> None:
         """Let the loop run until there is nothing left to do. Raises RetriableError after a hundred tries."""
         self.task.tries = 0
@@ -341,14 +238,6 @@ class _Task:
         """Have partitions come or go."""
         self.consumer.moves.append((how, partitions))
         self.settle(timeout, 1)
-
-    def end(self, timeout: float) -> None:
-        """Stop the task. Raises what it raised at the end."""
-        self.control.stopping = True
-        while not self.turns.ended:
-            self.turns.take(timeout)
-        if self.task.error is not None:
-            raise self.task.error
 
     def _commit(self, offsets: Offsets) -> None:
         if not self._seen.broker_takes_commits:

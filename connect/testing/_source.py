@@ -5,8 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from types import TracebackType
-from typing import Any, Self, cast
+from typing import Any, cast
 
 from connect.api.connector import SourceConnector
 from connect.api.source import RecordMetadata, SourceTask
@@ -21,7 +20,7 @@ from connect.kafka.produce import BatchProducer
 from connect.storage.memory_offsets import MemoryOffsetStore
 from connect.telemetry.metrics import Registry
 from connect.testing._broker import MemoryBroker, MemoryProducer, Message, Refusal
-from connect.testing._connector import ConnectorRun, Tap, converts, encoding_chain
+from connect.testing._connector import ConnectorRun, PluginRun, RunningTask, Tap, converts, encoding_chain
 from connect.testing._control import MemoryControl
 from connect.testing._turns import Blocked, Turns
 from connect.worker.contexts import SourceContext
@@ -36,7 +35,7 @@ _IDLE_S = 0.002
 Offset = tuple[Mapping[str, Any], Mapping[str, Any]]
 
 
-class SourceRun:
+class SourceRun(PluginRun[SourceConnector, SourceTask, "_Task"]):
     """Runs a source connector and its tasks in memory, through the loop that a worker uses.
 
         with SourceRun(LinesConnector, {"file": "in.txt", "topic": "lines"}) as run:
@@ -63,67 +62,15 @@ class SourceRun:
         offsets: Iterable[Offset] = (),
         timeout: float = 10.0,
     ) -> None:
-        self._registry = Registry()
         self._offsets = MemoryOffsetStore()
         self._broker = MemoryBroker()
-        self._timeout = timeout
-        self._run = ConnectorRun(connector, config, self._offsets, self._registry)
+        super().__init__(connector, config, self._offsets, timeout)
         self._offsets.set(self._run.name, list(offsets))
-        self._tasks: list[_Task] = []
-
-    # Life.
-
-    def start(self) -> Self:
-        """Validate, start the connector and its tasks. `with` does it.
-
-        Raises:
-            ConfigError: a setting is wrong.
-        """
-        self._run.start()
-        self._start_tasks()
-        return self
-
-    def stop(self) -> None:
-        """End tasks and connector as a worker does. Raises what their `stop` raised, which a worker only logs."""
-        try:
-            self._stop_tasks()
-        finally:
-            self._run.connector.stop()
-
-    def crash(self) -> None:
-        """End the tasks as if their lease were lost: what is not stored by now is not stored any more."""
-        for task in self._tasks:
-            task.control.alive = False
-        self._stop_tasks()
-
-    def restart(self, config: Mapping[str, str] | None = None) -> None:
-        """Stop, if that is not done, and start again from the stored offsets.
-
-        Args:
-            config: keys to change.
-        """
-        if self._tasks:
-            self._stop_tasks()
-        self._run.connector.stop()
-        self._run.config.update(config or {})
-        self.start()
 
     def reconfigure(self) -> None:
         """Ask the connector for task configurations anew, and run those. See `reconfiguration_requested`."""
         self._stop_tasks()
         self._start_tasks()
-
-    def __enter__(self) -> Self:
-        return self.start()
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        try:
-            self.stop()
-        except Exception:
-            if error is None:
-                raise
 
     # Reading.
 
@@ -167,14 +114,6 @@ class SourceRun:
         for running in self._tasks:
             running.begin_poll(self._timeout)
 
-    def pause(self) -> None:
-        """Pause the tasks: polls bring nothing until `resume`."""
-        self._set_paused(True)
-
-    def resume(self) -> None:
-        """Go on after `pause`."""
-        self._set_paused(False)
-
     # The broker's side.
 
     @property
@@ -211,7 +150,7 @@ class SourceRun:
         self._broker.holding = count is not None
         self._broker.allowed = count or 0
         for running in self._tasks:
-            running.serve(self._timeout)
+            running.follow(self._timeout)
         self._broker.allowed = 0
 
     def refuse(self, count: int = 1, code: str = "MSG_SIZE_TOO_LARGE", text: str = "Message size too large") -> None:
@@ -226,59 +165,19 @@ class SourceRun:
     # What there is to look at.
 
     @property
-    def connector(self) -> SourceConnector:
-        """The connector."""
-        return self._run.connector
-
-    @property
-    def tasks(self) -> list[SourceTask]:
-        """The running tasks, by their numbers."""
-        return [running.task.plugin for running in self._tasks]
-
-    @property
-    def task(self) -> SourceTask:
-        """The only running task."""
-        (task,) = self.tasks
-        return task
-
-    @property
     def reconfiguration_requested(self) -> bool:
         """Whether the connector asked for its task configurations to be made anew."""
         return self._run.context.reconfigure
-
-    @property
-    def skipped(self) -> int:
-        """How many records the error policy of the running tasks has skipped."""
-        return sum(running.chain.policy.counts.skipped for running in self._tasks)
 
     @property
     def polled(self) -> list[SourceBatch]:
         """What each poll of the running tasks brought, before transformations; empty ones left out."""
         return [batch for running in self._tasks for batch in running.task.batches]
 
-    def metric(self, name: str) -> float:
-        """The value of a counter or gauge that the plug-in keeps, over all labels."""
-        return sum(s.value for s in self._registry.snapshot() if s.name == name and isinstance(s.value, int | float))
-
     # Inside.
 
-    def _start_tasks(self) -> None:
-        for number, config in enumerate(self._run.task_configs()):
-            plugin = self._run.connector.task_class()()
-            running = _Task(plugin, number, config, self._run, self._offsets, self._broker, self._registry)
-            running.turns.take(self._timeout)
-            self._tasks.append(running)
-
-    def _stop_tasks(self) -> None:
-        tasks, self._tasks = self._tasks, []
-        errors: list[Exception] = []
-        for running in tasks:
-            try:
-                running.end(self._timeout)
-            except Exception as error:
-                errors.append(error)
-        if errors:
-            raise errors[0]
+    def _make_task(self, plugin: SourceTask, number: int, config: Mapping[str, str]) -> _Task:
+        return _Task(plugin, number, config, self._run, self._offsets, self._broker, self._registry)
 
     def _poll_each(self) -> bool:
         """One turn of each task. Whether any of them is to be polled again at once."""
@@ -289,13 +188,8 @@ class SourceRun:
             running.poll(self._timeout)
         return any(running.task.more for running in self._tasks)
 
-    def _set_paused(self, paused: bool) -> None:
-        for running in self._tasks:
-            running.control.paused = paused
-            running.serve(self._timeout)
 
-
-class _Task:
+class _Task(RunningTask):
     """One task with its loop."""
 
     def __init__(
@@ -341,18 +235,10 @@ class _Task:
         if not self.task.entered.wait(timeout):
             raise Blocked("The task is not polled now: it is paused, or waits for acknowledgements.")
 
-    def serve(self, timeout: float) -> None:
+    def follow(self, timeout: float) -> None:
         """Let the loop follow a pause and store what is acknowledged, without a poll."""
         self.task.polls = 0
         self.turns.take(timeout)
-
-    def end(self, timeout: float) -> None:
-        """Stop the task. Raises what its `stop` raised."""
-        self.control.stopping = True
-        while not self.turns.ended:
-            self.turns.take(timeout)
-        if self.task.error is not None:
-            raise self.task.error
 
     def _want_poll(self) -> None:
         self.task.polls, self.task.more = 1, False
