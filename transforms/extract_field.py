@@ -61,5 +61,3 @@ class ExtractFieldKey(ExtractField):
 
 class ExtractFieldValue(ExtractField):
     """ExtractField$Value."""
-
-    part = "values"

@@ -253,5 +253,3 @@ class FlattenKey(Flatten):
 
 class FlattenValue(Flatten):
     """Flatten$Value."""
-
-    part = "values"

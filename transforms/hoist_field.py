@@ -112,5 +112,3 @@ class HoistFieldKey(HoistField):
 
 class HoistFieldValue(HoistField):
     """HoistField$Value."""
-
-    part = "values"

@@ -172,8 +172,6 @@ class JsonToStructureKey(JsonToStructure):
 class JsonToStructureValue(JsonToStructure):
     """For values."""
 
-    part = "values"
-
 
 def declared_schema(content: str) -> Schema:
     """The schema that a configuration holds, in the form of JsonConverter's envelope.

@@ -1,13 +1,12 @@
 """Transformations of keys or of values: what they all have in common.
 
 Kafka Connect has each of them twice, `Cast$Key` and `Cast$Value`. So has a module here: an abstract class that knows
-how, and two heirs that say where::
+how, and two heirs, of which that for keys says where::
 
     class Cast(PartTransformation): ...
     class CastKey(Cast):
         part = "keys"
-    class CastValue(Cast):
-        part = "values"
+    class CastValue(Cast): ...
 """
 
 from __future__ import annotations

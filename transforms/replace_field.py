@@ -161,5 +161,3 @@ class ReplaceFieldKey(ReplaceField):
 
 class ReplaceFieldValue(ReplaceField):
     """ReplaceField$Value."""
-
-    part = "values"

@@ -328,8 +328,6 @@ class SchemaContractKey(SchemaContract):
 class SchemaContractValue(SchemaContract):
     """For values."""
 
-    part = "values"
-
 
 def _declared(content: str) -> Schema:
     schema = declared_schema(content)

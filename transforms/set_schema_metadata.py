@@ -79,5 +79,3 @@ class SetSchemaMetadataKey(SetSchemaMetadata):
 
 class SetSchemaMetadataValue(SetSchemaMetadata):
     """SetSchemaMetadata$Value."""
-
-    part = "values"

@@ -11,11 +11,10 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from functools import partial
 
-from connect.cli._embedded_broker import embedded_broker
 from connect.cli._exit import FAILED, INVALID, OK, UNREACHABLE
 from connect.cli._problems import Problems
 from connect.cli._rest import Addresses, BackgroundRest, take_addresses
-from connect.cli._worker import StateLog, StopSignals
+from connect.cli._worker import StateLog, StopSignals, embedded_broker
 from connect.cli._worker_files import WorkerFile, read_worker
 from connect.errors import ConfigError, ConnectError
 from connect.herder.group_member import GroupMember

@@ -11,7 +11,6 @@ import time
 from collections.abc import Sequence
 from types import FrameType
 
-from connect.cli._embedded_broker import embedded_broker
 from connect.cli._exit import INVALID, OK
 from connect.cli._live import Live, is_possible
 from connect.cli._problems import Problems
@@ -21,6 +20,7 @@ from connect.cli._worker_files import WorkerFile, open_offsets, read_connectors,
 from connect.herder.model import TargetState
 from connect.herder.worker_herder import WorkerHerder, standalone
 from connect.settings.connector_files import ConnectorFile
+from connect.settings.definition import Config
 from connect.storage import State, Status, TaskStatus
 from connect.telemetry import logs
 
@@ -147,3 +147,21 @@ class StateLog:
             return
         words = "ended" if status.state is State.UNASSIGNED else status.state.value.lower()
         log.info("%s", words, extra={"about": f"{status.connector}-{status.task}"})
+
+
+log = logging.getLogger("connect.cli")
+
+
+def embedded_broker(worker: Config) -> dict[str, str]:
+    """Start the broker of bootstrap.servers=embedded where none runs.
+
+    Returns:
+        the keys of the worker that say where it is; none where the worker names other brokers.
+    """
+    if worker["bootstrap.servers"] != ["embedded"]:
+        return {}
+    from connect.kafka.broker import ensure_running
+
+    broker = ensure_running(say=log.info)
+    log.info("Kafka runs on this machine at %s", broker.bootstrap_servers)
+    return {"bootstrap.servers": broker.bootstrap_servers}

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from connect.api.converter import Converter, HeaderConverter, SchemaAndValue
-from connect.converters.kind import ConverterOptions
+from connect.api.converter import SchemaAndValue
+from connect.converters.kind import ValueConverter
 from connect.data.column import Column
 from connect.data.headers import Headers
 from connect.data.schema import OPTIONAL_BYTES, Schema, Type
@@ -14,15 +14,11 @@ from connect.data.values import Values
 from connect.errors import DataError
 
 
-class ByteArrayConverter(Converter, HeaderConverter):
+class ByteArrayConverter(ValueConverter):
     """Hands bytes through in both directions. null is null."""
 
     never_fails = True
     hands_bytes_through = True
-    settings = ConverterOptions.definition()
-
-    def configure(self, config: Mapping[str, str], *, is_key: bool | None = None) -> None:
-        ConverterOptions.of(config, is_key)
 
     def to_connect_data(self, topic: str, data: bytes | None, headers: Headers | None = None) -> SchemaAndValue:
         return SchemaAndValue(OPTIONAL_BYTES, data)
@@ -47,12 +43,6 @@ class ByteArrayConverter(Converter, HeaderConverter):
             if set(map(type, items)) <= {bytes, type(None)}:
                 return items
         return super().from_connect_batch(topics, values)
-
-    def to_connect_header(self, topic: str, key: str, data: bytes | None) -> SchemaAndValue:
-        return self.to_connect_data(topic, data)
-
-    def from_connect_header(self, topic: str, key: str, schema: Schema | None, value: Any) -> bytes | None:
-        return self.from_connect_data(topic, schema, value)
 
 
 def _plain(schema: Schema | None) -> bool:

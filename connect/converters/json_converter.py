@@ -14,7 +14,7 @@ from types import NoneType
 from typing import TYPE_CHECKING, Any, Final
 
 from connect import settings
-from connect.api.converter import Converter, HeaderConverter, SchemaAndValue, collect
+from connect.api.converter import SchemaAndValue, collect
 from connect.converters import json_schema
 from connect.converters.json_decode import Decoder, Inexact, schemaless
 from connect.converters.json_encode import Preparer, lines
@@ -22,7 +22,7 @@ from connect.converters.json_fast import REFUSED, exact, has_long_integer, is_lo
 from connect.converters.json_rows import Rows
 from connect.converters.json_text import read, read_at
 from connect.converters.json_values import objects
-from connect.converters.kind import ConverterOptions
+from connect.converters.kind import ConverterOptions, ValueConverter
 from connect.converters.lru_cache import LruCache
 from connect.data.column import Column
 from connect.data.columns_text import pyarrow_is_there
@@ -80,7 +80,7 @@ class JsonOptions(ConverterOptions):
     )
 
 
-class JsonConverter(Converter, HeaderConverter):
+class JsonConverter(ValueConverter):
     """Converts between JSON and values, with or without schemas."""
 
     settings = JsonOptions.definition()
@@ -135,12 +135,6 @@ class JsonConverter(Converter, HeaderConverter):
         for schema, rows in values.by_schema():
             written.update(zip(rows, self._from_connect(schema, [items[row] for row in rows]), strict=True))
         return [written[row] for row in range(len(items))]
-
-    def to_connect_header(self, topic: str, key: str, data: bytes | None) -> SchemaAndValue:
-        return self.to_connect_data(topic, data)
-
-    def from_connect_header(self, topic: str, key: str, schema: Schema | None, value: Any) -> bytes | None:
-        return self.from_connect_data(topic, schema, value)
 
     # Reading.
 

@@ -6,11 +6,11 @@ Big endian: two's complement for whole numbers, IEEE 754 for the others, one byt
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from connect.api.converter import Converter, HeaderConverter, SchemaAndValue
-from connect.converters.kind import ConverterOptions
+from connect.api.converter import Converter, SchemaAndValue
+from connect.converters.kind import ValueConverter
 from connect.data import schema as schemas
 from connect.data.column import Column
 from connect.data.headers import Headers
@@ -19,17 +19,12 @@ from connect.data.values import Values
 from connect.errors import DataError
 
 
-class _FixedSize(Converter, HeaderConverter):
+class _FixedSize(ValueConverter):
     """Values that all have the same number of bytes. null is null both ways."""
-
-    settings = ConverterOptions.definition()
 
     SCHEMA: ClassVar[Schema]
     FORMAT: ClassVar[str]
     TAKES: ClassVar[tuple[type, ...]]
-
-    def configure(self, config: Mapping[str, str], *, is_key: bool | None = None) -> None:
-        ConverterOptions.of(config, is_key)
 
     def to_connect_data(self, topic: str, data: bytes | None, headers: Headers | None = None) -> SchemaAndValue:
         if data is None:
@@ -57,12 +52,6 @@ class _FixedSize(Converter, HeaderConverter):
         if len(present) == len(data) and set(map(len, present)) == {struct.calcsize(self.FORMAT)}:
             return Values(list(struct.unpack(f">{len(present)}{self.FORMAT}", b"".join(present))), self.SCHEMA)
         return super().to_connect_batch(topics, data)
-
-    def to_connect_header(self, topic: str, key: str, data: bytes | None) -> SchemaAndValue:
-        return self.to_connect_data(topic, data)
-
-    def from_connect_header(self, topic: str, key: str, schema: Schema | None, value: Any) -> bytes | None:
-        return self.from_connect_data(topic, schema, value)
 
 
 class ShortConverter(_FixedSize):

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from connect import settings
-from connect.api.converter import Converter, HeaderConverter, SchemaAndValue
-from connect.converters.kind import ConverterOptions
+from connect.api.converter import SchemaAndValue
+from connect.converters.kind import ConverterOptions, ValueConverter
 from connect.data.column import Column
 from connect.data.headers import Headers
 from connect.data.schema import OPTIONAL_STRING, Schema
@@ -83,7 +83,7 @@ class StringOptions(ConverterOptions):
     )
 
 
-class StringConverter(Converter, HeaderConverter):
+class StringConverter(ValueConverter):
     """Converts between text and its bytes. null is null both ways; malformed bytes become U+FFFD, as in Java."""
 
     never_fails = True
@@ -120,9 +120,3 @@ class StringConverter(Converter, HeaderConverter):
             None if value is None else encode(value if type(value) is str else java_text(schema, value))
             for schema, value in zip(values.schemas, values, strict=True)
         ]
-
-    def to_connect_header(self, topic: str, key: str, data: bytes | None) -> SchemaAndValue:
-        return self.to_connect_data(topic, data)
-
-    def from_connect_header(self, topic: str, key: str, schema: Schema | None, value: Any) -> bytes | None:
-        return self.from_connect_data(topic, schema, value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from connect.api.converter import Converter, HeaderConverter
 from connect.api.transformation import Predicate, Transformation
@@ -15,18 +15,29 @@ from connect.pipeline.failure import Stage
 from connect.plugins import name_of
 
 B = TypeVar("B", bound=Batch[Any])
+C = TypeVar("C", bound=Converter | HeaderConverter)
 
 
-class Decode:
-    """Bytes of keys or values -> values."""
+class _Converting(Generic[C]):
+    """A step of a converter."""
 
     apply_one = None
 
-    def __init__(self, converter: Converter, *, is_key: bool) -> None:
+    def __init__(self, converter: C, stage: Stage) -> None:
         self.converter = converter
-        self.stage = Stage.KEY_CONVERTER if is_key else Stage.VALUE_CONVERTER
+        self.stage = stage
         self.operation = type(converter).__name__
         self.class_name = name_of(type(converter))
+
+    def close(self) -> None:
+        self.converter.close()
+
+
+class Decode(_Converting[Converter]):
+    """Bytes of keys or values -> values."""
+
+    def __init__(self, converter: Converter, *, is_key: bool) -> None:
+        super().__init__(converter, Stage.KEY_CONVERTER if is_key else Stage.VALUE_CONVERTER)
         self._column = "keys" if is_key else "values"
         self._lazy = is_key and converter.never_fails  # many a sink never looks at keys
 
@@ -44,20 +55,12 @@ class Decode:
     def _decode(self, topics: Column[str], data: Values) -> Values:
         return self.converter.to_connect_batch(topics, data.to_list())
 
-    def close(self) -> None:
-        self.converter.close()
 
-
-class Encode:
+class Encode(_Converting[Converter]):
     """Values of keys or values -> bytes."""
 
-    apply_one = None
-
     def __init__(self, converter: Converter, *, is_key: bool) -> None:
-        self.converter = converter
-        self.stage = Stage.KEY_CONVERTER if is_key else Stage.VALUE_CONVERTER
-        self.operation = type(converter).__name__
-        self.class_name = name_of(type(converter))
+        super().__init__(converter, Stage.KEY_CONVERTER if is_key else Stage.VALUE_CONVERTER)
         self._column = "keys" if is_key else "values"
 
     def run(self, batch: B) -> B:
@@ -69,20 +72,12 @@ class Encode:
             changed["headers"] = headers
         return batch.with_columns(**changed)
 
-    def close(self) -> None:
-        self.converter.close()
 
-
-class DecodeHeaders:
+class DecodeHeaders(_Converting[HeaderConverter]):
     """Bytes of headers -> `Headers`. A converter that never fails is asked only when somebody looks."""
 
-    stage = Stage.HEADER_CONVERTER
-    apply_one = None
-
     def __init__(self, converter: HeaderConverter) -> None:
-        self.converter = converter
-        self.operation = type(converter).__name__
-        self.class_name = name_of(type(converter))
+        super().__init__(converter, Stage.HEADER_CONVERTER)
 
     def run(self, batch: B) -> B:
         raw: Column[Any] = batch.headers  # RawHeaders or None
@@ -106,20 +101,12 @@ class DecodeHeaders:
             decoded.append(Headers(Header(key, result.value, result.schema) for key, result in results))
         return decoded
 
-    def close(self) -> None:
-        self.converter.close()
 
-
-class EncodeHeaders:
+class EncodeHeaders(_Converting[HeaderConverter]):
     """`Headers` -> pairs of key and bytes, None for a record without any."""
 
-    stage = Stage.HEADER_CONVERTER
-    apply_one = None
-
     def __init__(self, converter: HeaderConverter) -> None:
-        self.converter = converter
-        self.operation = type(converter).__name__
-        self.class_name = name_of(type(converter))
+        super().__init__(converter, Stage.HEADER_CONVERTER)
 
     def run(self, batch: B) -> B:
         headers = batch.headers
@@ -134,9 +121,6 @@ class EncodeHeaders:
             for topic, items in zip(batch.topics, headers, strict=True)
         ]
         return batch.with_columns(headers=Plain(encoded))
-
-    def close(self) -> None:
-        self.converter.close()
 
 
 class Transform:

@@ -34,22 +34,7 @@ _CONNECTOR = "status-connector-"
 _TASK = "status-task-"
 _TOPIC = "status-topic-"
 _MARK = ":connector-"
-
-
-@dataclass(frozen=True, slots=True)
-class ActiveTopic:
-    """A topic that a connector used (KIP-558).
-
-    Attributes:
-        topic, connector: their names.
-        task: the task that used it first.
-        discovered_ms: when.
-    """
-
-    topic: str
-    connector: str
-    task: int
-    discovered_ms: int
+_TOPIC_FIELDS = {"name", "connector", "task", "discoverTimestamp"}
 
 
 @dataclass(slots=True)
@@ -74,22 +59,13 @@ class TopicStatusStore(MemoryStatusStore):
         topic: `status.storage.topic`.
         clients: Java's client settings of the worker.
         shape: of the topic.
-        patience: seconds until a state that the brokers do not take is given up; by default never.
     """
 
-    def __init__(
-        self,
-        topic: str,
-        clients: Mapping[str, str],
-        shape: TopicShape,
-        patience: float | None = None,
-    ) -> None:
+    def __init__(self, topic: str, clients: Mapping[str, str], shape: TopicShape) -> None:
         super().__init__()
         self._words: dict[bytes, _Words] = {}
         self._words_lock = threading.Lock()
-        self._topics: dict[str, dict[str, ActiveTopic]] = {}
-        self._topics_lock = threading.Lock()
-        self._log = CompactedLog(topic, clients, shape, self._take, patience=patience)
+        self._log = CompactedLog(topic, clients, shape, self._take, patience=None)
 
     def start(self, timeout: float = 60) -> None:
         """Read everything. Raises `ConnectError`."""
@@ -124,36 +100,30 @@ class TopicStatusStore(MemoryStatusStore):
 
     def forget(self, connector: str, task: int | None = None) -> None:
         numbers = [status.task for status in self.tasks(connector)] if task is None else [task]
+        if task is None:
+            self.forget_topics(connector)
         super().forget(connector, task)
         for number in numbers:
             self._write(_task_key(connector, number), None)
         if task is None:
             self._write(_connector_key(connector), None)
-            self.forget_topics(connector)
 
     def forget_connector(self, connector: str) -> None:
         super().forget_connector(connector)
         self._write(_connector_key(connector), None)
 
     def put_topic(self, connector: str, topic: str, task: int) -> None:
-        """A task used a topic."""
-        found = ActiveTopic(topic, connector, task, int(time.time() * 1000))
-        with self._topics_lock:
-            if topic in self._topics.get(connector, {}):
+        with self._lock:
+            used = self._used.setdefault(connector, {})
+            if topic in used:
                 return
-            self._topics.setdefault(connector, {})[topic] = found
-        content = {"name": topic, "connector": connector, "task": task, "discoverTimestamp": found.discovered_ms}
+            used[topic] = None
+        content = {"name": topic, "connector": connector, "task": task, "discoverTimestamp": int(time.time() * 1000)}
         self._write(_topic_key(topic, connector), to_json({"topic": content}).encode())
 
-    def topics(self, connector: str) -> list[str]:
-        """The topics that a connector used, sorted."""
-        with self._topics_lock:
-            return sorted(self._topics.get(connector, {}))
-
     def forget_topics(self, connector: str) -> None:
-        """Forget them."""
-        with self._topics_lock:
-            names = sorted(self._topics.pop(connector, {}))
+        with self._lock:
+            names = sorted(self._used.pop(connector, {}))
         for topic in names:
             self._write(_topic_key(topic, connector), None)
 
@@ -224,14 +194,13 @@ class TopicStatusStore(MemoryStatusStore):
 
     def _apply_topic(self, name: str, content: Mapping[str, Any] | None) -> None:
         topic, _, connector = name.removeprefix(_TOPIC).partition(_MARK)
-        if content is None:
-            with self._topics_lock:
-                self._topics.get(connector, {}).pop(topic, None)
-            return
-        said = _object(content["topic"])
-        found = ActiveTopic(said["name"], said["connector"], int(said["task"]), int(said["discoverTimestamp"]))
-        with self._topics_lock:
-            self._topics.setdefault(connector, {})[topic] = found
+        if content is not None and (missing := _TOPIC_FIELDS - _object(content["topic"]).keys()):
+            raise KeyError(*missing)
+        with self._lock:
+            if content is None:
+                self._used.get(connector, {}).pop(topic, None)
+            else:
+                self._used.setdefault(connector, {})[topic] = None
 
 
 def _object(content: Any) -> dict[str, Any]:

@@ -23,9 +23,8 @@ from connect.kit import BackgroundWriter
 from connectors.s3.bucket import Bucket
 from connectors.s3.bucket.failures import Failure, failure
 from connectors.s3.formats.format import Format, Payload, Writer
-from connectors.s3.sink.buffer import Buffer
+from connectors.s3.sink.buffer import Buffer, Memory
 from connectors.s3.sink.keys import SMALLEST_PART
-from connectors.s3.sink.memory import Memory
 from connectors.s3.sink.plan import SinkPlan
 from connectors.s3.sink.upload import Conflict, Upload
 

@@ -13,8 +13,8 @@ from connectors.s3.bucket import Bucket
 from connectors.s3.formats.reading import OnBad
 from connectors.s3.source import keys
 from connectors.s3.source.actions import Actions
-from connectors.s3.source.ahead import Ahead
 from connectors.s3.source.batches import batch_of
+from connectors.s3.source.body import Ahead
 from connectors.s3.source.keys import S3SourceOptions
 from connectors.s3.source.lanes import Lanes
 from connectors.s3.source.layout import Layout
