@@ -24,14 +24,11 @@ from rest.api import Api
 from rest.body_room import BodyError, body_error
 from rest.bounded_bodies import BoundedBodies, Rooms
 from rest.calls import REQUEST_TIMEOUT_S
-from rest.edge import Edge
+from rest.edge import Edge, Hosts, Origins, Proxies
 from rest.forwarding import AnsweredElsewhereError, Forwarding, answered_elsewhere
 from rest.headers import ResponseHeaders, parse_rules
-from rest.hosts import Hosts
 from rest.internal_requests import InternalRequests
 from rest.masking import Masks
-from rest.origins import Origins
-from rest.proxies import Proxies
 from rest.rules import ConnectRules
 from rest.security.access import Access
 from rest.security.forwarded import Vouching

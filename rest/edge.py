@@ -1,17 +1,210 @@
 """Looks at the headers of every request before anybody else does, the login included.
 
-For whom it is (`rest.hosts`), whose page sent it (`rest.origins`), and for whom a proxy did (`rest.proxies`).
+For whom it is (`Hosts`), whose page sent it (`Origins`), and for whom a proxy did (`Proxies`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
+from ipaddress import IPv4Network, IPv6Network, ip_network
+from socket import socket
+from typing import Final
+from urllib.parse import urlsplit
+
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from connect.herder.listeners import parse_listeners
+from connect.settings.rest_security_keys import ALLOWED_HOSTS
+from rest.addresses import parse_address, without_port
 from rest.errors import error_answer
-from rest.hosts import Hosts
-from rest.origins import Origins
-from rest.proxies import Proxies
 from rest.rows import Row
+
+#: In the scope of a request: whether the listener that it came to is one of this machine alone.
+LOOPBACK: Final = "connect.loopback"
+
+
+class Hosts:
+    """The names that a worker answers to on listeners of this machine alone.
+
+    A web page can have the name of its own server lead to 127.0.0.1 once it is loaded (DNS rebinding), and then ask the
+    worker of whoever looks at it as if it were from there. Its requests have that name as Host, and no other site's.
+
+    Args:
+        names: besides localhost and loopback addresses. `*.example.com` is every name below that one, `*` any.
+    """
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._names = frozenset(name.strip().lower().rstrip(".") for name in names)
+        self._below = tuple(name[1:] for name in self._names if name.startswith("*."))
+
+    @classmethod
+    def of(cls, raw: Mapping[str, str], named: Sequence[str]) -> Hosts:
+        """Those of a worker: what its properties call it, and what it is told."""
+        own = [raw.get("rest.advertised.host.name") or ""]
+        for key in ("listeners", "admin.listeners"):
+            own += [listener.host for listener in parse_listeners([url for url in raw.get(key, "").split(",") if url])]
+        return cls([*filter(None, own), *named])
+
+    def refusal(self, scope: Scope) -> str | None:
+        """What to say to a request that is not for this worker; None when it is."""
+        if not scope.get(LOOPBACK):
+            return None
+        given = next((value.decode("latin-1") for name, value in scope["headers"] if name == b"host"), None)
+        if given is None or self.known(given):  # only HTTP/1.0 has none, and no browser speaks that
+            return None
+        return (
+            f'This worker does not answer to the name "{given[:200]}". Ask it as localhost, or add the name to'
+            f" {ALLOWED_HOSTS} of the worker."
+        )
+
+    def known(self, host: str) -> bool:
+        """Whether a Host, with or without port, is one of the names."""
+        name = without_port(host.strip()).lower().rstrip(".")
+        return (
+            name in self._names or "*" in self._names or name.endswith(self._below) or name == "localhost" or _own(name)
+        )
+
+
+class OnLoopback:
+    """An ASGI application around another one: marks what comes to listeners of this machine alone."""
+
+    def __init__(self, app: ASGIApp, listening: Iterable[socket]) -> None:
+        self._app = app
+        addresses = [each.getsockname() for each in listening]
+        self._addresses = {(host, port) for host, port, *_ in addresses if is_loopback(host)}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "lifespan" and scope.get("server") in self._addresses:
+            scope = {**scope, LOOPBACK: True}
+        await self._app(scope, receive, send)
+
+
+def is_loopback(address: str) -> bool:
+    """Whether an address is one that only this machine reaches. ValueError: it is no address."""
+    return parse_address(address).is_loopback
+
+
+def _own(name: str) -> bool:
+    try:
+        return is_loopback(name)
+    except ValueError:
+        return False
+
+
+_READS: Final = {"GET", "HEAD", "OPTIONS"}
+_PORTS: Final = {"http": 80, "https": 443}
+
+
+class Origins:
+    """The web pages that may change something.
+
+    A browser sends what a page of another site asks for, with the user's password or certificate, though the page may
+    not see the answer (CSRF). It says in Origin whose page it is. Programs send no Origin.
+
+    Args:
+        allowed: origins besides the worker's own, as access.control.allow.origin has them; `*` is any.
+    """
+
+    def __init__(self, allowed: Iterable[str]) -> None:
+        self._allowed = frozenset(allowed)
+
+    def refusal(self, scope: Scope) -> str | None:
+        """What to say to a page that may not do what it asks; None for everybody else."""
+        if scope["method"] in _READS or "*" in self._allowed:
+            return None
+        host = next((value.decode("latin-1") for name, value in scope["headers"] if name == b"host"), "")
+        for name, value in scope["headers"]:
+            origin = value.decode("latin-1")
+            if name == b"origin" and origin not in self._allowed and not _same(origin, host):
+                return (
+                    f'A web page of "{origin[:200]}" may not change anything here. If it is to, add its origin to'
+                    " access.control.allow.origin of the worker."
+                )
+        return None
+
+
+def _same(origin: str, host: str) -> bool:
+    """Whether a page comes from where it asks. Not by the scheme: that may end at a proxy."""
+    scheme = origin.partition(":")[0].lower()
+    own = _place(origin)
+    return own is not None and own == _place(f"{scheme}://{host}")
+
+
+def _place(url: str) -> tuple[str, int] | None:
+    try:
+        found = urlsplit(url)
+        if not found.hostname or found.username is not None:
+            return None
+        return found.hostname.rstrip("."), found.port or _PORTS[found.scheme]
+    except (ValueError, KeyError):
+        return None
+
+
+_SCHEMES: Final = {"http", "https"}
+
+
+class Proxies:
+    """Proxies that are believed whom they ask for: X-Forwarded-For, -Proto and -Host.
+
+    Anybody may send such headers. So they count only from the addresses of `rest.forwarded.allow.ips`; of a chain of
+    proxies, as far back as it is made of those.
+
+    Args:
+        named: addresses and networks: 10.0.0.7, 10.1.0.0/16, 2001:db8::/48.
+
+    Raises:
+        ValueError: one is neither.
+    """
+
+    def __init__(self, named: Iterable[str]) -> None:
+        self._networks: list[IPv4Network | IPv6Network] = [ip_network(one) for one in named]
+
+    def trusts(self, address: str) -> bool:
+        """Whether an address is one of theirs."""
+        try:
+            found = parse_address(address)
+        except ValueError:
+            return False
+        return any(found in network for network in self._networks)
+
+    def seen_through(self, scope: Scope) -> Scope:
+        """A request as its client sent it to the first of them."""
+        if not self._networks or not scope.get("client") or not self.trusts(scope["client"][0]):
+            return scope
+        found = dict(scope)
+        if hops := _list(scope, b"x-forwarded-for"):
+            found["client"] = (self._client(scope["client"][0], hops), 0)
+        if (schemes := _list(scope, b"x-forwarded-proto")) and schemes[0].lower() in _SCHEMES:
+            found["scheme"] = schemes[0].lower()
+        if hosts := _list(scope, b"x-forwarded-host"):
+            others = [(name, value) for name, value in scope["headers"] if name != b"host"]
+            found["headers"] = [(b"host", hosts[0].encode("latin-1")), *others]
+        return found
+
+    def _client(self, nearest: str, hops: list[str]) -> str:
+        """The first address on the way back that is not one of theirs; the last that is one where a hop says none."""
+        for hop in reversed(hops):
+            address = _address(hop)
+            if address is None:
+                break
+            nearest = address
+            if not self.trusts(address):
+                break
+        return nearest
+
+
+def _list(scope: Scope, header: bytes) -> list[str]:
+    """What a header says, in all of its lines."""
+    lines = [value.decode("latin-1") for name, value in scope["headers"] if name == header]
+    return [part for part in (each.strip() for each in ",".join(lines).split(",")) if part]
+
+
+def _address(hop: str) -> str | None:
+    """The address of a hop, which may have a port."""
+    try:
+        return str(parse_address(without_port(hop)))
+    except ValueError:
+        return None
 
 
 class Edge:

@@ -22,8 +22,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from connect.herder.listeners import Bound
 from rest.app import Part
 from rest.connections import REQUEST_S, Connections, most_connections, watched
+from rest.edge import OnLoopback
 from rest.errors import error_answer
-from rest.hosts import OnLoopback
 from rest.security.peer_certificate import with_certificates
 from rest.tls import listener_context
 
@@ -146,7 +146,7 @@ class RestServer:
             # Others that happen to be installed have no limit to headers, and take connections from our hands.
             http="h11",
             ws="none",
-            # Headers of proxies are `rest.proxies`' business.
+            # Headers of proxies are `rest.edge`' business.
             proxy_headers=False,
             timeout_graceful_shutdown=int(GRACEFUL_S),
         )

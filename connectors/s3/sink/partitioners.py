@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, Protocol
 
-from connect import DataError, SinkBatch
+from connect import DataError, SinkBatch, Values
 from connect.data.column import Column, Constant, Plain
 from connectors.s3.sink.bad_rows import BadRows
-from connectors.s3.sink.fields import field_of
 from connectors.s3.sink.time_pattern import TimePattern
 
 DAILY: Final = "'year'=YYYY/'month'=MM/'day'=dd"
@@ -125,3 +124,28 @@ def _no_folder(name: str, value: Any) -> DataError:
         f'the field "{name}" of partition.field.name is a {type(value).__name__}. Texts, whole numbers, booleans and '
         "dates can name a folder."
     )
+
+
+def field_of(values: Values, name: str) -> Sequence[Any]:
+    """The field's value in each row; None where there is none. A name with dots leads into structs and maps.
+
+    A field whose own name has the dots is found first.
+    """
+    columns = values.struct_columns
+    if columns is not None:
+        if columns.struct.field(name) is not None:
+            return columns.field(name).items
+        first, dot, rest = name.partition(".")
+        if dot and columns.struct.field(first) is not None:
+            return [_within(item, rest) for item in columns.field(first).items]
+        return [None] * len(values)
+    return [_within(item, name) for item in values]
+
+
+def _within(item: Any, name: str) -> Any:
+    if not isinstance(item, Mapping):
+        return None
+    if name in item:
+        return item[name]
+    first, dot, rest = name.partition(".")
+    return _within(item.get(first), rest) if dot else None

@@ -10,7 +10,7 @@ from typing import Any, Final
 from connect import DataError, SinkBatch, Values
 from connect.data.times import EPOCH_DAY
 from connectors.s3.sink.bad_rows import BadRows
-from connectors.s3.sink.fields import field_of
+from connectors.s3.sink.partitioners import field_of
 
 WALLCLOCK: Final = "wallclock"
 RECORD: Final = "record"

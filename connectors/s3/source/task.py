@@ -13,12 +13,11 @@ from connectors.s3.bucket import Bucket
 from connectors.s3.formats.reading import OnBad
 from connectors.s3.source import keys
 from connectors.s3.source.actions import Actions
-from connectors.s3.source.batches import batch_of
 from connectors.s3.source.body import Ahead
 from connectors.s3.source.keys import S3SourceOptions
 from connectors.s3.source.lanes import Lanes
 from connectors.s3.source.layout import Layout
-from connectors.s3.source.opened import OpenObject, Part
+from connectors.s3.source.opened import OpenObject, Part, batch_of
 from connectors.s3.source.store import Changed, Gone, Store
 from connectors.s3.source.walk import Next, Share, Walk
 

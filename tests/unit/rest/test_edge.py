@@ -10,10 +10,7 @@ from connect.herder.listeners import bind, parse_listeners
 from connect.plugins import Plugins
 from connect.settings.worker_keys import STANDALONE
 from rest.app import create_app
-from rest.edge import Edge
-from rest.hosts import LOOPBACK, Hosts
-from rest.origins import Origins
-from rest.proxies import Proxies
+from rest.edge import LOOPBACK, Edge, Hosts, Origins, Proxies
 from rest.server import RestServer, Site
 from tests.support.attacks import post, raw
 
