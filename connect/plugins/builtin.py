@@ -8,89 +8,40 @@ from connect.plugins.ref import PluginKind, PluginRef, aliases
 _PROVIDER = "org.apache.kafka.common.config.provider"
 _POLICY = "org.apache.kafka.connect.connector.policy"
 
-_CONNECTORS = [
-    (
-        PluginKind.SOURCE,
-        "org.apache.kafka.connect.file.FileStreamSourceConnector",
-        "connectors.file:FileStreamSourceConnector",
-        "org.apache.kafka.connect.file.FileStreamSourceTask",
-    ),
-    (
-        PluginKind.SINK,
-        "org.apache.kafka.connect.file.FileStreamSinkConnector",
-        "connectors.file:FileStreamSinkConnector",
-        "org.apache.kafka.connect.file.FileStreamSinkTask",
-    ),
-    (
-        PluginKind.SOURCE,
-        "io.confluent.connect.jdbc.JdbcSourceConnector",
-        "connectors.jdbc.source:JdbcSourceConnector",
-        "io.confluent.connect.jdbc.source.JdbcSourceTask",
-    ),
-    (
-        PluginKind.SINK,
-        "io.confluent.connect.jdbc.JdbcSinkConnector",
-        "connectors.jdbc.sink:JdbcSinkConnector",
-        "io.confluent.connect.jdbc.sink.JdbcSinkTask",
-    ),
-    (
-        PluginKind.SINK,
-        "io.confluent.connect.s3.S3SinkConnector",
-        "connectors.s3.sink:S3SinkConnector",
-        "io.confluent.connect.s3.S3SinkTask",
-    ),
-    (
-        PluginKind.SOURCE,
-        "io.confluent.connect.s3.source.S3SourceConnector",
-        "connectors.s3.source:S3SourceConnector",
-        "io.confluent.connect.s3.source.S3SourceTask",
-    ),
-    (
-        PluginKind.SOURCE,
-        "io.debezium.connector.postgresql.PostgresConnector",
-        "connectors.jdbc.capture:PostgresCdcSourceConnector",
-        "io.debezium.connector.postgresql.PostgresConnectorTask",
-    ),
-    (
-        PluginKind.SOURCE,
-        "io.confluent.kafka.connect.datagen.DatagenConnector",
-        "connectors.datagen:DatagenConnector",
-        "io.confluent.kafka.connect.datagen.DatagenTask",
-    ),
-    (
-        PluginKind.SINK,
-        "io.confluent.connect.elasticsearch.ElasticsearchSinkConnector",
-        "connectors.elasticsearch.sink:ElasticsearchSinkConnector",
-        "io.confluent.connect.elasticsearch.ElasticsearchSinkTask",
-    ),
-    (
-        PluginKind.SINK,
-        "io.aiven.kafka.connect.opensearch.OpensearchSinkConnector",
-        "connectors.elasticsearch.sink:OpenSearchSinkConnector",
-        "io.aiven.kafka.connect.opensearch.OpensearchSinkTask",
-    ),
-    *(
-        (
-            PluginKind.SOURCE,
-            f"org.apache.kafka.connect.mirror.Mirror{what}Connector",
-            f"connectors.mirror:Mirror{what}Connector",
-            f"org.apache.kafka.connect.mirror.Mirror{what}Task",
-        )
+_SOURCES = {
+    "org.apache.kafka.connect.file.FileStreamSourceConnector": "connectors.file:FileStreamSourceConnector",
+    "io.confluent.connect.jdbc.JdbcSourceConnector": "connectors.jdbc.source:JdbcSourceConnector",
+    "io.confluent.connect.s3.source.S3SourceConnector": "connectors.s3.source:S3SourceConnector",
+    "io.debezium.connector.postgresql.PostgresConnector": "connectors.jdbc.capture:PostgresCdcSourceConnector",
+    "io.confluent.kafka.connect.datagen.DatagenConnector": "connectors.datagen:DatagenConnector",
+    **{
+        f"org.apache.kafka.connect.mirror.Mirror{what}Connector": f"connectors.mirror:Mirror{what}Connector"
         for what in ("Source", "Checkpoint", "Heartbeat")
+    },
+    "com.github.jcustenborder.kafka.connect.twitter.TwitterSourceConnector": (
+        "connectors.twitter:TwitterSourceConnector"
     ),
-    (
-        PluginKind.SOURCE,
-        "com.github.jcustenborder.kafka.connect.twitter.TwitterSourceConnector",
-        "connectors.twitter:TwitterSourceConnector",
-        "com.github.jcustenborder.kafka.connect.twitter.TwitterSourceTask",
+    "com.github.dariobalinzo.ElasticSourceConnector": "connectors.elasticsearch.source:ElasticsearchSourceConnector",
+}
+_SINKS = {
+    "org.apache.kafka.connect.file.FileStreamSinkConnector": "connectors.file:FileStreamSinkConnector",
+    "io.confluent.connect.jdbc.JdbcSinkConnector": "connectors.jdbc.sink:JdbcSinkConnector",
+    "io.confluent.connect.s3.S3SinkConnector": "connectors.s3.sink:S3SinkConnector",
+    "io.confluent.connect.elasticsearch.ElasticsearchSinkConnector": (
+        "connectors.elasticsearch.sink:ElasticsearchSinkConnector"
     ),
-    (
-        PluginKind.SOURCE,
-        "com.github.dariobalinzo.ElasticSourceConnector",
-        "connectors.elasticsearch.source:ElasticsearchSourceConnector",
-        "com.github.dariobalinzo.task.ElasticSourceTask",
+    "io.aiven.kafka.connect.opensearch.OpensearchSinkConnector": (
+        "connectors.elasticsearch.sink:OpenSearchSinkConnector"
     ),
-]
+}
+
+#: Java's classes of tasks that are not called like their connectors.
+_TASKS = {
+    "io.confluent.connect.jdbc.JdbcSourceConnector": "io.confluent.connect.jdbc.source.JdbcSourceTask",
+    "io.confluent.connect.jdbc.JdbcSinkConnector": "io.confluent.connect.jdbc.sink.JdbcSinkTask",
+    "io.debezium.connector.postgresql.PostgresConnector": "io.debezium.connector.postgresql.PostgresConnectorTask",
+    "com.github.dariobalinzo.ElasticSourceConnector": "com.github.dariobalinzo.task.ElasticSourceTask",
+}
 
 #: What the same connectors are called in other projects of theirs, or by us.
 _OTHER_NAMES = {
@@ -235,36 +186,22 @@ _OTHERS = [
         )
         for name in names
     ),
-    (PluginKind.CONFIG_PROVIDER, f"{_PROVIDER}.FileConfigProvider", "connect.settings.providers:FileConfigProvider"),
-    (
-        PluginKind.CONFIG_PROVIDER,
-        f"{_PROVIDER}.DirectoryConfigProvider",
-        "connect.settings.providers:DirectoryConfigProvider",
+    *(
+        (PluginKind.CONFIG_PROVIDER, f"{_PROVIDER}.{name}", f"connect.settings.providers:{name}")
+        for name in ("FileConfigProvider", "DirectoryConfigProvider", "EnvVarConfigProvider")
     ),
-    (
-        PluginKind.CONFIG_PROVIDER,
-        f"{_PROVIDER}.EnvVarConfigProvider",
-        "connect.settings.providers:EnvVarConfigProvider",
-    ),
-    (
-        PluginKind.OVERRIDE_POLICY,
-        f"{_POLICY}.AllConnectorClientConfigOverridePolicy",
-        "connect.api.policy:AllOverrides",
-    ),
-    (
-        PluginKind.OVERRIDE_POLICY,
-        f"{_POLICY}.NoneConnectorClientConfigOverridePolicy",
-        "connect.api.policy:NoOverrides",
-    ),
-    (
-        PluginKind.OVERRIDE_POLICY,
-        f"{_POLICY}.PrincipalConnectorClientConfigOverridePolicy",
-        "connect.api.policy:PrincipalOverrides",
-    ),
-    (
-        PluginKind.OVERRIDE_POLICY,
-        f"{_POLICY}.AllowlistConnectorClientConfigOverridePolicy",
-        "connect.api.policy:AllowlistOverrides",
+    *(
+        (
+            PluginKind.OVERRIDE_POLICY,
+            f"{_POLICY}.{what}ConnectorClientConfigOverridePolicy",
+            f"connect.api.policy:{ours}",
+        )
+        for what, ours in (
+            ("All", "AllOverrides"),
+            ("None", "NoOverrides"),
+            ("Principal", "PrincipalOverrides"),
+            ("Allowlist", "AllowlistOverrides"),
+        )
     ),
 ]
 
@@ -274,8 +211,16 @@ def _ref(kind: PluginKind, name: str, target: str, task: str | None = None, more
     return PluginRef(name=name, kind=kind, target=target, aliases=names, version=__version__, task=task)
 
 
+def _task(connector: str) -> str:
+    return _TASKS.get(connector) or f"{connector.removesuffix('Connector')}Task"
+
+
 BUILT_IN: tuple[PluginRef, ...] = tuple(
-    [_ref(kind, name, target, task, _OTHER_NAMES.get(name, ())) for kind, name, target, task in _CONNECTORS]
+    [
+        _ref(kind, name, target, _task(name), _OTHER_NAMES.get(name, ()))
+        for kind, connectors in ((PluginKind.SOURCE, _SOURCES), (PluginKind.SINK, _SINKS))
+        for name, target in connectors.items()
+    ]
     + [_ref(kind, target.replace(":", "."), target, more=more) for kind, target, more in _OUR_CONNECTORS]
     + [_ref(kind, name, target) for kind, name, target in _OTHERS]
 )
