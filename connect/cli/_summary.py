@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from connect.herder.tasks import Tasks
 from connect.storage import ConnectorStatus, MemoryStatusStore, State, TaskStatus
-from connect.telemetry.rates import Rate
+from connect.telemetry.windows import Rate
 from connect.worker.messages import Progress
 
 

@@ -1,8 +1,8 @@
 """Metrics, logs and the redaction of secrets. Knows no other room."""
 
 from connect.telemetry.metrics import Buckets, Counter, Gauge, Histogram, Labelled, Registry, Sample
-from connect.telemetry.rates import Rate
 from connect.telemetry.redaction import RedactingFilter, Redactor, redactor
+from connect.telemetry.windows import Rate
 
 __all__ = [
     "Buckets",

@@ -24,9 +24,8 @@ from connect import __version__
 from connect.api.metrics import PluginMetrics
 from connectors.twitter import failures, keys
 from connectors.twitter.connection import Connection
-from connectors.twitter.failures import ApiError, Interrupted, Kind
+from connectors.twitter.failures import ApiError, Interrupted, Kind, Limits
 from connectors.twitter.keys import TwitterOptions
-from connectors.twitter.limits import Limits
 
 #: They write what is secret, or part of it, into their debug logs.
 _TALKATIVE: Final = (
