@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import logging
+import os
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final, Protocol
 from weakref import WeakKeyDictionary
 
 from connect import __version__
-from connect.herder.processes import cpu_seconds, pss_bytes
 from connect.herder.task_figures import Figures
 from connect.herder.task_info import about_connector, about_steps, about_task
 from connect.herder.tasks import RunningTask
@@ -30,6 +31,8 @@ log = logging.getLogger("connect.herder")
 _PROCESS_S: Final = 10.0
 _STATES: Final = ("running", "paused", "failed", "unassigned", "destroyed", "restarting")
 _KINDS: Final = {(metric.group, metric.name): metric.kind for metric in KAFKA}
+
+_TICKS: Final = os.sysconf("SC_CLK_TCK")
 
 
 class MoreFigures(Protocol):
@@ -210,7 +213,7 @@ class WorkerMetrics:
         now = time.monotonic()
         until, cpu, pss = self._used.get(process, (0.0, None, None))
         if now >= until:
-            cpu, pss = cpu_seconds(process.pid), pss_bytes(process.pid)
+            cpu, pss = _cpu_seconds(process.pid), _pss_bytes(process.pid)
             self._used[process] = (now + _PROCESS_S, cpu, pss)
         if cpu is not None:
             yield Sample("connect_task_cpu_seconds_total", "counter", labels, cpu)
@@ -238,3 +241,24 @@ def _samples(
 def _label(name: str) -> str:
     made = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in name)
     return f"_{made}" if made[:1].isdigit() or not made else made
+
+
+def _cpu_seconds(pid: int) -> float | None:
+    """The time that a process has spent on processors; None when it is gone."""
+    try:
+        # The name, in parentheses, may hold anything; utime and stime are the 12th and 13th field behind it.
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / _TICKS
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def _pss_bytes(pid: int) -> int | None:
+    """The memory of a process, what it shares with others divided among them; None when it is gone."""
+    try:
+        for line in Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii").splitlines():
+            if line.startswith("Pss:"):
+                return int(line.split()[1]) * 1024
+    except (OSError, ValueError, IndexError):
+        pass
+    return None
