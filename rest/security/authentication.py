@@ -67,12 +67,11 @@ class Authentication:
         users: WatchedFile[Users] | None,
         tokens: WatchedFile[Tokens] | None,
         certificates: CertificateNames | None,
-        attempts: Attempts | None = None,
     ) -> None:
         self._users = users
         self._tokens = tokens
         self._certificates = certificates
-        self._attempts = attempts or Attempts()
+        self._attempts = Attempts()
         # A password that was right is recognised while the file does not change. The key dies with the process.
         self._key = secrets.token_bytes(32)
         self._known: OrderedDict[bytes, Identity] = OrderedDict()

@@ -48,9 +48,9 @@ class Code:
         self._names += 1
         return f"{prefix}{self._names}"
 
-    def constant(self, value: Any, prefix: str = "k") -> str:
+    def constant(self, value: Any) -> str:
         """The name under which this object can be used."""
-        name = self.name(prefix)
+        name = self.name("k")
         self._constants[name] = value
         return name
 

@@ -27,8 +27,6 @@ from connect.errors import DataError
 #: Takes the values' columns (one for each field that is written, or the values alone) and what each record begins with.
 Writer = Callable[[Iterable[tuple[Any, ...]], bytes], list[bytes]]
 
-_MS: Final = dt.timedelta(milliseconds=1)
-
 _TAKES: Final = {
     "boolean": {Type.BOOLEAN},
     "int": {Type.INT8, Type.INT16, Type.INT32},

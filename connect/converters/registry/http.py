@@ -11,7 +11,7 @@ import json
 import random
 import ssl
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import SplitResult, unquote, urlsplit
 
@@ -52,7 +52,6 @@ class RegistryHttp:
         retries: int = 3,
         first_wait: float = 1,
         longest_wait: float = 20,
-        pause: Callable[[float], None] = time.sleep,
     ) -> None:
         if not urls:
             raise ConfigError(URL, "is required. Write the registry's address, such as http://localhost:8081.")
@@ -60,7 +59,6 @@ class RegistryHttp:
         self._timeout = timeout
         self._retries = retries
         self._waits = (first_wait, longest_wait)
-        self._pause = pause
         self._tls = tls
         self._proxy = proxy
         self._down: tuple[float, str] = (0.0, "")
@@ -105,7 +103,7 @@ class RegistryHttp:
             if untrusted is not None:
                 raise untrusted
             if tries_left:
-                self._pause(random.uniform(0.5, 1) * min(wait, longest))  # noqa: S311 - jitter, not a secret
+                time.sleep(random.uniform(0.5, 1) * min(wait, longest))  # noqa: S311 - jitter, not a secret
                 wait *= 2
         said = f"{'; '.join(failures)}. Check {URL} and whether the schema registry is up."
         self._down = (time.monotonic() + _HOLD_OFF_S, said)

@@ -69,11 +69,10 @@ class ReplicationConnection:
             self._connection.finish()
             raise ConnectionLost(f"PostgreSQL cannot be reached for replication: {said}")
 
-    def create_slot(self, name: str, *, temporary: bool = False, failover: bool = False) -> CreatedSlot:
+    def create_slot(self, name: str, *, failover: bool) -> CreatedSlot:
         """Make a slot for pgoutput. Its snapshot can be taken over until the next use of this connection."""
         options = "(SNAPSHOT 'export', FAILOVER true)" if failover else "EXPORT_SNAPSHOT"
-        kind = "TEMPORARY " if temporary else ""
-        answer = self._run(f'CREATE_REPLICATION_SLOT "{name}" {kind}LOGICAL pgoutput {options}')
+        answer = self._run(f'CREATE_REPLICATION_SLOT "{name}" LOGICAL pgoutput {options}')
         return CreatedSlot(parse_lsn(_text(answer.get_value(0, 1))), _text(answer.get_value(0, 2)))
 
     def start(self, slot: str, lsn: int, publication: str) -> None:

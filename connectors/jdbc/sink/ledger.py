@@ -26,6 +26,8 @@ from connectors.jdbc.database.connection import reason
 log = logging.getLogger(__name__)
 
 _TRIES: Final = 5
+#: Between tries to claim.
+_PAUSE_S: Final = 1.0
 
 
 class Ledger:
@@ -35,14 +37,12 @@ class Ledger:
         database: where.
         name: the table.
         connector: whose offsets they are.
-        pause: seconds between tries to claim.
     """
 
-    def __init__(self, database: Database, name: TableName, connector: str, pause: float = 1.0) -> None:
+    def __init__(self, database: Database, name: TableName, connector: str) -> None:
         self._database = database
         self._name = name
         self._connector = connector
-        self._pause = pause
         self._owner = uuid.uuid4().hex
         self._known: dict[TopicPartition, int | None] = {}
         self._certain = False
@@ -81,7 +81,7 @@ class Ledger:
                 # Another task may have put down the same row.
                 if attempt + 1 == _TRIES or not (passes(error) or isinstance(error, IntegrityError)):
                     raise ConnectError(f'Table "{self._name}" of {self._database}: {reason(error)}') from error
-                time.sleep(self._pause)
+                time.sleep(_PAUSE_S)
             else:
                 self._known.update({partition: offset for partition, (offset, _) in found.items()})
                 return {partition: offset for partition, (offset, _) in found.items() if offset is not None}

@@ -119,9 +119,7 @@ class Files:
         self._thread = threading.Thread(target=self._run, name="s3-writer", daemon=True)
         self._thread.start()
 
-    def new(
-        self, key: str, lane: str, form: Format, schema: Any, first: int, *, beside: bool = False, tagged: bool = True
-    ) -> File:
+    def new(self, key: str, lane: str, form: Format, schema: Any, first: int, *, beside: bool = False) -> File:
         """Begin a file."""
         options = self._options
         self._numbers += 1
@@ -134,7 +132,7 @@ class Files:
             conditional=options.conditional and not beside,
             digest=options.digest,
         )
-        tags = dict(options.tags) if options.tags is not None and tagged else None
+        tags = dict(options.tags) if options.tags is not None else None
         if tags is not None:
             tags["startOffset"] = str(first)
         buffer = Buffer(self._folder / str(self._numbers))

@@ -225,13 +225,13 @@ class S3SourceTask(SourceTask):
                 self.context.metrics.gauge("s3_objects_ignored", self._walk.ignored)
         return None
 
-    def _end(self, opened: OpenObject, *, durable: bool = False) -> None:
+    def _end(self, opened: OpenObject) -> None:
         """An object was read to its end."""
         self._open = None
         opened.close()
         opened.chosen.lane.finish(opened.chosen.found)
         # An object that gave nothing moves no offset, and there is nothing in it to lose.
-        self._actions.add(opened.chosen, durable=durable or not opened.position)
+        self._actions.add(opened.chosen, durable=not opened.position)
         self.context.metrics.count("s3_objects_read_total", topic=opened.chosen.place.topic)
 
     # What goes wrong with an object.
