@@ -161,6 +161,7 @@ class DeafAtFirst:
 
     def __init__(self, broker_port: int, stack: ExitStack) -> None:
         self.listener = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+        stack.callback(self.listener.shutdown, socket.SHUT_RDWR)  # closing alone does not wake who accepts
         self.port: int = self.listener.getsockname()[1]
         self.held: list[socket.socket] = []
         stack.callback(lambda: [each.close() for each in self.held])
