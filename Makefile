@@ -10,6 +10,7 @@ STAMP := $(VENV)/.setup-done
 SUITE := $(if $(JOBS),JOBS=$(JOBS)) $(PY) .ci/suite.py
 PACKAGES := connect connectors transforms rest spark_sink
 CODE  := $(PACKAGES) tests .ci $(wildcard bench)
+UNTYPED := tests/(conformance/clients|.*/plugins|integration/group/member)
 say    = @printf '\033[1m==> %s\033[0m\n' $(1)
 
 .PHONY: help setup check test pythons test-full durations demo demo-spark bench chaos fuzz sbom docs clean
@@ -34,6 +35,8 @@ check: setup ## Style, types, import directions, what Python 3.11.0 has not, dea
 	@$(PY) -m ruff format --check $(CODE)
 	$(call say,'mypy --strict')
 	@$(PY) -m mypy
+	$(call say,'names that tests import and call')
+	@$(PY) -m mypy --explicit-package-bases --implicit-reexport --exclude '$(UNTYPED)' tests
 	$(call say,'import directions')
 	@$(VENV)/bin/lint-imports --no-cache
 	$(call say,'what Python 3.11.0 has not')

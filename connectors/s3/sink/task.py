@@ -127,7 +127,7 @@ class S3SinkTask(SinkTask):
         self._stale: dict[TopicPartition, int] = {}  # set back while it was; what had been taken of them
         self._retries = RetryBudget(
             options.max_retries,
-            options.backoff,
+            options.retry_backoff,
             longest=_LONGEST_BACKOFF_S,
             waits_for=options.where,
             timeout=self.context.timeout,

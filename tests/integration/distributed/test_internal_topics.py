@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tests.integration.conftest import StrictBroker
 
 #: What is wrong with which topic, and what the worker says of it.
-REFUSED = {
+REFUSED: dict[str, tuple[dict[str, Any], dict[str, str], str]] = {
     "config that is deleted in time": (
         {"config": {"config": {"cleanup.policy": "delete"}}},
         {},

@@ -8,8 +8,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from connect.delivery import sink
 from connectors.s3.sink import task as s3_task
-from spark_sink.connector_sink import delivery, notes, resources
+from spark_sink.connector_sink import progress_files, resources
 from spark_sink.connector_sink.plan import WritePlan
 from spark_sink.connector_sink.results import Done, Span, Tally
 from spark_sink.connector_sink.write import write
@@ -111,10 +112,10 @@ def test_a_store_that_is_away_at_the_end_of_a_batch_is_waited_for(s3_bucket: S3B
     with Between(s3_bucket.server.port) as between:
         between.refusing = True
         config = {"flush.size": "100", "store.url": between.url, "retry.backoff.ms": "20", "max.retries": "1000"}
-        more = {"flush_within": 0.0, "notes": str(tmp_path)}
+        more = {"flush_within": 0.0, "progress_folder": str(tmp_path)}
         writing = threading.Thread(target=written, args=(s3_bucket, [batch(range(10))], config), kwargs=more)
         writing.start()
-        until(lambda: "(Retry 3 of 1000.)" in notes.read(str(tmp_path)).waiting)
+        until(lambda: "(Retry 3 of 1000.)" in progress_files.read(str(tmp_path)).waiting)
         between.refusing = False
         writing.join(60)
     assert numbers(s3_bucket) == list(range(10))
@@ -122,7 +123,7 @@ def test_a_store_that_is_away_at_the_end_of_a_batch_is_waited_for(s3_bucket: S3B
 
 def test_uploads_that_take_long_are_waited_for(s3_bucket: S3Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(s3_task, "_COMMIT_S", 0.0)
-    monkeypatch.setattr(delivery, "_RETRY_S", 0.01)
+    monkeypatch.setattr(sink, "_RETRY_S", 0.01)
     with Between(s3_bucket.server.port) as between:
         between.takes_per_s = 4000
         config = {"flush.size": "100", "store.url": between.url}

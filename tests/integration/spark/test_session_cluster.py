@@ -83,7 +83,7 @@ def test_executors_without_our_code_are_sent_it_with_plugins(cluster: Cluster, t
     config = {**CONFIG, "spark.master": cluster.url, "spark.pyspark.python": str(python_without_us(folder))}
 
     def plug_in(batches: Any) -> Any:
-        import shop_orders
+        import shop_orders  # type: ignore[import-not-found]  # only workers have it
 
         import connect.errors
 

@@ -66,7 +66,7 @@ def until_it_fails(content: bytes, options: ReadOptions, skip: int = 0) -> tuple
 
 
 ROWS = [{"id": n, "name": f'größe {n} "x", {{[', "none": None, "deep": {"a": [n, {"b": "\\"}]}} for n in range(7)]
-PLAIN = [
+PLAIN: list[dict[str, Any]] = [
     {"id": n, "name": f"größe {n}", "price": Decimal(n) / 100, "at": dt.datetime(2024, 2, 29, 12, n, tzinfo=dt.UTC)}
     for n in range(7)
 ]

@@ -263,7 +263,7 @@ def test_a_poll_that_waits_is_ended_by_stop() -> None:
 def test_a_poll_that_does_not_look_whether_it_is_to_stop_is_found() -> None:
     deaf = type("Deaf", (Waiting,), {"ends": False})
     run = SourceRun(type("Hangs", (Numbers,), {"task": deaf}), {"topic": "n"}, timeout=0.05).start()
-    task = run.task
+    task: Any = run.task
     with pytest.raises(Blocked, match="stopping"):
         run.poll()
     with pytest.raises(Blocked):

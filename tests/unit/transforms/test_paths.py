@@ -85,7 +85,11 @@ def test_schemas_of_fields() -> None:
 def test_a_default_stands_in_for_a_null_but_not_below_one(
     path: tuple[str, ...], replace_null: bool, found: list[Any]
 ) -> None:
-    items = [{"a": {"x": 1, "y": None}, "s": "p"}, {"a": {"x": 2, "y": "z"}, "s": "q"}, {"a": None, "s": "r"}]
+    items: list[dict[str, Any]] = [
+        {"a": {"x": 1, "y": None}, "s": "p"},
+        {"a": {"x": 2, "y": "z"}, "s": "q"},
+        {"a": None, "s": "r"},
+    ]
     assert values_at(_SCHEMA, items, path, replace_null=replace_null) == found
     arrow = of_rows(_SCHEMA, items)
     assert arrow is not None

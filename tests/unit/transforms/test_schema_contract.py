@@ -189,6 +189,7 @@ def test_columns_are_judged_by_their_schema() -> None:
     batch = forms([SinkRecord("t", {**GOOD, "extra": "e"}, schema, offset=n) for n in range(3)])[1]
     changed = contract(new_fields="discard_value").apply_batch(batch).values
     assert isinstance(changed, StructColumns)
+    assert isinstance(batch.values, StructColumns)
     assert changed.field("id") is batch.values.field("id")
     assert list(changed) == [GOOD] * 3
 

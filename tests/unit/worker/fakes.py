@@ -12,7 +12,7 @@ from connect.data.values import Values
 from connect.errors import ConnectError
 from connect.kafka.produce import Delivery, DeliveryError
 from connect.worker.control import Stopping
-from connect.worker.messages import Message
+from connect.worker.messages import Message, Progress
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 
@@ -48,6 +48,9 @@ class FakeControl:
         self.on_await_lease: Callable[[], None] = lambda: None
         self._clock = clock
         self._calls = calls
+
+    def progress(self) -> list[Progress]:
+        return [message for message in self.said if isinstance(message, Progress)]
 
     def check(self) -> None:
         if self.stopping:

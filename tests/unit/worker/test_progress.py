@@ -36,7 +36,7 @@ def test_what_moves_is_told_at_once_and_then_once_a_second(clock):
         made.read += 1
         made.tell_if_due()
         clock.now += 0.1
-    assert [message.read for message in control.said] == [1, 11, 21]
+    assert [message.read for message in control.progress()] == [1, 11, 21]
 
 
 def test_an_idle_task_says_nothing_twice(clock):
@@ -50,7 +50,7 @@ def test_an_idle_task_says_nothing_twice(clock):
     for _ in range(5):  # one that is idle looks every five seconds only
         clock.now += 1
         made.tell_if_due()
-    assert [sample.value for sample in control.said[-1].metrics] == [3]
+    assert [sample.value for sample in control.progress()[-1].metrics] == [3]
 
 
 def test_it_says_what_was_counted_and_what_was_measured(clock):

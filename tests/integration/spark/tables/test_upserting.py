@@ -35,7 +35,7 @@ def test_the_newest_record_of_a_key_is_its_row(tables: Any) -> None:
 
 @pytest.mark.slow
 def test_without_transactions_a_late_batch_would_undo_a_newer_one(tables: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    merge = upsert.merge
+    merge: Any = upsert.merge
     monkeypatch.setattr(upsert, "merge", lambda *a: merge(*a[:3], f"{a[3]}/{random.random()}", a[4]))
     writer = tables.writer(mode="upsert")
     for number, text in ((0, "a"), (1, "b"), (0, "a")):
