@@ -206,7 +206,7 @@ class _Task(RunningTask):
         self._loop = SinkLoop(
             self.delivery, config, self._make_consumer, control, ProgressReport(control, registry), _NEVER
         )
-        context.owner = self._loop
+        context.owner = self._loop.partitions
 
     def follow(self, timeout: float) -> None:
         self.settle(timeout, _TRIES)

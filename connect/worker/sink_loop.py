@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from connect.data.batch import SinkBatch
 from connect.data.record import TopicPartition
@@ -19,9 +19,9 @@ from connect.errors import ConnectError, RetriableError
 from connect.kafka.consume import RebalanceListener
 from connect.worker.control import Control
 from connect.worker.loop import Loop
-from connect.worker.messages import LeftGroup, Membership
 from connect.worker.progress import ProgressReport
 from connect.worker.sink_offsets import SinkOffsets
+from connect.worker.sink_partitions import SinkPartitions
 
 __connect_loop__ = True  # see `connect.worker.watchdog.LOOP`
 
@@ -64,13 +64,11 @@ class SinkLoop(Loop):
         self._config = config
         self._make_consumer = make_consumer
         self._commit_interval = commit_interval
-        self._consumer: SinkConsumer | None = None
-        self._member: str | None = None
         self._offsets = SinkOffsets()
+        self.partitions = SinkPartitions(control, self._offsets)
         self._held: SinkBatch | None = None
         self._refusal = ""
         self._lag_seen = (-1, 0)  # records taken, and how many waited when that was looked at
-        self._paused_by_task: set[TopicPartition] = set()
         self._commit_due = 0.0
         self._longest_poll = _POLL_S
         self._put_due = 0.0
@@ -78,48 +76,16 @@ class SinkLoop(Loop):
         self._meter = SinkMeter(report.registry, report.labels)
         self._meter.watch(delivery.chain)
 
-    @property
-    def consumer(self) -> SinkConsumer:
-        """The consumer, once the task has started."""
-        assert self._consumer is not None
-        return self._consumer
-
-    # The owner of the partitions, see `connect.delivery.context.PartitionOwner`.
-
-    @property
-    def assignment(self) -> frozenset[TopicPartition]:
-        return self.consumer.assignment
-
-    def committed(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
-        return self.consumer.committed(partitions)
-
-    def rewind(self, offsets: Mapping[TopicPartition, int]) -> None:
-        self.consumer.seek(offsets)
-        self._offsets.rewound({p: offset for p, offset in offsets.items() if p in self.assignment})
-
-    def pause(self, partitions: Sequence[TopicPartition]) -> None:
-        self._paused_by_task.update(partitions)
-        self.consumer.pause(partitions)
-
-    def resume(self, partitions: Sequence[TopicPartition]) -> None:
-        self._paused_by_task.difference_update(partitions)
-        self._consume_again(partitions)
-
-    def _consume_again(self, partitions: Iterable[TopicPartition]) -> None:
-        """Have partitions consumed again, but for those that somebody else wants paused."""
-        if not self._paused and self._held is None:
-            self.consumer.resume([partition for partition in partitions if partition not in self._paused_by_task])
-
     # What others look at.
 
     def measure(self, report: ProgressReport) -> None:
         counts = self._delivery.chain.policy.counts
         report.errors = counts.errors
         self._meter.errors(counts)
-        if self._consumer is not None:
-            report.lag = self._consumer.lag()
+        if self.partitions.there:
+            report.lag = self.partitions.consumer.lag()
             behind = self._offsets.uncommitted()
-            self._meter.progress(len(self._consumer.assignment), sum(behind), max(behind, default=0))
+            self._meter.progress(len(self.partitions.assignment), sum(behind), max(behind, default=0))
 
     def moved(self) -> object:
         return self._report.records
@@ -130,7 +96,7 @@ class SinkLoop(Loop):
             self._lag_seen = (self._report.records, lag)
         if held is not None:
             return f"put does not take the {len(held)} records that it was given: {self._refusal}"
-        if self._paused_by_task and lag > 0:
+        if self.partitions.paused_by_task and lag > 0:
             return f"{lag} records wait and the task has paused their partitions"
         # The end of a partition may be markers of transactions, which are no records: only what came since counts.
         return f"{lag} records wait" if lag > max(0, self._lag_seen[1]) else ""
@@ -139,30 +105,31 @@ class SinkLoop(Loop):
 
     def _start(self) -> bool:
         self._task.start(self._config)
-        self._consumer = self._make_consumer(self)
-        if self._consumer.can_be_woken:
-            self._control.wake_by(self._consumer.wake)
+        consumer = self.partitions.consumer = self._make_consumer(self)
+        if consumer.can_be_woken:
+            self._control.wake_by(consumer.wake)
             self._longest_poll = _EMPTY_PUT_S[1]
         self._moved_at = time.monotonic()
         self._commit_due = self._moved_at + self._commit_interval
-        self._paused = self._control.paused  # nothing is assigned yet that would have to be paused
+        self._paused = self._control.paused
+        self._follow_state()
         return self._paused
 
     def _turn(self) -> None:
         now = time.monotonic()
         if self._delivery.commit_wanted or now >= self._commit_due:
-            self._commit(list(self.assignment))
+            self._commit(list(self.partitions.assignment))
         if self._held is not None:
             self._deliver_held(self._held)
             return
         put_due = self._next_put()
         due = self._commit_due if self._paused else min(put_due, self._commit_due)
         self._control.set_activity("poll")
-        batch = self.consumer.poll(min(self._longest_poll, max(0.0, due - now)))
-        if not self.consumer.assignment:
-            self._tell_membership()
+        batch = self.partitions.consumer.poll(min(self._longest_poll, max(0.0, due - now)))
+        if not self.partitions.assignment:
+            self.partitions.tell_membership()
         if batch is not None:
-            self._offsets.consumed(batch, self.consumer.positions())
+            self._offsets.consumed(batch, self.partitions.consumer.positions())
             self._report.read += len(batch)
             self._meter.consumed(batch)
             self._report.used(batch.topics)
@@ -200,26 +167,30 @@ class SinkLoop(Loop):
         self._waiter.waits(self._refusal, what=error.waits_for)
         self._held = batch
         self._put_due = time.monotonic() + wait
-        self.consumer.pause(self.assignment)
+        self._follow_state()
 
     def _deliver_held(self, batch: SinkBatch) -> None:
         left = self._next_put() - time.monotonic()
         if left > 0:
             # All partitions are paused: this only keeps us in the group.
-            self.consumer.poll(min(self._longest_poll, left))
+            self.partitions.consumer.poll(min(self._longest_poll, left))
             return
         self._held = None
         self._deliver(batch)
-        self._consume_again(self.assignment)
+        self._follow_state()
 
     def _pause(self) -> bool:
-        self.consumer.pause(self.assignment)
-        self._commit(list(self.assignment))
+        self._follow_state()
+        self._commit(list(self.partitions.assignment))
         return True
 
     def _resume(self) -> bool:
-        self._consume_again(self.assignment)
+        self._follow_state()
         return True
+
+    def _follow_state(self) -> None:
+        """Consume unless the task is paused or has refused a batch."""
+        self.partitions.consume(not self._paused and self._held is None)
 
     # Committing.
 
@@ -247,7 +218,7 @@ class SinkLoop(Loop):
             return
         began = time.monotonic()
         try:
-            self.consumer.commit(changed)
+            self.partitions.consumer.commit(changed)
         except ConnectError as error:
             self._meter.committed("failure", time.monotonic() - began)
             self._offsets_failed(str(error))
@@ -271,9 +242,7 @@ class SinkLoop(Loop):
         self._control.set_activity("")  # the task's own work, in the consumer's poll
         known = self._task.open(partitions)
         self._offsets.known({p: offset for p, offset in (known or {}).items() if p in partitions})
-        if self._paused or self._held is not None:
-            self.consumer.pause(partitions)
-        self._tell_membership()
+        self.partitions.came(partitions)
         return known
 
     def revoked(self, partitions: Sequence[TopicPartition]) -> None:
@@ -288,8 +257,7 @@ class SinkLoop(Loop):
     def lost(self, partitions: Sequence[TopicPartition]) -> None:
         """Close partitions and forget what was taken of them."""
         self._control.set_activity("")
-        self._offsets.forget(partitions)
-        self._paused_by_task.difference_update(partitions)
+        self.partitions.went(partitions)
         if self._held is not None:
             self._held = self._held.without(set(partitions))
         self._task.close(partitions)
@@ -298,18 +266,4 @@ class SinkLoop(Loop):
 
     def _last_steps(self) -> Sequence[Callable[[], object]]:
         """Commit what is durable and give the partitions back, then stop the task."""
-        return [self._leave, self._task.stop, self._delivery.chain.close, self._delivery.close]
-
-    def _leave(self) -> None:
-        if self._consumer is not None:
-            self._tell_membership()  # it may be joining, and have to stay
-            if self._consumer.close():
-                self._control.send(LeftGroup())
-
-    def _tell_membership(self) -> None:
-        """Tell the worker of our member of the group as soon as there is one."""
-        consumer = self.consumer
-        member = consumer.member_id or ("" if consumer.instance_id else None)
-        if member is not None and member != self._member:
-            self._member = member
-            self._control.send(Membership(consumer.group, member, consumer.instance_id))
+        return [self.partitions.leave, self._task.stop, self._delivery.chain.close, self._delivery.close]

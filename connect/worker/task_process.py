@@ -225,5 +225,6 @@ def _sink_loop(
 
     report = ProgressReport(control, registry, _labels(task))
     commit_interval = worker["offset.flush.interval.ms"] / 1000
-    context.owner = loop = SinkLoop(delivery, task.config, make_consumer, control, report, commit_interval)
+    loop = SinkLoop(delivery, task.config, make_consumer, control, report, commit_interval)
+    context.owner = loop.partitions
     return loop

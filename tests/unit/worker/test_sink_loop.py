@@ -95,7 +95,7 @@ class Setting:
         delivers = SinkDelivery(self.task, self.chain, self.control.await_lease)
         self.loop = SinkLoop(delivers, {}, self._consumer, self.control, self.report, 60.0)
         self.task.context = SinkContext("test", 0, {}, Registry().labelled(), delivers)
-        self.task.context.owner = self.loop
+        self.task.context.owner = self.loop.partitions
 
     def _consumer(self, listener: Any) -> FakeConsumer:
         self.calls.append("consumer")

@@ -75,7 +75,7 @@ def test_a_sink_that_paused_its_partitions_has_work(sink: Sink) -> None:
 
     def pauses() -> None:
         sink.consumer.assign(T0)
-        sink.loop.pause([T0])
+        sink.loop.partitions.pause([T0])
 
     sink.run(pauses, quiet(sink, 4, seen))
     assert seen == ["4 records wait and the task has paused their partitions"]
