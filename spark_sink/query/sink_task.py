@@ -267,4 +267,4 @@ class SinkQueryTask(SupervisedTask):
 
 
 class TooEarly(Exception):
-    """There is no record yet that says which columns there are."""
+    """There are no records yet, so nothing says which columns there are."""

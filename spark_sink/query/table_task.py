@@ -9,7 +9,7 @@ from typing import Any, Final
 from connect.data.schema import OPTIONAL_STRING, Schema
 from spark_sink.query.sink_task import SinkQuery, SinkQueryTask, TooEarly
 from spark_sink.query.supervised import Query
-from spark_sink.reading.plan import ReadPlan, RowShape
+from spark_sink.reading.plan import NOTHING_KNOWN, ReadPlan, RowShape
 from spark_sink.reading.sample import Sample, Sampler
 from spark_sink.reading.schema_change import changed_at
 from spark_sink.table_settings import TOPIC, UPSERT, TableOptions, checkpoint_location
@@ -102,17 +102,16 @@ def shape_of(name: str, sample: Sample | None, settings: TableSettings) -> RowSh
         settings: of the table.
 
     Raises:
-        TooEarly: there is no record yet that says which columns there are, or what is to be merged by.
+        TooEarly: there are no records yet.
     """
-    if sample is None or sample.values is None:
+    if sample is None or (sample.values is None and not sample.waiting):
         raise TooEarly(f"{name}: no record yet that says which columns there are")
     keys = sample.keys if settings.wants_keys else None
     if settings.wants_keys and keys is None:
-        if settings.mode == UPSERT:
-            raise TooEarly(f"{name}: no record yet that says what its key is")
-        keys = Schema.struct({settings.wrap_key: OPTIONAL_STRING})  # of records that have none, as in the worker
+        # Of records that have none, as in the worker; those are refused where rows are merged by their keys.
+        keys = NOTHING_KNOWN if settings.mode == UPSERT else Schema.struct({settings.wrap_key: OPTIONAL_STRING})
     return RowShape(
-        sample.values,
+        sample.values or NOTHING_KNOWN,
         keys,
         _WRAP,
         settings.wrap_key,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from connect.data.record import TopicPartition
-from connect.data.schema import Schema
+from connect.data.schema import OPTIONAL_STRING, Schema
 from connect.settings.java_regex import java_regex
 
 #: Offsets as Spark keeps them: for each topic, for each partition (as text), the offset of the next record.
@@ -22,12 +22,18 @@ RAW_SCHEMA: Final = (
 )
 
 
+_NOTHING: Final = "_connect_nothing_known"
+#: The schema of values where no record that was seen says which columns there are, because they are tombstones or fail;
+#: and of keys where none has one. The first that does say it does not fit: the query begins anew with its schema.
+NOTHING_KNOWN: Final = Schema.struct({_NOTHING: OPTIONAL_STRING})
+
+
 @dataclass(frozen=True)
 class RowShape:
     """Records as rows of a table: converters and transformations have run.
 
     Attributes:
-        values: the Connect schema of the values, a STRUCT.
+        values: the Connect schema of the values, a STRUCT; `NOTHING_KNOWN` for now.
         keys: that of the keys, None where they are not wanted.
         wrap: the name of the one column that values get which are no structs.
         wrap_key: the same of keys.
@@ -86,6 +92,11 @@ class ReadPlan:
     def subscription(self) -> list[str] | re.Pattern[str]:
         """Names, or a compiled pattern."""
         return list(self.topics) or java_regex(self.pattern)
+
+
+def is_known(columns: Sequence[str]) -> bool:
+    """Whether these are columns, and not those of `NOTHING_KNOWN`."""
+    return list(columns) != [_NOTHING]
 
 
 def as_map(offsets: Mapping[TopicPartition, int]) -> OffsetMap:

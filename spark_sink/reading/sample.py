@@ -25,6 +25,8 @@ from spark_sink.reading.sizes import bytes_of
 
 _ROWS: Final = 500
 _PLACES: Final = 40
+#: So many records of a partition are looked at where those before them say nothing: they are broken, or tombstones.
+_MOST_ROWS: Final = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +37,15 @@ class Sample:
         values, keys: what schema they need; None where nothing says.
         record_bytes: how large keys and values are together, on average; 0 where none was seen.
         records: how many were looked at.
+        waiting: whether there are offsets that were not read yet: of records, or of what is left of them (compaction,
+            retention and aborted transactions take records, and leave their offsets).
     """
 
     values: Schema | None
     keys: Schema | None
     record_bytes: float
     records: int
+    waiting: bool = False
 
 
 class Sampler:
@@ -77,7 +82,7 @@ class Sampler:
             positions: where partitions go on; the others begin with their first record.
             known: what was seen before, to be added to.
             keep_going: called before each partition; raises to end it.
-            rows: how many of a partition at most.
+            rows: how many of a partition, and more where those say nothing of values.
 
         Raises:
             ConnectError: the brokers refuse, or the first record of a schema contradicts what is known.
@@ -89,15 +94,18 @@ class Sampler:
         values, keys, size, count = (known.values, known.keys, known.record_bytes, known.records) if known else _NOTHING
         for partition in waiting:
             keep_going()
-            for batch in self._consumer.read(
-                partition, begins[partition], min(ends[partition], begins[partition] + rows), rows
-            ):
+            looked = 0
+            for batch in self._consumer.read(partition, begins[partition], ends[partition], rows):
                 size = (size * count + bytes_of(batch)) / (count + len(batch))
                 count += len(batch)
                 changed = self._chain.run(batch)
                 values = _grown(changed.values, values, self._wrap)
                 keys = _grown(changed.keys, keys, self._wrap_key)
-        return Sample(_if_any(values), _if_any(keys), size, count)
+                looked += len(batch)
+                if looked >= (rows if _if_any(values) is not None else _MOST_ROWS):
+                    break
+                keep_going()
+        return Sample(_if_any(values), _if_any(keys), size, count, bool(waiting))
 
     def close(self) -> None:
         """Release what was opened."""

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from connect.errors import ConfigError, SchemaError
+from spark_sink.reading.plan import is_known
 from spark_sink.table_rules import NO_PART_OF_A_NAME, PART_OF_A_NAME
 from spark_sink.table_settings import FIELD, METADATA, TOPIC, UPSERT
 from spark_sink.tables.fitting import Incoming, columns_of
@@ -23,6 +24,11 @@ from spark_sink.tables.types import Field, Type, fields, literal, quoted
 
 #: A condition in SQL, never null, under which a row is refused, and why.
 Refusal = tuple[str, str]
+
+NO_COLUMNS: Final = (
+    "The records' values are no structs, or structs without fields, and a row of a table needs columns. "
+    "Wrap them with the transformation HoistField."
+)
 
 _METADATA_SQL: Final = {
     "topic": "_origin.topic",
@@ -55,11 +61,12 @@ class Rows:
         """
         rows = cls({field["name"]: field["type"] for field in schema}, settings)
         if not fields(rows.columns["_value"]):
-            raise SchemaError(
-                "The records' values are no structs, or structs without fields, and a row of a table needs columns. "
-                "Wrap them with the transformation HoistField."
-            )
+            raise SchemaError(NO_COLUMNS)
         return rows
+
+    def knows(self, column: str) -> bool:
+        """Whether records have said what is in `_key` or `_value`: see `spark_sink.reading.plan.NOTHING_KNOWN`."""
+        return is_known([each["name"] for each in fields(self.columns[column])])
 
     def key_columns(self) -> list[Incoming]:
         """For upsert: the columns that make the key.
@@ -89,7 +96,8 @@ class Rows:
         """
         keys = self.key_columns()
         names = {column.name.lower() for column in keys}
-        columns = keys + [c for c in columns_of(self.columns["_value"], "_value") if c.name.lower() not in names]
+        values = columns_of(self.columns["_value"], "_value") if self.knows("_value") else []
+        columns = keys + [column for column in values if column.name.lower() not in names]
         names |= {column.name.lower() for column in columns}
         for what, name in self.settings.metadata:
             if name.lower() in names:
@@ -111,6 +119,12 @@ class Rows:
             else:
                 found.append("''")
         return found[0], found[1]
+
+    def no_key(self) -> str | None:
+        """Why no row can be merged; None where rows have keys."""
+        if self.settings.mode != UPSERT or self.settings.key_in_value or self.knows("_key"):
+            return None
+        return "It has no key, and pk.mode=record_key merges rows by their keys."
 
     def no_table(self) -> Refusal:
         """Under which condition a row has no table, and why."""
@@ -142,6 +156,8 @@ class Rows:
 
     def _field(self) -> str:
         """The expression for `table.field`."""
+        if not self.knows("_value"):
+            return "CAST(NULL AS string)"
         kind: Type = self.columns["_value"]
         for depth, name in enumerate(self.settings.table_field):
             there = {each["name"]: each["type"] for each in fields(kind)}

@@ -19,7 +19,7 @@ from spark_sink.tables import dead_letters, upsert
 from spark_sink.tables.files import write_files
 from spark_sink.tables.fitting import Fitted, fit, new_columns
 from spark_sink.tables.maintenance import Maintenance
-from spark_sink.tables.rows import Refusal, Rows
+from spark_sink.tables.rows import NO_COLUMNS, Refusal, Rows
 from spark_sink.tables.settings import TableSettings
 from spark_sink.tables.table import Table
 from spark_sink.tables.types import Field, Type, literal, quoted
@@ -84,6 +84,9 @@ class TableWriter:
         """
         rows = Rows.of(df.schema.jsonValue()["fields"], self.settings)
         with _our_words():
+            if not rows.knows("_value") and not self.settings.deletes:
+                self._write_nothing(df, rows, batch_id)
+                return
             if self.settings.format == CONSOLE:
                 self._print(df, rows, batch_id)
                 return
@@ -96,7 +99,7 @@ class TableWriter:
         for name, condition in places:
             mine = f"({condition}) AND {rows.wanted()}"
             if name is None:
-                self._refuse(df, rows, mine, batch_id)
+                self._refuse(df, rows, mine, rows.no_table()[1], batch_id)
             elif self.settings.format != DELTA:
                 write_files(df.where(mine), rows, name, self.settings, self.app_id, batch_id)
             else:
@@ -104,8 +107,21 @@ class TableWriter:
         if not places and self.settings.dead_letters is not None:
             self._bury(df, rows, [], batch_id)
 
+    def _write_nothing(self, df: Any, rows: Rows, batch_id: int) -> None:
+        """A batch of tombstones and of records that failed: no table is made, and none is changed."""
+        if df.where(f"{rows.wanted()} AND _value IS NOT NULL").limit(1).collect():
+            raise SchemaError(NO_COLUMNS)
+        if self.settings.dead_letters is not None:
+            self._bury(df, rows, [], batch_id)
+
     def _write_table(self, df: Any, rows: Rows, name: str, mine: str, batch_id: int) -> None:
+        if (why := rows.no_key()) is not None:
+            self._refuse(df, rows, mine, why, batch_id)
+            return
         table = Table(df.sparkSession, name)
+        if not rows.knows("_value") and table.columns() is None:  # nothing is there that could be deleted
+            self._write_nothing(df, rows, batch_id)
+            return
 
         def attempt(afresh: bool) -> None:
             fitted = self._fitted(table, rows, afresh)
@@ -204,9 +220,8 @@ class TableWriter:
         advice = " Allow more with schema.evolution, or write schema.evolution.on.mismatch=quarantine."
         return buried, fatal + [(condition, f"It does not fit the table. {why}{advice}") for condition, why in misfits]
 
-    def _refuse(self, df: Any, rows: Rows, mine: str, batch_id: int) -> None:
-        """Rows that have no table."""
-        _, why = rows.no_table()
+    def _refuse(self, df: Any, rows: Rows, mine: str, why: str, batch_id: int) -> None:
+        """Rows that have no table, or nothing to merge them by."""
         if self.settings.dead_letters is not None:
             self._bury(df, rows, [(mine, why)], batch_id)
         else:
