@@ -85,13 +85,20 @@ class Generations:
         """Where a query goes on, as its checkpoint says, and whether a batch was begun and not finished."""
         folder = self.checkpoint(generation, query)
         begun, done = self._newest(f"{folder}/offsets"), self._newest(f"{folder}/commits")
-        if done < 0:
-            return as_offsets(generation.start), begun >= 0
-        lines = self._lines(f"{folder}/offsets/{done}")
+        return (as_offsets(generation.start) if done < 0 else self._end(folder, done)), begun > done
+
+    def begun(self, generation: Generation, query: str) -> tuple[int, dict[TopicPartition, int]]:
+        """The number of the batch that was begun last, and up to which offsets it reads."""
+        folder = self.checkpoint(generation, query)
+        batch = self._newest(f"{folder}/offsets")
+        return batch, self._end(folder, batch)
+
+    def _end(self, folder: str, batch: int) -> dict[TopicPartition, int]:
+        lines = self._lines(f"{folder}/offsets/{batch}")
         found = next((line for line in reversed(lines) if line.startswith("{")), None)
         if found is None:
-            raise ConnectError(f"The checkpoint {folder} is damaged: its batch {done} has no offsets.")
-        return as_offsets(json.loads(found)), begun > done
+            raise ConnectError(f"The checkpoint {folder} is damaged: its batch {batch} has no offsets.")
+        return as_offsets(json.loads(found))
 
     def _newest(self, folder: str) -> int:
         """The highest number among a log's files; -1 for none."""

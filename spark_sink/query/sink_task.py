@@ -11,13 +11,14 @@ from typing import Any, Final
 
 from connect.data.record import TopicPartition
 from connect.delivery.error_outputs import TaskConfigs, make_dead_letter_topic
-from connect.errors import ConnectError
+from connect.errors import ConnectError, RetriableError
 from connect.kafka.admin_answers import Committed
 from connect.kafka.client_settings import task_client_settings
 from connect.kafka.group_notes import GroupNotes
 from connect.kafka.topic_ends import TopicEnds
 from connect.settings import Config
 from connect.settings.subscription import subscription
+from spark_sink.error_translation import translate_error
 from spark_sink.query.generations import Generation, Generations
 from spark_sink.query.progress import QueryProgress
 from spark_sink.query.settings import SETTINGS
@@ -85,6 +86,10 @@ class SinkQueryTask(SupervisedTask):
     def shape(self, query: SinkQuery) -> RowShape | None:
         """In which shape records are read; None for raw ones. Called before each run; may raise `TooEarly`."""
         return None
+
+    def was_written(self, query: SinkQuery, batch: int) -> bool:
+        """Whether the target says that it has this batch."""
+        return False
 
     # Queries.
 
@@ -192,7 +197,11 @@ class SinkQueryTask(SupervisedTask):
         return {}
 
     def _finished(self, query: SinkQuery, generation: Generation) -> dict[TopicPartition, int]:
-        """Where a query of an older generation is, once a batch that it had begun is written."""
+        """Where a query of an older generation is, once a batch that it had begun is written, or cannot be.
+
+        Raises:
+            RetriableError: it cannot be written now.
+        """
         positions, unfinished = self.generations.positions(generation, query.name)
         if not unfinished:
             return positions
@@ -208,11 +217,37 @@ class SinkQueryTask(SupervisedTask):
             if running is None:
                 running = self._begin_shut(query, generation, shut)
             elif not running.isActive:
-                raise running.exception() or ConnectError("Spark ended the query that finishes the batch.")
+                error = running.exception() or ConnectError("Spark ended the query that finishes the batch.")
+                if not self.recover(query, error):
+                    return self._dropped(query, generation, positions, translate_error(error))
+                running = None
             time.sleep(0.2)
             positions, unfinished = self.generations.positions(generation, query.name)
         if running is not None:
             running.stop()
+        return positions
+
+    def _dropped(
+        self, query: SinkQuery, generation: Generation, positions: dict[TopicPartition, int], error: ConnectError
+    ) -> dict[TopicPartition, int]:
+        """Where to go on without a batch that fails: whoever altered offsets has seen that it does."""
+        if isinstance(error, RetriableError):
+            raise error
+        batch, end = self.generations.begun(generation, query.name)
+        if self.was_written(query, batch):
+            log.info("the batch that was begun before offsets were altered is in the table already")
+            return {**positions, **end}
+        ranges = ", ".join(
+            f"{partition} {positions.get(partition, 0)} to {offset - 1}"
+            for partition, offset in sorted(end.items())
+            if positions.get(partition, 0) < offset
+        )
+        log.warning(
+            "The batch that was begun before offsets were altered cannot be written, and is dropped (offsets %s): %s "
+            "The query goes on at the altered offsets, and in other partitions at the beginning of that batch.",
+            ranges,
+            error,
+        )
         return positions
 
     def _begin_shut(self, query: SinkQuery, generation: Generation, lease_file: str) -> Any:

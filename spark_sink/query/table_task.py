@@ -12,8 +12,9 @@ from spark_sink.query.supervised import Query
 from spark_sink.reading.plan import NOTHING_KNOWN, ReadPlan, RowShape
 from spark_sink.reading.sample import Sample, Sampler
 from spark_sink.reading.schema_change import changed_at
-from spark_sink.table_settings import TOPIC, UPSERT, TableOptions, checkpoint_location
+from spark_sink.table_settings import DELTA, TOPIC, UPSERT, TableOptions, checkpoint_location
 from spark_sink.tables import TableSettings, TableWriter
+from spark_sink.tables.table import Table
 
 log = logging.getLogger("connect.spark")
 
@@ -43,6 +44,13 @@ class TableTask(SinkQueryTask):
     def write(self, query: SinkQuery, rows: Any) -> Any:
         writer = TableWriter(self._settings, self.context.connector, self.app_id(query), self._topic(query))
         return rows.writeStream.foreachBatch(writer)
+
+    def was_written(self, query: SinkQuery, batch: int) -> bool:
+        settings = self._settings
+        if settings.format != DELTA or not settings.is_one_table:
+            return False
+        newest = Table(self.session.spark, settings.table).newest_transaction(self.app_id(query))
+        return newest is not None and newest >= batch
 
     def _topic(self, query: SinkQuery) -> str | None:
         """The topic of all rows, where that is known: transformations may route records elsewhere."""
@@ -117,4 +125,5 @@ def shape_of(name: str, sample: Sample | None, settings: TableSettings) -> RowSh
         settings.wrap_key,
         metadata=settings.wants_metadata,
         failures=settings.wants_failures,
+        merged=settings.mode == UPSERT,
     )

@@ -24,6 +24,7 @@ _METADATA: Final = [
     pa.field("_timestamp", pa.timestamp("us", "UTC")),
     pa.field("_origin", pa.struct([("topic", pa.string()), ("partition", pa.int32()), ("offset", pa.int64())])),
 ]
+_PRESENCE: Final = [pa.field("_whole", pa.bool_()), pa.field("_lacks", pa.list_(pa.string()))]
 _TEXTS: Final = ("stage", "class", "exception", "message", "trace")
 _FAILURE: Final = pa.field(
     "_failure",
@@ -43,6 +44,8 @@ def spark_schema(shape: RowShape) -> StructType:
     if shape.keys is not None:
         fields.append(pa.field("_key", row_type(shape.keys)))
     fields.append(pa.field("_value", row_type(shape.values)))
+    if shape.merged:
+        fields += _PRESENCE
     if shape.failures:
         fields.append(_FAILURE)
     return StructType([StructField(field.name, from_arrow_type(field.type)) for field in fields])
@@ -127,6 +130,8 @@ class RowColumns:
             }
         for name, values, schema, wrap in self._tables(records):
             columns[name] = rows_of(values, schema, wrap=wrap)
+        if self._shape.merged:
+            columns["_whole"], columns["_lacks"] = self._presence(records.values)
         return self._made(columns, n)
 
     def misfits(self, records: SinkBatch) -> Misfits:
@@ -147,6 +152,20 @@ class RowColumns:
         if shape.keys is not None:
             yield "_key", records.keys, shape.keys, shape.wrap_key
         yield "_value", records.values, shape.values, shape.wrap
+
+    def _presence(self, values: Values) -> tuple[list[bool], list[list[str] | None]]:
+        """What each row says of columns that its record does not have."""
+        whole: list[bool] = [False] * len(values)
+        lacks: list[list[str] | None] = [None] * len(values)
+        known = [field.name for field in self._shape.values.fields]
+        for rows, group in values.groups():
+            own, missing = group.schemas[0], None
+            if own is not None:
+                has = {field.name for field in own.fields} or {self._shape.wrap}
+                missing = [name.lower() for name in known if name not in has] or None
+            for row in rows:
+                whole[row], lacks[row] = own is None, missing
+        return whole, lacks
 
     def failures(self, failed: Sequence[FailedRecord]) -> pa.RecordBatch:
         """Records that were given up, as rows without a value."""

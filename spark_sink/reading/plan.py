@@ -39,6 +39,7 @@ class RowShape:
         wrap_key: the same of keys.
         metadata: whether `_topic`, `_partition`, `_offset`, `_timestamp` and `_origin` are wanted.
         failures: whether records that the error policy gives up become rows.
+        merged: whether `_whole` and `_lacks` are wanted, for rows that change others: see `spark_sink.tables.rows`.
     """
 
     values: Schema
@@ -47,6 +48,7 @@ class RowShape:
     wrap_key: str = "key"
     metadata: bool = False
     failures: bool = False
+    merged: bool = False
 
 
 @dataclass(frozen=True)

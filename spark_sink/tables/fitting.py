@@ -62,6 +62,7 @@ class Fitted:
         misfits: conditions in SQL, never null, under which a row does not fit, with why.
         ignored: fields that are left out, because the policy says so.
         untyped: fields that are left out because they have been null ever since.
+        others: columns of the table that may be null, and that no row has.
     """
 
     changes: tuple[Change, ...]
@@ -69,6 +70,7 @@ class Fitted:
     misfits: tuple[tuple[str, str], ...] = ()
     ignored: tuple[Path, ...] = ()
     untyped: tuple[Path, ...] = ()
+    others: tuple[str, ...] = ()
 
     @property
     def select(self) -> list[str]:
@@ -133,17 +135,20 @@ class _Fitter:
         _no_doubles([each.name for each in incoming], ())
         by_name = {each.name.lower(): each for each in incoming}
         columns: dict[str, str] = {}
+        others: list[str] = []
         for mine in table:
             other = by_name.pop(mine["name"].lower(), None)
             if other is None:
                 self.absent(mine, (mine["name"],))
+                if mine.get("nullable", True) and not set(mine.get("metadata", ())) - {"comment"}:
+                    others.append(mine["name"])
             else:
                 columns[mine["name"]] = self.present(mine, other, (mine["name"],), "true")
         for new in by_name.values():
             if (kind := self.added(new, (new.name,))) is not None:
                 columns[new.name] = self.value(kind, new.type, new.sql, (new.name,))
         changes = tuple(sorted(self.changes, key=lambda change: isinstance(change, AddField)))
-        return Fitted(changes, columns, tuple(self.misfits), tuple(self.ignored), tuple(self.untyped))
+        return Fitted(changes, columns, tuple(self.misfits), tuple(self.ignored), tuple(self.untyped), tuple(others))
 
     def added(self, new: Incoming, path: Path) -> Type | None:
         """The type of a field that the table does not have and gets; None if it does not get it."""

@@ -3,9 +3,14 @@
     _topic string, _partition int, _offset bigint, _timestamp timestamp,    after transformations
     _origin struct<topic, partition, offset>                               where the record was consumed
     _key struct, _value struct (null: a tombstone)
+    _whole boolean, _lacks array<string>                                   of rows that change others, see below
     _failure struct<stage, class, exception, message, trace, key, value, headers>   null unless it was given up
 
 Only `_value` is always there: the reader brings what `TableSettings` wants.
+
+A record without a schema is the whole row (`_whole`): columns that it does not have become null. One with a schema
+leaves those alone that its schema does not have, even where other records of the query have them (`_lacks`, in lower
+case). So what a record does depends on no other record, and not on what the query has seen when.
 """
 
 from __future__ import annotations

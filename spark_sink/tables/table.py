@@ -60,6 +60,18 @@ class Table:
             raise
         return found
 
+    def newest_transaction(self, app_id: str) -> int | None:
+        """The version of an application's newest transaction; None where there is none, or nobody can say.
+
+        SQL has no words for it, and over Spark Connect there are no others.
+        """
+        if self.columns() is None or (jvm := getattr(self._spark, "_jvm", None)) is None:
+            return None
+        location = self._spark.sql(f"DESCRIBE DETAIL {self.sql}").collect()[0]["location"]
+        log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(self._spark._jsparkSession, location)
+        found = log.unsafeVolatileSnapshot().transactions().get(app_id)
+        return int(found.get()) if found.isDefined() else None
+
     def create(self, columns: Sequence[tuple[str, Type]], settings: TableSettings) -> None:
         """Make it, unless somebody was faster.
 

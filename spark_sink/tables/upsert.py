@@ -12,9 +12,11 @@ from typing import Any, Final
 
 from spark_sink.tables.fitting import Fitted, Incoming
 from spark_sink.tables.table import Table
-from spark_sink.tables.types import quoted
+from spark_sink.tables.types import literal, quoted
 
 _DELETED: Final = "_connect_deleted"
+_WHOLE: Final = "_connect_whole"
+_LACKS: Final = "_connect_lacks"
 _OFFSET: Final = "_connect_offset"
 _TIME: Final = "_connect_time"
 _PLACE: Final = "_connect_place"
@@ -32,9 +34,12 @@ def source(rows: Any, fitted: Fitted, keys: Sequence[str]) -> Any:
         keys: the table's columns that make the key.
     """
     key = ", ".join(map(quoted, keys))
-    columns = [quoted(name) for name in fitted.columns]
+    columns = [*map(quoted, fitted.columns), _WHOLE, _LACKS]
+    there = "_whole" in rows.columns
     rows = rows.selectExpr(
         *fitted.select,
+        f"{'_whole' if there else 'false'} AS {_WHOLE}",
+        f"{'_lacks' if there else 'CAST(NULL AS array<string>)'} AS {_LACKS}",
         f"_value IS NULL AS {_DELETED}",
         f"_origin.offset AS {_OFFSET}",
         f"struct(_origin.topic, _origin.partition) AS {_PLACE}",
@@ -54,18 +59,24 @@ def source(rows: Any, fitted: Fitted, keys: Sequence[str]) -> Any:
 def statement(table: Table, view: str, fitted: Fitted, keys: Sequence[str], deletes: bool) -> str:
     """MERGE INTO the table FROM a view of `source`."""
     on = " AND ".join(f"t.{quoted(name)} = s.{quoted(name)}" for name in keys)
-    others = [quoted(name) for name in fitted.columns if name not in keys]
+    changes = [_change(name) for name in fitted.columns if name not in keys]
+    changes += [f"t.{quoted(name)} = IF(s.{_WHOLE}, NULL, t.{quoted(name)})" for name in fitted.others]
     names = [quoted(name) for name in fitted.columns]
     parts = [f"MERGE INTO {table.sql} AS t USING {quoted(view)} AS s ON {on}"]
     if deletes:
         parts.append(f"WHEN MATCHED AND s.{_DELETED} THEN DELETE")
-    if others:
-        parts.append(f"WHEN MATCHED THEN UPDATE SET {', '.join(f't.{name} = s.{name}' for name in others)}")
+    if changes:
+        parts.append(f"WHEN MATCHED THEN UPDATE SET {', '.join(changes)}")
     parts.append(
         f"WHEN NOT MATCHED AND NOT s.{_DELETED} THEN INSERT ({', '.join(names)}) "
         f"VALUES ({', '.join(f's.{name}' for name in names)})"
     )
     return " ".join(parts)
+
+
+def _change(name: str) -> str:
+    column = quoted(name)
+    return f"t.{column} = IF(array_contains(s.{_LACKS}, {literal(name.lower())}), t.{column}, s.{column})"
 
 
 def merge(rows: Any, view: str, merging: str, app_id: str, version: int) -> None:

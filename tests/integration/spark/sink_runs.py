@@ -98,3 +98,10 @@ def produce(broker: Broker, topic: str, rows: Sequence[Any], partition: int = 0)
     for row in rows:
         producer.produce(topic, row if isinstance(row, bytes) else json.dumps(row).encode(), partition=partition)
     assert producer.flush(30) == 0
+
+
+def delete_before(broker: Broker, topic: str, offset: int) -> None:
+    """Delete the records of partition 0 before an offset."""
+    admin: Any = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
+    for done in admin.delete_records([TopicPartition(topic, 0, offset)]).values():
+        done.result(30)

@@ -14,7 +14,7 @@ from spark_sink.query import table_task
 from spark_sink.session import Session
 from spark_sink.tables import TableWriter
 
-from .sink_runs import Sink, make_topic, produce
+from .sink_runs import Sink, delete_before, make_topic, produce
 
 MakeSink = Callable[..., Sink]
 
@@ -34,6 +34,12 @@ def sink(broker: Broker, session: Session, monkeypatch: pytest.MonkeyPatch, lake
         return Sink(broker, session, monkeypatch, {"table": str(lake / "rows"), **named, **keys})
 
     return make
+
+
+class DiesAfterWriting(TableWriter):
+    def __call__(self, df: Any, batch_id: int) -> None:
+        super().__call__(df, batch_id)
+        raise RuntimeError("the power is gone")
 
 
 def rows(table: Path) -> list[dict[str, Any]]:
@@ -131,11 +137,6 @@ def test_a_batch_that_was_begun_is_finished_before_altered_offsets_count(
     produce(broker, topic, [{"n": 100 + n} for n in range(10)], 1)
     one = sink(topic)
 
-    class DiesAfterWriting(TableWriter):
-        def __call__(self, df: Any, batch_id: int) -> None:
-            super().__call__(df, batch_id)
-            raise RuntimeError("the power is gone")
-
     with monkeypatch.context() as patched, one.running() as run:
         patched.setattr(table_task, "TableWriter", DiesAfterWriting)
         with pytest.raises(ConnectError, match="the power is gone"):
@@ -145,6 +146,58 @@ def test_a_batch_that_was_begun_is_finished_before_altered_offsets_count(
     produce(broker, topic, [{"n": 10}], 0)
     one.run_until({(topic, 0): 11, (topic, 1): 10})
     assert numbers(lake / "rows") == [*range(11), *range(100, 110)]
+
+
+@pytest.mark.promise("P1")
+def test_offsets_altered_past_a_batch_that_fails_drop_it(
+    broker: Broker, sink: MakeSink, lake: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    topic = make_topic(broker, 2)
+    produce(broker, topic, [*({"n": n} for n in range(100)), b"{broken", *({"n": n} for n in range(101, 201))], 0)
+    produce(broker, topic, [{"n": 1000 + n} for n in range(10)], 1)
+    one = sink(topic)
+    with one.running() as run, pytest.raises(ConnectError, match=f"{topic}.*100"):
+        run.until(lambda: False)
+    one.alter({(topic, 0): 101})
+    one.run_until({(topic, 0): 201, (topic, 1): 10})
+    assert numbers(lake / "rows") == [*range(101, 201), *range(1000, 1010)]
+    (warning,) = [each.getMessage() for each in caplog.records if "is dropped" in each.getMessage()]
+    assert f"{topic}-0 0 to 200, {topic}-1 0 to 9" in warning
+
+
+@pytest.mark.slow
+@pytest.mark.promise("P1")
+def test_offsets_altered_past_records_that_are_gone(broker: Broker, sink: MakeSink, lake: Path) -> None:
+    topic = make_topic(broker)
+    produce(broker, topic, [{"n": n} for n in range(10)])
+    one = sink(topic)
+    one.run_until({(topic, 0): 10})
+    produce(broker, topic, [{"n": n} for n in range(10, 100)])
+    delete_before(broker, topic, 50)
+    with one.running() as run, pytest.raises(ConnectError, match="are gone before they were read"):
+        run.until(lambda: False)
+    one.alter({(topic, 0): 50})
+    one.run_until({(topic, 0): 100})
+    assert numbers(lake / "rows") == [*range(10), *range(50, 100)]
+
+
+@pytest.mark.slow
+@pytest.mark.promise("P10")
+def test_a_batch_that_is_in_the_table_is_not_repeated_though_it_cannot_be_read_again(
+    broker: Broker, sink: MakeSink, lake: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topic = make_topic(broker, 2)
+    produce(broker, topic, [{"n": n} for n in range(10)], 0)
+    produce(broker, topic, [{"n": 100 + n} for n in range(10)], 1)
+    one = sink(topic)
+    with monkeypatch.context() as patched, one.running() as run:
+        patched.setattr(table_task, "TableWriter", DiesAfterWriting)
+        with pytest.raises(ConnectError, match="the power is gone"):
+            run.until(lambda: False)
+    delete_before(broker, topic, 5)
+    one.alter({(topic, 0): 5})
+    one.run_until({(topic, 0): 10, (topic, 1): 10})
+    assert numbers(lake / "rows") == sorted([*range(10), *range(5, 10), *range(100, 110)])
 
 
 @pytest.mark.slow
@@ -171,6 +224,19 @@ def test_new_fields_become_columns(broker: Broker, sink: MakeSink, lake: Path) -
     assert found[0] == {"n": 0, "inner": None, "more": None}
     assert [row["inner"] for row in found[5:]] == [{"a": 1, "b": None}, {"a": 2, "b": "x"}, None]
     assert found[7]["more"] is True
+
+
+@pytest.mark.promise("P10")
+def test_an_upsert_does_not_depend_on_what_the_query_has_seen(broker: Broker, sink: MakeSink, lake: Path) -> None:
+    topic = make_topic(broker)
+    produce(broker, topic, [{"n": 1, "a": 1, "b": 2}, {"n": 2, "a": 1, "b": 2}])
+    one = sink(topic, mode="upsert", pk_mode="record_value", pk_fields="n")
+    one.run_until({(topic, 0): 2})
+    produce(broker, topic, [{"n": 1, "a": 5}])
+    one.run_until({(topic, 0): 3})  # this run has seen no other record
+    produce(broker, topic, [{"n": 2, "a": 5}, {"n": 3, "a": 1, "b": 2}])
+    one.run_until({(topic, 0): 5})  # and this one has
+    assert rows(lake / "rows") == [{"n": 1, "a": 5, "b": None}, {"n": 2, "a": 5, "b": None}, {"n": 3, "a": 1, "b": 2}]
 
 
 def test_a_record_that_contradicts_the_table_fails_the_task_with_its_place(broker: Broker, sink: MakeSink) -> None:

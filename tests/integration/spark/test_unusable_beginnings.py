@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 from confluent_kafka import Producer
-from confluent_kafka import TopicPartition as ClientPartition
-from confluent_kafka.admin import AdminClient
 from deltalake import DeltaTable
 
 from connect.errors import ConnectError
@@ -17,7 +15,7 @@ from connect.kafka.broker import Broker
 from spark_sink.reading import sample
 from spark_sink.session import Session
 
-from .sink_runs import Sink, make_topic, produce
+from .sink_runs import Sink, delete_before, make_topic, produce
 
 MakeSink = Callable[..., Sink]
 BROKEN = b"{broken"
@@ -63,12 +61,6 @@ def aborted(broker: Broker, topic: str, count: int) -> None:
         producer.produce(topic, json.dumps({"n": -n}).encode())
     assert producer.flush(30) == 0
     producer.abort_transaction(30)
-
-
-def delete_before(broker: Broker, topic: str, offset: int) -> None:
-    admin: Any = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
-    for done in admin.delete_records([ClientPartition(topic, 0, offset)]).values():
-        done.result(30)
 
 
 def rows(table: Path) -> list[dict[str, Any]]:

@@ -71,6 +71,9 @@ class Tables:
         if key is not None:
             columns["_key"] = pa.array([r.get("key") for r in records], pa.struct(list(key.items())))
         columns["_value"] = pa.array([r["value"] for r in records], pa.struct(list(value.items())))
+        if any("whole" in r or "lacks" in r for r in records):
+            columns["_whole"] = pa.array([r.get("whole", False) for r in records], pa.bool_())
+            columns["_lacks"] = pa.array([r.get("lacks") for r in records], pa.list_(pa.string()))
         columns["_failure"] = pa.array([r.get("failure") for r in records], _FAILURE)
         return pa.table(columns)
 

@@ -106,6 +106,28 @@ def test_tombstones_are_left_out_if_they_may_not_delete(tables: Any) -> None:
     assert tables.read() == [{"id": 1, "text": "a"}, {"id": 2, "text": "b"}]
 
 
+def test_a_record_without_a_schema_is_the_whole_row_and_one_with_a_schema_what_it_has(tables: Any) -> None:
+    wide = {**VALUE, "More": pa.string()}
+    writer = tables.writer(mode="upsert")
+    for number in range(4):
+        writer(
+            tables.batch(wide, [{**record(number, "a"), "value": {"id": number, "text": "a", "More": "m"}}], KEY),
+            number,
+        )
+    tables.writer(mode="upsert")(tables.batch(VALUE, [record(0, "whole", whole=True), record(1, "part")], KEY), 4)
+    later = [
+        {"key": {"id": 2}, "value": {"id": 2, "text": "lacks"}, "lacks": ["more"]},
+        {"key": {"id": 3}, "value": {"id": 3, "text": "has", "More": "n"}},
+    ]
+    writer(tables.batch(wide, later, KEY), 5)
+    assert [(row["id"], row["text"], row["More"]) for row in tables.read()] == [
+        (0, "whole", None),
+        (1, "part", "m"),
+        (2, "lacks", "m"),
+        (3, "has", "n"),
+    ]
+
+
 @pytest.mark.slow
 def test_the_key_may_be_in_the_value(tables: Any) -> None:
     writer = tables.writer(mode="upsert", pk__mode="record_value", pk__fields="ID")
