@@ -9,6 +9,10 @@ from typing import Final
 from connect.errors import ConnectError, DataError, RetriableError
 
 
+class SessionLost(RetriableError):
+    """Spark, or what it knew of this session, is gone: only a new session helps."""
+
+
 @dataclass(frozen=True)
 class Rule:
     """What to say when a text is found.
@@ -116,7 +120,13 @@ RULES: Final = (
         "elsewhere, or let a batch be smaller.",
     ),
     _rule(
-        r"Python worker exited unexpectedly|Python worker failed to connect|PYTHON_WORKER_\w+|Fatal Python error: "
+        r"Python worker failed to connect back|PYTHON_WORKER_CONNECT\w*",
+        "A Python process of Spark did not answer within the 10 s that Spark gives it: the machine has more to do than "
+        "it can. Let fewer queries begin at once, or give it more cores.",
+        RetriableError,
+    ),
+    _rule(
+        r"Python worker exited unexpectedly|PYTHON_WORKER_\w+|java\.io\.IOException: Stream closed|Fatal Python error: "
         r"(?P<fault>[^\n]+)",
         "A Python process of Spark ended without a word {fault}(killed, out of memory, or a fault in a compiled "
         "package). See "
@@ -161,7 +171,7 @@ RULES: Final = (
         r"INVALID_HANDLE\.SESSION|SESSION_(?:NOT_FOUND|CLOSED|CHANGED)|NO_ACTIVE_SESSION",
         "The Spark Connect server does not know this session any more: it was restarted. A restart of the task opens "
         "a new one.",
-        RetriableError,
+        SessionLost,
     ),
     _rule(
         r"StatusCode\.UNAUTHENTICATED|UNAUTHENTICATED",
@@ -170,13 +180,13 @@ RULES: Final = (
     _rule(
         r"StatusCode\.(?:UNAVAILABLE|DEADLINE_EXCEEDED)|failed to connect to all addresses|RETRIES_EXCEEDED",
         "The Spark Connect server does not answer: {said} See that it runs, and that this worker reaches it.",
-        RetriableError,
+        SessionLost,
     ),
     _rule(
         r"SparkContext (?:was|has been) (?:shut down|stopped)|LiveListenerBus is stopped|stopped SparkContext|"
         r"Py4JNetworkError|Answer from Java side is empty|while trying to connect to the Java server",
         "Spark ended while it was at work. A restart of the task starts it again; its log says why it ended.",
-        RetriableError,
+        SessionLost,
     ),
     _rule(
         r"java\.net\.(?:ConnectException|UnknownHostException|SocketTimeoutException|NoRouteToHostException|"

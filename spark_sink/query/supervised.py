@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+import random
 import shutil
 import tempfile
 import time
@@ -17,15 +18,20 @@ from pathlib import Path
 from typing import Any, Final
 
 from connect.api.engine import EngineProgress, EngineTask
-from connect.errors import ConnectError
+from connect.errors import ConnectError, RetriableError
 from spark_sink.error_translation import translate_error
+from spark_sink.known_errors import SessionLost
 from spark_sink.lease_file import LeaseFile, work_may_begin
 from spark_sink.query.progress import QueryProgress
+from spark_sink.query.turn import Turn
 from spark_sink.session import Session, open_session
 
 log = logging.getLogger("connect.spark")
 
 
+#: How often in a row a query begins anew in its session after what passes, each time after a longer pause.
+_TRIES: Final = 5
+_LONGEST_PAUSE_S: Final = 20.0
 #: How long a task that is to stop waits for a batch that is being written; all of it has a few seconds.
 _FINISH_S: Final = 2.5
 
@@ -42,6 +48,8 @@ class Query:
         running: the StreamingQuery; None before it began, and after it ended.
         done: whether it has ended because all was read (`trigger=available_now`).
         progress: see there.
+        due: when it may begin, on the monotonic clock.
+        tries: how often in a row it has begun anew, without having read more than `tried_at` rows.
     """
 
     def __init__(self, name: str, progress: QueryProgress) -> None:
@@ -49,6 +57,9 @@ class Query:
         self.running: Any = None
         self.done = False
         self.progress = progress
+        self.due = 0.0
+        self.tries = 0
+        self.tried_at = -1
 
 
 class SupervisedTask(EngineTask):
@@ -73,6 +84,7 @@ class SupervisedTask(EngineTask):
             stopping=context.stopping,
         )
         log.info("Spark is there after %.1f s", time.monotonic() - began)
+        self._turn = Turn(self.session.turns)
         self._open_gate()
         self.translated(self.prepare)
 
@@ -190,9 +202,13 @@ class SupervisedTask(EngineTask):
     def _begin_all(self) -> None:
         if not work_may_begin(str(self.lease_file.path)):
             return
+        self._turn.is_taken()  # it may be over
         for query in self.queries:
-            if query.running is None and not query.done:
+            if query.running is None and not query.done and time.monotonic() >= query.due:
+                if not self._turn.comes():
+                    return
                 query.running = self.begin(query)
+                self._turn.begun(query.running)
 
     def _wait(self, seconds: float) -> None:
         running = next((query.running for query in self.queries if query.running is not None), None)
@@ -221,8 +237,25 @@ class SupervisedTask(EngineTask):
             query.done = self.is_done(query)
         if query.done:
             log.info("all that was there when it began is written; it rests until it is restarted")
-        elif error is not None and not self.recover(query, error):
+        elif error is not None and not self.recover(query, error) and not self._goes_on(query, error):
             raise error
+
+    def _goes_on(self, query: Query, error: BaseException) -> bool:
+        """Whether a query begins anew in the session that is there, for what ended it passes: it costs a second or two.
+
+        A new session costs a JVM: that is for the worker's restart, when this has not helped.
+        """
+        found = translate_error(error)
+        if not isinstance(found, RetriableError) or isinstance(found, SessionLost) or self.session.ended() is not None:
+            return False
+        query.tries = query.tries + 1 if query.progress.rows == query.tried_at else 1
+        query.tried_at = query.progress.rows
+        if query.tries > _TRIES:
+            return False
+        pause = min(_LONGEST_PAUSE_S, 2.0 ** (query.tries - 1)) * random.uniform(0.5, 1)  # noqa: S311 - spreads them
+        query.due = time.monotonic() + pause
+        log.warning("%s The query begins anew in %.1f s (%d of %d).", found, pause, query.tries, _TRIES)
+        return True
 
     def end_query(self, query: Query) -> None:
         """Stop a query, which may begin anew."""

@@ -27,7 +27,6 @@ from spark_sink.session.shared import is_held, session_url, write_private
 
 log = logging.getLogger("spark.keeper")
 
-_UNUSED_FOR = 5.0  # seconds, until the server is ended: a connector that is restarted finds it still there
 _LOOKS_EVERY = 0.5
 _RELEASES_WITHIN = 30.0
 
@@ -48,6 +47,7 @@ class Keeper:
         signal.signal(signal.SIGTERM, self._end)
         start = self._folder / "start.json"
         told = json.loads(start.read_text())
+        self._idle_s = told["idle"]
         start.unlink()
         for key, value in told["config"].items():
             if redaction.names_a_secret(key):
@@ -84,7 +84,7 @@ class Keeper:
                 return 1
             if self._has_users():
                 unused_since = time.monotonic()
-            elif time.monotonic() - unused_since > _UNUSED_FOR:
+            elif time.monotonic() - unused_since > self._idle_s:
                 # Nobody can join while we hold this; who comes now finds no server, and starts one.
                 with self._start_lock() as held:
                     if held and not self._has_users():

@@ -16,7 +16,8 @@ MASTER: Final = "spark.master"
 REMOTE: Final = "spark.remote"
 EVERYWHERE: Final = "local[*]"
 
-_LOCAL = re.compile(r"local(?:\[(?P<cores>\*|[1-9]\d*)(?:\s*,\s*\d+)?\])?")
+_LOCAL = re.compile(r"local(?:\[(?P<cores>\*|[1-9]\d*)(?:\s*,\s*(?P<failures>\d+))?\])?")
+_ATTEMPTS: Final = 2
 _LOCAL_CLUSTER = re.compile(r"local-cluster\[\s*\d+\s*,\s*\d+\s*,\s*\d+\s*\]")
 _ADDRESS = re.compile(r"(?:[^\s:/,\[\]]+|\[[0-9A-Fa-f:.]+\]):\d{1,5}")
 _FORMS = (
@@ -74,6 +75,8 @@ def master_of(config: Mapping[str, str]) -> Master:
     url = remote or master or EVERYWHERE
     if found := _LOCAL.fullmatch(url):
         cores = found["cores"] or "1"
+        # Spark gives a task one attempt there, so that each Python process that is lost would end the query.
+        url = url if found["failures"] else f"local[{cores},{_ATTEMPTS}]"
         return Master(Kind.LOCAL, url, os.cpu_count() or 1 if cores == "*" else int(cores))
     if _LOCAL_CLUSTER.fullmatch(url):
         return Master(Kind.STANDALONE, url)

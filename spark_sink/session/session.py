@@ -41,6 +41,11 @@ class Session:
         """Temporary files of that JVM, gone with it."""
         return self._jvm.folder if self._jvm else None
 
+    @property
+    def turns(self) -> Path | None:
+        """A file by which those who share this Spark take turns; None where nobody does."""
+        return self._user.turns if self._user else None
+
     def ended(self) -> ConnectError | None:
         """Why the JVM ended by itself; None while it runs, and where it is not ours."""
         if self._jvm is None or self._jvm.ended() is None:

@@ -9,6 +9,7 @@ from connect import settings
 from spark_sink.session.masters import EVERYWHERE, MASTER, REMOTE, master_of
 
 SHARED: Final = "spark.shared.session"
+IDLE: Final = "spark.shared.idle.ms"
 SHIP_CODE: Final = "spark.ship.code"
 START_TIMEOUT: Final = "spark.start.timeout.ms"
 
@@ -55,6 +56,16 @@ SETTINGS = settings.define(
         doc="A name: all connectors of this machine and user that say the same name share one local Spark, which the "
         "first one starts and which ends when the last one is gone. Its settings are the first one's.",
     ),
+    settings.Int(
+        IDLE,
+        default=60_000,
+        validator=settings.at_least(0),
+        importance="LOW",
+        group="Spark",
+        width="SHORT",
+        doc="How long a shared Spark waits for a connector once nobody uses it, in milliseconds: one that is restarted "
+        "finds it still there. The first connector's value counts.",
+    ),
     settings.String(
         SHIP_CODE,
         default="auto",
@@ -78,4 +89,4 @@ SETTINGS = settings.define(
 )
 
 #: Read here and not by Spark.
-OWN: Final = frozenset({SHARED, SHIP_CODE, START_TIMEOUT})
+OWN: Final = frozenset({SHARED, IDLE, SHIP_CODE, START_TIMEOUT})

@@ -6,11 +6,12 @@ It is a Spark Connect server on the loopback address, held by a small process of
     start.lock      held by whoever starts the server, joins it, or ends it: one at a time
     keeper.lock     held by the keeper as long as it lives, from before it was started
     server.json     where the server listens, and the token that it wants; for this user only
+    begin.lock      held by a user whose query is beginning: see `spark_sink.query.turn`
     users/          a file for each user, locked by it as long as it lives, with the id of its session
 
 Locks are the kernel's: whoever dies, however it dies, lets go. The keeper ends the server when nobody has been using it
-for a few seconds, and ends the queries of a user that died. When the keeper dies its server dies with it; whoever comes
-next starts anew.
+for a while (spark.shared.idle.ms), and ends the queries of a user that died. When the keeper dies its server dies with
+it; whoever comes next starts anew.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from connect.jvm.cache import cache_path
 from spark_sink.session.conf import users as spark_keys
 from spark_sink.session.jvm import Stopped
 from spark_sink.session.masters import MASTER, REMOTE, master_of
-from spark_sink.session.settings import SHARED
+from spark_sink.session.settings import IDLE, SETTINGS, SHARED
 
 _KEEPER = (sys.executable, "-m", "spark_sink.session.keeper")
 
@@ -51,6 +52,11 @@ class User:
     address: str
     _file: Path
     _lock: IO[str]
+
+    @property
+    def turns(self) -> Path:
+        """A file by which the users of this Spark take turns."""
+        return self._file.parent.parent / "begin.lock"
 
     def leave(self) -> None:
         """Its session is released and it is gone."""
@@ -158,7 +164,12 @@ def _launch(folder: Path, name: str, config: Mapping[str, str], lock: Path, dead
     """Start a keeper that outlives us. It has its lock from us, so there is no moment without one."""
     for old in ("server.json", "failed.json"):
         (folder / old).unlink(missing_ok=True)
-    told = {"config": spark_keys(config), "name": name, "within": max(1.0, deadline - time.monotonic())}
+    told = {
+        "config": spark_keys(config),
+        "name": name,
+        "within": max(1.0, deadline - time.monotonic()),
+        "idle": SETTINGS.parse({key: config[key] for key in (IDLE,) if config.get(key)})[IDLE] / 1000,
+    }
     write_private(folder / "start.json", told)
     log = os.open(folder / "keeper.log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with lock.open("a") as held, os.fdopen(log, "w") as output:

@@ -71,6 +71,7 @@ class Borrowed:
         self.spark = session.spark
         self.remote = session.remote
         self.ended = session.ended
+        self.turns = session.turns
 
     def close(self) -> None:
         pass

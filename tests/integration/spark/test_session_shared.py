@@ -19,7 +19,7 @@ from spark_sink.session.processes import descendants, eventually
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_shared_spark", "cache")]
 
 DRIVER = Path(__file__).parent / "driver.py"
-SHARED = {"spark.shared.session": "tests", "spark.master": "local[2]"}
+SHARED = {"spark.shared.session": "tests", "spark.shared.idle.ms": "5000", "spark.master": "local[2]"}
 
 
 @pytest.fixture

@@ -5,12 +5,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from deltalake import DeltaTable
 
-from connect.errors import ConnectError
+from connect.errors import ConnectError, RetriableError
 from connect.kafka.broker import Broker
-from spark_sink.query import table_task
+from spark_sink.query import supervised, table_task
 from spark_sink.session import Session
 from spark_sink.tables import TableWriter
 
@@ -40,6 +41,30 @@ class DiesAfterWriting(TableWriter):
     def __call__(self, df: Any, batch_id: int) -> None:
         super().__call__(df, batch_id)
         raise RuntimeError("the power is gone")
+
+
+class AlwaysBusy(TableWriter):
+    def __call__(self, df: Any, batch_id: int) -> None:
+        raise RetriableError("the store is busy")
+
+
+def tmp_counter(folder: Path) -> Callable[[], int]:
+    """Counts calls, in whichever process they are."""
+    file = folder.with_name("calls")
+
+    def count() -> int:
+        with file.open("a") as out:
+            out.write(".")
+        return file.stat().st_size
+
+    return count
+
+
+def python_workers(session: Session) -> list[psutil.Process]:
+    """The processes in which Spark runs Python for executors."""
+    jvm = psutil.Process(session.pid)
+    daemons = [each for each in jvm.children() if "pyspark.daemon" in " ".join(each.cmdline())]
+    return [worker for daemon in daemons for worker in daemon.children()]
 
 
 def rows(table: Path) -> list[dict[str, Any]]:
@@ -198,6 +223,55 @@ def test_a_batch_that_is_in_the_table_is_not_repeated_though_it_cannot_be_read_a
     one.alter({(topic, 0): 5})
     one.run_until({(topic, 0): 10, (topic, 1): 10})
     assert numbers(lake / "rows") == sorted([*range(10), *range(5, 10), *range(100, 110)])
+
+
+@pytest.mark.slow
+@pytest.mark.promise("P1", "P10")
+def test_python_processes_that_are_killed_cost_neither_the_session_nor_a_record(
+    broker: Broker, sink: MakeSink, session: Session, lake: Path
+) -> None:
+    topic = make_topic(broker, 2)
+    one = sink(topic, max_records_per_batch="2000")
+    seen = 0
+    with one.running() as run:
+        for turn in range(1, 6):
+            for partition in (0, 1):
+                produce(
+                    broker, topic, [{"n": 2 * n + partition} for n in range(turn * 2000 - 2000, turn * 2000)], partition
+                )
+            run.until(lambda: len(python_workers(session)) > 0)
+            for worker in python_workers(session):
+                worker.kill()
+                seen += 1
+            run.until(lambda: sum(at for at, _ in one.committed().values()) == turn * 4000)  # noqa: B023 - called at once
+    assert seen
+    assert session.ended() is None
+    assert numbers(lake / "rows") == list(range(20_000))
+
+
+@pytest.mark.slow
+def test_what_passes_begins_the_query_anew_and_what_does_not_pass_fails_the_task(
+    broker: Broker, sink: MakeSink, lake: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topic = make_topic(broker)
+    produce(broker, topic, [{"n": 1}])
+    one, tries = sink(topic), tmp_counter(lake)
+
+    class Unlucky(TableWriter):
+        def __call__(self, df: Any, batch_id: int) -> None:
+            if tries() <= 2:
+                raise RetriableError("the store is busy")
+            super().__call__(df, batch_id)
+
+    monkeypatch.setattr(table_task, "TableWriter", Unlucky)
+    with one.running() as run:
+        run.until(lambda: numbers(lake / "rows") == [1])
+    assert tries() == 4
+    monkeypatch.setattr(supervised, "_TRIES", 1)
+    monkeypatch.setattr(table_task, "TableWriter", AlwaysBusy)
+    produce(broker, topic, [{"n": 2}])
+    with one.running() as run, pytest.raises(RetriableError, match="the store is busy"):
+        run.until(lambda: False)
 
 
 @pytest.mark.slow

@@ -58,6 +58,8 @@ def test_the_outer_error_of_two_of_ours_counts() -> None:
     ("text", "says"),
     [
         ("ExecutorLostFailure (executor 1 exited caused by one of the running tasks)", "lost an executor"),
+        ("org.apache.spark.SparkException: Python worker failed to connect back.", "did not answer within the 10 s"),
+        ("Caused by: java.io.IOException: Stream closed", "A Python process of Spark ended"),
         ("Py4JNetworkError: Answer from Java side is empty", "Spark ended while it was at work"),
         ("java.net.UnknownHostException: db1", "does not reach a server"),
         ("java.io.IOException: No space left on device", "A disk is full"),

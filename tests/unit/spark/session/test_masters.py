@@ -6,19 +6,24 @@ from spark_sink.session.settings import SETTINGS
 
 
 @pytest.mark.parametrize(
-    ("master", "kind", "cores"),
-    [("local", Kind.LOCAL, 1), ("local[3]", Kind.LOCAL, 3), ("local[2, 4]", Kind.LOCAL, 2), ("yarn", Kind.YARN, 0)],
+    ("master", "kind", "cores", "url"),
+    [
+        ("local", Kind.LOCAL, 1, "local[1,2]"),
+        ("local[3]", Kind.LOCAL, 3, "local[3,2]"),
+        ("local[2, 4]", Kind.LOCAL, 2, "local[2, 4]"),
+        ("yarn", Kind.YARN, 0, "yarn"),
+    ],
 )
-def test_masters(master: str, kind: Kind, cores: int) -> None:
+def test_masters(master: str, kind: Kind, cores: int, url: str) -> None:
     found = master_of({"spark.master": f" {master} "})
 
-    assert (found.kind, found.cores, found.url) == (kind, cores, master)
+    assert (found.kind, found.cores, found.url) == (kind, cores, url)
 
 
 def test_all_cores_of_this_machine_without_a_master() -> None:
     found = master_of({})
 
-    assert found.url == "local[*]"
+    assert found.url == "local[*,2]"
     assert found.is_local
     assert found.cores >= 1
 
