@@ -13,6 +13,7 @@ import logging
 import os
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 import threading
@@ -74,6 +75,12 @@ class Jvm:
         self._popen = popen
         self._lock = lock
         self._workers: list[Process] = []
+        self._memory_kills = memory_kills()
+
+    @property
+    def may_be_killed_for_memory(self) -> bool:
+        """Whether the kernel has ended a process for want of memory since this one was started."""
+        return memory_kills() > self._memory_kills
 
     def ended(self) -> int | None:
         """The exit code of a JVM that ended, -9 for one that was killed by signal 9; None while it runs."""
@@ -242,6 +249,15 @@ def await_ready(
         time.sleep(0.02)
 
 
+def memory_kills() -> int:
+    """How many processes the kernel of this machine has ended for want of memory; 0 where it does not say."""
+    try:
+        lines = Path("/proc/vmstat").read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) for line in lines if line.startswith("oom_kill ")), 0)
+
+
 def died(jvm: Jvm, what: str = "Spark") -> ConnectError:
     """Why a JVM ended by itself, from what it said."""
     jvm.log.wait(2.0)
@@ -251,7 +267,9 @@ def died(jvm: Jvm, what: str = "Spark") -> ConnectError:
         return ConfigError("spark.driver.memory", f'"{size[1]}" is not a size that Java takes. Write 1g or 1500m.')
     if "OutOfMemoryError" in said:
         return ConnectError(f"{what}'s JVM ran out of memory and ended. Raise spark.driver.memory.")
-    if "reserve enough space" in said or "insufficient memory" in said or code == -9:
+    if code == -signal.SIGKILL and not jvm.may_be_killed_for_memory:
+        return RetriableError(f"{what}'s JVM was killed (SIGKILL) by somebody, and not by the kernel to free memory.")
+    if "reserve enough space" in said or "insufficient memory" in said or code == -signal.SIGKILL:
         return ConnectError(
             f"{what}'s JVM was ended by the system ({last_words(jvm)}). "
             "This machine has too little memory for it: lower spark.driver.memory, or give the machine more."

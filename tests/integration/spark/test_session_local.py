@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from connect.errors import ConnectError, RetriableError
-from spark_sink.session import Session, open_session
+from spark_sink.session import Session, jvm, open_session
 from spark_sink.session.jvm import SparkNotInstalled, Stopped
 from spark_sink.session.processes import eventually
 from tests.support.processes import gone
@@ -142,14 +142,19 @@ def test_a_jvm_that_hangs_is_ended_all_the_same(no_shared_spark: None) -> None:
 
 
 @pytest.mark.slow
-def test_a_jvm_that_was_killed_says_so(no_shared_spark: None) -> None:
+@pytest.mark.parametrize(("kills", "says"), [(0, "killed (SIGKILL) by somebody"), (1, "too little memory")])
+def test_a_jvm_that_was_killed_says_so(
+    no_shared_spark: None, monkeypatch: pytest.MonkeyPatch, kills: int, says: str
+) -> None:
     with open_session(LOCAL, "killed") as session:
+        known = jvm.memory_kills()
+        monkeypatch.setattr(jvm, "memory_kills", lambda: known + kills)
         assert session.ended() is None
         assert session.pid is not None
         os.kill(session.pid, signal.SIGKILL)
 
         assert eventually(lambda: session.ended() is not None, 30)
-        assert "too little memory" in str(session.ended())
+        assert says in str(session.ended())
 
 
 @pytest.mark.slow
