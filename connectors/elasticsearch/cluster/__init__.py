@@ -2,6 +2,14 @@
 
 from connectors.elasticsearch.cluster.client import Cluster
 from connectors.elasticsearch.cluster.failures import Failure, failure, item_failure
-from connectors.elasticsearch.cluster.keys import ELASTICSEARCH, OPENSEARCH, ClusterSettings
+from connectors.elasticsearch.cluster.keys import ClusterOptions, ElasticsearchOptions, OpenSearchOptions
 
-__all__ = ["ELASTICSEARCH", "OPENSEARCH", "Cluster", "ClusterSettings", "Failure", "failure", "item_failure"]
+__all__ = [
+    "Cluster",
+    "ClusterOptions",
+    "ElasticsearchOptions",
+    "Failure",
+    "OpenSearchOptions",
+    "failure",
+    "item_failure",
+]

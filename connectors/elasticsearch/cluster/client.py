@@ -13,7 +13,7 @@ import orjson
 from connect import ConnectError
 from connect.kit import RetryBudget
 from connectors.elasticsearch.cluster.failures import missing_package
-from connectors.elasticsearch.cluster.keys import ClusterSettings
+from connectors.elasticsearch.cluster.keys import OpenSearchOptions, ProductOptions
 
 _JSON: Final = "application/json"
 _LINES: Final = "application/x-ndjson"
@@ -43,13 +43,14 @@ class Cluster:
 
     Raises:
         ConnectError: the client's package is missing.
-        ConfigError: a store of certificates cannot be read.
+        ConfigError: keys contradict each other, or a store of certificates cannot be read.
     """
 
-    def __init__(self, settings: ClusterSettings) -> None:
+    def __init__(self, settings: ProductOptions) -> None:
+        settings.check_cluster()
         self.settings = settings
         self.where = settings.where
-        self.open_search = settings.product == "OpenSearch"
+        self.open_search = isinstance(settings, OpenSearchOptions)
         self._link = _link(settings)
 
     def retries(self, timeout: Callable[[int], None] | None = None) -> RetryBudget:
@@ -188,12 +189,12 @@ def quoted(name: str) -> str:
     return quote(name, safe=",*-_.")
 
 
-def _link(settings: ClusterSettings) -> Link:
+def _link(settings: ProductOptions) -> Link:
     for name in ("elastic_transport", "opensearch"):
         # Each request is a line at INFO there.
         logging.getLogger(name).setLevel(logging.ERROR)
     try:
-        if settings.product == "OpenSearch":
+        if isinstance(settings, OpenSearchOptions):
             from connectors.elasticsearch.cluster.opensearch_link import OpenSearchLink
 
             return OpenSearchLink(settings)

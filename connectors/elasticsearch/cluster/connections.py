@@ -11,7 +11,7 @@ from urllib3.util import Timeout, make_headers
 
 from connect import ConfigError
 from connect.kafka.tls import client_tls_context
-from connectors.elasticsearch.cluster.keys import ClusterSettings
+from connectors.elasticsearch.cluster.keys import ProductOptions
 
 log = logging.getLogger(__name__)
 
@@ -27,7 +27,7 @@ class Connections:
         ConfigError: a store of certificates cannot be read.
     """
 
-    def __init__(self, settings: ClusterSettings, scheme: str, host: str, port: int) -> None:
+    def __init__(self, settings: ProductOptions, scheme: str, host: str, port: int) -> None:
         self._settings = settings
         self._base = f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
         options: dict[str, Any] = {"maxsize": settings.connections, "block": False}
@@ -68,7 +68,7 @@ class Connections:
             self._manager.clear()
 
 
-def _pool(kind: type[Any], settings: ClusterSettings) -> type[Any]:
+def _pool(kind: type[Any], settings: ProductOptions) -> type[Any]:
     """A pool that makes a connection anew which was not used for so long that somebody may have cut it silently."""
 
     class Fresh(kind):  # type: ignore[misc]
@@ -86,12 +86,11 @@ def _pool(kind: type[Any], settings: ClusterSettings) -> type[Any]:
     return Fresh
 
 
-def _tls(settings: ClusterSettings) -> dict[str, Any]:
+def _tls(settings: ProductOptions) -> dict[str, Any]:
     try:
         context = client_tls_context(settings.tls)
     except ConfigError as error:
-        prefix = "" if settings.product == "OpenSearch" else "elastic.https."
-        raise ConfigError(prefix + error.key, error.message) from error
+        raise ConfigError(settings.tls_prefix + error.key, error.message) from error
     if not settings.verify:
         import ssl
 

@@ -9,7 +9,7 @@ from elastic_transport import BaseNode, NodeConfig, Serializer, Urllib3HttpNode
 from elasticsearch import Elasticsearch
 
 from connectors.elasticsearch.cluster.connections import Connections
-from connectors.elasticsearch.cluster.keys import ClusterSettings
+from connectors.elasticsearch.cluster.keys import ElasticsearchOptions
 
 #: What both 8 and 9 understand. Left to itself each client asks for its own version, which an older server refuses.
 _KINDS: Final = {
@@ -30,7 +30,7 @@ class _AlreadyJson(Serializer):
 class ElasticsearchLink:
     """See `Link`."""
 
-    def __init__(self, settings: ClusterSettings) -> None:
+    def __init__(self, settings: ElasticsearchOptions) -> None:
         class Node(Urllib3HttpNode):
             def __init__(self, config: NodeConfig) -> None:
                 BaseNode.__init__(self, config)
@@ -45,7 +45,7 @@ class ElasticsearchLink:
             list(settings.urls),
             node_class=Node,
             basic_auth=settings.user if settings.api_key is None else None,
-            api_key=settings.api_key,
+            api_key=settings.api_key.reveal() if settings.api_key else None,
             serializers=dict.fromkeys(kinds, _AlreadyJson()),
             max_retries=0,
             retry_on_status=(),

@@ -3,158 +3,134 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 from urllib.parse import unquote, urlsplit
 
 from connect import ConfigError, settings
-from connect.settings import Definition
 from connectors.elasticsearch.cluster.security_keys import (
-    API_KEY,
-    AWS,
-    ELASTIC_TLS,
-    OPENSEARCH_TLS,
-    PROXY,
-    USER,
-    Aws,
-    tls_of,
+    ApiKeyOptions,
+    AwsOptions,
+    ElasticsearchTls,
+    LoginOptions,
+    OpenSearchTls,
+    ProxyOptions,
+    login,
 )
 
 _CLUSTER: Final = "Cluster"
 
-_REACH: Final = settings.define(
-    settings.List(
+
+class _ReachOptions(settings.Options):
+    """How nodes are asked."""
+
+    nodes = settings.List(
         "connection.url",
         importance="HIGH",
         group=_CLUSTER,
         width="LONG",
         doc="The nodes, with commas: http://one:9200,http://two:9200. Each task begins at one by chance and takes "
         "turns; one that does not answer is left out for a while.",
-    ),
-    settings.Int(
+    )
+    connect_timeout = settings.Int(
         "connection.timeout.ms",
         default=1000,
         importance="LOW",
         group=_CLUSTER,
         validator=settings.at_least(1),
+        convert=settings.seconds,
         doc="How long to wait for a connection.",
-    ),
-    settings.Int(
+    )
+    read_timeout = settings.Int(
         "read.timeout.ms",
         default=3000,
         importance="LOW",
         group=_CLUSTER,
         validator=settings.at_least(1),
+        convert=settings.seconds,
         doc="How long to wait for an answer. A request that got none is made again.",
-    ),
-    settings.Boolean(
+    )
+    compression = settings.Boolean(
         "connection.compression",
         default=False,
         importance="LOW",
         group=_CLUSTER,
         doc="Whether requests and answers are compressed (gzip).",
-    ),
-    settings.Int(
+    )
+    idle = settings.Int(
         "max.connection.idle.time.ms",
         default=60_000,
         importance="LOW",
         group=_CLUSTER,
         validator=settings.at_least(0),
+        convert=settings.seconds,
         doc="A connection that was idle for longer is not used again, but made anew.",
-    ),
-    settings.Int(
+    )
+    retries = settings.Int(
         "max.retries",
         default=5,
         importance="LOW",
         group=_CLUSTER,
         validator=settings.at_least(0),
         doc="How often a request is made again after an error that passes: a node that is away, 429, 503.",
-    ),
-    settings.Long(
+    )
+    backoff = settings.Long(
         "retry.backoff.ms",
         default=100,
         importance="LOW",
         group=_CLUSTER,
         validator=settings.at_least(0),
+        convert=settings.seconds,
         doc="How long to wait before the first of those; each time twice as long, at most ten seconds, less a part "
         "by chance.",
-    ),
-)
-
-#: What sink and source have in common, for each product.
-ELASTICSEARCH: Final[Definition] = _REACH | USER | API_KEY | ELASTIC_TLS | PROXY
-OPENSEARCH: Final[Definition] = _REACH | USER | OPENSEARCH_TLS | AWS | PROXY
+    )
 
 
-@dataclass(frozen=True)
-class ClusterSettings:
-    """What the keys say, typed.
+class ClusterOptions(_ReachOptions, LoginOptions):
+    """What both products have.
 
     Attributes:
         product: "Elasticsearch" or "OpenSearch".
-        urls: the nodes, without user and password.
-        connect_timeout, read_timeout, idle, backoff: seconds.
-        retries: how often a request is made again.
-        proxy: its URL, None where there is none; `proxy_user` goes with it.
-        tls: Java's ssl.* keys, without a prefix.
-        verify: False trusts every certificate.
         connections: to each node: as many threads may make requests at a time.
     """
 
-    product: str
-    urls: tuple[str, ...]
-    user: tuple[str, str] | None = field(default=None, repr=False)
-    api_key: str | None = field(default=None, repr=False)
-    aws: Aws | None = None
-    connect_timeout: float = 1.0
-    read_timeout: float = 3.0
-    idle: float = 60.0
-    compression: bool = False
-    retries: int = 5
-    backoff: float = 0.1
-    proxy: str | None = None
-    proxy_user: tuple[str, str] | None = field(default=None, repr=False)
-    tls: Mapping[str, str] = field(default_factory=dict, repr=False)
-    verify: bool = True
+    product: ClassVar[str]
     connections: int = 5
+
+    def check_cluster(self) -> None:
+        """Raise ConfigError where a URL is none, or keys contradict each other."""
+        for key, why in cluster_problems(self.config):
+            raise ConfigError(key, why)
+
+    @property
+    def urls(self) -> tuple[str, ...]:
+        """The nodes, without user and password."""
+        return tuple(url for url, _ in map(_node, self.nodes))
+
+    @property
+    def user(self) -> tuple[str, str] | None:
+        """User and password: those of the keys, else those in a node's URL."""
+        in_urls = (user for _, user in map(_node, self.nodes) if user)
+        return login(self.username, self.password) or next(in_urls, None)
 
     @property
     def where(self) -> str:
         """For messages: "Elasticsearch at http://one:9200"."""
         return f"{self.product} at {', '.join(self.urls)}"
 
-    @classmethod
-    def of(cls, parsed: Mapping[str, Any], *, connections: int = 5) -> ClusterSettings:
-        """Of a configuration that ELASTICSEARCH or OPENSEARCH, and more, has parsed.
 
-        Raises:
-            ConfigError: a URL is none, or keys contradict each other.
-        """
-        for key, why in cluster_problems(parsed):
-            raise ConfigError(key, why)
-        open_search = "aws.region" in parsed
-        nodes = [_node(each) for each in parsed["connection.url"]]
-        tls, verify = tls_of(parsed)
-        proxy = f"http://{parsed['proxy.host']}:{parsed['proxy.port']}" if parsed["proxy.host"] else None
-        api_key = parsed.get("connection.api.key")
-        return cls(
-            product="OpenSearch" if open_search else "Elasticsearch",
-            urls=tuple(url for url, _ in nodes),
-            user=_user(parsed, "connection") or next((user for _, user in nodes if user), None),
-            api_key=api_key.reveal() if api_key else None,
-            aws=Aws.of(parsed) if open_search else None,
-            connect_timeout=parsed["connection.timeout.ms"] / 1000,
-            read_timeout=parsed["read.timeout.ms"] / 1000,
-            idle=parsed["max.connection.idle.time.ms"] / 1000,
-            compression=parsed["connection.compression"],
-            retries=parsed["max.retries"],
-            backoff=parsed["retry.backoff.ms"] / 1000,
-            proxy=proxy,
-            proxy_user=_user(parsed, "proxy"),
-            tls=tls,
-            verify=verify,
-            connections=connections,
-        )
+class ElasticsearchOptions(ClusterOptions, ApiKeyOptions, ElasticsearchTls, ProxyOptions):
+    """An Elasticsearch cluster."""
+
+    product = "Elasticsearch"
+
+
+class OpenSearchOptions(ClusterOptions, OpenSearchTls, AwsOptions, ProxyOptions):
+    """An OpenSearch cluster."""
+
+    product = "OpenSearch"
+
+
+ProductOptions = ElasticsearchOptions | OpenSearchOptions
 
 
 def cluster_problems(parsed: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -212,8 +188,3 @@ def _node(written: str) -> tuple[str, tuple[str, str] | None]:
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     user = (unquote(parts.username), unquote(parts.password or "")) if parts.username else None
     return f"{parts.scheme}://{host}:{port}{parts.path.rstrip('/')}", user
-
-
-def _user(parsed: Mapping[str, Any], prefix: str) -> tuple[str, str] | None:
-    name, password = parsed[f"{prefix}.username"], parsed[f"{prefix}.password"]
-    return (name, password.reveal()) if name and password else None

@@ -10,7 +10,7 @@ from opensearchpy import OpenSearch, Urllib3HttpConnection
 from opensearchpy.serializer import Serializer
 
 from connectors.elasticsearch.cluster.connections import Connections
-from connectors.elasticsearch.cluster.keys import ClusterSettings
+from connectors.elasticsearch.cluster.keys import OpenSearchOptions
 
 
 class _AlreadyJson(Serializer):
@@ -28,7 +28,7 @@ class _AlreadyJson(Serializer):
 class OpenSearchLink:
     """See `Link`."""
 
-    def __init__(self, settings: ClusterSettings) -> None:
+    def __init__(self, settings: OpenSearchOptions) -> None:
         class Connection(Urllib3HttpConnection):
             def _create_urllib3_pool(self) -> None:
                 port = self.port or (443 if self.use_ssl else 80)
@@ -36,10 +36,10 @@ class OpenSearchLink:
                 self.pool = Connections(settings, scheme, self.hostname, port)
 
         auth: Any = settings.user
-        if settings.aws is not None:
+        if settings.aws_region:
             from connectors.elasticsearch.cluster.signatures import signer
 
-            auth = signer(settings.aws)
+            auth = signer(settings)
         self._client = OpenSearch(
             [_host(url) for url in settings.urls],
             connection_class=Connection,

@@ -2,88 +2,114 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from connect import settings
-from connect.settings import Definition, Secret, Setting
+from connect.settings import Secret, Setting
 
 _LOGIN: Final = "Login"
 _TLS: Final = "TLS"
 _PROXY: Final = "Proxy"
 
-USER: Final = settings.define(
-    settings.String("connection.username", default=None, group=_LOGIN, doc="Who we are there."),
-    settings.Password("connection.password", default=None, group=_LOGIN, doc="The password."),
-)
-API_KEY: Final = settings.define(
-    settings.Password(
+
+class LoginOptions(settings.Options):
+    """A user of the cluster."""
+
+    username = settings.String("connection.username", default=None, group=_LOGIN, doc="Who we are there.")
+    password = settings.Password("connection.password", default=None, group=_LOGIN, doc="The password.")
+
+
+class ApiKeyOptions(settings.Options):
+    """Other ways to log in, of Elasticsearch."""
+
+    api_key = settings.Password(
         "connection.api.key",
         default=None,
         group=_LOGIN,
         doc="An API key instead of user and password, encoded (base64 of id:key) as Elasticsearch gives it.",
-    ),
-    settings.String(
+    )
+    kerberos_principal = settings.String(
         "kerberos.user.principal",
         default=None,
         importance="LOW",
         group=_LOGIN,
         doc="Refused: there is no Kerberos here.",
-    ),
-    settings.String(
+    )
+    kerberos_keytab = settings.String(
         "kerberos.keytab.path", default=None, importance="LOW", group=_LOGIN, doc="Refused: there is no Kerberos here."
-    ),
-)
-AWS: Final = settings.define(
-    settings.String(
+    )
+
+
+class AwsOptions(settings.Options):
+    """What signs requests to Amazon's service, of OpenSearch."""
+
+    aws_region = settings.String(
         "aws.region",
         default=None,
         group=_LOGIN,
         doc="Sign requests for Amazon's service in this region (SigV4). Needs boto3: connect-runtime[s3].",
-    ),
-    settings.String(
+    )
+    aws_access_key_id = settings.String(
         "aws.access_key_id", default=None, group=_LOGIN, doc="The key; what boto3 finds on this machine by default."
-    ),
-    settings.Password("aws.secret_access_key", default=None, group=_LOGIN, doc="Its secret."),
-    settings.String(
+    )
+    aws_secret_access_key = settings.Password("aws.secret_access_key", default=None, group=_LOGIN, doc="Its secret.")
+    aws_service = settings.String(
         "aws.service.signing.name",
         default=None,
         group=_LOGIN,
         doc="Which service signatures are for: es (the default), or aoss, the serverless one.",
-    ),
-    settings.String("aws.sts.role.arn", default=None, group=_LOGIN, doc="A role to take on."),
-    settings.String("aws.sts.role.session.name", default=None, group=_LOGIN, doc="What its session is called."),
-    settings.Int(
+    )
+    role = settings.String("aws.sts.role.arn", default=None, group=_LOGIN, doc="A role to take on.")
+    role_session = settings.String(
+        "aws.sts.role.session.name", default=None, group=_LOGIN, doc="What its session is called."
+    )
+    role_seconds = settings.Int(
         "aws.sts.role.session.duration",
         default=3600,
         group=_LOGIN,
         validator=settings.at_least(900),
         doc="How many seconds it holds; it is renewed before it ends.",
-    ),
-    settings.String(
+    )
+    role_external_id = settings.String(
         "aws.sts.role.external.id", default=None, group=_LOGIN, doc="The external id that the role asks for."
-    ),
-)
-PROXY: Final = settings.define(
-    settings.String(
+    )
+
+
+class ProxyOptions(settings.Options):
+    """An HTTP proxy."""
+
+    proxy_host = settings.String(
         "proxy.host",
         default="",
         importance="LOW",
         group=_PROXY,
         doc="An HTTP proxy to go through. Nothing: none, whatever the environment says.",
-    ),
-    settings.Int(
+    )
+    proxy_port = settings.Int(
         "proxy.port",
         default=8080,
         importance="LOW",
         group=_PROXY,
         validator=settings.between(1, 65535),
         doc="Its port.",
-    ),
-    settings.String("proxy.username", default="", importance="LOW", group=_PROXY, doc="Who we are for the proxy."),
-    settings.Password("proxy.password", default=None, importance="LOW", group=_PROXY, doc="The password for it."),
-)
+    )
+    proxy_username = settings.String(
+        "proxy.username", default="", importance="LOW", group=_PROXY, doc="Who we are for the proxy."
+    )
+    proxy_password = settings.Password(
+        "proxy.password", default=None, importance="LOW", group=_PROXY, doc="The password for it."
+    )
+
+    @property
+    def proxy(self) -> str | None:
+        """Its URL, None where there is none."""
+        return f"http://{self.proxy_host}:{self.proxy_port}" if self.proxy_host else None
+
+    @property
+    def proxy_user(self) -> tuple[str, str] | None:
+        """User and password for it."""
+        return login(self.proxy_username, self.proxy_password)
+
 
 #: Java's keys, as `connect.kafka.tls` reads them: kind of setting, default, doc.
 _SSL: Final[tuple[tuple[str, str, Any, str], ...]] = (
@@ -112,81 +138,78 @@ _SSL: Final[tuple[tuple[str, str, Any, str], ...]] = (
     ),
     ("ssl.protocol", "String", "TLSv1.3", "Understood; ssl.enabled.protocols counts."),
 )
-_PREFIX: Final = "elastic.https."
 
 
-def _tls(prefix: str) -> Definition:
+def _ssl(prefix: str) -> list[Setting[Any]]:
     def one(key: str, kind: str, default: Any, doc: str) -> Setting[Any]:
         declare = getattr(settings, kind)
         setting: Setting[Any] = declare(f"{prefix}{key}", default=default, importance="LOW", group=_TLS, doc=doc)
         return setting
 
-    return settings.define(*(one(*each) for each in _SSL))
+    return [one(*each) for each in _SSL]
 
 
-ELASTIC_TLS: Final = settings.define(
-    settings.String(
+class TlsOptions(settings.Options):
+    """TLS by Java's keys.
+
+    Attributes:
+        tls_prefix: what stands before their names.
+    """
+
+    tls_prefix: ClassVar[str]
+
+    @property
+    def tls(self) -> dict[str, str]:
+        """Java's ssl.* keys as text, without a prefix."""
+        found = {key: self.config[self.tls_prefix + key] for key, *_ in _SSL}
+        return {key: _text(value) for key, value in found.items() if value is not None}
+
+    @property
+    def verify(self) -> bool:
+        """False trusts every certificate."""
+        return True
+
+
+class ElasticsearchTls(TlsOptions, more=_ssl("elastic.https.")):
+    """Confluent's names for it."""
+
+    tls_prefix = "elastic.https."
+
+    security_protocol = settings.String(
         "elastic.security.protocol",
         default="PLAINTEXT",
         group=_TLS,
         validator=settings.one_of("PLAINTEXT", "SSL"),
         doc="SSL: only https is spoken. An https URL is TLS either way.",
     )
-) | _tls(_PREFIX)
-OPENSEARCH_TLS: Final = _tls("") | settings.define(
-    settings.Boolean(
+
+
+class _PlainNames(TlsOptions, more=_ssl("")):
+    tls_prefix = ""
+
+
+class OpenSearchTls(_PlainNames):
+    """Java's own names for it."""
+
+    trust_all = settings.Boolean(
         "trust.all.certificates",
         default=False,
         importance="LOW",
         group=_TLS,
         doc="Whether any certificate will do, which is no protection. For trying things out.",
     )
-)
+
+    @property
+    def verify(self) -> bool:
+        return not self.trust_all
 
 
-def tls_of(parsed: Mapping[str, Any]) -> tuple[dict[str, str], bool]:
-    """Java's ssl.* keys as text, and whether certificates are checked."""
-    prefix = "" if "ssl.protocol" in parsed else _PREFIX
-    found = {}
-    for key, *_ in _SSL:
-        value = parsed[prefix + key]
-        if value is not None:
-            found[key] = (
-                value.reveal()
-                if isinstance(value, Secret)
-                else ",".join(value)
-                if isinstance(value, list)
-                else str(value)
-            )
-    return found, not parsed.get("trust.all.certificates", False)
+def login(name: str | None, password: Secret | None) -> tuple[str, str] | None:
+    """User and password where there are both."""
+    return (name, password.reveal()) if name and password else None
 
 
-@dataclass(frozen=True)
-class Aws:
-    """What signs requests to Amazon's service."""
-
-    region: str
-    service: str
-    access_key: str | None
-    secret: str | None = field(repr=False)
-    role: str | None
-    session: str
-    duration: int
-    external_id: str | None = field(repr=False)
-
-    @classmethod
-    def of(cls, parsed: Mapping[str, Any]) -> Aws | None:
-        """None where nothing is to be signed."""
-        if not parsed["aws.region"]:
-            return None
-        secret = parsed["aws.secret_access_key"]
-        return cls(
-            region=parsed["aws.region"],
-            service=parsed["aws.service.signing.name"] or "es",
-            access_key=parsed["aws.access_key_id"],
-            secret=secret.reveal() if secret else None,
-            role=parsed["aws.sts.role.arn"],
-            session=parsed["aws.sts.role.session.name"] or "connect",
-            duration=parsed["aws.sts.role.session.duration"],
-            external_id=parsed["aws.sts.role.external.id"],
-        )
+def _text(value: Any) -> str:
+    if isinstance(value, Secret):
+        return value.reveal()
+    return ",".join(value) if isinstance(value, list) else str(value)

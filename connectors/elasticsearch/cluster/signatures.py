@@ -9,10 +9,10 @@ from typing import Any
 
 from connect import ConnectError
 from connectors.elasticsearch.cluster.failures import missing_package
-from connectors.elasticsearch.cluster.security_keys import Aws
+from connectors.elasticsearch.cluster.security_keys import AwsOptions
 
 
-def signer(aws: Aws) -> Any:
+def signer(options: AwsOptions) -> Any:
     """What opensearch-py takes as `http_auth`.
 
     Raises:
@@ -23,21 +23,29 @@ def signer(aws: Aws) -> Any:
         from opensearchpy import Urllib3AWSV4SignerAuth
     except ImportError as error:
         raise ConnectError(missing_package("boto3", "s3")) from error
-    session = boto3.Session(aws_access_key_id=aws.access_key, aws_secret_access_key=aws.secret, region_name=aws.region)
-    credentials = _of_role(session, aws) if aws.role else session.get_credentials()
+    secret = options.aws_secret_access_key
+    session = boto3.Session(
+        aws_access_key_id=options.aws_access_key_id,
+        aws_secret_access_key=secret.reveal() if secret else None,
+        region_name=options.aws_region,
+    )
+    credentials = _of_role(session, options) if options.role else session.get_credentials()
     if credentials is None:
         raise ConnectError("There are no AWS credentials on this machine. Set aws.access_key_id, or a profile's.")
-    return Urllib3AWSV4SignerAuth(credentials, aws.region, aws.service)
+    return Urllib3AWSV4SignerAuth(credentials, options.aws_region, options.aws_service or "es")
 
 
-def _of_role(session: Any, aws: Aws) -> Any:
+def _of_role(session: Any, options: AwsOptions) -> Any:
     """Credentials of a role, which are renewed before they end."""
     from botocore.credentials import RefreshableCredentials
 
     def renew() -> dict[str, str]:
-        more = {"ExternalId": aws.external_id} if aws.external_id else {}
+        more = {"ExternalId": options.role_external_id} if options.role_external_id else {}
         taken = session.client("sts").assume_role(
-            RoleArn=aws.role, RoleSessionName=aws.session, DurationSeconds=aws.duration, **more
+            RoleArn=options.role,
+            RoleSessionName=options.role_session or "connect",
+            DurationSeconds=options.role_seconds,
+            **more,
         )["Credentials"]
         return {
             "access_key": taken["AccessKeyId"],

@@ -7,17 +7,17 @@ from typing import ClassVar
 
 from connect import ConfigError, SinkConnector, __version__
 from connect.data.evolution_policy import PASS, WIDEN, EvolutionPolicy
-from connect.settings import ConfigValue, Definition
-from connectors.elasticsearch.sink.keys import ELASTICSEARCH_SINK, OPENSEARCH_SINK
+from connect.settings import ConfigValue
+from connectors.elasticsearch.sink.keys import ElasticsearchSinkOptions, OpenSearchSinkOptions, SinkOptions, problems
 from connectors.elasticsearch.sink.naming import Naming
-from connectors.elasticsearch.sink.options import SinkOptions, problems
 from connectors.elasticsearch.sink.task import ElasticsearchSinkTask, OpenSearchSinkTask
 
 
 class ElasticsearchSinkConnector(SinkConnector):
     """Hands its configuration to the tasks. Connects to nothing."""
 
-    settings: ClassVar[Definition] = ELASTICSEARCH_SINK
+    options: ClassVar[type[SinkOptions]] = ElasticsearchSinkOptions
+    settings = ElasticsearchSinkOptions.definition()
     needs: ClassVar[Mapping[str, str]] = {"elasticsearch": "connect-runtime[elasticsearch]"}
     version = __version__
     task = ElasticsearchSinkTask
@@ -30,7 +30,7 @@ class ElasticsearchSinkConnector(SinkConnector):
             found[key].errors.append(why)
         if not any(value.errors for value in values):
             try:
-                options = SinkOptions.parse(self.settings.parse(config))
+                options = self.options.parse(config)
                 Naming(options)
                 _warn_of_evolution(options, found)
             except ConfigError as error:
@@ -42,7 +42,8 @@ class ElasticsearchSinkConnector(SinkConnector):
 class OpenSearchSinkConnector(ElasticsearchSinkConnector):
     """The same for OpenSearch."""
 
-    settings: ClassVar[Definition] = OPENSEARCH_SINK
+    options = OpenSearchSinkOptions
+    settings = OpenSearchSinkOptions.definition()
     needs: ClassVar[Mapping[str, str]] = {"opensearchpy": "connect-runtime[opensearch]"}
     task = OpenSearchSinkTask
 

@@ -12,8 +12,8 @@ from typing import Any
 from connect import ConnectError, RetriableError, SinkRecord, Waiter
 from connect.kit import RetryBudget
 from connectors.elasticsearch.cluster import Cluster, Failure, failure, item_failure
+from connectors.elasticsearch.sink.keys import SinkOptions
 from connectors.elasticsearch.sink.lines import is_deletion
-from connectors.elasticsearch.sink.options import SinkOptions
 from connectors.elasticsearch.sink.outbox import Request
 
 

@@ -16,8 +16,8 @@ from connect.data.evolution import AddField, Change, Evolution, EvolutionPolicy,
 from connect.data.evolution_policy import PASS
 from connectors.elasticsearch.cluster import Cluster
 from connectors.elasticsearch.cluster.client import quoted
+from connectors.elasticsearch.sink.keys import SinkOptions
 from connectors.elasticsearch.sink.mapping import mapping_of
-from connectors.elasticsearch.sink.options import SinkOptions
 
 log = logging.getLogger(__name__)
 

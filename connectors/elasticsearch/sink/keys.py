@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 import orjson
 
-from connect import settings
-from connect.data import evolution_policy
-from connect.settings import Definition, WithoutEffect
-from connectors.elasticsearch.cluster.keys import ELASTICSEARCH, OPENSEARCH
+from connect import ConfigError, settings
+from connect.data.evolution_policy import PASS, EvolutionOptions, EvolutionPolicy
+from connect.settings import Config, WithoutEffect
+from connectors.elasticsearch.cluster import ClusterOptions, ElasticsearchOptions, OpenSearchOptions
+from connectors.elasticsearch.cluster.keys import cluster_problems
 
 INSERT: Final = "insert"
 UPSERT: Final = "upsert"
@@ -21,6 +23,11 @@ FAIL: Final = "fail"
 DELETE: Final = "delete"
 #: What is done with a document where nobody says it: the connector's error policy has it, or the task fails.
 POLICY: Final = "policy"
+
+#: Where ids come from.
+BY_KEY: Final = "key"
+BY_PLACE: Final = "place"
+BY_CLUSTER: Final = "cluster"
 
 _WRITING: Final = "Writing"
 _DOCUMENTS: Final = "Documents"
@@ -38,8 +45,8 @@ def _templates(value: str) -> list[Any]:
     return parsed
 
 
-class CommonOptions(
-    settings.Options,
+class _OwnOptions(
+    ClusterOptions,
     without_effect={
         "auto.create.indices.at.start": WithoutEffect("an index is made before its first record", unless=("false",)),
         "flush.synchronously": "offsets are those that records were consumed at, whatever transformations do",
@@ -47,7 +54,7 @@ class CommonOptions(
         "type.name": WithoutEffect("documents have no types any more", unless=("_doc",)),
     },
 ):
-    """The keys that the sinks for both products have."""
+    """The keys that the sinks for both products have, but those of schema evolution."""
 
     batch_size = settings.Int(
         "batch.size",
@@ -240,180 +247,345 @@ class CommonOptions(
     )
 
 
-#: The policy of all sinks. By default the mapping is the cluster's matter, as with Java's connectors.
-_EVOLUTION: Final[Definition] = (
-    evolution_policy.EvolutionOptions.definition()
-    .replaced(
-        "schema.evolution",
+class SinkOptions(_OwnOptions, EvolutionOptions):
+    """The keys, and what they say together.
+
+    Attributes:
+        method: insert, upsert or script.
+        script: what stands under "script" in an update, None for other methods; its params are added.
+        keyed: whether key.ignore is false.
+        ids: BY_KEY, BY_PLACE or BY_CLUSTER, for topics that are not in `keyless`; `ids_if_keyless` for those that are.
+        resources: the existing target of each topic; empty: none are given.
+        resource_kind: of these: index, data_stream or alias.
+        stream: the format of data streams' names, None where documents go to indices.
+        stream_template: the index template that data streams have, None where one is made.
+        time_fields: of data streams, see data.stream.timestamp.field.
+        time_field: where the time is put: @timestamp.
+        nulls, malformed, conflicts: a word each, see behavior.on.*.
+        policy: how indices may be changed, and what happens to records that do not fit.
+    """
+
+    # By default the mapping is the cluster's matter, as with Java's connectors.
+    allowed = EvolutionOptions.allowed.replaced(
         group=_DOCUMENTS,
         doc="How the mapping of an index may be changed so that records with a schema fit: add (fields, with the types "
         "of the schema, before the cluster guesses them). Several with commas; full for all, none for none. No field "
         "of an index can change its type, and every field may be null. Added.",
     )
-    .replaced(
-        "schema.evolution.unknown.fields",
+    unknown_fields = EvolutionOptions.unknown_fields.replaced(
         group=_DOCUMENTS,
         doc="What a field means that the mapping does not have and that may not be added: reject (the record does not "
         "fit) or ignore (the field is not written). Added.",
     )
-    .replaced(
-        "schema.evolution.on.mismatch",
-        default=evolution_policy.PASS,
+    mismatch = EvolutionOptions.mismatch.replaced(
+        default=PASS,
         group=_BAD,
         doc="What happens to a record that does not fit the mapping: fail (the task fails), quarantine (the record "
         "goes to the error policy, the others are written), pass (the cluster decides; see "
         "behavior.on.malformed.documents). Added.",
     )
-)
-
-
-def _flush_timeout(default: int) -> Definition:
-    return settings.define(
-        settings.Long(
-            "flush.timeout.ms",
-            default=default,
-            importance="LOW",
-            group=_WRITING,
-            validator=settings.at_least(1),
-            doc="How long to wait, before offsets are committed, for all that is on its way. Then the task fails.",
-        )
+    flush_timeout = settings.Long(
+        "flush.timeout.ms",
+        default=180_000,
+        importance="LOW",
+        group=_WRITING,
+        validator=settings.at_least(1),
+        convert=settings.seconds,
+        doc="How long to wait, before offsets are committed, for all that is on its way. Then the task fails.",
     )
 
+    stream_template: str | None = None
+    time_fields: tuple[str, ...] = ()
+    time_field: str = "@timestamp"
 
-ELASTICSEARCH_SINK: Final[Definition] = (
-    ELASTICSEARCH
-    | CommonOptions.definition()
-    | _EVOLUTION
-    | _flush_timeout(180_000)
-    | settings.define(
-        settings.String(
-            "write.method",
-            default=INSERT,
-            importance="LOW",
-            group=_WRITING,
-            validator=settings.one_of(INSERT, UPSERT, SCRIPT, ignore_case=True),
-            doc="insert: a record is the whole document of its id. upsert: its fields are written into the document of "
-            "its id, which is made if need be. script: a script changes that document.",
-        ),
-        settings.Boolean(
-            "use.autogenerated.ids",
-            default=False,
-            group=_DOCUMENTS,
-            doc="Whether, with key.ignore, the cluster chooses ids: faster, but a record that comes again is doubled.",
-        ),
-        settings.String(
-            "external.resource.usage",
-            default="DISABLED",
-            importance="HIGH",
-            group=_TARGETS,
-            validator=settings.one_of(
-                "disabled", "index", "datastream", "alias_index", "alias_datastream", ignore_case=True
-            ),
-            doc="What topic.to.external.resource.mapping names, all of it there already: INDEX, DATASTREAM, "
-            "ALIAS_INDEX, ALIAS_DATASTREAM. DISABLED: indices are named for topics, and made if need be.",
-        ),
-        settings.List(
-            "topic.to.external.resource.mapping",
-            default=[],
-            importance="HIGH",
-            group=_TARGETS,
-            doc="topic:resource, with commas, for every topic.",
-        ),
-        settings.Int(
-            "max.external.resource.mappings",
-            default=15,
-            group=_TARGETS,
-            validator=settings.at_least(1),
-            doc="How many pairs topic.to.external.resource.mapping may have.",
-        ),
-        settings.String(
-            "data.stream.type",
-            default="NONE",
-            importance="LOW",
-            group=_TARGETS,
-            validator=settings.one_of("none", "logs", "metrics", ignore_case=True),
-            doc="LOGS, METRICS: records go to the data stream type-dataset-namespace. NONE: to an index.",
-        ),
-        settings.String(
-            "data.stream.dataset", default="", importance="LOW", group=_TARGETS, doc="The dataset in that name."
-        ),
-        settings.String(
-            "data.stream.namespace",
-            default="${topic}",
-            importance="LOW",
-            group=_TARGETS,
-            doc="The namespace in that name; ${topic} is the record's topic.",
-        ),
-        settings.List(
-            "data.stream.timestamp.field",
-            default=[],
-            importance="LOW",
-            group=_TARGETS,
-            doc="The first of these fields that a record has becomes @timestamp; else it is when the record was made.",
-        ),
+    def __init__(self, config: Config) -> None:
+        """Take parsed values.
+
+        Raises:
+            ConfigError: they contradict each other.
+        """
+        super().__init__(config)
+        for key, why in problems(config):
+            raise ConfigError(key, why)
+        self.connections = self.in_flight
+        self.method = _method(config)[1]
+        inline = {"lang": self.script_lang, "source": self.script_source}
+        self.script = ({"id": self.script_id} if self.script_id else inline) if self.method == SCRIPT else None
+        self.keyed = not self.key_ignored
+        self.ids_if_keyless = _ids_if_keyless(config)
+        self.ids = BY_KEY if self.keyed else self.ids_if_keyless
+        self.resources = dict(map(pair, _resources(config)))
+        self.resource_kind = _resource_kind(config)
+        self.stream = _stream(config)
+        self.nulls = _word(self.written_nulls, type(self).written_nulls.default)
+        self.malformed = _word(self.written_malformed, POLICY)
+        self.conflicts = _word(self.written_conflicts, IGNORE)
+        self.policy = EvolutionPolicy.of(config)
+
+    def ids_of(self, topic: str) -> str:
+        """Where the ids of a topic's documents come from."""
+        found = self.ids_if_keyless if topic in self.keyless else self.ids
+        # A data stream has an id once: all but the first record of a key would be refused.
+        return BY_PLACE if self.to_streams and found == BY_KEY else found
+
+    def versioned(self, topic: str) -> bool:
+        """Whether a topic's documents have versions: the cluster then refuses older ones, whatever comes first."""
+        return self.method == INSERT and self.keyed and topic not in self.keyless and not self.to_streams
+
+    def ordered(self, topic: str) -> bool:
+        """Whether the order counts in which a topic's documents come to the cluster.
+
+        Where it refuses older versions it counts only behind a deletion, which it soon forgets.
+        """
+        return self.ids_of(topic) == BY_KEY and (not self.versioned(topic) or self.nulls == DELETE)
+
+    @property
+    def to_streams(self) -> bool:
+        """Whether documents go to data streams, which take new ones only."""
+        return self.stream is not None or self.resource_kind == "data_stream"
+
+
+class ElasticsearchSinkOptions(ElasticsearchOptions, SinkOptions):
+    """The keys of the sink for Elasticsearch."""
+
+    write_method = settings.String(
+        "write.method",
+        default=INSERT,
+        importance="LOW",
+        group=_WRITING,
+        validator=settings.one_of(INSERT, UPSERT, SCRIPT, ignore_case=True),
+        doc="insert: a record is the whole document of its id. upsert: its fields are written into the document of "
+        "its id, which is made if need be. script: a script changes that document.",
     )
-)
-OPENSEARCH_SINK: Final[Definition] = (
-    OPENSEARCH
-    | CommonOptions.definition().replaced("behavior.on.null.values", default=IGNORE)
-    | _EVOLUTION
-    | _flush_timeout(10_000)
-    | settings.define(
-        settings.String(
-            "index.write.method",
-            default=INSERT,
-            importance="LOW",
-            group=_WRITING,
-            validator=settings.one_of(INSERT, UPSERT, SCRIPT, ignore_case=True),
-            doc="insert: a record is the whole document of its id. upsert: its fields are written into the document of "
-            "its id, which is made if need be. script: a script changes that document.",
-        ),
-        settings.String(
-            "key.ignore.id.strategy",
-            default="topic.partition.offset",
-            importance="LOW",
-            group=_DOCUMENTS,
-            validator=settings.one_of("none", "record.key", "topic.partition.offset", ignore_case=True),
-            doc="Ids with key.ignore: topic.partition.offset; record.key, without versions; none, the cluster's "
-            "choice, which doubles a record that comes again.",
-        ),
-        settings.String(
-            "existing.resource.type",
-            default="none",
-            importance="LOW",
-            group=_TARGETS,
-            validator=settings.one_of("none", "index", "data_stream", "alias", ignore_case=True),
-            doc="What topic.to.existing.resource.mapping names, all of it there already: index, data_stream, alias. "
-            "none: indices are named for topics, and made if need be.",
-        ),
-        settings.List(
-            "topic.to.existing.resource.mapping",
-            default=[],
-            importance="LOW",
-            group=_TARGETS,
-            doc="topic:resource, with commas, for every topic.",
-        ),
-        settings.Boolean(
-            "data.stream.enabled",
-            default=False,
-            group=_TARGETS,
-            doc="Whether records go to data streams, named for their topics, and not to indices.",
-        ),
-        settings.String(
-            "data.stream.prefix", default=None, group=_TARGETS, doc="Comes before the topic in that name, with a dash."
-        ),
-        settings.String(
-            "data.stream.timestamp.field",
-            default="@timestamp",
-            group=_TARGETS,
-            validator=settings.non_empty,
-            doc="The field with the time; a record that has none gets when it was made.",
-        ),
-        settings.String(
-            "data.streams.existing.index.template.name",
-            default=None,
-            group=_TARGETS,
-            doc="The index template that is there for the data streams; by default one is made for each.",
-        ),
+    autogenerated_ids = settings.Boolean(
+        "use.autogenerated.ids",
+        default=False,
+        group=_DOCUMENTS,
+        doc="Whether, with key.ignore, the cluster chooses ids: faster, but a record that comes again is doubled.",
     )
-)
+    external_usage = settings.String(
+        "external.resource.usage",
+        default="DISABLED",
+        importance="HIGH",
+        group=_TARGETS,
+        validator=settings.one_of(
+            "disabled", "index", "datastream", "alias_index", "alias_datastream", ignore_case=True
+        ),
+        doc="What topic.to.external.resource.mapping names, all of it there already: INDEX, DATASTREAM, "
+        "ALIAS_INDEX, ALIAS_DATASTREAM. DISABLED: indices are named for topics, and made if need be.",
+    )
+    external_resources = settings.List(
+        "topic.to.external.resource.mapping",
+        default=[],
+        importance="HIGH",
+        group=_TARGETS,
+        doc="topic:resource, with commas, for every topic.",
+    )
+    external_resources_max = settings.Int(
+        "max.external.resource.mappings",
+        default=15,
+        group=_TARGETS,
+        validator=settings.at_least(1),
+        doc="How many pairs topic.to.external.resource.mapping may have.",
+    )
+    stream_type = settings.String(
+        "data.stream.type",
+        default="NONE",
+        importance="LOW",
+        group=_TARGETS,
+        validator=settings.one_of("none", "logs", "metrics", ignore_case=True),
+        doc="LOGS, METRICS: records go to the data stream type-dataset-namespace. NONE: to an index.",
+    )
+    stream_dataset = settings.String(
+        "data.stream.dataset", default="", importance="LOW", group=_TARGETS, doc="The dataset in that name."
+    )
+    stream_namespace = settings.String(
+        "data.stream.namespace",
+        default="${topic}",
+        importance="LOW",
+        group=_TARGETS,
+        doc="The namespace in that name; ${topic} is the record's topic.",
+    )
+    timestamp_fields = settings.List(
+        "data.stream.timestamp.field",
+        default=[],
+        importance="LOW",
+        group=_TARGETS,
+        doc="The first of these fields that a record has becomes @timestamp; else it is when the record was made.",
+    )
+
+    def __init__(self, config: Config) -> None:
+        super().__init__(config)
+        self.time_fields = tuple(self.timestamp_fields)
+
+
+class OpenSearchSinkOptions(OpenSearchOptions, SinkOptions):
+    """The keys of the sink for OpenSearch."""
+
+    written_nulls = SinkOptions.written_nulls.replaced(default=IGNORE)
+    flush_timeout = SinkOptions.flush_timeout.replaced(default=10_000)
+    index_write_method = settings.String(
+        "index.write.method",
+        default=INSERT,
+        importance="LOW",
+        group=_WRITING,
+        validator=settings.one_of(INSERT, UPSERT, SCRIPT, ignore_case=True),
+        doc="insert: a record is the whole document of its id. upsert: its fields are written into the document of "
+        "its id, which is made if need be. script: a script changes that document.",
+    )
+    id_strategy = settings.String(
+        "key.ignore.id.strategy",
+        default="topic.partition.offset",
+        importance="LOW",
+        group=_DOCUMENTS,
+        validator=settings.one_of("none", "record.key", "topic.partition.offset", ignore_case=True),
+        doc="Ids with key.ignore: topic.partition.offset; record.key, without versions; none, the cluster's "
+        "choice, which doubles a record that comes again.",
+    )
+    existing_type = settings.String(
+        "existing.resource.type",
+        default="none",
+        importance="LOW",
+        group=_TARGETS,
+        validator=settings.one_of("none", "index", "data_stream", "alias", ignore_case=True),
+        doc="What topic.to.existing.resource.mapping names, all of it there already: index, data_stream, alias. "
+        "none: indices are named for topics, and made if need be.",
+    )
+    existing_resources = settings.List(
+        "topic.to.existing.resource.mapping",
+        default=[],
+        importance="LOW",
+        group=_TARGETS,
+        doc="topic:resource, with commas, for every topic.",
+    )
+    stream_enabled = settings.Boolean(
+        "data.stream.enabled",
+        default=False,
+        group=_TARGETS,
+        doc="Whether records go to data streams, named for their topics, and not to indices.",
+    )
+    stream_prefix = settings.String(
+        "data.stream.prefix", default=None, group=_TARGETS, doc="Comes before the topic in that name, with a dash."
+    )
+    timestamp_field = settings.String(
+        "data.stream.timestamp.field",
+        default="@timestamp",
+        group=_TARGETS,
+        validator=settings.non_empty,
+        doc="The field with the time; a record that has none gets when it was made.",
+    )
+    existing_template = settings.String(
+        "data.streams.existing.index.template.name",
+        default=None,
+        group=_TARGETS,
+        doc="The index template that is there for the data streams; by default one is made for each.",
+    )
+
+    def __init__(self, config: Config) -> None:
+        super().__init__(config)
+        self.stream_template = self.existing_template
+        self.time_field = self.timestamp_field
+
+
+def problems(parsed: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Keys that contradict each other, with what to do.
+
+    Args:
+        parsed: values by key; keys that could not be parsed are missing.
+    """
+    found = cluster_problems(parsed)
+    mapping = "topic.to.existing.resource.mapping" if "existing.resource.type" in parsed else _CONFLUENTS
+    method_key, method = _method(parsed)
+    pairs = parsed.get(mapping) or []
+    for each in pairs:
+        topic, resource = pair(each)
+        if not (topic and resource):
+            found.append((mapping, f'"{each}" is no topic:resource.'))
+    if len({pair(each)[0] for each in pairs}) < len(pairs):
+        found.append((mapping, "names a topic twice."))
+    if len(pairs) > parsed.get("max.external.resource.mappings", len(pairs)):
+        found.append((mapping, f"has {len(pairs)} pairs, more than max.external.resource.mappings."))
+    kind = _resource_kind(parsed)
+    if kind and not pairs:
+        found.append((mapping, "is missing: write topic:resource for every topic."))
+    if pairs and not kind:
+        of = "existing.resource.type" if mapping != _CONFLUENTS else "external.resource.usage"
+        found.append((of, f"says that {mapping} is not used. Say what it names, or leave it out."))
+    streams = _stream(parsed) is not None or kind == "data_stream"
+    if streams and method != INSERT:
+        found.append((method_key, f"{method} cannot be done in a data stream, which takes new documents only."))
+    if streams and str(parsed.get("behavior.on.null.values")).lower() == DELETE:
+        found.append(("behavior.on.null.values", "delete cannot be done in a data stream."))
+    if kind and _stream(parsed) is not None:
+        key = "data.stream.enabled" if "data.stream.enabled" in parsed else "data.stream.type"
+        found.append((key, f"and {mapping} both name targets: leave one of them out."))
+    stream_type = str(parsed.get("data.stream.type", "none")).lower()
+    if stream_type != "none" and not parsed.get("data.stream.dataset"):
+        found.append(("data.stream.dataset", "is missing: data.stream.type needs it."))
+    found += _about_documents(parsed, method, method_key)
+    return found
+
+
+def _about_documents(parsed: Mapping[str, Any], method: str, method_key: str) -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
+    if "key.ignore" in parsed and _ids_if_keyless(parsed) == BY_CLUSTER:
+        key = "use.autogenerated.ids" if parsed.get("use.autogenerated.ids") else "key.ignore.id.strategy"
+        if not parsed["key.ignore"] and not parsed.get("topic.key.ignore"):
+            found.append((key, "needs key.ignore=true: else the key is the id."))
+        if method != INSERT:
+            found.append((key, f"and {method_key}={method} exclude each other: it needs to know which document it is."))
+    if method == SCRIPT and bool(parsed.get("script.source")) == bool(parsed.get("script.id")):
+        found.append(("script.source", f"{method_key}=script needs one of script.source and script.id."))
+    if str(parsed.get("routing.type", "none")).lower() == "value" and not parsed.get("routing.type.record.value.path"):
+        found.append(("routing.type.record.value.path", "is missing: routing.type=value needs a field."))
+    return found
+
+
+_CONFLUENTS: Final = "topic.to.external.resource.mapping"
+
+
+def _method(parsed: Mapping[str, Any]) -> tuple[str, str]:
+    """The key of the write method, which each product calls its own way, and what it says."""
+    key = "index.write.method" if "index.write.method" in parsed else "write.method"
+    return key, str(parsed.get(key, INSERT)).lower()
+
+
+def _ids_if_keyless(parsed: Mapping[str, Any]) -> str:
+    if parsed.get("use.autogenerated.ids"):
+        return BY_CLUSTER
+    strategy = str(parsed.get("key.ignore.id.strategy", "topic.partition.offset")).lower()
+    return {"none": BY_CLUSTER, "record.key": BY_KEY}.get(strategy, BY_PLACE)
+
+
+def _resources(parsed: Mapping[str, Any]) -> list[str]:
+    found: list[str] = parsed.get(_CONFLUENTS) or parsed.get("topic.to.existing.resource.mapping") or []
+    return found
+
+
+def _resource_kind(parsed: Mapping[str, Any]) -> str:
+    """index, data_stream, alias, alias_stream; empty where no resources are given."""
+    word = str(parsed.get("external.resource.usage") or parsed.get("existing.resource.type") or "none").lower()
+    kinds = {"datastream": "data_stream", "alias_index": "alias", "alias_datastream": "data_stream"}
+    return kinds.get(word, "" if word in ("none", "disabled") else word)
+
+
+def _stream(parsed: Mapping[str, Any]) -> str | None:
+    """The format of data streams' names; ${topic} is the topic."""
+    if parsed.get("data.stream.enabled"):
+        prefix = parsed.get("data.stream.prefix")
+        return f"{prefix}-${{topic}}" if prefix else "${topic}"
+    kind = str(parsed.get("data.stream.type", "none")).lower()
+    if kind == "none":
+        return None
+    return f"{kind}-{parsed.get('data.stream.dataset', '')}-{parsed.get('data.stream.namespace', '')}"
+
+
+def pair(written: str) -> tuple[str, str]:
+    """A topic and what it goes to."""
+    topic, _, resource = written.partition(":")
+    return topic.strip(), resource.strip()
+
+
+def _word(written: str | None, default: str) -> str:
+    word = (written or "default").lower()
+    return default if word == "default" else word

@@ -15,9 +15,8 @@ import orjson
 from connect import DataError, Schema, SinkBatch
 from connectors.elasticsearch.sink.documents import Documents, timed, written
 from connectors.elasticsearch.sink.ids import fields, ids_of, routes_of, versions_of
-from connectors.elasticsearch.sink.keys import DELETE, FAIL, INSERT, UPSERT
+from connectors.elasticsearch.sink.keys import DELETE, FAIL, INSERT, UPSERT, SinkOptions
 from connectors.elasticsearch.sink.naming import Naming
-from connectors.elasticsearch.sink.options import SinkOptions
 
 #: How often the cluster itself tries a partial update again that another one came between.
 _RETRY_ON_CONFLICT: Final = b',"retry_on_conflict":3'

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from connect import Schema, Type, logical
-from connectors.elasticsearch.sink.options import SinkOptions
+from connectors.elasticsearch.sink.keys import SinkOptions
 
 _KINDS: Final = {
     Type.INT8: "byte",

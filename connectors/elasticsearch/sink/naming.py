@@ -10,7 +10,7 @@ from typing import Any, Final
 from connect import ConfigError, SinkBatch
 from connect.settings.variables import enclosed, replaced
 from connectors.elasticsearch.sink.ids import fields
-from connectors.elasticsearch.sink.options import SinkOptions
+from connectors.elasticsearch.sink.keys import SinkOptions
 
 _KEY: Final = "index.name.format"
 #: What an index may not be called, https://www.elastic.co/docs/api/doc/elasticsearch/operation/operation-indices-create.

@@ -9,8 +9,8 @@ from typing import Any
 from connect import ConnectError, Schema
 from connectors.elasticsearch.cluster import Cluster, failure
 from connectors.elasticsearch.cluster.client import quoted
+from connectors.elasticsearch.sink.keys import SinkOptions
 from connectors.elasticsearch.sink.mapping import mapping_of
-from connectors.elasticsearch.sink.options import SinkOptions
 
 log = logging.getLogger(__name__)
 

@@ -10,23 +10,21 @@ from typing import ClassVar, Final
 
 from connect import ConnectError, DataError, Offsets, RetriableError, SinkBatch, SinkRecord, SinkTask, TopicPartition
 from connect.kit import backoff
-from connect.settings import Definition
 from connectors.elasticsearch.cluster import Cluster, Failure, failure
 from connectors.elasticsearch.cluster.client import LONGEST_PAUSE
 from connectors.elasticsearch.sink.delivery import Delivery, Refused
 from connectors.elasticsearch.sink.fitting import Fitting
 from connectors.elasticsearch.sink.keys import (
-    ELASTICSEARCH_SINK,
     FAIL,
     IGNORE,
-    OPENSEARCH_SINK,
     POLICY,
     REPORT,
     SCRIPT,
     WARN,
+    ElasticsearchSinkOptions,
+    OpenSearchSinkOptions,
 )
 from connectors.elasticsearch.sink.lines import Part, Writer
-from connectors.elasticsearch.sink.options import SinkOptions
 from connectors.elasticsearch.sink.outbox import Outbox, Request
 from connectors.elasticsearch.sink.resources import Resources
 
@@ -48,13 +46,14 @@ class ElasticsearchSinkTask(SinkTask):
     written is raised by the call that comes next.
     """
 
-    settings: ClassVar[Definition] = ELASTICSEARCH_SINK
+    options: ClassVar[type[ElasticsearchSinkOptions | OpenSearchSinkOptions]] = ElasticsearchSinkOptions
+    settings = ElasticsearchSinkOptions.definition()
 
     def start(self, config: Mapping[str, str]) -> None:
-        self._options = options = SinkOptions.parse(self.settings.parse(config))
+        self._options = options = self.options.parse(config)
         self._writer = Writer(options)
-        self._cluster = Cluster(options.cluster)
-        self._metrics = f"{options.cluster.product.lower()}_"
+        self._cluster = Cluster(options)
+        self._metrics = f"{options.product.lower()}_"
         self._resources = Resources(options, self._cluster)
         self._fitting = Fitting(options, self._cluster)
         self._outbox = Outbox(
@@ -154,7 +153,7 @@ class ElasticsearchSinkTask(SinkTask):
             if self._delivery.trouble:
                 break
         self._settle()
-        self.context.timeout(round(backoff(options.cluster.backoff, LONGEST_PAUSE, 1) * 1000))
+        self.context.timeout(round(backoff(options.backoff, LONGEST_PAUSE, 1) * 1000))
         raise RetriableError(
             f"{self._cluster.where} is slower than records come: {self._outbox.records} wait. "
             f"{self._delivery.trouble}".strip(),
@@ -242,7 +241,8 @@ class ElasticsearchSinkTask(SinkTask):
 class OpenSearchSinkTask(ElasticsearchSinkTask):
     """The same for OpenSearch."""
 
-    settings: ClassVar[Definition] = OPENSEARCH_SINK
+    options = OpenSearchSinkOptions
+    settings = OpenSearchSinkOptions.definition()
 
 
 def _where(record: SinkRecord) -> str:

@@ -8,10 +8,11 @@ from typing import Any, ClassVar, Final
 
 from connect import ConfigError, ConnectError, ExactlyOnceSupport, RetriableError, SourceConnector, __version__
 from connect.kit import Watch, shared_out
-from connect.settings import ConfigValue
-from connectors.elasticsearch.cluster import Cluster, ClusterSettings, failure
+from connect.settings import Config, ConfigValue
+from connectors.elasticsearch.cluster import Cluster, failure
 from connectors.elasticsearch.cluster.keys import cluster_problems
-from connectors.elasticsearch.source import keys, offsets, shards
+from connectors.elasticsearch.source import offsets, shards
+from connectors.elasticsearch.source.keys import ElasticsearchSourceOptions, OpenSearchSourceOptions
 from connectors.elasticsearch.source.shards import Shard
 from connectors.elasticsearch.source.task import ElasticsearchSourceTask, OpenSearchSourceTask
 
@@ -25,18 +26,19 @@ _RETRY_S: Final = 10.0
 class ElasticsearchSourceConnector(SourceConnector):
     """Documents of Elasticsearch into topics."""
 
-    settings = keys.ELASTICSEARCH_SETTINGS
+    options: ClassVar[type[ElasticsearchSourceOptions | OpenSearchSourceOptions]] = ElasticsearchSourceOptions
+    settings = ElasticsearchSourceOptions.definition()
     needs: ClassVar[Mapping[str, str]] = {"elasticsearch": "connect-runtime[elasticsearch]"}
     version = __version__
     task = ElasticsearchSourceTask
 
     def start(self, config: Mapping[str, str]) -> None:
         super().start(config)
-        parsed = self.settings.parse(self.config)
-        keys.check(parsed)
-        self._names = keys.names(parsed)
-        self._cluster = cluster = Cluster(ClusterSettings.of(parsed, connections=1))
-        seconds = parsed["index.poll.interval.ms"] / 1000
+        options = self.options.parse(self.config)
+        options.check()
+        self._names = options.names
+        self._cluster = cluster = Cluster(options)
+        seconds = options.index_poll_interval
         self._watch = Watch(
             f"indices of {cluster.where}",
             self._shards,
@@ -62,18 +64,13 @@ class ElasticsearchSourceConnector(SourceConnector):
         named = self.settings.named(config)
         values = self.settings.validate(config)
         found = {value.name: value for value in values}
-        parsed = {}
-        for setting in self.settings:
-            try:
-                parsed[setting.name] = setting.value(named)
-            except ConfigError:
-                continue
+        parsed = {each.name: each.value(named) for each in self.settings if not found[each.name].errors}
         for key, why in cluster_problems(parsed):
             if key in found and not found[key].errors:
                 found[key].errors.append(why)
         if len(parsed) == len(found):
             try:
-                keys.check(parsed)
+                self.options(Config(parsed, named)).check()
             except ConfigError as error:
                 found[error.key].errors.append(error.message)
         return values
@@ -106,6 +103,7 @@ class ElasticsearchSourceConnector(SourceConnector):
 class OpenSearchSourceConnector(ElasticsearchSourceConnector):
     """Documents of OpenSearch into topics."""
 
-    settings = keys.OPENSEARCH_SETTINGS
+    options = OpenSearchSourceOptions
+    settings = OpenSearchSourceOptions.definition()
     needs: ClassVar[Mapping[str, str]] = {"opensearchpy": "connect-runtime[opensearch]"}
     task = OpenSearchSourceTask

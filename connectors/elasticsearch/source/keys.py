@@ -9,8 +9,8 @@ from typing import Any, Final
 import orjson
 
 from connect import ConfigError, settings
-from connect.settings import Alias, Definition, WithoutEffect
-from connectors.elasticsearch.cluster import ELASTICSEARCH, OPENSEARCH
+from connect.settings import Alias, WithoutEffect
+from connectors.elasticsearch.cluster import ClusterOptions, ElasticsearchOptions, OpenSearchOptions
 
 SCHEMALESS: Final = "schemaless"
 JSON: Final = "json"
@@ -25,13 +25,10 @@ _READING: Final = "Reading"
 _RECORDS: Final = "Records"
 
 
-def _query(name: str, value: Any) -> None:
-    if value:
-        query_of(value)
-
-
-def query_of(written: str) -> Any:
-    """The query that a user wrote. Raises ValueError."""
+def _query(written: str) -> Any:
+    """The query that a user wrote, None for none."""
+    if not written:
+        return None
     try:
         parsed = orjson.loads(written)
     except orjson.JSONDecodeError as error:
@@ -52,157 +49,6 @@ def _headers(name: str, value: Any) -> None:
             raise ValueError(f'"{each}" is none. There are {", ".join(HEADERS)}.')
 
 
-OWN: Final = settings.define(
-    settings.List(
-        "index.names",
-        default=[],
-        importance="HIGH",
-        group=_WHAT,
-        width="LONG",
-        doc="What to read: names of indices, aliases and data streams, and patterns of them (orders-*).",
-    ),
-    settings.String(
-        "index.prefix",
-        default="",
-        importance="HIGH",
-        group=_WHAT,
-        doc="The same as index.names with a * behind it.",
-    ),
-    settings.String(
-        "query",
-        default="",
-        group=_WHAT,
-        width="LONG",
-        validator=_query,
-        doc='Only documents that match this query, in JSON: {"term": {"status": "paid"}}.',
-    ),
-    settings.List(
-        "fields", default=[], group=_WHAT, doc="The fields to read, with patterns (customer.*). Nothing: all."
-    ),
-    settings.List("fields.exclude", default=[], group=_WHAT, doc="Fields to leave out, of those."),
-    settings.String(
-        "incrementing.field.name",
-        default="",
-        importance="HIGH",
-        group=_READING,
-        doc="Read documents whose value of this field (a date, a number or a keyword) is higher than what was read. "
-        "Nothing: what was written since, by the sequence numbers of shards, which leaves nothing out.",
-    ),
-    settings.String(
-        "incrementing.initial",
-        default=None,
-        importance="LOW",
-        group=_READING,
-        doc="With incrementing.field.name, where there is no offset yet: begin behind this value.",
-    ),
-    settings.Long(
-        "delay.ms",
-        default=5_000,
-        importance="HIGH",
-        group=_READING,
-        validator=settings.at_least(0),
-        doc="With incrementing.field.name: how long a document may take from the moment in a date until it can be "
-        "found; younger ones are not read yet. Of other fields, how long the highest value must have been there. "
-        "With refresh=false also without that field.",
-    ),
-    settings.Boolean(
-        "refresh",
-        default=True,
-        importance="LOW",
-        group=_READING,
-        doc="Whether to refresh an index before it is read, so that all that was written can be found. It needs the "
-        "privilege maintenance. false: wait for delay.ms, which must be longer than index.refresh_interval.",
-    ),
-    settings.Int(
-        "poll.interval.ms",
-        default=5_000,
-        importance="HIGH",
-        group=_READING,
-        validator=settings.at_least(0),
-        doc="How often to look for something new.",
-    ),
-    settings.Int(
-        "index.poll.interval.ms",
-        default=60_000,
-        importance="LOW",
-        group=_READING,
-        validator=settings.at_least(100),
-        doc="How often to look for new and deleted indices. Tasks start anew when there are some.",
-    ),
-    settings.Int(
-        "batch.max.rows",
-        default=10_000,
-        importance="LOW",
-        group=_READING,
-        validator=settings.between(1, 10_000),
-        doc="The most documents that are asked for at a time. The cluster's limit is index.max_result_window.",
-    ),
-    settings.Int(
-        "batch.max.bytes",
-        default=4 * 1024 * 1024,
-        importance="LOW",
-        group=_READING,
-        validator=settings.at_least(1024),
-        doc="About how many bytes of documents to ask for at a time. Two such pages are in memory.",
-    ),
-    settings.Long(
-        "pit.keep.alive.ms",
-        default=60_000,
-        importance="LOW",
-        group=_READING,
-        validator=settings.at_least(1_000),
-        doc="How long the cluster keeps a view of a shard between two pages. One that is lost is opened again where "
-        "reading is.",
-    ),
-    settings.String(
-        "topic.prefix", default="", importance="HIGH", group=_RECORDS, doc="What stands before each topic's name."
-    ),
-    settings.String(
-        "topic.name",
-        default="${index}",
-        importance="MEDIUM",
-        group=_RECORDS,
-        validator=_topic,
-        doc="The topic, behind topic.prefix. ${index} is the name of the index, of a data stream its own; characters "
-        "that topics cannot have become _.",
-    ),
-    settings.String(
-        "value.format",
-        default=SCHEMALESS,
-        importance="MEDIUM",
-        group=_RECORDS,
-        validator=settings.one_of(*FORMATS, ignore_case=True),
-        doc="schemaless: documents as maps. json: the text of the document as it was indexed, for StringConverter, "
-        "which is fastest. mapping: structs whose schema is made of the index's mapping.",
-    ),
-    settings.List(
-        "array.fields",
-        default=[],
-        importance="LOW",
-        group=_RECORDS,
-        doc="With value.format=mapping: fields that hold several values (tags, items.codes), which a mapping does not "
-        "say. Those of type nested are arrays anyway.",
-    ),
-    settings.String(
-        "record.key",
-        default=ID,
-        importance="MEDIUM",
-        group=_RECORDS,
-        validator=settings.one_of(ID, NO_KEY, ignore_case=True),
-        doc="id: the document's _id, as a string. none: no key.",
-    ),
-    settings.List(
-        "headers",
-        default=[],
-        importance="LOW",
-        group=_RECORDS,
-        validator=_headers,
-        doc=f"Headers of each record, of {', '.join(HEADERS)}.",
-    ),
-    settings.String("task.shards", default=None, internal=True, doc="JSON: the shards that a task reads."),
-)
-
-
 def _nodes(_: str, config: Mapping[str, Any]) -> str | None:
     """The nodes as their host, port and scheme say them; None without a host."""
     scheme, port = config.get("es.scheme") or "http", config.get("es.port") or "9200"
@@ -214,63 +60,225 @@ def _with_commas(written: str, _: Mapping[str, Any]) -> str:
     return written.replace(";", ",")
 
 
-def _for_a_source(definition: Definition) -> Definition:
-    """The cluster's keys with what suits a source: pages take longer than bulk requests, and it can wait longer.
+class SourceOptions(
+    ClusterOptions,
+    aliases={
+        "es.host": Alias("connection.url", value=_nodes),
+        "es.port": Alias("connection.url", value=_nodes),
+        "es.scheme": Alias("connection.url", value=_nodes),
+        "es.user": "connection.username",
+        "es.password": "connection.password",
+        "connection.attempts": "max.retries",
+        "connection.backoff.ms": "retry.backoff.ms",
+        "filters.whitelist": Alias("fields", value=_with_commas),
+        "filters.blacklist": Alias("fields.exclude", value=_with_commas),
+    },
+    without_effect={
+        "incrementing.secondary.field.name": "documents of one value are told apart by where they lie",
+        "fieldname_converter": WithoutEffect("fields keep their names", unless=("nop",)),
+        "es.compatibility": WithoutEffect("the server says what it is", unless=("false",)),
+        "filters.json_cast": "a field is what the mapping says, or JSON with value.format=json",
+    },
+):
+    """The keys of both sources, and those of D. Balinzo's connector."""
 
-    Besides, those of D. Balinzo's connector.
-    """
-    longer = definition.replaced("read.timeout.ms", default=30_000).replaced("max.retries", default=10)
-    return (longer | OWN).with_others(
-        aliases={
-            "es.host": Alias("connection.url", value=_nodes),
-            "es.port": Alias("connection.url", value=_nodes),
-            "es.scheme": Alias("connection.url", value=_nodes),
-            "es.user": "connection.username",
-            "es.password": "connection.password",
-            "connection.attempts": "max.retries",
-            "connection.backoff.ms": "retry.backoff.ms",
-            "filters.whitelist": Alias("fields", value=_with_commas),
-            "filters.blacklist": Alias("fields.exclude", value=_with_commas),
-        },
-        without_effect={
-            "incrementing.secondary.field.name": "documents of one value are told apart by where they lie",
-            "fieldname_converter": WithoutEffect("fields keep their names", unless=("nop",)),
-            "es.compatibility": WithoutEffect("the server says what it is", unless=("false",)),
-            "filters.json_cast": "a field is what the mapping says, or JSON with value.format=json",
-        },
+    # A page takes longer than a bulk request, and a source can wait longer.
+    read_timeout = ClusterOptions.read_timeout.replaced(default=30_000)
+    retries = ClusterOptions.retries.replaced(default=10)
+    index_names = settings.List(
+        "index.names",
+        default=[],
+        importance="HIGH",
+        group=_WHAT,
+        width="LONG",
+        doc="What to read: names of indices, aliases and data streams, and patterns of them (orders-*).",
     )
+    index_prefix = settings.String(
+        "index.prefix",
+        default="",
+        importance="HIGH",
+        group=_WHAT,
+        doc="The same as index.names with a * behind it.",
+    )
+    query = settings.String(
+        "query",
+        default="",
+        group=_WHAT,
+        width="LONG",
+        convert=_query,
+        doc='Only documents that match this query, in JSON: {"term": {"status": "paid"}}.',
+    )
+    fields = settings.List(
+        "fields", default=[], group=_WHAT, doc="The fields to read, with patterns (customer.*). Nothing: all."
+    )
+    excluded = settings.List("fields.exclude", default=[], group=_WHAT, doc="Fields to leave out, of those.")
+    cursor = settings.String(
+        "incrementing.field.name",
+        default="",
+        importance="HIGH",
+        group=_READING,
+        doc="Read documents whose value of this field (a date, a number or a keyword) is higher than what was read. "
+        "Nothing: what was written since, by the sequence numbers of shards, which leaves nothing out.",
+    )
+    initial = settings.String(
+        "incrementing.initial",
+        default=None,
+        importance="LOW",
+        group=_READING,
+        doc="With incrementing.field.name, where there is no offset yet: begin behind this value.",
+    )
+    delay = settings.Long(
+        "delay.ms",
+        default=5_000,
+        importance="HIGH",
+        group=_READING,
+        validator=settings.at_least(0),
+        convert=settings.seconds,
+        doc="With incrementing.field.name: how long a document may take from the moment in a date until it can be "
+        "found; younger ones are not read yet. Of other fields, how long the highest value must have been there. "
+        "With refresh=false also without that field.",
+    )
+    refresh = settings.Boolean(
+        "refresh",
+        default=True,
+        importance="LOW",
+        group=_READING,
+        doc="Whether to refresh an index before it is read, so that all that was written can be found. It needs the "
+        "privilege maintenance. false: wait for delay.ms, which must be longer than index.refresh_interval.",
+    )
+    poll_interval = settings.Int(
+        "poll.interval.ms",
+        default=5_000,
+        importance="HIGH",
+        group=_READING,
+        validator=settings.at_least(0),
+        convert=settings.seconds,
+        doc="How often to look for something new.",
+    )
+    index_poll_interval = settings.Int(
+        "index.poll.interval.ms",
+        default=60_000,
+        importance="LOW",
+        group=_READING,
+        validator=settings.at_least(100),
+        convert=settings.seconds,
+        doc="How often to look for new and deleted indices. Tasks start anew when there are some.",
+    )
+    most_rows = settings.Int(
+        "batch.max.rows",
+        default=10_000,
+        importance="LOW",
+        group=_READING,
+        validator=settings.between(1, 10_000),
+        doc="The most documents that are asked for at a time. The cluster's limit is index.max_result_window.",
+    )
+    most_bytes = settings.Int(
+        "batch.max.bytes",
+        default=4 * 1024 * 1024,
+        importance="LOW",
+        group=_READING,
+        validator=settings.at_least(1024),
+        doc="About how many bytes of documents to ask for at a time. Two such pages are in memory.",
+    )
+    keep_alive_ms = settings.Long(
+        "pit.keep.alive.ms",
+        default=60_000,
+        importance="LOW",
+        group=_READING,
+        validator=settings.at_least(1_000),
+        doc="How long the cluster keeps a view of a shard between two pages. One that is lost is opened again where "
+        "reading is.",
+    )
+    topic_prefix = settings.String(
+        "topic.prefix", default="", importance="HIGH", group=_RECORDS, doc="What stands before each topic's name."
+    )
+    topic_name = settings.String(
+        "topic.name",
+        default="${index}",
+        importance="MEDIUM",
+        group=_RECORDS,
+        validator=_topic,
+        doc="The topic, behind topic.prefix. ${index} is the name of the index, of a data stream its own; characters "
+        "that topics cannot have become _.",
+    )
+    value_format = settings.String(
+        "value.format",
+        default=SCHEMALESS,
+        importance="MEDIUM",
+        group=_RECORDS,
+        validator=settings.one_of(*FORMATS, ignore_case=True),
+        convert=str.lower,
+        doc="schemaless: documents as maps. json: the text of the document as it was indexed, for StringConverter, "
+        "which is fastest. mapping: structs whose schema is made of the index's mapping.",
+    )
+    array_fields = settings.List(
+        "array.fields",
+        default=[],
+        importance="LOW",
+        group=_RECORDS,
+        convert=frozenset[str],
+        doc="With value.format=mapping: fields that hold several values (tags, items.codes), which a mapping does not "
+        "say. Those of type nested are arrays anyway.",
+    )
+    record_key = settings.String(
+        "record.key",
+        default=ID,
+        importance="MEDIUM",
+        group=_RECORDS,
+        validator=settings.one_of(ID, NO_KEY, ignore_case=True),
+        convert=str.lower,
+        doc="id: the document's _id, as a string. none: no key.",
+    )
+    headers = settings.List(
+        "headers",
+        default=[],
+        importance="LOW",
+        group=_RECORDS,
+        validator=_headers,
+        doc=f"Headers of each record, of {', '.join(HEADERS)}.",
+    )
+    shards = settings.String("task.shards", default=None, internal=True, doc="JSON: the shards that a task reads.")
+
+    connections = 2
+
+    @property
+    def names(self) -> list[str]:
+        """The names and patterns of what is read."""
+        prefix = [f"{self.index_prefix}*"] if self.index_prefix else []
+        return [*filter(None, self.index_names), *prefix]
+
+    def check(self) -> None:
+        """See that keys go together, those of the cluster aside.
+
+        Raises:
+            ConfigError: they do not.
+        """
+        if not self.names:
+            raise ConfigError("index.names", "is required, or index.prefix: name the indices to read.")
+        for name in self.names:
+            if re.search(r'[\\/?"<>| ,#:]', name) or name.startswith(("-", "_", "+")):
+                raise ConfigError("index.names", f'"{name}" is no name of an index, and no pattern of names.')
+        if self.initial is not None and not self.cursor:
+            raise ConfigError(
+                "incrementing.initial", "is for incrementing.field.name. Name that field, or leave it out."
+            )
+        if self.array_fields and self.value_format != MAPPING:
+            raise ConfigError("array.fields", "is for value.format=mapping. Leave it out.")
+        if not self.refresh and not self.delay:
+            raise ConfigError("delay.ms", "must be longer than index.refresh_interval where refresh is false.")
 
 
-ELASTICSEARCH_SETTINGS: Final = _for_a_source(ELASTICSEARCH).with_others(
+class ElasticsearchSourceOptions(
+    ElasticsearchOptions,
+    SourceOptions,
     aliases={
         f"es.tls.{store}.{what}": f"elastic.https.ssl.{store}.{what}"
         for store in ("truststore", "keystore")
         for what in ("location", "password")
-    }
-)
-OPENSEARCH_SETTINGS: Final = _for_a_source(OPENSEARCH)
+    },
+):
+    """The keys of the source for Elasticsearch."""
 
 
-def names(parsed: Mapping[str, Any]) -> list[str]:
-    """The names and patterns of what is read."""
-    prefix: list[str] = [f"{parsed['index.prefix']}*"] if parsed["index.prefix"] else []
-    return [*filter(None, parsed["index.names"]), *prefix]
-
-
-def check(parsed: Mapping[str, Any]) -> None:
-    """See that keys go together.
-
-    Raises:
-        ConfigError: they do not.
-    """
-    if not names(parsed):
-        raise ConfigError("index.names", "is required, or index.prefix: name the indices to read.")
-    for name in names(parsed):
-        if re.search(r'[\\/?"<>| ,#:]', name) or name.startswith(("-", "_", "+")):
-            raise ConfigError("index.names", f'"{name}" is no name of an index, and no pattern of names.')
-    if parsed["incrementing.initial"] is not None and not parsed["incrementing.field.name"]:
-        raise ConfigError("incrementing.initial", "is for incrementing.field.name. Name that field, or leave it out.")
-    if parsed["array.fields"] and parsed["value.format"].lower() != MAPPING:
-        raise ConfigError("array.fields", "is for value.format=mapping. Leave it out.")
-    if not parsed["refresh"] and not parsed["delay.ms"]:
-        raise ConfigError("delay.ms", "must be longer than index.refresh_interval where refresh is false.")
+class OpenSearchSourceOptions(OpenSearchOptions, SourceOptions):
+    """The keys of the source for OpenSearch."""

@@ -24,17 +24,17 @@ class Records:
     """Makes batches of records.
 
     Args:
-        parsed: the connector's keys.
+        options: the connector's keys.
         properties: of an index's mapping, asked for when they are wanted.
     """
 
-    def __init__(self, parsed: Mapping[str, Any], properties: Callable[[str], Mapping[str, Any]]) -> None:
-        self._topic: str = parsed["topic.prefix"] + parsed["topic.name"]
-        self._format: str = parsed["value.format"].lower()
-        self._with_id = parsed["record.key"].lower() == keys.ID
-        self._headers: list[str] = parsed["headers"]
-        self._field: str = parsed["incrementing.field.name"]
-        self._arrays = frozenset(parsed["array.fields"])
+    def __init__(self, options: keys.SourceOptions, properties: Callable[[str], Mapping[str, Any]]) -> None:
+        self._topic = options.topic_prefix + options.topic_name
+        self._format = options.value_format
+        self._with_id = options.record_key == keys.ID
+        self._headers = options.headers
+        self._field = options.cursor
+        self._arrays = options.array_fields
         self._properties = properties
         self._mapped: dict[tuple[str, str], Mapped] = {}
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -130,9 +130,9 @@ def written(shards: Sequence[Shard]) -> dict[str, str]:
     return {"task.shards": json.dumps([[shard.index, shard.uuid, shard.number] for shard in shards])}
 
 
-def read(config: Mapping[str, Any]) -> list[Shard]:
-    """Of a parsed task's configuration."""
-    return [Shard(*each) for each in json.loads(config["task.shards"] or "[]")]
+def read(written: str | None) -> list[Shard]:
+    """Of what `task.shards` says."""
+    return [Shard(*each) for each in json.loads(written or "[]")]
 
 
 def stream_or_index(index: str) -> str:

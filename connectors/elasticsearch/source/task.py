@@ -9,13 +9,14 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotYet
-from typing import Any, Final, TypeVar
+from typing import Any, ClassVar, Final, TypeVar
 
 from connect import ConnectError, RetriableError, SourceBatch, SourceTask
-from connectors.elasticsearch.cluster import Cluster, ClusterSettings, failure
+from connectors.elasticsearch.cluster import Cluster, failure
 from connectors.elasticsearch.cluster.client import quoted
-from connectors.elasticsearch.source import keys, offsets, shards
+from connectors.elasticsearch.source import offsets, shards
 from connectors.elasticsearch.source.following import Followed, Limits
+from connectors.elasticsearch.source.keys import ElasticsearchSourceOptions, OpenSearchSourceOptions
 from connectors.elasticsearch.source.offsets import Position
 from connectors.elasticsearch.source.pages import Page, Pages, What, highest
 from connectors.elasticsearch.source.records import Records
@@ -32,37 +33,37 @@ _SLICE_S: Final = 0.05
 class ElasticsearchSourceTask(SourceTask):
     """Reads some shards. The next page is asked for, in a thread, while the runtime has the one before."""
 
-    settings = keys.ELASTICSEARCH_SETTINGS
+    options: ClassVar[type[ElasticsearchSourceOptions | OpenSearchSourceOptions]] = ElasticsearchSourceOptions
+    settings = ElasticsearchSourceOptions.definition()
 
     def start(self, config: Mapping[str, str]) -> None:
-        parsed = self.settings.parse(config)
-        keys.check(parsed)
-        chosen = ClusterSettings.of(parsed, connections=2)
-        self._cluster = Cluster(chosen)
-        self._metrics = chosen.product.lower()
-        self._field: str = parsed["incrementing.field.name"]
-        self._records = Records(parsed, self._properties)
-        fields, excluded = parsed["fields"], parsed["fields.exclude"]
+        options = self.options.parse(config)
+        options.check()
+        self._cluster = Cluster(options)
+        self._metrics = options.product.lower()
+        self._field = options.cursor
+        self._records = Records(options, self._properties)
+        fields, excluded = options.fields, options.excluded
         self._what = What(
             cursor=self._field,
-            query=keys.query_of(parsed["query"]) if parsed["query"] else None,
+            query=options.query,
             source={"includes": fields, "excludes": excluded} if fields or excluded else True,
             more=self._records.asked_for,
-            most_rows=parsed["batch.max.rows"],
-            most_bytes=parsed["batch.max.bytes"],
-            keep_alive=parsed["pit.keep.alive.ms"],
+            most_rows=options.most_rows,
+            most_bytes=options.most_bytes,
+            keep_alive=options.keep_alive_ms,
         )
-        self._refreshes: bool = parsed["refresh"]
+        self._refreshes = options.refresh
         self._limits = Limits(
             self._field,
-            parsed["delay.ms"] / 1000,
+            options.delay,
             self._refreshes,
             self._kind,
             lambda shard: highest(self._cluster, self._what, shard),
         )
         self._kinds: dict[str, str] = {}
-        self._interval = parsed["poll.interval.ms"] / 1000
-        self._followed = self._begun(shards.read(parsed), parsed["incrementing.initial"])
+        self._interval = options.poll_interval
+        self._followed = self._begun(shards.read(options.shards), options.initial)
         self._due: deque[tuple[Followed, Checkpoint]] = deque()
         self._look_at = 0.0
         self._reading: tuple[Followed, Checkpoint, bool, Pages] | None = None
@@ -283,4 +284,5 @@ def _in_a_thread(work: Callable[[], T]) -> Future[T]:
 class OpenSearchSourceTask(ElasticsearchSourceTask):
     """The same for OpenSearch."""
 
-    settings = keys.OPENSEARCH_SETTINGS
+    options = OpenSearchSourceOptions
+    settings = OpenSearchSourceOptions.definition()

@@ -3,13 +3,20 @@
 import pytest
 
 from connect.ports import free_port
-from connect.settings import Definition
-from connectors.elasticsearch.cluster import ELASTICSEARCH, OPENSEARCH, Cluster, ClusterSettings, failure, item_failure
+from connectors.elasticsearch.cluster import (
+    Cluster,
+    ElasticsearchOptions,
+    OpenSearchOptions,
+    failure,
+    item_failure,
+)
 from tests.servers.elasticsearch import ElasticsearchServer
 from tests.servers.opensearch import OpenSearchServer
 from tests.servers.search_server import SearchServer
 
 pytestmark = pytest.mark.slow
+
+Keys = ElasticsearchOptions | OpenSearchOptions
 
 
 @pytest.fixture(params=["elasticsearch", "opensearch"])
@@ -18,13 +25,13 @@ def server(request: pytest.FixtureRequest) -> SearchServer:
     return found
 
 
-def keys_of(server: SearchServer) -> Definition:
-    return OPENSEARCH if isinstance(server, OpenSearchServer) else ELASTICSEARCH
+def keys_of(server: SearchServer) -> type[Keys]:
+    return OpenSearchOptions if isinstance(server, OpenSearchServer) else ElasticsearchOptions
 
 
-def cluster(definition: Definition, url: str, **config: str) -> Cluster:
+def cluster(options: type[Keys], url: str, **config: str) -> Cluster:
     keys = {name.replace("_", "."): value for name, value in config.items()}
-    return Cluster(ClusterSettings.of(definition.parse({"connection.url": url, **keys})))
+    return Cluster(options.parse({"connection.url": url, **keys}))
 
 
 @pytest.mark.parametrize("compression", ["false", "true"])
@@ -72,9 +79,9 @@ def test_what_is_not_there_is_missing(server: SearchServer):
     assert "no such index [nothing]" in found.sentence
 
 
-@pytest.mark.parametrize("definition", [ELASTICSEARCH, OPENSEARCH])
-def test_a_cluster_that_is_away_may_come_back(definition: Definition):
-    asked = cluster(definition, f"http://127.0.0.1:{free_port()}")
+@pytest.mark.parametrize("options", [ElasticsearchOptions, OpenSearchOptions])
+def test_a_cluster_that_is_away_may_come_back(options: type[Keys]):
+    asked = cluster(options, f"http://127.0.0.1:{free_port()}")
     with pytest.raises(Exception, match=r"(?i)connection") as raised:
         asked.bulk(b'{"index":{"_index":"a"}}\n{}\n')
     asked.close()
@@ -86,7 +93,7 @@ def test_a_cluster_that_is_away_may_come_back(definition: Definition):
 
 
 def test_elasticsearch_is_told_from_others(opensearch: OpenSearchServer):
-    asked = cluster(ELASTICSEARCH, opensearch.url)
+    asked = cluster(ElasticsearchOptions, opensearch.url)
     with pytest.raises(Exception, match="not Elasticsearch") as raised:
         asked.version()
     asked.close()
@@ -98,7 +105,7 @@ def test_elasticsearch_is_told_from_others(opensearch: OpenSearchServer):
 
 
 def test_a_node_that_is_away_is_passed_over(elasticsearch: ElasticsearchServer):
-    asked = cluster(ELASTICSEARCH, f"http://127.0.0.1:{free_port()},{elasticsearch.url}")
+    asked = cluster(ElasticsearchOptions, f"http://127.0.0.1:{free_port()},{elasticsearch.url}")
     outcomes = []
     for _ in range(6):
         try:

@@ -6,7 +6,7 @@ import pytest
 
 from connect import ConfigError, ConnectError
 from connect.testing import SinkRun
-from connectors.elasticsearch.cluster import OPENSEARCH, Cluster, ClusterSettings, failure
+from connectors.elasticsearch.cluster import Cluster, OpenSearchOptions, failure
 from connectors.elasticsearch.sink import ElasticsearchSinkConnector
 from tests.servers.elasticsearch_secure import PASSWORD, READER, STORE_PASSWORD, USER, SecureElasticsearch
 from tests.servers.http_gate import HttpGate
@@ -67,7 +67,7 @@ def test_the_client_of_opensearch_speaks_tls_as_well(server: SecureElasticsearch
 
     def version(**tls: str) -> str:
         config = {"connection.url": server.url, **LOGIN, **{key.replace("_", "."): value for key, value in tls.items()}}
-        cluster = Cluster(ClusterSettings.of(OPENSEARCH.parse(config)))
+        cluster = Cluster(OpenSearchOptions.parse(config))
         try:
             return cluster.version()
         finally:

@@ -4,9 +4,14 @@ import pytest
 
 from connect import ConfigError
 from connectors.elasticsearch.sink import ElasticsearchSinkConnector, OpenSearchSinkConnector
-from connectors.elasticsearch.sink.keys import ELASTICSEARCH_SINK, OPENSEARCH_SINK
+from connectors.elasticsearch.sink.keys import (
+    BY_CLUSTER,
+    BY_KEY,
+    BY_PLACE,
+    ElasticsearchSinkOptions,
+    OpenSearchSinkOptions,
+)
 from connectors.elasticsearch.sink.naming import Naming, index_name
-from connectors.elasticsearch.sink.options import BY_CLUSTER, BY_KEY, BY_PLACE, SinkOptions
 
 URL = {"connection.url": "http://nobody.invalid:9200"}
 
@@ -15,8 +20,8 @@ def given(config: dict[str, str]) -> dict[str, str]:
     return {**URL, **{key.replace("_", "."): value for key, value in config.items()}}
 
 
-def options(open_search: bool = False, **config: str) -> SinkOptions:
-    return SinkOptions.parse((OPENSEARCH_SINK if open_search else ELASTICSEARCH_SINK).parse(given(config)))
+def options(open_search: bool = False, **config: str) -> ElasticsearchSinkOptions | OpenSearchSinkOptions:
+    return (OpenSearchSinkOptions if open_search else ElasticsearchSinkOptions).parse(given(config))
 
 
 def errors(connector: type, config: dict[str, str]) -> dict[str, list[str]]:
@@ -126,7 +131,7 @@ def test_what_of_schema_evolution_an_index_cannot_have_is_named(
 
 
 def test_a_password_in_a_url_is_used_and_not_shown() -> None:
-    found = options(connection_url="https://me:hu%2Fsh@host/prefix/").cluster
+    found = options(connection_url="https://me:hu%2Fsh@host/prefix/")
     assert found.urls == ("https://host:443/prefix",)
     assert found.user == ("me", "hu/sh")
     assert "hu" not in repr(found).replace("hundred", "")

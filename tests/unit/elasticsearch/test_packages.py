@@ -6,8 +6,7 @@ import sys
 import pytest
 
 from connect import ConnectError
-from connect.settings import Definition
-from connectors.elasticsearch.cluster import ELASTICSEARCH, OPENSEARCH, Cluster, ClusterSettings
+from connectors.elasticsearch.cluster import Cluster, ElasticsearchOptions, OpenSearchOptions
 
 
 def test_naming_the_connectors_and_validating_loads_no_client() -> None:
@@ -21,15 +20,18 @@ def test_naming_the_connectors_and_validating_loads_no_client() -> None:
 
 
 @pytest.mark.parametrize(
-    ("definition", "module", "extra"),
-    [(ELASTICSEARCH, "elastic_transport", "elasticsearch"), (OPENSEARCH, "opensearchpy", "opensearch")],
+    ("options", "module", "extra"),
+    [(ElasticsearchOptions, "elastic_transport", "elasticsearch"), (OpenSearchOptions, "opensearchpy", "opensearch")],
 )
 def test_a_client_that_is_missing_is_named(
-    monkeypatch: pytest.MonkeyPatch, definition: Definition, module: str, extra: str
+    monkeypatch: pytest.MonkeyPatch,
+    options: type[ElasticsearchOptions | OpenSearchOptions],
+    module: str,
+    extra: str,
 ) -> None:
     monkeypatch.setitem(sys.modules, module, None)
     monkeypatch.delitem(sys.modules, f"connectors.elasticsearch.cluster.{extra}_link", raising=False)
-    settings = ClusterSettings.of(definition.parse({"connection.url": "http://a"}))
+    settings = options.parse({"connection.url": "http://a"})
     with pytest.raises(
         ConnectError, match=rf"^The package {module} is missing\. Install connect-runtime\[{extra}\]\.$"
     ):
@@ -38,6 +40,6 @@ def test_a_client_that_is_missing_is_named(
 
 def test_signatures_need_boto3(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "boto3", None)
-    settings = ClusterSettings.of(OPENSEARCH.parse({"connection.url": "http://a", "aws.region": "eu-central-1"}))
+    settings = OpenSearchOptions.parse({"connection.url": "http://a", "aws.region": "eu-central-1"})
     with pytest.raises(ConnectError, match=r"connect-runtime\[s3\]"):
         Cluster(settings)

@@ -8,7 +8,6 @@ import pytest
 from connect.plugins.builtin import BUILT_IN
 from connect.settings import properties
 from connectors.elasticsearch.sink import ElasticsearchSinkConnector, OpenSearchSinkConnector
-from connectors.elasticsearch.sink.keys import ELASTICSEARCH_SINK, OPENSEARCH_SINK
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "connectors" / "elasticsearch-sink.md").read_text(encoding="utf-8")
@@ -18,10 +17,10 @@ CONNECTORS = {"Elasticsearch": ElasticsearchSinkConnector, "Opensearch": OpenSea
 
 def test_the_page_says_where_the_products_differ() -> None:
     for key in ("flush.timeout.ms", "data.stream.timestamp.field", "behavior.on.null.values"):
-        assert ELASTICSEARCH_SINK[key].default != OPENSEARCH_SINK[key].default
+        assert ElasticsearchSinkConnector.settings[key].default != OpenSearchSinkConnector.settings[key].default
     assert "`flush.timeout.ms` is 10000 unless" in PAGE
     assert "`behavior.on.null.values` is ignore for OpenSearch" in PAGE
-    for key in ELASTICSEARCH_SINK.others.without_effect:
+    for key in ElasticsearchSinkConnector.settings.others.without_effect:
         assert f"`{key}`" in PAGE
 
 

@@ -8,14 +8,14 @@ import pytest
 from connect.plugins.builtin import BUILT_IN
 from connect.settings import properties
 from connectors.elasticsearch.source import ElasticsearchSourceConnector
-from connectors.elasticsearch.source.keys import ELASTICSEARCH_SETTINGS
+from connectors.elasticsearch.source.keys import ElasticsearchSourceOptions
 
 ROOT = Path(__file__).parents[4]
 PAGE = (ROOT / "docs" / "connectors" / "elasticsearch-source.md").read_text(encoding="utf-8")
 
 
 def test_the_page_names_what_has_no_effect() -> None:
-    assert all(f"`{key}`" in PAGE for key in ELASTICSEARCH_SETTINGS.others.without_effect)
+    assert all(f"`{key}`" in PAGE for key in ElasticsearchSourceOptions.definition().others.without_effect)
 
 
 @pytest.mark.parametrize("connector", ["ElasticsearchSourceConnector", "OpenSearchSourceConnector"])

@@ -9,10 +9,10 @@ from connect.kit import shared_out
 from connectors.elasticsearch.source import (
     ElasticsearchSourceConnector,
     OpenSearchSourceConnector,
-    keys,
     offsets,
     shards,
 )
+from connectors.elasticsearch.source.keys import ElasticsearchSourceOptions
 from connectors.elasticsearch.source.offsets import Position
 from connectors.elasticsearch.source.shards import Shard
 
@@ -68,17 +68,17 @@ def test_keys_of_the_other_connector_are_understood() -> None:
         "fieldname_converter": "nop",
     }
     assert [value for value in ElasticsearchSourceConnector().validate(theirs) if value.errors] == []
-    parsed = keys.ELASTICSEARCH_SETTINGS.parse(theirs)
-    assert parsed["connection.url"] == ["https://one:9201", "https://two:9201"]
-    assert (parsed["connection.username"], parsed["connection.password"].reveal()) == ("me", "secret")
-    assert parsed["fields"] == ["customer", "order.qty"]
-    assert parsed["max.retries"] == 4
-    assert keys.names(parsed) == ["orders-*"]
+    options = ElasticsearchSourceOptions.parse(theirs)
+    assert options.urls == ("https://one:9201", "https://two:9201")
+    assert options.user == ("me", "secret")
+    assert options.fields == ["customer", "order.qty"]
+    assert options.retries == 4
+    assert options.names == ["orders-*"]
 
 
 def test_ours_win() -> None:
     both = {"es.host": "one", "connection.url": "http://two:9200", "es.user": "a", "connection.username": "b"}
-    named = keys.ELASTICSEARCH_SETTINGS.named(both)
+    named = ElasticsearchSourceOptions.definition().named(both)
     assert (named["connection.url"], named["connection.username"]) == ("http://two:9200", "b")
 
 
@@ -87,7 +87,7 @@ def test_shards_in_a_configuration_of_a_task() -> None:
     assert shared_out(some, 2) == [[some[0], some[2]], [some[1]]]
     assert shared_out(some, 9) == [[each] for each in some]
     assert shared_out([], 9) == []
-    assert shards.read(shards.written(some)) == some
+    assert shards.read(shards.written(some)["task.shards"]) == some
 
 
 def test_the_index_of_a_data_stream_is_called_by_the_stream() -> None:
