@@ -11,8 +11,7 @@ from connect.kit import Watch, shared_out
 from connectors.mirror.checkpoint_task import MirrorCheckpointTask
 from connectors.mirror.clusters import admin, make_internal_topic
 from connectors.mirror.filters import NameFilter, TopicFilter
-from connectors.mirror.keys import CHECKPOINT_SETTINGS, GROUPS, SOURCE, TARGET
-from connectors.mirror.policy import Policy, policy_of
+from connectors.mirror.keys import GROUPS, SOURCE, TARGET, MirrorCheckpointOptions
 from connectors.mirror.source_connector import FIRST_LOOK_S
 
 _PARTITION = {"group", "topic", "partition"}
@@ -21,32 +20,31 @@ _PARTITION = {"group", "topic", "partition"}
 class MirrorCheckpointConnector(SourceConnector):
     """Offsets of groups of another cluster, in terms of this one."""
 
-    settings = CHECKPOINT_SETTINGS
+    settings = MirrorCheckpointOptions.definition()
     version = __version__
     task = MirrorCheckpointTask
 
     def start(self, config: Mapping[str, str]) -> None:
         super().start(config)
-        self._parsed = parsed = self.settings.parse(config)
+        options = MirrorCheckpointOptions.parse(config)
         self._watch: Watch[list[str]] | None = None
-        if not parsed["enabled"] or not (parsed["emit.checkpoints.enabled"] or parsed["sync.group.offsets.enabled"]):
+        if not options.enabled or not (options.emit_checkpoints or options.sync_offsets):
             return
-        policy = policy_of(parsed)
         name, metrics = self.context.name, self.context.metrics
-        source = admin(config, parsed, SOURCE, name, metrics)
-        target = admin(config, parsed, TARGET, name, metrics)
+        source = admin(options, SOURCE, name, metrics)
+        target = admin(options, TARGET, name, metrics)
         made = False
 
         def look() -> list[str]:
             nonlocal made
             if not made:
-                topic = policy.checkpoints_topic(parsed["source.cluster.alias"])
-                make_internal_topic(target, topic, parsed["checkpoints.topic.replication.factor"])
+                topic = options.policy.checkpoints_topic(options.source_alias)
+                make_internal_topic(target, topic, options.checkpoints_topic_replication)
                 made = True
-            return found_groups(parsed, policy, source)
+            return found_groups(options, source)
 
-        every = parsed["refresh.groups.interval.seconds"] if parsed["refresh.groups.enabled"] else None
-        self._watch = Watch(f"groups of {parsed['source.cluster.alias']}", look, every, self.context)
+        every = options.refresh_groups_seconds if options.refresh_groups else None
+        self._watch = Watch(f"groups of {options.source_alias}", look, every, self.context)
         self._watch.start()
 
     def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
@@ -73,9 +71,9 @@ class MirrorCheckpointConnector(SourceConnector):
         return True
 
 
-def found_groups(parsed: Mapping[str, Any], policy: Policy, source: ClusterAdmin) -> list[str]:
+def found_groups(options: MirrorCheckpointOptions, source: ClusterAdmin) -> list[str]:
     """The groups that keys name and that have committed something of a topic that is copied."""
-    wanted, copied = NameFilter(parsed["groups"], parsed["groups.exclude"]), TopicFilter(parsed, policy)
+    wanted, copied = NameFilter(options.groups, options.groups_excluded), TopicFilter(options)
     return [
         group
         for group in source.groups()

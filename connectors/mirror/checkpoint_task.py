@@ -10,12 +10,11 @@ from typing import Any, Final
 from connect import RetriableError, SourceBatch, SourceRecord, SourceTask, TopicPartition, __version__
 from connect.data.schema import BYTES
 from connect.kafka.partition_reader import BEGINNING, PartitionReader
-from connectors.mirror.clusters import admin, called, client, offset_syncs
+from connectors.mirror.clusters import admin, called, client
 from connectors.mirror.filters import TopicFilter
 from connectors.mirror.groups import Checkpoints, commit_for_idle
-from connectors.mirror.keys import CHECKPOINT_SETTINGS, GROUPS, SOURCE, TARGET
+from connectors.mirror.keys import SOURCE, TARGET, MirrorCheckpointOptions
 from connectors.mirror.notes import Checkpoint, OffsetSync
-from connectors.mirror.policy import policy_of
 from connectors.mirror.syncs import SyncStore
 
 log = logging.getLogger(__name__)
@@ -31,27 +30,25 @@ _AGAIN_S: Final = 2.0
 class MirrorCheckpointTask(SourceTask):
     """Follows its share of the groups."""
 
-    settings = CHECKPOINT_SETTINGS
+    settings = MirrorCheckpointOptions.definition()
     version = __version__
 
     def start(self, config: Mapping[str, str]) -> None:
-        parsed = self.settings.parse(config)
-        policy = policy_of(parsed)
-        self._config, self._parsed = dict(config), parsed
-        self._alias: str = parsed["source.cluster.alias"]
-        self._groups: list[str] = parsed[GROUPS]
-        self._topic = policy.checkpoints_topic(self._alias)
+        self._options = options = MirrorCheckpointOptions.parse(config)
+        self._alias = options.source_alias
+        self._groups = options.assigned_groups
+        self._topic = options.policy.checkpoints_topic(self._alias)
         self._name = f"{self.context.connector}-{self.context.task_id}"
-        self._source = admin(config, parsed, SOURCE, self._name, self.context.metrics)
-        self._target = admin(config, parsed, TARGET, self._name, self.context.metrics)
+        self._source = admin(options, SOURCE, self._name, self.context.metrics)
+        self._target = admin(options, TARGET, self._name, self.context.metrics)
         self._syncs = SyncStore()
-        self._syncs_side, self._syncs_topic = offset_syncs(parsed, policy)
+        self._syncs_topic = options.offset_syncs_topic
         self._checkpoints = Checkpoints(
-            self._syncs, TopicFilter(parsed, policy), lambda topic: policy.remote(self._alias, topic)
+            self._syncs, TopicFilter(options), lambda topic: options.policy.remote(self._alias, topic)
         )
         self._reader: PartitionReader | None = None
-        self._emits: bool = parsed["emit.checkpoints.enabled"]
-        self._commits: bool = parsed["sync.group.offsets.enabled"]
+        self._emits = options.emit_checkpoints
+        self._commits = options.sync_offsets
         self._emit_due = self._commit_due = 0.0
 
     def poll(self) -> SourceBatch | None:
@@ -69,16 +66,16 @@ class MirrorCheckpointTask(SourceTask):
         if now >= self._emit_due:
             self._emit_due = now + _AGAIN_S  # unless all goes well
             records = self._look()
-            self._emit_due = now + self._parsed["emit.checkpoints.interval.seconds"]
+            self._emit_due = now + self._options.emit_checkpoints_seconds
         if self._commits and now >= self._commit_due:
             self._commit_due = now + _AGAIN_S
             self._commit_groups()
-            self._commit_due = now + self._parsed["sync.group.offsets.interval.seconds"]
+            self._commit_due = now + self._options.sync_offsets_seconds
         return SourceBatch.of(records) if records and self._emits else None
 
     def _begin(self) -> None:
         """Read what was written before, and follow the syncs from their beginning."""
-        cluster = self._source if self._syncs_side == SOURCE else self._target
+        cluster = self._source if self._options.syncs_location == SOURCE else self._target
         if self._syncs_topic not in cluster.topics():
             raise RetriableError(
                 f"{cluster.name} has no topic {self._syncs_topic}. The source connector makes it: look whether that"
@@ -86,7 +83,7 @@ class MirrorCheckpointTask(SourceTask):
             )
         for checkpoint in self._written():
             self._checkpoints.remember(checkpoint)
-        self._reader = self._reading(self._syncs_side, self._syncs_topic)
+        self._reader = self._reading(self._options.syncs_location, self._syncs_topic)
 
     def _written(self) -> list[Checkpoint]:
         """The checkpoints of our groups that there are, so that none goes back."""
@@ -154,9 +151,9 @@ class MirrorCheckpointTask(SourceTask):
             self.context.metrics.count("mirror_group_offsets_total", partitions, source=self._alias, group=group)
 
     def _reading(self, side: str, topic: str) -> PartitionReader:
-        settings: dict[str, Any] = client(self._config, side, "consumer", self._name)
+        settings: dict[str, Any] = client(self._options, side, "consumer", self._name)
         settings["auto.offset.reset"] = "earliest"
-        return PartitionReader(settings, {TopicPartition(topic, 0): BEGINNING}, called(self._parsed, side), ends=True)
+        return PartitionReader(settings, {TopicPartition(topic, 0): BEGINNING}, called(self._options, side), ends=True)
 
     def _malformed(self, topic: str, offset: int, error: ValueError) -> None:
         self.context.metrics.count("mirror_errors_total", 1, cluster=self._alias, **{"class": "malformed"})

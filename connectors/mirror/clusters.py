@@ -10,19 +10,19 @@ from connect.api.metrics import PluginMetrics
 from connect.kafka.client_settings import Kind, client_settings
 from connect.kafka.cluster_admin import ClusterAdmin
 from connectors.mirror.keys import (
-    CHECKPOINT_SETTINGS,
-    HEARTBEAT_SETTINGS,
     READ_COMMITTED,
-    SOURCE,
-    SOURCE_SETTINGS,
-    TARGET,
+    MirrorCheckpointOptions,
+    MirrorHeartbeatOptions,
+    MirrorOptions,
+    MirrorSourceOptions,
 )
-from connectors.mirror.policy import Policy
 
 log = logging.getLogger(__name__)
 
 _OURS: Final = frozenset(
-    setting.name for each in (SOURCE_SETTINGS, CHECKPOINT_SETTINGS, HEARTBEAT_SETTINGS) for setting in each
+    setting.name
+    for options in (MirrorSourceOptions, MirrorCheckpointOptions, MirrorHeartbeatOptions)
+    for setting in options.definition()
 ) - {"source.cluster.bootstrap.servers", "target.cluster.bootstrap.servers"}
 
 
@@ -44,26 +44,26 @@ def java_settings(config: Mapping[str, str], side: str, kind: Kind) -> dict[str,
     return found
 
 
-def client(config: Mapping[str, str], side: str, kind: Kind, name: str) -> dict[str, Any]:
+def client(options: MirrorOptions, side: str, kind: Kind, name: str) -> dict[str, Any]:
     """Librdkafka's settings of one client. Raises `ConfigError` where one is wrong; those without effect are logged."""
-    translated = client_settings(kind, _named(config, side, kind, name))
+    translated = client_settings(kind, _named(options, side, kind, name))
     for warning in translated.warnings:
         log.warning("%s cluster: %s", side, warning)
     return translated.librdkafka
 
 
-def _named(config: Mapping[str, str], side: str, kind: Kind, name: str) -> dict[str, str]:
+def _named(options: MirrorOptions, side: str, kind: Kind, name: str) -> dict[str, str]:
     """The same under Java's keys, with the names that it has unless the configuration gives others."""
-    java = java_settings(config, side, kind)
+    java = java_settings(options.config.raw, side, kind)
     if kind == "consumer":
         java.setdefault("group.id", f"mirror-{name}")
     java.setdefault("client.id", f"{name}-{side}-{kind}")
     return java
 
 
-def called(parsed: Mapping[str, Any], side: str) -> str:
+def called(options: MirrorOptions, side: str) -> str:
     """How a cluster is called in errors."""
-    return f'{side.capitalize()} cluster "{parsed[f"{side}.cluster.alias"]}"'
+    return f'{side.capitalize()} cluster "{options.alias(side)}"'
 
 
 def reads_committed(config: Mapping[str, str]) -> bool:
@@ -71,18 +71,11 @@ def reads_committed(config: Mapping[str, str]) -> bool:
     return java_settings(config, "source", "consumer").get("isolation.level", "").strip() == READ_COMMITTED
 
 
-def admin(
-    config: Mapping[str, str],
-    parsed: Mapping[str, Any],
-    side: str,
-    name: str,
-    metrics: PluginMetrics | None,
-) -> ClusterAdmin:
+def admin(options: MirrorOptions, side: str, name: str, metrics: PluginMetrics | None) -> ClusterAdmin:
     """Asks one of the two clusters, and measures it."""
-    timeout = parsed["admin.timeout.ms"] / 1000
-    client(config, side, "admin", name)  # says what is wrong
-    java = _named(config, side, "admin", name)
-    return ClusterAdmin(java, called(parsed, side), timeout, _told(metrics, parsed[f"{side}.cluster.alias"]))
+    client(options, side, "admin", name)  # says what is wrong
+    java = _named(options, side, "admin", name)
+    return ClusterAdmin(java, called(options, side), options.admin_timeout, _told(metrics, options.alias(side)))
 
 
 def _told(metrics: PluginMetrics | None, alias: str) -> Callable[[str, float, str | None], None]:
@@ -120,10 +113,3 @@ def make_internal_topic(cluster: ClusterAdmin, topic: str, replication: int) -> 
     """Make a topic that keeps the newest of each key, where there is none."""
     if cluster.make_topic(topic, 1, replication, {"cleanup.policy": "compact"}):
         log.info("%s: made topic %s", cluster.name, topic)
-
-
-def offset_syncs(parsed: Mapping[str, Any], policy: Policy) -> tuple[str, str]:
-    """Which cluster keeps offset syncs, source or target, and in which topic."""
-    location = parsed["offset-syncs.topic.location"]
-    other = TARGET if location == SOURCE else SOURCE
-    return location, policy.offset_syncs_topic(parsed[f"{other}.cluster.alias"])

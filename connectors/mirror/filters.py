@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from connect.settings.java_regex import java_regex
-from connectors.mirror.policy import Policy, is_cycle
+from connectors.mirror.keys import CopyOptions
+from connectors.mirror.policy import is_cycle
 
 
 class NameFilter:
@@ -32,11 +32,11 @@ def _any_of(patterns: Sequence[str]) -> re.Pattern[str]:
 class TopicFilter:
     """Which topics of the source are copied: what the keys name, never internal ones, nor what came from the target."""
 
-    def __init__(self, parsed: Mapping[str, Any], policy: Policy) -> None:
-        self._named = NameFilter(parsed["topics"], parsed["topics.exclude"])
-        self._policy = policy
-        self._target = parsed["target.cluster.alias"]
-        self._heartbeats = parsed["heartbeats.replication.enabled"]
+    def __init__(self, options: CopyOptions) -> None:
+        self._named = NameFilter(options.topics, options.topics_excluded)
+        self._policy = options.policy
+        self._target = options.target_alias
+        self._heartbeats = options.heartbeats_copied
 
     def __call__(self, topic: str) -> bool:
         wanted = self._named(topic) or (self._heartbeats and self._policy.is_heartbeats(topic))

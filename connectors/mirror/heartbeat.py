@@ -10,7 +10,7 @@ from connect import ConnectError, ExactlyOnceSupport, SourceConnector, SourceRec
 from connect.data.schema import BYTES
 from connect.kit import Watch
 from connectors.mirror.clusters import admin, make_internal_topic
-from connectors.mirror.keys import HEARTBEAT_SETTINGS, TARGET
+from connectors.mirror.keys import TARGET, MirrorHeartbeatOptions
 from connectors.mirror.notes import Heartbeat
 from connectors.mirror.policy import HEARTBEATS
 from connectors.mirror.source_connector import FIRST_LOOK_S
@@ -22,14 +22,14 @@ _ASK_S: Final = 0.5
 class MirrorHeartbeatTask(SourceTask):
     """Gives one record every so many seconds."""
 
-    settings = HEARTBEAT_SETTINGS
+    settings = MirrorHeartbeatOptions.definition()
     version = __version__
 
     def start(self, config: Mapping[str, str]) -> None:
-        parsed = self.settings.parse(config)
-        self._source: str = parsed["source.cluster.alias"]
-        self._target: str = parsed["target.cluster.alias"]
-        self._seconds: int = parsed["emit.heartbeats.interval.seconds"]
+        options = MirrorHeartbeatOptions.parse(config)
+        self._source = options.source_alias
+        self._target = options.target_alias
+        self._seconds = options.emit_heartbeats_seconds
         self._due = time.monotonic()
 
     def poll(self) -> list[SourceRecord] | None:
@@ -59,23 +59,23 @@ class MirrorHeartbeatTask(SourceTask):
 class MirrorHeartbeatConnector(SourceConnector):
     """Writes heartbeats into the cluster of its worker."""
 
-    settings = HEARTBEAT_SETTINGS
+    settings = MirrorHeartbeatOptions.definition()
     version = __version__
     task = MirrorHeartbeatTask
 
     def start(self, config: Mapping[str, str]) -> None:
         super().start(config)
-        parsed = self.settings.parse(config)
+        options = MirrorHeartbeatOptions.parse(config)
         self._watch: Watch[bool] | None = None
-        if not parsed["enabled"] or not parsed["emit.heartbeats.enabled"]:
+        if not options.enabled or not options.emit_heartbeats:
             return
-        target = admin(config, parsed, TARGET, self.context.name, self.context.metrics)
+        target = admin(options, TARGET, self.context.name, self.context.metrics)
 
         def look() -> bool:
-            make_internal_topic(target, HEARTBEATS, parsed["heartbeats.topic.replication.factor"])
+            make_internal_topic(target, HEARTBEATS, options.heartbeats_topic_replication)
             return True
 
-        self._watch = Watch(f"heartbeat topics of {parsed['target.cluster.alias']}", look, None, self.context)
+        self._watch = Watch(f"heartbeat topics of {options.target_alias}", look, None, self.context)
         self._watch.start()
 
     def task_configs(self, max_tasks: int) -> list[dict[str, str]]:

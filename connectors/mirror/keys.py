@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Final
 
 from connect import ConfigError, settings
-from connect.settings import Definition, WithoutEffect
+from connect.settings import Config, WithoutEffect
 from connect.settings.java_regex import java_regex
-from connectors.mirror.policy import POLICIES
+from connectors.mirror.policy import POLICIES, DefaultPolicy, IdentityPolicy, Policy
 
 SOURCE: Final = "source"
 TARGET: Final = "target"
@@ -41,23 +40,29 @@ def _only(name: str) -> Any:
     return check
 
 
-COMMON: Final[Definition] = settings.define(
-    settings.String(
+class MirrorOptions(settings.Options):
+    """What the three connectors have in common.
+
+    Attributes:
+        policy: how topics are called at the target.
+    """
+
+    source_alias = settings.String(
         "source.cluster.alias",
         importance="HIGH",
         group=_CLUSTERS,
         validator=settings.non_empty,
         doc="What the cluster is called that is copied from. It stands before the names of its topics at the target.",
-    ),
-    settings.String(
+    )
+    target_alias = settings.String(
         "target.cluster.alias",
         default="target",
         importance="HIGH",
         group=_CLUSTERS,
         validator=settings.non_empty,
         doc="What the cluster is called that is copied to: the one whose worker runs the connector.",
-    ),
-    settings.String(
+    )
+    source_servers = settings.String(
         "source.cluster.bootstrap.servers",
         importance="HIGH",
         group=_CLUSTERS,
@@ -65,94 +70,111 @@ COMMON: Final[Definition] = settings.define(
         doc="Brokers of the source. Everything else under source.cluster. goes to all clients of the source: security, "
         "for example. source.consumer., source.producer. and source.admin. are for one of them, consumer., producer. "
         "and admin. for those of both clusters.",
-    ),
-    settings.String(
+    )
+    target_servers = settings.String(
         "target.cluster.bootstrap.servers",
         importance="HIGH",
         group=_CLUSTERS,
         validator=_servers,
         doc="Brokers of the target, where topics are made and groups are looked at. Records are written by the "
         "worker's own producer: it must be a worker of this cluster. Other keys work as for the source.",
-    ),
-    settings.Boolean("enabled", default=True, importance="LOW", group=_OTHER, doc="Without, no task runs."),
-    settings.Long(
+    )
+    enabled = settings.Boolean("enabled", default=True, importance="LOW", group=_OTHER, doc="Without, no task runs.")
+    admin_timeout = settings.Long(
         "admin.timeout.ms",
         default=60_000,
         importance="LOW",
         group=_OTHER,
         validator=settings.at_least(1),
+        convert=settings.seconds,
         doc="How long a question to a cluster may take.",
-    ),
-    settings.String(
+    )
+    policy_class = settings.String(
         "replication.policy.class",
         default=f"{_PACKAGE}DefaultReplicationPolicy",
         importance="LOW",
         group=_NAMES,
         validator=settings.one_of(*POLICIES),
+        convert=POLICIES.__getitem__,
         doc="DefaultReplicationPolicy puts the source's alias before the names of topics, IdentityReplicationPolicy "
         "keeps them.",
-    ),
-    settings.String(
+    )
+    separator = settings.String(
         "replication.policy.separator",
         default=".",
         importance="LOW",
         group=_NAMES,
         validator=settings.non_empty,
         doc="What stands between alias and topic.",
-    ),
-    settings.Boolean(
+    )
+    internal_separator = settings.Boolean(
         "replication.policy.internal.topic.separator.enabled",
         default=True,
         importance="LOW",
         group=_NAMES,
         doc="Whether the separator is also that of internal topics; else theirs is a dot.",
-    ),
-    settings.String(
+    )
+    forwarding_admin_class = settings.String(
         "forwarding.admin.class",
         default="org.apache.kafka.clients.admin.ForwardingAdmin",
         importance="LOW",
         group=_OTHER,
         validator=_only("ForwardingAdmin"),
         doc="Understood, without effect: topics are made in the target cluster itself.",
-    ),
-)
+    )
 
-_FILTER: Final[Definition] = settings.define(
-    settings.List(
+    def __init__(self, config: Config) -> None:
+        super().__init__(config)
+        internal = self.separator if self.internal_separator else "."
+        self.policy: Policy = (
+            IdentityPolicy(self.separator, internal, self.source_alias)
+            if self.policy_class is IdentityPolicy
+            else DefaultPolicy(self.separator, internal)
+        )
+
+    def alias(self, side: str) -> str:
+        """What a cluster is called: the source or the target."""
+        return self.source_alias if side == SOURCE else self.target_alias
+
+
+class CopyOptions(
+    MirrorOptions,
+    without_effect={"metric.names.formats": "metrics have the names that docs/connectors/mirror.md tells"},
+):
+    """What those have in common that copy: which topics, and where offset syncs are."""
+
+    topics = settings.List(
         "topics",
         default=[".*"],
         importance="HIGH",
         group=_WHAT,
         validator=_patterns,
         doc="Topics that are copied: names and regular expressions.",
-    ),
-    settings.List(
+    )
+    topics_excluded = settings.List(
         "topics.exclude",
         default=[r"mm2.*\.internal", r".*\.replica", "__.*"],
         importance="HIGH",
         group=_WHAT,
         validator=_patterns,
         doc="Topics that are not: names and regular expressions. They win over topics.",
-    ),
-    settings.String(
+    )
+    topic_filter_class = settings.String(
         "topic.filter.class",
         default=f"{_PACKAGE}DefaultTopicFilter",
         importance="LOW",
         group=_OTHER,
         validator=_only("DefaultTopicFilter"),
         doc="Understood, without effect: topics and topics.exclude choose.",
-    ),
-    settings.Boolean(
+    )
+    heartbeats_copied = settings.Boolean(
         "heartbeats.replication.enabled",
         default=True,
         importance="LOW",
         group=_WHAT,
         doc="Whether topics of heartbeats are copied even if topics does not name them.",
-    ),
-)
-
-_LOCATION: Final[Definition] = settings.define(
-    settings.String(
+    )
+    syncs_location = settings.String(
         "offset-syncs.topic.location",
         default=SOURCE,
         importance="LOW",
@@ -160,275 +182,284 @@ _LOCATION: Final[Definition] = settings.define(
         validator=settings.one_of(SOURCE, TARGET),
         doc="The cluster that keeps offset syncs. With target nothing is written at the source. Source and checkpoint "
         "connector must have the same.",
-    ),
-    settings.Long(
+    )
+    poll_timeout = settings.Long(
         "consumer.poll.timeout.ms",
         default=1000,
         importance="LOW",
         group=_OTHER,
         validator=settings.at_least(0),
+        convert=settings.seconds,
         doc="How long a poll waits for records.",
-    ),
-    settings.List(
+    )
+    metric_names_formats = settings.List(
         "metric.names.formats",
         default=["legacy"],
         importance="LOW",
         group=_OTHER,
         doc="Understood, without effect: metrics have the names that this page tells.",
-    ),
-    without_effect={"metric.names.formats": "metrics have the names that docs/connectors/mirror.md tells"},
-)
-
-SOURCE_SETTINGS: Final[Definition] = (
-    COMMON
-    | _FILTER
-    | _LOCATION
-    | settings.define(
-        settings.Boolean(
-            "refresh.topics.enabled",
-            default=True,
-            importance="LOW",
-            group=_TOPICS,
-            doc="Whether new topics and partitions are looked for.",
-        ),
-        settings.Long(
-            "refresh.topics.interval.seconds",
-            default=600,
-            importance="LOW",
-            group=_TOPICS,
-            validator=settings.at_least(1),
-            doc="How often.",
-        ),
-        settings.Boolean(
-            "sync.topic.configs.enabled",
-            default=True,
-            importance="LOW",
-            group=_TOPICS,
-            doc="Whether settings of topics are kept as they are at the source.",
-        ),
-        settings.Long(
-            "sync.topic.configs.interval.seconds",
-            default=600,
-            importance="LOW",
-            group=_TOPICS,
-            validator=settings.at_least(1),
-            doc="How often.",
-        ),
-        settings.List(
-            "config.properties.exclude",
-            default=[
-                "follower.replication.throttled.replicas",
-                "leader.replication.throttled.replicas",
-                "message.timestamp.difference.max.ms",
-                "log.message.timestamp.before.max.ms",
-                "log.message.timestamp.after.max.ms",
-                "message.timestamp.type",
-                "unclean.leader.election.enable",
-                "min.insync.replicas",
-            ],
-            importance="HIGH",
-            group=_TOPICS,
-            validator=_patterns,
-            doc="Settings of topics that are not copied: names and regular expressions.",
-        ),
-        settings.String(
-            "use.defaults.from",
-            default=TARGET,
-            importance="LOW",
-            group=_TOPICS,
-            validator=settings.one_of(SOURCE, TARGET),
-            doc="What becomes of settings that nobody set: target leaves them to the brokers there, source writes out "
-            "what the source's brokers take.",
-        ),
-        settings.String(
-            "config.property.filter.class",
-            default=f"{_PACKAGE}DefaultConfigPropertyFilter",
-            importance="LOW",
-            group=_OTHER,
-            validator=_only("DefaultConfigPropertyFilter"),
-            doc="Understood, without effect: config.properties.exclude chooses.",
-        ),
-        settings.Boolean(
-            "sync.topic.acls.enabled",
-            default=True,
-            importance="LOW",
-            group=_TOPICS,
-            doc="Whether ACLs of topics are copied: who may read there may read here. The right to write is not.",
-        ),
-        settings.Long(
-            "sync.topic.acls.interval.seconds",
-            default=600,
-            importance="LOW",
-            group=_TOPICS,
-            validator=settings.at_least(1),
-            doc="How often.",
-        ),
-        settings.Int(
-            "replication.factor",
-            default=2,
-            importance="LOW",
-            group=_TOPICS,
-            doc="How many copies new topics of the target have; -1 leaves it to its brokers.",
-        ),
-        settings.Boolean(
-            "emit.offset-syncs.enabled",
-            default=True,
-            importance="LOW",
-            group=_SYNCS,
-            doc="Whether offset syncs are written. Without them there are no checkpoints.",
-        ),
-        settings.Short(
-            "offset-syncs.topic.replication.factor",
-            default=3,
-            importance="LOW",
-            group=_SYNCS,
-            doc="How many copies the topic of offset syncs has.",
-        ),
-        settings.Long(
-            "offset.lag.max",
-            default=100,
-            importance="LOW",
-            group=_SYNCS,
-            validator=settings.at_least(0),
-            doc="After so many records of a partition there is another offset sync. Fewer translate more closely.",
-        ),
-        settings.Boolean(
-            "add.source.alias.to.metrics",
-            default=False,
-            importance="LOW",
-            group=_OTHER,
-            doc="Understood, without effect: metrics always have the source's alias.",
-        ),
-        settings.String(
-            "use.incremental.alter.configs",
-            default="requested",
-            importance="LOW",
-            group=_OTHER,
-            doc="Understood, without effect: only what differs is altered, each setting by itself.",
-        ),
-        settings.List(PARTITIONS, default=[], internal=True, doc="The share of a task: topic-partition."),
-        without_effect={
-            "add.source.alias.to.metrics": WithoutEffect("metrics always have the source's alias", unless=("true",)),
-            "use.incremental.alter.configs": "only what differs is altered, each setting by itself",
-        },
     )
-)
 
-CHECKPOINT_SETTINGS: Final[Definition] = (
-    COMMON
-    | _FILTER
-    | _LOCATION
-    | settings.define(
-        settings.List(
-            "groups",
-            default=[".*"],
-            importance="HIGH",
-            group=_WHAT,
-            validator=_patterns,
-            doc="Consumer groups that are followed: names and regular expressions.",
-        ),
-        settings.List(
-            "groups.exclude",
-            default=["console-consumer-.*", "connect-.*", "__.*"],
-            importance="HIGH",
-            group=_WHAT,
-            validator=_patterns,
-            doc="Groups that are not: names and regular expressions. They win over groups.",
-        ),
-        settings.String(
-            "group.filter.class",
-            default=f"{_PACKAGE}DefaultGroupFilter",
-            importance="LOW",
-            group=_OTHER,
-            validator=_only("DefaultGroupFilter"),
-            doc="Understood, without effect: groups and groups.exclude choose.",
-        ),
-        settings.Boolean(
-            "refresh.groups.enabled",
-            default=True,
-            importance="LOW",
-            group=_WHAT,
-            doc="Whether new groups are looked for.",
-        ),
-        settings.Long(
-            "refresh.groups.interval.seconds",
-            default=600,
-            importance="LOW",
-            group=_WHAT,
-            validator=settings.at_least(1),
-            doc="How often.",
-        ),
-        settings.Boolean(
-            "emit.checkpoints.enabled",
-            default=True,
-            importance="LOW",
-            group=_SYNCS,
-            doc="Whether checkpoints are written at the target.",
-        ),
-        settings.Long(
-            "emit.checkpoints.interval.seconds",
-            default=60,
-            importance="LOW",
-            group=_SYNCS,
-            validator=settings.at_least(1),
-            doc="How often.",
-        ),
-        settings.Short(
-            "checkpoints.topic.replication.factor",
-            default=3,
-            importance="LOW",
-            group=_SYNCS,
-            doc="How many copies the topic of checkpoints has.",
-        ),
-        settings.Boolean(
-            "sync.group.offsets.enabled",
-            default=False,
-            importance="LOW",
-            group=_SYNCS,
-            doc="Whether translated offsets are committed at the target, for groups that have no member there.",
-        ),
-        settings.Long(
-            "sync.group.offsets.interval.seconds",
-            default=60,
-            importance="LOW",
-            group=_SYNCS,
-            validator=settings.at_least(1),
-            doc="How often.",
-        ),
-        settings.List(GROUPS, default=[], internal=True, doc="The share of a task."),
+    @property
+    def offset_syncs_topic(self) -> str:
+        """The topic that keeps offset syncs, in the cluster that `syncs_location` says."""
+        return self.policy.offset_syncs_topic(self.alias(TARGET if self.syncs_location == SOURCE else SOURCE))
+
+
+class MirrorSourceOptions(
+    CopyOptions,
+    without_effect={
+        "add.source.alias.to.metrics": WithoutEffect("metrics always have the source's alias", unless=("true",)),
+        "use.incremental.alter.configs": "only what differs is altered, each setting by itself",
+    },
+):
+    """The keys of the source connector."""
+
+    refresh_topics = settings.Boolean(
+        "refresh.topics.enabled",
+        default=True,
+        importance="LOW",
+        group=_TOPICS,
+        doc="Whether new topics and partitions are looked for.",
     )
-)
+    refresh_topics_seconds = settings.Long(
+        "refresh.topics.interval.seconds",
+        default=600,
+        importance="LOW",
+        group=_TOPICS,
+        validator=settings.at_least(1),
+        doc="How often.",
+    )
+    sync_configs = settings.Boolean(
+        "sync.topic.configs.enabled",
+        default=True,
+        importance="LOW",
+        group=_TOPICS,
+        doc="Whether settings of topics are kept as they are at the source.",
+    )
+    sync_configs_seconds = settings.Long(
+        "sync.topic.configs.interval.seconds",
+        default=600,
+        importance="LOW",
+        group=_TOPICS,
+        validator=settings.at_least(1),
+        doc="How often.",
+    )
+    properties_excluded = settings.List(
+        "config.properties.exclude",
+        default=[
+            "follower.replication.throttled.replicas",
+            "leader.replication.throttled.replicas",
+            "message.timestamp.difference.max.ms",
+            "log.message.timestamp.before.max.ms",
+            "log.message.timestamp.after.max.ms",
+            "message.timestamp.type",
+            "unclean.leader.election.enable",
+            "min.insync.replicas",
+        ],
+        importance="HIGH",
+        group=_TOPICS,
+        validator=_patterns,
+        doc="Settings of topics that are not copied: names and regular expressions.",
+    )
+    defaults_from = settings.String(
+        "use.defaults.from",
+        default=TARGET,
+        importance="LOW",
+        group=_TOPICS,
+        validator=settings.one_of(SOURCE, TARGET),
+        doc="What becomes of settings that nobody set: target leaves them to the brokers there, source writes out "
+        "what the source's brokers take.",
+    )
+    property_filter_class = settings.String(
+        "config.property.filter.class",
+        default=f"{_PACKAGE}DefaultConfigPropertyFilter",
+        importance="LOW",
+        group=_OTHER,
+        validator=_only("DefaultConfigPropertyFilter"),
+        doc="Understood, without effect: config.properties.exclude chooses.",
+    )
+    sync_acls = settings.Boolean(
+        "sync.topic.acls.enabled",
+        default=True,
+        importance="LOW",
+        group=_TOPICS,
+        doc="Whether ACLs of topics are copied: who may read there may read here. The right to write is not.",
+    )
+    sync_acls_seconds = settings.Long(
+        "sync.topic.acls.interval.seconds",
+        default=600,
+        importance="LOW",
+        group=_TOPICS,
+        validator=settings.at_least(1),
+        doc="How often.",
+    )
+    replication = settings.Int(
+        "replication.factor",
+        default=2,
+        importance="LOW",
+        group=_TOPICS,
+        doc="How many copies new topics of the target have; -1 leaves it to its brokers.",
+    )
+    emit_syncs = settings.Boolean(
+        "emit.offset-syncs.enabled",
+        default=True,
+        importance="LOW",
+        group=_SYNCS,
+        doc="Whether offset syncs are written. Without them there are no checkpoints.",
+    )
+    syncs_topic_replication = settings.Short(
+        "offset-syncs.topic.replication.factor",
+        default=3,
+        importance="LOW",
+        group=_SYNCS,
+        doc="How many copies the topic of offset syncs has.",
+    )
+    lag = settings.Long(
+        "offset.lag.max",
+        default=100,
+        importance="LOW",
+        group=_SYNCS,
+        validator=settings.at_least(0),
+        doc="After so many records of a partition there is another offset sync. Fewer translate more closely.",
+    )
+    add_alias_to_metrics = settings.Boolean(
+        "add.source.alias.to.metrics",
+        default=False,
+        importance="LOW",
+        group=_OTHER,
+        doc="Understood, without effect: metrics always have the source's alias.",
+    )
+    incremental_alter_configs = settings.String(
+        "use.incremental.alter.configs",
+        default="requested",
+        importance="LOW",
+        group=_OTHER,
+        doc="Understood, without effect: only what differs is altered, each setting by itself.",
+    )
+    assigned_partitions = settings.List(
+        PARTITIONS, default=[], internal=True, doc="The share of a task: topic-partition."
+    )
 
-HEARTBEAT_SETTINGS: Final[Definition] = COMMON | settings.define(
-    settings.Boolean(
+    def check(self) -> None:
+        """See what keys say about each other.
+
+        Raises:
+            ConfigError: they contradict each other.
+        """
+        if self.emit_syncs:
+            return
+        for key in ("emit.checkpoints.enabled", "sync.group.offsets.enabled"):
+            if (self.config.raw.get(key) or "").strip().lower() == "true":
+                raise ConfigError(
+                    "emit.offset-syncs.enabled", f"{key} needs offset syncs. Write true, or switch that off."
+                )
+
+
+class MirrorCheckpointOptions(CopyOptions):
+    """The keys of the checkpoint connector."""
+
+    groups = settings.List(
+        "groups",
+        default=[".*"],
+        importance="HIGH",
+        group=_WHAT,
+        validator=_patterns,
+        doc="Consumer groups that are followed: names and regular expressions.",
+    )
+    groups_excluded = settings.List(
+        "groups.exclude",
+        default=["console-consumer-.*", "connect-.*", "__.*"],
+        importance="HIGH",
+        group=_WHAT,
+        validator=_patterns,
+        doc="Groups that are not: names and regular expressions. They win over groups.",
+    )
+    group_filter_class = settings.String(
+        "group.filter.class",
+        default=f"{_PACKAGE}DefaultGroupFilter",
+        importance="LOW",
+        group=_OTHER,
+        validator=_only("DefaultGroupFilter"),
+        doc="Understood, without effect: groups and groups.exclude choose.",
+    )
+    refresh_groups = settings.Boolean(
+        "refresh.groups.enabled",
+        default=True,
+        importance="LOW",
+        group=_WHAT,
+        doc="Whether new groups are looked for.",
+    )
+    refresh_groups_seconds = settings.Long(
+        "refresh.groups.interval.seconds",
+        default=600,
+        importance="LOW",
+        group=_WHAT,
+        validator=settings.at_least(1),
+        doc="How often.",
+    )
+    emit_checkpoints = settings.Boolean(
+        "emit.checkpoints.enabled",
+        default=True,
+        importance="LOW",
+        group=_SYNCS,
+        doc="Whether checkpoints are written at the target.",
+    )
+    emit_checkpoints_seconds = settings.Long(
+        "emit.checkpoints.interval.seconds",
+        default=60,
+        importance="LOW",
+        group=_SYNCS,
+        validator=settings.at_least(1),
+        doc="How often.",
+    )
+    checkpoints_topic_replication = settings.Short(
+        "checkpoints.topic.replication.factor",
+        default=3,
+        importance="LOW",
+        group=_SYNCS,
+        doc="How many copies the topic of checkpoints has.",
+    )
+    sync_offsets = settings.Boolean(
+        "sync.group.offsets.enabled",
+        default=False,
+        importance="LOW",
+        group=_SYNCS,
+        doc="Whether translated offsets are committed at the target, for groups that have no member there.",
+    )
+    sync_offsets_seconds = settings.Long(
+        "sync.group.offsets.interval.seconds",
+        default=60,
+        importance="LOW",
+        group=_SYNCS,
+        validator=settings.at_least(1),
+        doc="How often.",
+    )
+    assigned_groups = settings.List(GROUPS, default=[], internal=True, doc="The share of a task.")
+
+
+class MirrorHeartbeatOptions(MirrorOptions):
+    """The keys of the heartbeat connector."""
+
+    emit_heartbeats = settings.Boolean(
         "emit.heartbeats.enabled",
         default=True,
         importance="LOW",
         group=_OTHER,
         doc="Whether heartbeats are written.",
-    ),
-    settings.Long(
+    )
+    emit_heartbeats_seconds = settings.Long(
         "emit.heartbeats.interval.seconds",
         default=1,
         importance="LOW",
         group=_OTHER,
         validator=settings.at_least(1),
         doc="How often.",
-    ),
-    settings.Short(
+    )
+    heartbeats_topic_replication = settings.Short(
         "heartbeats.topic.replication.factor",
         default=3,
         importance="LOW",
         group=_OTHER,
         doc="How many copies the topic of heartbeats has.",
-    ),
-)
-
-
-def check_source(parsed: Mapping[str, Any], raw: Mapping[str, str]) -> None:
-    """What keys of the source connector say about each other. Raises ConfigError."""
-    if parsed["emit.offset-syncs.enabled"]:
-        return
-    for key in ("emit.checkpoints.enabled", "sync.group.offsets.enabled"):
-        if (raw.get(key) or "").strip().lower() == "true":
-            raise ConfigError("emit.offset-syncs.enabled", f"{key} needs offset syncs. Write true, or switch that off.")
+    )

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 HEARTBEATS: Final = "heartbeats"
 
@@ -90,15 +89,6 @@ POLICIES: Final[dict[str, type[DefaultPolicy]]] = {
     for package in (_PACKAGE, "")
     for name, policy in (("DefaultReplicationPolicy", DefaultPolicy), ("IdentityReplicationPolicy", IdentityPolicy))
 }
-
-
-def policy_of(parsed: Mapping[str, Any]) -> Policy:
-    """The policy that a configuration names."""
-    separator = parsed["replication.policy.separator"]
-    internal = separator if parsed["replication.policy.internal.topic.separator.enabled"] else "."
-    if POLICIES[parsed["replication.policy.class"]] is IdentityPolicy:
-        return IdentityPolicy(separator, internal, parsed["source.cluster.alias"])
-    return DefaultPolicy(separator, internal)
 
 
 def is_cycle(policy: Policy, topic: str, target: str) -> bool:

@@ -9,9 +9,8 @@ from connect import ConfigError, ExactlyOnceSupport, SourceConnector, TopicParti
 from connect.kit import Chore, Watch, shared_out
 from connect.settings import ConfigValue
 from connectors.mirror import positions
-from connectors.mirror.clusters import admin, make_internal_topic, offset_syncs, reads_committed
-from connectors.mirror.keys import PARTITIONS, SOURCE, SOURCE_SETTINGS, TARGET, check_source
-from connectors.mirror.policy import policy_of
+from connectors.mirror.clusters import admin, make_internal_topic, reads_committed
+from connectors.mirror.keys import PARTITIONS, SOURCE, TARGET, MirrorSourceOptions
 from connectors.mirror.source_task import MirrorSourceTask
 from connectors.mirror.topics import TopicSync
 
@@ -22,40 +21,38 @@ FIRST_LOOK_S: Final = 10.0
 class MirrorSourceConnector(SourceConnector):
     """Topics of another cluster into this one."""
 
-    settings = SOURCE_SETTINGS
+    settings = MirrorSourceOptions.definition()
     version = __version__
     task = MirrorSourceTask
 
     def start(self, config: Mapping[str, str]) -> None:
         super().start(config)
-        self._parsed = parsed = self.settings.parse(config)
-        check_source(parsed, config)
+        options = MirrorSourceOptions.parse(config)
+        options.check()
         self._watch: Watch[list[TopicPartition]] | None = None
-        if not parsed["enabled"]:
+        if not options.enabled:
             return
-        policy = policy_of(parsed)
         name, metrics = self.context.name, self.context.metrics
-        source = admin(config, parsed, SOURCE, name, metrics)
-        target = admin(config, parsed, TARGET, name, metrics)
-        sync = TopicSync(parsed, policy, source, target)
-        made = not parsed["emit.offset-syncs.enabled"]
+        source = admin(options, SOURCE, name, metrics)
+        target = admin(options, TARGET, name, metrics)
+        sync = TopicSync(options, source, target)
+        made = not options.emit_syncs
 
         def look() -> list[TopicPartition]:
             nonlocal made
             if not made:
-                side, topic = offset_syncs(parsed, policy)
-                cluster = source if side == SOURCE else target
-                make_internal_topic(cluster, topic, parsed["offset-syncs.topic.replication.factor"])
+                cluster = source if options.syncs_location == SOURCE else target
+                make_internal_topic(cluster, options.offset_syncs_topic, options.syncs_topic_replication)
                 made = True
             return sync.partitions()
 
-        chores = [
-            Chore(run, parsed[f"{what}.interval.seconds"])
-            for what, run in (("sync.topic.configs", sync.sync_settings), ("sync.topic.acls", sync.sync_acls))
-            if parsed[f"{what}.enabled"]
-        ]
-        every = parsed["refresh.topics.interval.seconds"] if parsed["refresh.topics.enabled"] else None
-        self._watch = Watch(f"partitions of {parsed['source.cluster.alias']}", look, every, self.context, chores=chores)
+        chores = []
+        if options.sync_configs:
+            chores.append(Chore(sync.sync_settings, options.sync_configs_seconds))
+        if options.sync_acls:
+            chores.append(Chore(sync.sync_acls, options.sync_acls_seconds))
+        every = options.refresh_topics_seconds if options.refresh_topics else None
+        self._watch = Watch(f"partitions of {options.source_alias}", look, every, self.context, chores=chores)
         self._watch.start()
 
     def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
@@ -74,7 +71,7 @@ class MirrorSourceConnector(SourceConnector):
         found = {value.name: value for value in values}
         if not any(value.errors for value in values):
             try:
-                check_source(self.settings.parse(config), config)
+                MirrorSourceOptions.parse(config).check()
             except ConfigError as error:
                 found[error.key].errors.append(error.message)
         return values
@@ -84,7 +81,7 @@ class MirrorSourceConnector(SourceConnector):
         return ExactlyOnceSupport.SUPPORTED if reads_committed(config) else ExactlyOnceSupport.UNSUPPORTED
 
     def alter_offsets(self, config: Mapping[str, str], offsets: Mapping[Any, Mapping[str, Any] | None]) -> bool:
-        alias = self.settings.parse(config)["source.cluster.alias"]
+        alias = MirrorSourceOptions.parse(config).source_alias
         for partition, offset in offsets.items():
             positions.check(dict(partition), offset, alias)
         return True

@@ -23,9 +23,8 @@ from connect.data import NO_HEADERS, BytesHeaders, Column, Constant, Deferred, D
 from connect.kafka.note_producer import NoteProducer
 from connect.kafka.partition_reader import BEGINNING, END, PartitionReader
 from connectors.mirror import positions
-from connectors.mirror.clusters import called, client, offset_syncs
-from connectors.mirror.keys import PARTITIONS, SOURCE, SOURCE_SETTINGS
-from connectors.mirror.policy import policy_of
+from connectors.mirror.clusters import called, client
+from connectors.mirror.keys import SOURCE, MirrorSourceOptions
 from connectors.mirror.syncs import SyncChooser
 
 log = logging.getLogger(__name__)
@@ -42,28 +41,30 @@ class MirrorSourceTask(SourceTask):
     Of the records it is told where every so many of them are at the target (`acknowledged_rows`): enough for syncs.
     """
 
-    settings = SOURCE_SETTINGS
+    settings = MirrorSourceOptions.definition()
     version = __version__
     acknowledges_records = True
 
     def start(self, config: Mapping[str, str]) -> None:
-        parsed = self.settings.parse(config)
-        policy = policy_of(parsed)
-        self._alias: str = parsed["source.cluster.alias"]
-        self._timeout = parsed["consumer.poll.timeout.ms"] / 1000
-        self._lag: int = parsed["offset.lag.max"]
-        partitions = positions.partitions(parsed[PARTITIONS])
+        options = MirrorSourceOptions.parse(config)
+        self._alias = options.source_alias
+        self._timeout = options.poll_timeout
+        self._lag = options.lag
+        partitions = positions.partitions(options.assigned_partitions)
         self._routes = {
-            partition: _Route(self._alias, partition, policy.remote(self._alias, partition.topic), self._lag)
+            partition: _Route(self._alias, partition, options.policy.remote(self._alias, partition.topic), self._lag)
             for partition in partitions
         }
         name = f"{self.context.connector}-{self.context.task_id}"
         self._notes: NoteProducer | None = None
-        if parsed["emit.offset-syncs.enabled"]:
-            side, topic = offset_syncs(parsed, policy)
-            self._notes = NoteProducer(client(config, side, "producer", name), topic, called(parsed, side))
-        consumer = client(config, SOURCE, "consumer", name)
-        self._reader: PartitionReader | None = PartitionReader(consumer, self._starts(consumer), called(parsed, SOURCE))
+        if options.emit_syncs:
+            side = options.syncs_location
+            producer = client(options, side, "producer", name)
+            self._notes = NoteProducer(producer, options.offset_syncs_topic, called(options, side))
+        consumer = client(options, SOURCE, "consumer", name)
+        self._reader: PartitionReader | None = PartitionReader(
+            consumer, self._starts(consumer), called(options, SOURCE)
+        )
         self._awaited = 0
         self._late_due = 0.0
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from connect import TopicPartition
 from connect.kafka.cluster_admin import ClusterAdmin, RefusedError, TopicSetting
 from connectors.mirror.filters import NameFilter, TopicFilter
-from connectors.mirror.keys import SOURCE
-from connectors.mirror.policy import Policy
+from connectors.mirror.keys import SOURCE, MirrorSourceOptions
 
 log = logging.getLogger(__name__)
 
@@ -22,18 +21,17 @@ class TopicSync:
     """Called from one thread at a time. All methods raise what `ClusterAdmin` raises.
 
     Args:
-        parsed: the connector's keys.
-        policy: names topics.
+        options: the connector's keys.
         source, target: the two clusters.
     """
 
-    def __init__(self, parsed: Mapping[str, Any], policy: Policy, source: ClusterAdmin, target: ClusterAdmin) -> None:
-        self._alias: str = parsed["source.cluster.alias"]
-        self._wanted = TopicFilter(parsed, policy)
-        self._setting_wanted = NameFilter([".*"], parsed["config.properties.exclude"])
-        self._with_defaults = parsed["use.defaults.from"] == SOURCE
-        self._replication: int = parsed["replication.factor"]
-        self._policy = policy
+    def __init__(self, options: MirrorSourceOptions, source: ClusterAdmin, target: ClusterAdmin) -> None:
+        self._alias = options.source_alias
+        self._wanted = TopicFilter(options)
+        self._setting_wanted = NameFilter([".*"], options.properties_excluded)
+        self._with_defaults = options.defaults_from == SOURCE
+        self._replication = options.replication
+        self._policy = options.policy
         self._source = source
         self._target = target
         self._topics: list[str] = []

@@ -10,9 +10,8 @@ from connect.data.record import TopicPartition
 from connect.settings.definition import text
 from connectors.mirror import MirrorCheckpointConnector, MirrorHeartbeatConnector, MirrorSourceConnector
 from connectors.mirror.filters import TopicFilter
-from connectors.mirror.keys import SOURCE_SETTINGS
+from connectors.mirror.keys import MirrorSourceOptions
 from connectors.mirror.notes import Checkpoint, Heartbeat, OffsetSync
-from connectors.mirror.policy import policy_of
 from connectors.mirror.syncs import SyncChooser, SyncHistory
 from tests.support.java import Oracle
 
@@ -95,7 +94,7 @@ def test_the_keys_and_their_defaults_are_java_s(java: Oracle, plugin: Any) -> No
 def test_topics_are_called_alike(java: Oracle, policy: dict[str, str]) -> None:
     config = {**CLUSTERS, **policy}
     answers = java.ask([{"op": "policy", "config": config, "topic": topic} for topic in TOPICS])
-    ours = policy_of(SOURCE_SETTINGS.parse(config))
+    ours = MirrorSourceOptions.parse(config).policy
     for topic, answer in zip(TOPICS, answers, strict=True):
         assert answer == {
             "remote": ours.remote("A", topic),
@@ -114,8 +113,7 @@ def test_topics_are_called_alike(java: Oracle, policy: dict[str, str]) -> None:
 def test_the_same_topics_are_copied(java: Oracle, policy: dict[str, str], chosen: dict[str, str]) -> None:
     config = {**CLUSTERS, **policy, **chosen}
     answers = java.ask([{"op": "cycle", "config": config, "topic": topic} for topic in TOPICS])
-    parsed = SOURCE_SETTINGS.parse(config)
-    ours = TopicFilter(parsed, policy_of(parsed))
+    ours = TopicFilter(MirrorSourceOptions.parse(config))
     assert [answer.get("wanted", answer) for answer in answers] == [ours(topic) for topic in TOPICS]
 
 

@@ -9,8 +9,7 @@ from confluent_kafka.admin import AclBinding, AclOperation, AclPermissionType, R
 
 from connect.kafka.broker import Broker
 from connect.kafka.cluster_admin import ClusterAdmin
-from connectors.mirror.keys import SOURCE_SETTINGS
-from connectors.mirror.policy import policy_of
+from connectors.mirror.keys import MirrorSourceOptions
 from connectors.mirror.topics import TopicSync
 from tests.integration.mirror.conftest import Cluster
 from tests.servers.broker import a_broker
@@ -44,7 +43,7 @@ def acl(topic: str, user: str, operation: str, permission: str = "ALLOW", patter
 
 
 def sync_of(source: Broker, target: Broker) -> TopicSync:
-    parsed = SOURCE_SETTINGS.parse(
+    options = MirrorSourceOptions.parse(
         {
             "source.cluster.alias": "A",
             "source.cluster.bootstrap.servers": source.bootstrap_servers,
@@ -54,7 +53,7 @@ def sync_of(source: Broker, target: Broker) -> TopicSync:
         }
     )
     admins = [ClusterAdmin({"bootstrap.servers": each.bootstrap_servers}, "cluster", 30) for each in (source, target)]
-    return TopicSync(parsed, policy_of(parsed), *admins)
+    return TopicSync(options, *admins)
 
 
 def test_who_may_read_a_topic_may_read_its_copy(guarded: Broker) -> None:
