@@ -10,9 +10,9 @@ from typing import Any, ClassVar, Final
 from connect.api import SinkConnector
 from connect.api.engine import WORKER, Engine, EngineTask
 from connect.errors import ConfigError
-from spark_sink.connector_sink.settings import SETTINGS as WRITING
-from spark_sink.query.settings import SETTINGS
-from spark_sink.session.settings import SETTINGS as SESSION
+from spark_sink.connector_sink.settings import FlushOptions
+from spark_sink.query.settings import QueryOptions
+from spark_sink.session.settings import SessionOptions
 
 #: The task of a sink connector that says nothing else by its attribute `spark_task`, "module:Class".
 _ANY_SINK: Final = "spark_sink.query.connector_sink_task:ConnectorSinkTask"
@@ -22,7 +22,7 @@ class SparkEngine(Engine):
     """Runs sink connectors, and those that are made for it, as streaming queries of Spark."""
 
     name = "spark"
-    settings: ClassVar = SETTINGS | WRITING | SESSION
+    settings: ClassVar = QueryOptions.definition() | FlushOptions.definition() | SessionOptions.definition()
 
     def task(self, connector: type[Any]) -> EngineTask:
         module, _, name = _task_of(connector).partition(":")

@@ -199,7 +199,7 @@ class _Written(settings.Options):
     )
 
 
-class TableOptions(
+class TableKeys(
     _Written,
     evolution_policy.EvolutionOptions,
     aliases={
@@ -256,15 +256,7 @@ class TableOptions(
         "dlq_transform": "a row of errors.deadletter.table is the record as it came",
     },
 ):
-    """The keys as values.
-
-    Attributes:
-        table: without a slash at its end; empty for none.
-        metadata: what becomes a column (of `METADATA`) and the column's name, in order.
-        properties: of a table that is created.
-        storage: what engine=worker hands to the table's storage.
-        policy: how tables may be changed.
-    """
+    """The keys, each by itself."""
 
     allowed = evolution_policy.EvolutionOptions.allowed.replaced(
         default=[evolution_policy.ADD, evolution_policy.NULLABLE],
@@ -364,6 +356,18 @@ class TableOptions(
         validator=settings.at_least(1),
         doc="For format=console: how many rows of a batch are printed at most.",
     )
+
+
+class TableOptions(TableKeys):
+    """What the keys say together.
+
+    Attributes:
+        table: without a slash at its end; empty for none.
+        metadata: what becomes a column (of `METADATA`) and the column's name, in order.
+        properties: of a table that is created.
+        storage: what engine=worker hands to the table's storage.
+        policy: how tables may be changed.
+    """
 
     def __init__(self, config: settings.Config) -> None:
         super().__init__(config)

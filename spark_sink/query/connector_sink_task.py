@@ -10,8 +10,7 @@ from connect.api.engine import EngineProgress
 from spark_sink.connector_sink import progress_files
 from spark_sink.connector_sink.plan import WritePlan
 from spark_sink.connector_sink.register import register_writer
-from spark_sink.connector_sink.settings import FLUSH_TIMEOUT
-from spark_sink.connector_sink.settings import SETTINGS as WRITING
+from spark_sink.connector_sink.settings import FlushOptions
 from spark_sink.query.sink_task import SinkQuery, SinkQueryTask
 
 
@@ -43,7 +42,7 @@ class ConnectorSinkTask(SinkQueryTask):
             plugin_path=tuple(context.plugin_path),
             lease_file=str(self.lease_file.path),
             progress_folder=str(self._progress_folder),
-            flush_within=WRITING.parse(context.connector_config)[FLUSH_TIMEOUT] / 1000,
+            flush_within=FlushOptions.parse(context.connector_config).flush_within,
         )
         tasks = max(1, int(context.connector_config.get("tasks.max") or 1))
         return rows.coalesce(tasks).writeStream.format(register_writer(self.session.spark, plan))

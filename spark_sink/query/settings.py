@@ -5,60 +5,63 @@ The connectors for tables declare some of them in words of their own, under the 
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from connect import settings
 
 _GROUP: Final = "Spark"
 
-SETTINGS: Final = settings.define(
-    settings.String(
+
+class QueryOptions(settings.Options):
+    """How much a query reads at once, when, and where it keeps what it did."""
+
+    trigger = settings.String(
         "trigger",
         default="interval",
         group=_GROUP,
         validator=settings.one_of("interval", "available_now", "once"),
         doc="When batches are made: interval (every trigger.interval.ms), or available_now (what is there now, then "
         "the connector rests until it is restarted; once is the same).",
-    ),
-    settings.Long(
+    )
+    trigger_interval_ms = settings.Long(
         "trigger.interval.ms",
         default=5000,
         group=_GROUP,
         validator=settings.at_least(0),
         doc="The time from the start of one batch to that of the next, in milliseconds; 0 for as soon as there is "
         "something.",
-    ),
-    settings.String(
+    )
+    checkpoint_location = settings.String(
         "checkpoint.location",
         default=None,
         group=_GROUP,
         width="LONG",
         doc="The folder that holds how far the connector is. By default in the worker's data folder; a path that all "
         "workers and executors see lets any of them go on exactly.",
-    ),
-    settings.Long(
+    )
+    most_records = settings.Long(
         "max.records.per.batch",
         default=1_000_000,
         group=_GROUP,
         validator=settings.at_least(0),
         doc="The most records of one batch; 0 for no limit.",
-    ),
-    settings.Long(
+    )
+    most_bytes = settings.Long(
         "max.bytes.per.batch",
         default=1_073_741_824,
         group=_GROUP,
         validator=settings.at_least(0),
         doc="About how many bytes of keys and values one batch has at most, by the size of its first records; 0 for no "
         "limit.",
-    ),
-    settings.Long(
+    )
+    most_per_second = settings.Long(
         "max.records.per.second",
         default=0,
         group=_GROUP,
         validator=settings.at_least(0),
         doc="The most records that are read in a second, on average; 0 for no limit.",
-    ),
-    settings.Int(
+    )
+    parts = settings.Int(
         "read.parts",
         default=0,
         group=_GROUP,
@@ -66,13 +69,18 @@ SETTINGS: Final = settings.define(
         validator=settings.at_least(0),
         doc="For tables: into how many parts a large batch is cut for the executors; 0 for as many as Spark has cores. "
         "Other sinks get one part for each partition, so that its records stay in order.",
-    ),
-    settings.Boolean(
+    )
+    fail_on_data_loss = settings.Boolean(
         "fail.on.data.loss",
         default=True,
         group=_GROUP,
         importance="LOW",
         doc="Whether the task fails when records are gone before they were read. If not, reading goes on behind them; "
         "a topic that was made anew is read from its first record.",
-    ),
-)
+    )
+
+    def triggered(self, writer: Any) -> Any:
+        """A query's DataStreamWriter, with its trigger."""
+        if self.trigger == "interval":
+            return writer.trigger(processingTime=f"{self.trigger_interval_ms} milliseconds")
+        return writer.trigger(availableNow=True)

@@ -16,12 +16,11 @@ from connect.kafka.admin_answers import Committed
 from connect.kafka.client_settings import task_client_settings
 from connect.kafka.group_notes import GroupNotes
 from connect.kafka.topic_ends import TopicEnds
-from connect.settings import Config
 from connect.settings.subscription import subscription
 from spark_sink.error_translation import translate_error
 from spark_sink.query.generations import Generation, Generations
 from spark_sink.query.progress import QueryProgress
-from spark_sink.query.settings import SETTINGS
+from spark_sink.query.settings import QueryOptions
 from spark_sink.query.supervised import Query, SupervisedTask
 from spark_sink.reading import ReadPlan, register
 from spark_sink.reading.plan import RowShape
@@ -56,7 +55,7 @@ class SinkQueryTask(SupervisedTask):
 
     def prepare(self) -> None:
         context = self.context
-        self.config: Config = SETTINGS.parse(context.connector_config)
+        self.options = QueryOptions.parse(context.connector_config)
         self.topics = subscription(context.connector_config)
         self.location = self.checkpoint_location()
         self.generations = Generations(self.session.spark, self.location)
@@ -104,7 +103,7 @@ class SinkQueryTask(SupervisedTask):
 
     def plan(self, query: SinkQuery, shape: RowShape | None) -> ReadPlan:
         """What a query reads."""
-        context, config = self.context, self.config
+        context, options = self.context, self.options
         start = self.generation.start
         if query.topics:
             start = {topic: parts for topic, parts in start.items() if topic in query.topics}
@@ -117,13 +116,13 @@ class SinkQueryTask(SupervisedTask):
             plugin_path=tuple(context.plugin_path),
             start=start,
             rows=shape,
-            most_records=config["max.records.per.batch"],
-            most_bytes=config["max.bytes.per.batch"],
-            most_per_second=config["max.records.per.second"],
+            most_records=options.most_records,
+            most_bytes=options.most_bytes,
+            most_per_second=options.most_per_second,
             record_bytes=query.sample.record_bytes if query.sample is not None else 0.0,
-            parts=config["read.parts"] or self._cores(),
+            parts=options.parts or self._cores(),
             lease_file=str(self.lease_file.path) if self.driver_is_here() else None,
-            fail_on_data_loss=config["fail.on.data.loss"],
+            fail_on_data_loss=options.fail_on_data_loss,
         )
 
     def is_done(self, query: Query) -> bool:
@@ -137,11 +136,7 @@ class SinkQueryTask(SupervisedTask):
         rows = self.session.spark.readStream.format(register(self.session.spark, plan)).load()
         folder = self.generations.checkpoint(generation, query.name)
         writer = self.write(query, rows).option("checkpointLocation", folder)
-        if self.config["trigger"] == "interval":
-            writer = writer.trigger(processingTime=f"{self.config['trigger.interval.ms']} milliseconds")
-        else:
-            writer = writer.trigger(availableNow=True)
-        return writer.start()
+        return self.options.triggered(writer).start()
 
     def _add_queries(self) -> None:
         if not self.query_for_each_topic:

@@ -13,7 +13,7 @@ from spark_sink.session import classic, remote, shared, shipping
 from spark_sink.session.conf import spark_conf
 from spark_sink.session.jvm import Jvm, died, spark_home
 from spark_sink.session.masters import REMOTE, Kind, Master, master_of
-from spark_sink.session.settings import SETTINGS, SHARED, SHIP_CODE, START_TIMEOUT
+from spark_sink.session.settings import SessionOptions
 
 
 class Session:
@@ -95,19 +95,19 @@ def open_session(
         RetriableError: a master or a server does not answer, Spark does not come up in time.
         ConnectError: Spark cannot start; the message says why. Or this process has a driver already.
     """
-    parsed = SETTINGS.parse({key: value for key, value in config.items() if value is not None})
+    options = SessionOptions.parse({key: value for key, value in config.items() if value is not None})
     master = master_of(config)
-    deadline = time.monotonic() + parsed[START_TIMEOUT] / 1000
+    deadline = time.monotonic() + options.start_timeout
     spark_home()
-    if parsed[SHARED]:
-        session = _shared(config, parsed[SHARED], name, deadline, redact, stopping)
+    if options.shared:
+        session = _shared(config, options.shared, name, deadline, redact, stopping)
     elif master.kind is Kind.CONNECT:
         spark = remote.begin(master.url, _told(config, name, master), master, deadline, stopping)
         session = Session(spark, remote=True)
     else:
         spark, jvm = classic.begin(spark_conf(config, name, master), master, deadline, redact, stopping)
         session = Session(spark, remote=False, jvm=jvm)
-    if shipping.is_wanted(parsed[SHIP_CODE], master):
+    if shipping.is_wanted(options.ship_code, master):
         try:
             _ship(session, plugin_path)
         except BaseException:

@@ -25,8 +25,10 @@ def _is_name(key: str, value: Any) -> None:
         raise ValueError("is not a name. Write letters, digits, dots, hyphens and underscores.")
 
 
-SETTINGS = settings.define(
-    settings.String(
+class SessionOptions(settings.Options):
+    """Where Spark is, and how it is started."""
+
+    master = settings.String(
         MASTER,
         default=EVERYWHERE,
         validator=_is_place,
@@ -35,8 +37,8 @@ SETTINGS = settings.define(
         width="MEDIUM",
         doc="Where Spark runs: local[*] (this machine, all its cores), local[2], spark://host:7077, "
         "k8s://https://host:6443, yarn, or sc://host:15002 (Spark Connect).",
-    ),
-    settings.String(
+    )
+    remote = settings.String(
         REMOTE,
         default=None,
         validator=_is_place,
@@ -45,8 +47,8 @@ SETTINGS = settings.define(
         width="MEDIUM",
         doc="A Spark Connect server, sc://host:15002, in place of spark.master. Options follow as /;key=value: "
         "sc://host:15002/;token=...;use_ssl=true.",
-    ),
-    settings.String(
+    )
+    shared = settings.String(
         SHARED,
         default=None,
         validator=_is_name,
@@ -55,18 +57,19 @@ SETTINGS = settings.define(
         width="SHORT",
         doc="A name: all connectors of this machine and user that say the same name share one local Spark, which the "
         "first one starts and which ends when the last one is gone. Its settings are the first one's.",
-    ),
-    settings.Int(
+    )
+    shared_idle = settings.Int(
         IDLE,
         default=60_000,
         validator=settings.at_least(0),
+        convert=settings.seconds,
         importance="LOW",
         group="Spark",
         width="SHORT",
         doc="How long a shared Spark waits for a connector once nobody uses it, in milliseconds: one that is restarted "
         "finds it still there. The first connector's value counts.",
-    ),
-    settings.String(
+    )
+    ship_code = settings.String(
         SHIP_CODE,
         default="auto",
         validator=settings.one_of("auto", "always", "never"),
@@ -76,17 +79,18 @@ SETTINGS = settings.define(
         doc="Whether executors are sent this runtime's and the plug-ins' Python code: auto sends it unless Spark is "
         "local; never is for executors that have the same version installed. Compiled packages, such as "
         "confluent-kafka and pyarrow, have to be installed there in any case.",
-    ),
-    settings.Int(
+    )
+    start_timeout = settings.Int(
         START_TIMEOUT,
         default=120_000,
         validator=settings.at_least(1_000),
+        convert=settings.seconds,
         importance="LOW",
         group="Spark",
         width="SHORT",
         doc="How long Spark may take to come up, in milliseconds, before the task fails.",
-    ),
-)
+    )
+
 
 #: Read here and not by Spark.
 OWN: Final = frozenset({SHARED, IDLE, SHIP_CODE, START_TIMEOUT})

@@ -34,7 +34,7 @@ from connect.jvm.cache import cache_path
 from spark_sink.session.conf import users as spark_keys
 from spark_sink.session.jvm import Stopped
 from spark_sink.session.masters import MASTER, REMOTE, master_of
-from spark_sink.session.settings import IDLE, SETTINGS, SHARED
+from spark_sink.session.settings import SHARED, SessionOptions
 
 _KEEPER = (sys.executable, "-m", "spark_sink.session.keeper")
 
@@ -168,7 +168,7 @@ def _launch(folder: Path, name: str, config: Mapping[str, str], lock: Path, dead
         "config": spark_keys(config),
         "name": name,
         "within": max(1.0, deadline - time.monotonic()),
-        "idle": SETTINGS.parse({key: config[key] for key in (IDLE,) if config.get(key)})[IDLE] / 1000,
+        "idle": SessionOptions.parse({key: value for key, value in config.items() if value is not None}).shared_idle,
     }
     write_private(folder / "start.json", told)
     log = os.open(folder / "keeper.log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)

@@ -7,7 +7,6 @@ from typing import Final
 
 from connect.data.evolution_policy import EvolutionPolicy
 from connect.errors import ConfigError
-from connect.settings import Config
 from spark_sink.table_settings import (
     APPEND,
     CONSOLE,
@@ -18,6 +17,7 @@ from spark_sink.table_settings import (
     TABLE_PROPERTY,
     TOPIC,
     UPSERT,
+    TableKeys,
     checkpoint_location,
     is_path,
 )
@@ -34,25 +34,20 @@ _SHORT_RETENTION: Final = (
 )
 
 
-def problems(parsed: Config, engine: str) -> Iterator[Problem]:
-    """Key and message of everything that does not go together.
-
-    Args:
-        parsed: as `TableOptions.definition()` parses them.
-        engine: "spark" or "worker".
-    """
-    yield from _table(parsed)
-    yield from _mode(parsed)
-    yield from _layout(parsed)
-    yield from _running(parsed, engine)
-    yield from _care(parsed)
-    yield from _errors(parsed, engine)
+def problems(options: TableKeys, engine: str) -> Iterator[Problem]:
+    """Key and message of everything that does not go together, for one of the engines, "spark" or "worker"."""
+    yield from _table(options)
+    yield from _mode(options)
+    yield from _layout(options)
+    yield from _running(options, engine)
+    yield from _care(options)
+    yield from _errors(options, engine)
     if engine == "worker":
-        yield from _without_spark(parsed)
+        yield from _without_spark(options)
 
 
-def _table(parsed: Config) -> Iterator[Problem]:
-    table, kind, field = parsed["table"] or "", parsed["format"], parsed["table.field"]
+def _table(options: TableKeys) -> Iterator[Problem]:
+    table, kind, field = options.written_table or "", options.format, options.table_field
     if kind == ICEBERG:
         yield "format", _NO_ICEBERG
     if kind in (CONSOLE, ICEBERG):
@@ -67,66 +62,67 @@ def _table(parsed: Config) -> Iterator[Problem]:
         yield "table", "contains ${field}, and table.field names no field. Write table.field=country, for example."
 
 
-def _mode(parsed: Config) -> Iterator[Problem]:
-    mode, kind, raw = parsed["mode"], parsed["format"], parsed.raw
+def _mode(options: TableKeys) -> Iterator[Problem]:
+    mode, kind, raw = options.mode, options.format, options.config.raw
     if mode != APPEND and kind not in (DELTA, ICEBERG):
         yield "mode", f"{mode} is not possible with format={kind}: files are only added. Write mode=append."
-    if mode == UPSERT and parsed["pk.mode"] == "record_value" and not parsed["pk.fields"]:
+    if mode == UPSERT and not options.pk_from_key and not options.pk_fields:
         yield "pk.fields", "is required by mode=upsert with pk.mode=record_value. Name the fields that make the key."
-    if mode == UPSERT and parsed["pk.mode"] == "record_value" and _is_true(raw.get("delete.enabled")):
+    if mode == UPSERT and not options.pk_from_key and _is_true(raw.get("delete.enabled")):
         yield "delete.enabled", "needs pk.mode=record_key: a record without a value has no fields that name a row."
-    if mode == UPSERT and FIELD in (parsed["table"] or "") and _is_true(raw.get("delete.enabled")):
+    if mode == UPSERT and FIELD in (options.written_table or "") and _is_true(raw.get("delete.enabled")):
         yield (
             "delete.enabled",
             "excludes ${field} in table: a record without a value has no field that names its table.",
         )
     if mode != UPSERT and _is_true(raw.get("delete.enabled")):
         yield "delete.enabled", f"needs mode=upsert: with mode={mode} rows have no keys to be deleted by."
-    if mode == OVERWRITE and not parsed["partition.by"] and not parsed["replace.where"]:
+    if mode == OVERWRITE and not options.partition_by and not options.replace_where:
         yield "mode", "overwrite needs partition.by, or replace.where: they say what each batch replaces."
-    if parsed["replace.where"] and (mode != OVERWRITE or kind != DELTA):
+    if options.replace_where and (mode != OVERWRITE or kind != DELTA):
         yield "replace.where", "needs mode=overwrite and format=delta."
 
 
-def _layout(parsed: Config) -> Iterator[Problem]:
-    kind = parsed["format"]
-    if parsed["cluster.by"] and kind != DELTA:
+def _layout(options: TableKeys) -> Iterator[Problem]:
+    kind = options.format
+    if options.cluster_by and kind != DELTA:
         yield "cluster.by", f"needs format=delta; {kind} knows no clustering. Write partition.by, or leave it out."
-    if parsed["cluster.by"] and parsed["partition.by"]:
+    if options.cluster_by and options.partition_by:
         yield "cluster.by", "excludes partition.by: a table is clustered or partitioned. Leave one of them out."
-    if len(parsed["cluster.by"]) > 4:
-        yield "cluster.by", f"names {len(parsed['cluster.by'])} columns, and Delta takes four at most."
-    if parsed["column.mapping"] != "none" and kind != DELTA:
+    if len(options.cluster_by) > 4:
+        yield "cluster.by", f"names {len(options.cluster_by)} columns, and Delta takes four at most."
+    if options.column_mapping != "none" and kind != DELTA:
         yield "column.mapping", "needs format=delta."
-    if kind not in (DELTA, ICEBERG) and parsed.prefixed(TABLE_PROPERTY):
+    if kind not in (DELTA, ICEBERG) and options.config.prefixed(TABLE_PROPERTY):
         yield "format", f"{kind} has no table properties: leave out the keys that start with {TABLE_PROPERTY}"
 
 
-def _running(parsed: Config, engine: str) -> Iterator[Problem]:
-    if parsed["trigger"] == "real_time":
+def _running(options: TableKeys, engine: str) -> Iterator[Problem]:
+    if options.trigger == "real_time":
         yield "trigger", "real_time is not for tables: Delta and files refuse it. Write trigger=interval."
-    needs_checkpoint = parsed["format"] not in (CONSOLE, ICEBERG) and parsed["table"] and engine != "worker"
-    if needs_checkpoint and checkpoint_location(parsed.raw) is None:
-        what = "is a bucket as a whole or begins with a variable" if is_path(parsed["table"]) else "is a name"
+    table = options.written_table
+    needs_checkpoint = options.format not in (CONSOLE, ICEBERG) and engine != "worker"
+    if table and needs_checkpoint and checkpoint_location(options.config.raw) is None:
+        what = "is a bucket as a whole or begins with a variable" if is_path(table) else "is a name"
         yield "checkpoint.location", f"is required because table {what}. Write a folder that all workers reach."
 
 
-def _care(parsed: Config) -> Iterator[Problem]:
-    for key in ("compaction.interval.ms", "vacuum.interval.ms"):
-        if parsed[key] and parsed["format"] != DELTA:
-            yield key, f"needs format=delta: files of format={parsed['format']} are never touched again. Write 0."
-    unchecked = str(parsed.raw.get("spark.databricks.delta.retentionDurationCheck.enabled", "")).strip().lower()
-    if parsed["vacuum.interval.ms"] and parsed["vacuum.retention.hours"] < 168 and unchecked != "false":
+def _care(options: TableKeys) -> Iterator[Problem]:
+    for key, seconds in (("compaction.interval.ms", options.compaction_s), ("vacuum.interval.ms", options.vacuum_s)):
+        if seconds and options.format != DELTA:
+            yield key, f"needs format=delta: files of format={options.format} are never touched again. Write 0."
+    unchecked = str(options.config.raw.get("spark.databricks.delta.retentionDurationCheck.enabled", "")).strip().lower()
+    if options.vacuum_s and options.retention_hours < 168 and unchecked != "false":
         yield "vacuum.retention.hours", _SHORT_RETENTION
 
 
-def _errors(parsed: Config, engine: str) -> Iterator[Problem]:
-    dead, kind = parsed["errors.deadletter.table"], parsed["format"]
+def _errors(options: TableKeys, engine: str) -> Iterator[Problem]:
+    dead, kind = options.dead_letters, options.format
     try:
-        EvolutionPolicy.of(parsed)
+        EvolutionPolicy.of(options.config)
     except ConfigError as error:
         yield "schema.evolution", f"{error.key} {error.message}"
-    if parsed["schema.evolution.on.mismatch"] == "quarantine" and not dead and engine != "worker":
+    if options.mismatch == "quarantine" and not dead and engine != "worker":
         yield "schema.evolution.on.mismatch", "quarantine needs errors.deadletter.table, where such records go."
     if not dead:
         return
@@ -134,24 +130,24 @@ def _errors(parsed: Config, engine: str) -> Iterator[Problem]:
         yield "errors.deadletter.table", f"needs format=delta; with format={kind} use a dead letter topic."
     if TOPIC in dead or FIELD in dead:
         yield "errors.deadletter.table", "contains a variable, and there is one for all topics. Write a plain path."
-    if dead.rstrip("/") == (parsed["table"] or "").rstrip("/"):
+    if dead.rstrip("/") == (options.written_table or "").rstrip("/"):
         yield "errors.deadletter.table", "is the table itself. Give dead letters a table of their own."
-    if str(parsed.raw.get("errors.tolerance") or "none").strip() != "all":
+    if str(options.config.raw.get("errors.tolerance") or "none").strip() != "all":
         yield "errors.deadletter.table", "needs errors.tolerance=all: with none the first bad record fails the task."
 
 
-def _without_spark(parsed: Config) -> Iterator[Problem]:
-    if parsed["format"] != DELTA:
-        yield "format", f"{parsed['format']} needs engine=spark. Write format=delta, or leave engine out."
-    if parsed["table"] and not is_path(parsed["table"]):
+def _without_spark(options: TableKeys) -> Iterator[Problem]:
+    if options.format != DELTA:
+        yield "format", f"{options.format} needs engine=spark. Write format=delta, or leave engine out."
+    if options.written_table and not is_path(options.written_table):
         yield "table", "is a name, and engine=worker knows no catalog. Write the table's path."
-    if parsed["column.mapping"] != "none":
+    if options.column_mapping != "none":
         yield "column.mapping", "needs engine=spark: the deltalake package cannot write such tables in full."
-    if parsed["cluster.by"]:
+    if options.cluster_by:
         yield "cluster.by", "needs engine=spark: the deltalake package knows no clustering. partition.by works."
-    if parsed["trigger"] in {"available_now", "once"}:
-        yield "trigger", f"{parsed['trigger']} needs engine=spark. Write trigger=interval, or leave it out."
-    if parsed["errors.deadletter.table"]:
+    if options.trigger in {"available_now", "once"}:
+        yield "trigger", f"{options.trigger} needs engine=spark. Write trigger=interval, or leave it out."
+    if options.dead_letters:
         yield "errors.deadletter.table", "needs engine=spark. Name a topic: errors.deadletterqueue.topic.name."
 
 

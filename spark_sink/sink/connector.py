@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from connect import SinkConnector, TopicPartition, __version__
 from connect.settings import ConfigValue
 from spark_sink.sink.checks import problems
-from spark_sink.table_settings import TableOptions
+from spark_sink.table_settings import TableKeys
 
 
 class SparkSinkConnector(SinkConnector):
@@ -23,7 +23,7 @@ class SparkSinkConnector(SinkConnector):
         spark_task: what runs it on Spark.
     """
 
-    settings = TableOptions.definition()
+    settings = TableKeys.definition()
     version = __version__
     engines: ClassVar[tuple[str, ...]] = ("spark", "worker")
     spark_task: ClassVar[str] = "spark_sink.query.table_task:TableTask"
@@ -42,7 +42,7 @@ class SparkSinkConnector(SinkConnector):
         if any(value.errors for value in values):
             return values
         found = {value.name: value for value in values}
-        for key, message in problems(self.settings.parse(config), engine_of(config)):
+        for key, message in problems(TableKeys.parse(config), engine_of(config)):
             found[key].errors.append(message)
         return values
 

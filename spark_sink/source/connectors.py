@@ -10,9 +10,18 @@ from typing import Any, ClassVar, Final
 
 from connect import ConnectError, SourceConnector, SourceTask, __version__
 from connect.api.connector import ExactlyOnceSupport
-from connect.settings import Config, ConfigValue, Definition
-from spark_sink.source import settings
+from connect.settings import ConfigValue
 from spark_sink.source.positions import MARK
+from spark_sink.source.settings import (
+    APPENDS,
+    BATCH,
+    DEBEZIUM,
+    NONE,
+    STREAM,
+    DeltaSourceOptions,
+    SqlSourceOptions,
+    WriteOptions,
+)
 
 #: A finding: the key, and what is wrong with it.
 _Findings = Iterator[tuple[str, str]]
@@ -45,13 +54,14 @@ class _OnSpark(SourceConnector):
         if any(value.errors for value in values):
             return values
         found = {value.name: value for value in values}
-        for key, message in self.problems(self.settings.parse(config)):
+        for key, message in self.problems(config):
             found[key].errors.append(message)
         return values
 
-    def problems(self, config: Config) -> _Findings:
+    def problems(self, config: Mapping[str, str]) -> _Findings:
         """What is wrong beyond single keys."""
-        if config["exactly.once.topic"] and not config["exactly.once"]:
+        options = WriteOptions.parse(config)
+        if options.exactly_once_topic and not options.exactly_once:
             yield "exactly.once.topic", "has no effect without exactly.once=true. Set that, or leave this out."
 
     def alter_offsets(self, config: Mapping[str, str], offsets: Mapping[Any, Mapping[str, Any] | None]) -> bool:
@@ -64,41 +74,43 @@ class _OnSpark(SourceConnector):
                     f"Offsets of {partition} cannot be set: a new start is told as an offset of the {self.part}. Leave "
                     "them out."
                 )
-            self.check_offset(self.settings.parse(config), partition, offset)
+            self.check_offset(config, partition, offset)
         return True
 
-    def check_offset(self, config: Config, partition: Mapping[str, Any], offset: Mapping[str, Any]) -> None:
+    def check_offset(self, config: Mapping[str, str], partition: Mapping[str, Any], offset: Mapping[str, Any]) -> None:
         """Raise ConnectError for an offset that says no place to begin."""
 
 
 class DeltaSourceConnector(_OnSpark):
     """Changes of a Delta table, or rows added to it, into a topic."""
 
-    settings: ClassVar[Definition] = settings.DELTA
+    settings = DeltaSourceOptions.definition()
     spark_task: ClassVar[str] = "spark_sink.source.delta_task:DeltaSourceTask"
     part: ClassVar[str] = "table"
 
-    def problems(self, config: Config) -> _Findings:
+    def problems(self, config: Mapping[str, str]) -> _Findings:
         yield from super().problems(config)
-        if config["starting.version"] is not None and config["starting.timestamp"] is not None:
+        options = DeltaSourceOptions.parse(config)
+        if options.starting_version is not None and options.starting_timestamp is not None:
             yield "starting.timestamp", "excludes starting.version. Give one of them."
-        if config["mode"] == settings.APPENDS:
-            for key in ("envelope", "tombstones"):
-                if key in config.raw and config[key] not in (settings.NONE, False):
+        if options.mode == APPENDS:
+            for key, value in (("envelope", options.envelope), ("tombstones", options.written_tombstones)):
+                if key in config and value not in (NONE, False):
                     yield key, "is for mode=changes: where rows are only added there is no other event. Leave it out."
             return
-        if config["skip.change.commits"]:
+        if options.skip_change_commits:
             yield "skip.change.commits", "is for mode=appends. Leave it out."
-        if config["key.fields"]:
+        if options.key_fields:
             return
-        if config["envelope"] == settings.DEBEZIUM:
+        if options.envelope == DEBEZIUM:
             yield "key.fields", "is needed with envelope=debezium, to tell which rows were one before. Name the key."
-        elif config["tombstones"]:
+        elif options.written_tombstones:
             yield "key.fields", "is needed with tombstones=true: a null value without a key says nothing."
 
-    def check_offset(self, config: Config, partition: Mapping[str, Any], offset: Mapping[str, Any]) -> None:
-        if partition["table"] != config["table"]:
-            raise ConnectError(f'This connector reads the table "{config["table"]}", and not "{partition["table"]}".')
+    def check_offset(self, config: Mapping[str, str], partition: Mapping[str, Any], offset: Mapping[str, Any]) -> None:
+        table = DeltaSourceOptions.parse(config).table
+        if partition["table"] != table:
+            raise ConnectError(f'This connector reads the table "{table}", and not "{partition["table"]}".')
         version = offset.get("version")
         if not isinstance(version, int) or isinstance(version, bool) or version < 0:
             raise ConnectError(
@@ -119,30 +131,33 @@ _OF_STREAMS: Final = ("source.format", "source.schema", "output.mode")
 class SparkSourceConnector(_OnSpark):
     """Rows of a query in Spark's SQL into a topic."""
 
-    settings: ClassVar[Definition] = settings.SQL
+    settings = SqlSourceOptions.definition()
     spark_task: ClassVar[str] = "spark_sink.source.sql_task:SqlSourceTask"
     part: ClassVar[str] = "query"
 
     def exactly_once_support(self, config: Mapping[str, str]) -> ExactlyOnceSupport:
-        if (config.get("mode") or settings.BATCH).strip() == settings.STREAM:
+        if (config.get("mode") or BATCH).strip() == STREAM:
             return ExactlyOnceSupport.SUPPORTED
         told = any((config.get(name) or "").strip() for name in _COLUMNS)
         return ExactlyOnceSupport.SUPPORTED if told else ExactlyOnceSupport.UNSUPPORTED
 
-    def problems(self, config: Config) -> _Findings:
+    def problems(self, config: Mapping[str, str]) -> _Findings:
         yield from super().problems(config)
-        streams = config["mode"] == settings.STREAM
+        options = SqlSourceOptions.parse(config)
+        streams = options.mode == STREAM
         for key in _OF_BATCHES if streams else _OF_STREAMS:
-            if key in config.raw:
-                yield key, f"is for mode={settings.BATCH if streams else settings.STREAM}. Leave it out."
-        if config["source.schema"] and not config["source.format"]:
+            if key in config:
+                yield key, f"is for mode={BATCH if streams else STREAM}. Leave it out."
+        if options.source_schema and not options.source_format:
             yield "source.schema", "needs source.format."
-        if config["timestamp.delay.interval.ms"] and not config["timestamp.column.name"]:
+        if options.timestamp_delay_ms and not options.timestamp_column:
             yield "timestamp.delay.interval.ms", "needs timestamp.column.name."
 
-    def check_offset(self, config: Config, partition: Mapping[str, Any], offset: Mapping[str, Any]) -> None:
-        wanted = {name.partition(".")[0] for name in _COLUMNS if config[name]}
-        if config["mode"] == settings.STREAM or not wanted:
+    def check_offset(self, config: Mapping[str, str], partition: Mapping[str, Any], offset: Mapping[str, Any]) -> None:
+        options = SqlSourceOptions.parse(config)
+        columns = {"incrementing": options.incrementing_column, "timestamp": options.timestamp_column}
+        wanted = {name for name, column in columns.items() if column}
+        if options.mode == STREAM or not wanted:
             raise ConnectError(
                 "Offsets of this query can only be reset: it begins anew then. They can be set where mode=batch has an"
                 " incrementing or a timestamp column."

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 from connect.errors import ConfigError
-from connect.settings import Definition
-from spark_sink.source import settings
 from spark_sink.source.batches import check_columns
 from spark_sink.source.changes import TIMESTAMP, TYPE, VERSION, ChangeShape
 from spark_sink.source.records import RowShape
+from spark_sink.source.settings import CHANGES, DeltaSourceOptions, is_path
 from spark_sink.source.task import SourceProgress, SourceQueryTask
 
 _FEED = (TYPE, VERSION, TIMESTAMP)
@@ -24,11 +23,12 @@ class DeltaSourceTask(SourceQueryTask):
     {"snapshot": 11, "file": 40}    the table as it was at version 11 is being read
     """
 
-    settings: ClassVar[Definition] = settings.DELTA
+    options_class = DeltaSourceOptions
+    options: DeltaSourceOptions
 
     def check(self) -> None:
-        self._table = str(self.config["table"])
-        self._changes = self.config["mode"] == settings.CHANGES
+        self._table = self.options.table
+        self._changes = self.options.mode == CHANGES
         self._name = _identifier(self._table)
         if not self._changes:
             return
@@ -42,10 +42,10 @@ class DeltaSourceTask(SourceQueryTask):
             )
 
     def partition(self) -> dict[str, Any]:
-        return {"table": self.config["table"]}
+        return {"table": self.options.table}
 
     def first(self) -> dict[str, Any]:
-        version, moment = self.config["starting.version"], self.config["starting.timestamp"]
+        version, moment = self.options.starting_version, self.options.starting_timestamp
         if moment is not None:
             return {"timestamp": moment.strip()}
         if version is None:
@@ -55,12 +55,12 @@ class DeltaSourceTask(SourceQueryTask):
 
     def start_query(self) -> Any:
         reader = self.session.spark.readStream.format("delta")
-        reader = reader.option("maxFilesPerTrigger", self.config["max.files.per.trigger"])
-        if self.config["max.bytes.per.trigger"]:
-            reader = reader.option("maxBytesPerTrigger", self.config["max.bytes.per.trigger"].strip())
+        reader = reader.option("maxFilesPerTrigger", self.options.most_files)
+        if self.options.most_bytes:
+            reader = reader.option("maxBytesPerTrigger", self.options.most_bytes.strip())
         if self._changes:
             reader = reader.option("readChangeFeed", "true")
-        elif self.config["skip.change.commits"]:
+        elif self.options.skip_change_commits:
             reader = reader.option("skipChangeCommits", "true")
         if self.is_new():
             if "version" in self.offset:
@@ -69,7 +69,7 @@ class DeltaSourceTask(SourceQueryTask):
                 reader = reader.option("startingVersion", self.offset["version"])
             elif "timestamp" in self.offset:
                 reader = reader.option("startingTimestamp", self.offset["timestamp"])
-        rows = reader.load(self._table) if settings.is_path(self._table) else reader.table(self._table)
+        rows = reader.load(self._table) if is_path(self._table) else reader.table(self._table)
         shape = self._shape([field.name for field in rows.schema.fields])
         check_columns(rows.schema, shape)
         return self.stream(rows, self.writer(shape))
@@ -80,9 +80,9 @@ class DeltaSourceTask(SourceQueryTask):
         return None if not found else offset_of(found, changes=self._changes)
 
     def _shape(self, names: list[str]) -> RowShape:
-        config = self.config
+        options = self.options
         values = self.columns([name for name in names if name not in _FEED])
-        topic, key, order = settings.topic_of(config), tuple(config["key.fields"]), tuple(config["order.by"])
+        topic, key, order = options.topic, tuple(options.key_fields), tuple(options.order_by)
         if not self._changes:
             return RowShape(topic, key, values, order, self.partition())
         return ChangeShape(
@@ -91,8 +91,8 @@ class DeltaSourceTask(SourceQueryTask):
             values,
             order,
             self.partition(),
-            envelope=config["envelope"],
-            tombstones=settings.writes_tombstones(config),
+            envelope=options.envelope,
+            tombstones=options.tombstones,
             snapshot=int(self.offset.get("snapshot", -1)),
         )
 
@@ -122,6 +122,6 @@ def offset_of(found: Mapping[str, Any], *, changes: bool) -> dict[str, Any]:
 
 def _identifier(table: str) -> str:
     """The table as Spark's SQL names it."""
-    if settings.is_path(table):
+    if is_path(table):
         return f"delta.`{table}`"
     return ".".join(f"`{part}`" for part in table.split("."))

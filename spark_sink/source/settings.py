@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from connect import settings
 
@@ -48,81 +47,90 @@ def _table(name: str, value: str) -> None:
         raise ValueError(f'"{value}" is no table. Write a path such as /lake/orders, or a name such as shop.orders.')
 
 
-_KEY = settings.List(
-    "key.fields",
-    default=[],
-    group=_RECORDS,
-    importance="HIGH",
-    validator=_distinct,
-    doc="Columns of plain types that make the key, a struct of them. Records of one key are written in order. Without, "
-    "keys are null.",
-)
-_COLUMNS = (
-    settings.List(
+class RowOptions(settings.Options):
+    """What keys and values are made of."""
+
+    key_fields = settings.List(
+        "key.fields",
+        default=[],
+        group=_RECORDS,
+        importance="HIGH",
+        validator=_distinct,
+        doc="Columns of plain types that make the key, a struct of them. Records of one key are written in order. "
+        "Without, keys are null.",
+    )
+    columns_included = settings.List(
         "columns.include",
         default=[],
         group=_RECORDS,
         validator=_distinct,
         doc="Columns that the value has. By default all.",
-    ),
-    settings.List(
+    )
+    columns_excluded = settings.List(
         "columns.exclude",
         default=[],
         group=_RECORDS,
         validator=_distinct,
         doc="Columns that the value has not. A key may still have them.",
-    ),
-)
-_ORDER = settings.List(
-    "order.by",
-    default=[],
-    group=_RECORDS,
-    validator=_distinct,
-    doc="Columns by which the rows of a batch are sorted, ascending, after what else orders them.",
-)
-_WRITING = (
-    settings.Int(
+    )
+    order_by = settings.List(
+        "order.by",
+        default=[],
+        group=_RECORDS,
+        validator=_distinct,
+        doc="Columns by which the rows of a batch are sorted, ascending, after what else orders them.",
+    )
+
+
+class WriteOptions(settings.Options):
+    """How batches are written."""
+
+    written_writers = settings.Int(
         "kafka.writers",
         default=None,
         group=_RUNNING,
         validator=settings.between(1, 1000),
         doc="Into how many parts a batch is cut, each written by one task of an executor, with exactly-once in one "
         f"transaction. By default spark.sql.shuffle.partitions, {_MOST_WRITERS} at most.",
-    ),
-    settings.Boolean(
+    )
+    exactly_once = settings.Boolean(
         "exactly.once",
         default=False,
         group=_RUNNING,
         doc="Whether to write exactly once also where the worker does not (exactly.once.source.support=enabled in "
         "distributed mode): batches are then accounted for in exactly.once.topic.",
-    ),
-    settings.String(
+    )
+    exactly_once_topic = settings.String(
         "exactly.once.topic",
         default=None,
         group=_RUNNING,
         importance="LOW",
         doc="With exactly.once=true: the compacted topic of committed batches, made if it does not exist. By default "
         "connect-batches-<connector>.",
-    ),
-)
+    )
 
-DELTA: Final = settings.define(
-    settings.String(
+    def writers(self, shuffle_partitions: int) -> int:
+        """What `kafka.writers` says, or its default."""
+        return self.written_writers or max(1, min(shuffle_partitions, _MOST_WRITERS))
+
+
+class _TableOptions(settings.Options):
+    table = settings.String(
         "table",
         group=_TABLE,
         importance="HIGH",
         width="LONG",
         validator=_table,
         doc="The Delta table: a path (/lake/orders, s3a://lake/orders) or a name of Spark's catalog (shop.orders).",
-    ),
-    settings.String(
+    )
+    written_topic = settings.String(
         "topic",
         group=_TABLE,
         importance="HIGH",
         validator=settings.non_empty,
         doc=f"The topic. {TABLE_VARIABLE} stands for the table's name, or the last part of its path.",
-    ),
-    settings.String(
+    )
+    mode = settings.String(
         "mode",
         default=CHANGES,
         group=_TABLE,
@@ -130,30 +138,30 @@ DELTA: Final = settings.define(
         validator=settings.one_of(CHANGES, APPENDS),
         doc="changes: inserts, updates and deletes, by the table's change data feed "
         "(delta.enableChangeDataFeed=true). appends: rows of a table to which rows are only added.",
-    ),
-    settings.String(
+    )
+    starting_version = settings.String(
         "starting.version",
         default=None,
         group=_TABLE,
         validator=_version,
         doc="The version whose changes come first, or latest: what comes after the connector has begun. By default "
         "the table as it is, then its changes.",
-    ),
-    settings.String(
+    )
+    starting_timestamp = settings.String(
         "starting.timestamp",
         default=None,
         group=_TABLE,
         validator=_timestamp,
         doc="Instead of a version: changes from this moment on.",
-    ),
-    settings.Boolean(
+    )
+    skip_change_commits = settings.Boolean(
         "skip.change.commits",
         default=False,
         group=_TABLE,
         doc="With mode=appends: whether versions that change or delete rows are passed over. Otherwise they fail the "
         "task.",
-    ),
-    settings.String(
+    )
+    envelope = settings.String(
         "envelope",
         default=NONE,
         group=_RECORDS,
@@ -161,127 +169,131 @@ DELTA: Final = settings.define(
         validator=settings.one_of(NONE, DEBEZIUM, FLAT),
         doc="With mode=changes, what a value is. none: the row. debezium: what was and what is (op, before, after, "
         "source). flat: each row of the feed with _change_type, _commit_version and _commit_timestamp.",
-    ),
-    _KEY,
-    *_COLUMNS,
-    _ORDER,
-    settings.Boolean(
+    )
+
+
+class _FeedOptions(settings.Options):
+    written_tombstones = settings.Boolean(
         "tombstones",
         default=None,
         group=_RECORDS,
         doc="With mode=changes: whether null values tell that a key is gone: with envelope=none instead of the row, "
         "otherwise after the event. By default yes where there are key.fields, but for envelope=flat.",
-    ),
-    settings.Int(
+    )
+    most_files = settings.Int(
         "max.files.per.trigger",
         default=1000,
         group=_RUNNING,
         validator=settings.at_least(1),
         doc="About how many files of the table one batch reads at most. A version's changes are never cut.",
-    ),
-    settings.String(
+    )
+    most_bytes = settings.String(
         "max.bytes.per.trigger",
         default=None,
         group=_RUNNING,
         validator=_size,
         doc="About how much of the table one batch reads at most: 512m, 10g.",
-    ),
-) | settings.define(*_WRITING)
+    )
 
-SQL: Final = settings.define(
-    settings.String(
+
+class DeltaSourceOptions(_TableOptions, RowOptions, _FeedOptions, WriteOptions):
+    """The keys of the source of a Delta table."""
+
+    @property
+    def topic(self) -> str:
+        """The topic, the variable filled in."""
+        last = self.table.rstrip("/").rpartition("/")[2].rpartition(".")[2]
+        return self.written_topic.strip().replace(TABLE_VARIABLE, last)
+
+    @property
+    def tombstones(self) -> bool:
+        """What `tombstones` says, or its default."""
+        if self.written_tombstones is not None:
+            return self.written_tombstones
+        return bool(self.key_fields) and self.envelope != FLAT
+
+
+class _QueryOptions(settings.Options):
+    query = settings.String(
         "query",
         group=_QUERY,
         importance="HIGH",
         width="LONG",
         validator=settings.non_empty,
         doc="The query, in Spark's SQL. A streaming one reads STREAM(table), or the view source (see source.format).",
-    ),
-    settings.String(
-        "topic", group=_QUERY, importance="HIGH", validator=settings.non_empty, doc="The topic that rows go to."
-    ),
-    settings.String(
+    )
+    topic = settings.String(
+        "topic",
+        group=_QUERY,
+        importance="HIGH",
+        validator=settings.non_empty,
+        convert=str.strip,
+        doc="The topic that rows go to.",
+    )
+    mode = settings.String(
         "mode",
         default=BATCH,
         group=_QUERY,
         importance="HIGH",
         validator=settings.one_of(BATCH, STREAM),
         doc="batch: the query is run again and again. stream: a streaming query.",
-    ),
-    settings.Long(
+    )
+    poll_interval = settings.Long(
         "poll.interval.ms",
         default=60_000,
         group=_QUERY,
         validator=settings.at_least(1),
+        convert=settings.seconds,
         doc="With mode=batch: the time from the start of one run to that of the next.",
-    ),
-    settings.String(
+    )
+    incrementing_column = settings.String(
         "incrementing.column.name",
         default=None,
         group=_QUERY,
         doc="With mode=batch: a column of whole numbers that only grow. Each run takes the rows above the last one. "
         "Without this and timestamp.column.name each run takes all rows.",
-    ),
-    settings.String(
+    )
+    timestamp_column = settings.String(
         "timestamp.column.name",
         default=None,
         group=_QUERY,
         doc="With mode=batch: a column that says when a row was written or changed. With incrementing.column.name "
         "rows of the same moment are told apart.",
-    ),
-    settings.Long(
+    )
+    timestamp_delay_ms = settings.Long(
         "timestamp.delay.interval.ms",
         default=0,
         group=_QUERY,
         validator=settings.at_least(0),
         doc="Rows are taken when their timestamp is so old: for transactions that come late.",
-    ),
-    settings.String(
+    )
+    source_format = settings.String(
         "source.format",
         default=None,
         group=_QUERY,
         doc="With mode=stream: a format that Spark reads as a stream (delta, parquet, rate, ...). The query finds it "
         f"as the view source. Its options stand under {OPTION}*.",
-    ),
-    settings.String(
+    )
+    source_schema = settings.String(
         "source.schema",
         default=None,
         group=_QUERY,
         width="LONG",
         doc="With source.format, for formats that need it: the columns, as in CREATE TABLE.",
-    ),
-    settings.String(
+    )
+    output_mode = settings.String(
         "output.mode",
         default="append",
         group=_QUERY,
         validator=settings.one_of("append", "update", "complete"),
         doc="With mode=stream, for queries that aggregate: which rows a batch gives.",
-    ),
-    _KEY,
-    *_COLUMNS,
-    _ORDER,
-    *_WRITING,
-)
+    )
 
 
-def topic_of(config: Mapping[str, Any]) -> str:
-    """The topic of a table, the variable filled in."""
-    last = str(config["table"]).rstrip("/").rpartition("/")[2].rpartition(".")[2]
-    return str(config["topic"]).strip().replace(TABLE_VARIABLE, last)
+class SqlSourceOptions(_QueryOptions, RowOptions, WriteOptions):
+    """The keys of the source of a query."""
 
 
 def is_path(table: str) -> bool:
     """Whether a table is named by its path."""
     return "/" in table
-
-
-def writes_tombstones(config: Mapping[str, Any]) -> bool:
-    """What `tombstones` says, or its default."""
-    if config["tombstones"] is not None:
-        return bool(config["tombstones"])
-    return bool(config["key.fields"]) and config["envelope"] != FLAT
-
-
-def writers(config: Mapping[str, Any], shuffle_partitions: int) -> int:
-    """What `kafka.writers` says, or its default."""
-    return int(config["kafka.writers"] or max(1, min(shuffle_partitions, _MOST_WRITERS)))

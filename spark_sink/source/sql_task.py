@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
-from connect.settings import Definition
-from spark_sink.source import settings
 from spark_sink.source.batches import BatchWriter, check_columns
 from spark_sink.source.polling import PolledQuery
 from spark_sink.source.polls import Polls
 from spark_sink.source.records import RowShape
+from spark_sink.source.settings import OPTION, STREAM, SqlSourceOptions
 from spark_sink.source.task import SourceProgress, SourceQueryTask
 
 _VIEW = "source"
@@ -18,10 +17,11 @@ _VIEW = "source"
 class SqlSourceTask(SourceQueryTask):
     """See `SourceQueryTask`. Offsets are those of the last row that is written, by the columns that tell."""
 
-    settings: ClassVar[Definition] = settings.SQL
+    options_class = SqlSourceOptions
+    options: SqlSourceOptions
 
     def check(self) -> None:
-        self._streams = self.config["mode"] == settings.STREAM
+        self._streams = self.options.mode == STREAM
 
     def has_checkpoint(self, name: str) -> bool:
         return super().has_checkpoint(name) if self._streams else True  # polls need none but their offset
@@ -44,18 +44,18 @@ class SqlSourceTask(SourceQueryTask):
         return {"batch": progress.batch}
 
     def _start_stream(self) -> Any:
-        config, spark = self.config, self.session.spark
-        if config["source.format"]:
-            reader = spark.readStream.format(config["source.format"].strip())
-            if config["source.schema"]:
-                reader = reader.schema(config["source.schema"])
-            reader.options(**config.prefixed(settings.OPTION)).load().createOrReplaceTempView(_VIEW)
-        rows = spark.sql(config["query"])
+        options, spark = self.options, self.session.spark
+        if options.source_format:
+            reader = spark.readStream.format(options.source_format.strip())
+            if options.source_schema:
+                reader = reader.schema(options.source_schema)
+            reader.options(**options.config.prefixed(OPTION)).load().createOrReplaceTempView(_VIEW)
+        rows = spark.sql(options.query)
         shape = self._shape(rows.schema)
-        return self.stream(rows, self.writer(shape), config["output.mode"])
+        return self.stream(rows, self.writer(shape), options.output_mode)
 
     def _start_polls(self) -> Any:
-        config = self.config
+        options = self.options
         writer: BatchWriter | None = None
 
         def write(rows: Any, batch: int) -> None:
@@ -67,22 +67,22 @@ class SqlSourceTask(SourceQueryTask):
 
         polls = Polls(
             self.session.spark,
-            config["query"],
-            config["incrementing.column.name"],
-            config["timestamp.column.name"],
-            config["timestamp.delay.interval.ms"],
+            options.query,
+            options.incrementing_column,
+            options.timestamp_column,
+            options.timestamp_delay_ms,
             self.offset,
             write,
             self.store,
         )
-        once = self.running["trigger"] != "interval"
-        return PolledQuery(polls.once, config["poll.interval.ms"] / 1000, self.may_begin, self.session.spark, once=once)
+        once = self.running.trigger != "interval"
+        return PolledQuery(polls.once, options.poll_interval, self.may_begin, self.session.spark, once=once)
 
     def _shape(self, schema: Any) -> RowShape:
-        config = self.config
-        told = [config[name] for name in ("timestamp.column.name", "incrementing.column.name") if config[name]]
-        order = dict.fromkeys([*told, *config["order.by"]])
+        options = self.options
+        told = [column for column in (options.timestamp_column, options.incrementing_column) if column]
+        order = dict.fromkeys([*told, *options.order_by])
         values = self.columns([field.name for field in schema.fields])
-        shape = RowShape(config["topic"].strip(), tuple(config["key.fields"]), values, tuple(order), self.partition())
+        shape = RowShape(options.topic, tuple(options.key_fields), values, tuple(order), self.partition())
         check_columns(schema, shape)
         return shape

@@ -11,17 +11,17 @@ from typing import Any, ClassVar, Final, NamedTuple
 from connect.api.metrics import PluginMetrics
 from connect.errors import ConnectError
 from connect.kafka.new_topics import NewTopic
-from connect.settings import Config, Definition
 from spark_sink.error_translation import text_of
 from spark_sink.lease_file import work_may_begin
 from spark_sink.query.progress import QueryProgress, rows_in
-from spark_sink.query.settings import SETTINGS
+from spark_sink.query.settings import QueryOptions
 from spark_sink.query.supervised import Query, SupervisedTask
-from spark_sink.source import positions, settings
+from spark_sink.source import positions
 from spark_sink.source.batches import BatchWriter, NotNow, Tally
 from spark_sink.source.clients import SourceClients
 from spark_sink.source.committed_batches import CommittedBatches, Partitioning, Run
 from spark_sink.source.records import RowShape
+from spark_sink.source.settings import DeltaSourceOptions, SqlSourceOptions
 from spark_sink.source.writing import WritePlan
 
 log = logging.getLogger("connect.spark")
@@ -86,12 +86,12 @@ class SourceProgress(QueryProgress):
 class SourceQueryTask(SupervisedTask):
     """Runs the one query of a source."""
 
-    settings: ClassVar[Definition]
+    options_class: ClassVar[type[DeltaSourceOptions | SqlSourceOptions]]
 
     def prepare(self) -> None:
         context = self.context
-        self.config: Config = self.settings.parse(context.connector_config)
-        self.running: Config = SETTINGS.parse(context.connector_config)
+        self.options = self.options_class.parse(context.connector_config)
+        self.running = QueryOptions.parse(context.connector_config)
         self.clients = SourceClients(context.connector, context.worker_config, context.connector_config)
         self.tally = Tally()
         self._committed: CommittedBatches | None = None
@@ -99,7 +99,7 @@ class SourceQueryTask(SupervisedTask):
         self._report_due = 0.0
         self._problem = ""
         self._began_anew_at = -1
-        self.location = (self.running["checkpoint.location"] or self.folder_of_this_machine()).rstrip("/")
+        self.location = (self.running.checkpoint_location or self.folder_of_this_machine()).rstrip("/")
         self.exactly_once = self._exactly_once()
         self.check()
         self._settle()
@@ -191,9 +191,9 @@ class SourceQueryTask(SupervisedTask):
         if context.transactional_id is not None:
             assert context.offsets_topic is not None
             return Place(context.offsets_topic, context.transactional_id.rpartition("-")[0])
-        if not self.config["exactly.once"]:
+        if not self.options.exactly_once:
             return None
-        topic = self.config["exactly.once.topic"] or f"connect-batches-{context.connector}"
+        topic = self.options.exactly_once_topic or f"connect-batches-{context.connector}"
         self.clients.make_topic(NewTopic(topic, 1, -1, {"cleanup.policy": "compact"}), "exactly.once.topic")
         return Place(topic, f"connect-{context.connector}")
 
@@ -216,7 +216,7 @@ class SourceQueryTask(SupervisedTask):
         """What writes batches of these rows. With exactly-once a new run begins with it."""
         spark, context = self.session.spark, self.context
         shuffle = int(spark.conf.get("spark.sql.shuffle.partitions", "8"))
-        partitioning = Partitioning(settings.writers(self.config, shuffle), shape.key)
+        partitioning = Partitioning(self.options.writers(shuffle), shape.key)
         run = self._run(self.checkpoint)
         if self._committed is not None:
             self._committed.close()
@@ -231,17 +231,12 @@ class SourceQueryTask(SupervisedTask):
         """The columns of values, of rows with these. Raises ConfigError."""
         from spark_sink.source.batches import value_columns
 
-        return value_columns(names, self.config["columns.include"], self.config["columns.exclude"])
+        return value_columns(names, self.options.columns_included, self.options.columns_excluded)
 
     def stream(self, rows: Any, writer: BatchWriter, output_mode: str = "append") -> Any:
         """Start a streaming query that writes these rows."""
         made = rows.writeStream.foreachBatch(writer).outputMode(output_mode)
-        made = made.option("checkpointLocation", self.folder)
-        if self.running["trigger"] == "interval":
-            made = made.trigger(processingTime=f"{self.running['trigger.interval.ms']} milliseconds")
-        else:
-            made = made.trigger(availableNow=True)
-        return made.start()
+        return self.running.triggered(made.option("checkpointLocation", self.folder)).start()
 
     # While it runs.
 

@@ -76,7 +76,7 @@ class TableSettings:
             ConfigError: a value is wrong, or two contradict each other.
         """
         options = TableOptions.parse(config)
-        for key, message in problems(options.config, "spark"):
+        for key, message in problems(options, "spark"):
             raise ConfigError(key, message)
         properties = options.properties
         if options.column_mapping != "none":

@@ -2,7 +2,7 @@ import pytest
 
 from connect.errors import ConfigError
 from spark_sink.session.masters import Kind, master_of
-from spark_sink.session.settings import SETTINGS
+from spark_sink.session.settings import SessionOptions
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_a_token_is_in_no_message() -> None:
 )
 def test_a_wrong_key_is_found_before_anything_starts(key: str, value: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        SETTINGS.parse({key: value})
+        SessionOptions.parse({key: value})
 
     assert caught.value.key == key
     assert "secret-thing" not in str(caught.value)

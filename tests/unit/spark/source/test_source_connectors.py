@@ -8,8 +8,9 @@ import pytest
 from connect import ConnectError
 from connect.api.connector import ExactlyOnceSupport, SourceConnector
 from connect.plugins import PluginKind, Plugins, load
-from spark_sink.source import positions, settings
+from spark_sink.source import positions
 from spark_sink.source.connectors import DeltaSourceConnector, SparkSourceConnector
+from spark_sink.source.settings import DeltaSourceOptions
 
 TABLE = {"table": "/lake/orders", "topic": "orders"}
 QUERY = {"query": "SELECT * FROM orders", "topic": "orders"}
@@ -174,7 +175,7 @@ def test_offsets_of_a_query_are_those_of_its_columns() -> None:
     ],
 )
 def test_the_topic_may_be_named_after_the_table(table: str, topic: str, expected: str) -> None:
-    assert settings.topic_of({"table": table, "topic": topic}) == expected
+    assert DeltaSourceOptions.parse({"table": table, "topic": topic}).topic == expected
 
 
 @pytest.mark.parametrize(
@@ -189,14 +190,14 @@ def test_the_topic_may_be_named_after_the_table(table: str, topic: str, expected
     ],
 )
 def test_tombstones_are_written_where_they_say_something(config: dict[str, str], expected: bool) -> None:
-    assert settings.writes_tombstones(settings.DELTA.parse({**TABLE, **config})) is expected
+    assert DeltaSourceOptions.parse({**TABLE, **config}).tombstones is expected
 
 
 def test_writers_are_as_many_as_a_shuffle_has_parts_but_not_hundreds() -> None:
-    parsed = settings.DELTA.parse(TABLE)
-    assert settings.writers(parsed, 4) == 4
-    assert settings.writers(parsed, 200) == 16
-    assert settings.writers(settings.DELTA.parse({**TABLE, "kafka.writers": "64"}), 4) == 64
+    options = DeltaSourceOptions.parse(TABLE)
+    assert options.writers(4) == 4
+    assert options.writers(200) == 16
+    assert DeltaSourceOptions.parse({**TABLE, "kafka.writers": "64"}).writers(4) == 64
 
 
 # Offsets and their marks.
