@@ -18,7 +18,9 @@ from connect.herder.listeners import advertised
 from connect.peers import PeerClient
 from connect.plugins import Plugins
 from connect.settings.definition import Config
-from connect.settings.rest_security_keys import ALLOWED_HOSTS, FORWARDED_ALLOW_IPS
+from connect.settings.metrics_keys import MetricsOptions
+from connect.settings.rest_security_keys import RestSecurityOptions
+from connect.settings.worker_keys import RestOptions
 from rest import connectors, dlq, errors, internal, lag, loggers, metrics, offsets, openapi, plugins, root, states
 from rest.api import Api
 from rest.body_room import BodyError, body_error
@@ -71,14 +73,16 @@ def create_app(
     """
     guard = guard or open_guard(config, raw)
     access = Access() if guard is None else guard.access
-    masks = Masks(herder, enabled=config["rest.mask.secrets"], access=access)
+    options = RestOptions.parse(config)
+    masks = Masks(herder, enabled=options.masks_secrets, access=access)
     client = PeerClient() if requests_of_workers is None else requests_of_workers.peers
     api = Api(herder, known, masks, Forwarding(herder, access, client), access, requests_of_workers, timeout)
     app = _new_app(api)
-    routers = _routers(parts, workers=requests_of_workers is not None, metrics_page=config["metrics.prometheus.enable"])
+    metrics_page = MetricsOptions.parse(config).prometheus
+    routers = _routers(parts, workers=requests_of_workers is not None, metrics_page=metrics_page)
     for router in (*routers, openapi.router):
         app.include_router(router)
-    for name in config["rest.extension.classes"]:
+    for name in options.extensions:
         _extension(name)(app, raw)
     routes = [route for router in routers for route in router.routes if isinstance(route, APIRoute)]
     rooms = Rooms.of(parts)
@@ -89,7 +93,9 @@ def create_app(
             workers = requests_of_workers
             vouching = Vouching(workers.session_key, _worker_id(raw), settled=workers.key_settled)
         guarded = guard.around(guarded, vouching, rooms.workers)
-    return _at_the_edge(metrics.TimedRequests(guarded, herder.metrics().registry), config, raw)
+    return _at_the_edge(
+        metrics.TimedRequests(guarded, herder.metrics().registry), options, RestSecurityOptions.parse(config), raw
+    )
 
 
 def _new_app(api: Api) -> FastAPI:
@@ -129,15 +135,15 @@ def _worker_id(raw: Mapping[str, str]) -> str:
     return f"{address.host}:{address.port}"
 
 
-def _at_the_edge(app: ASGIApp, config: Config, raw: Mapping[str, str]) -> ASGIApp:
-    origins = [part.strip() for part in config["access.control.allow.origin"].split(",") if part.strip()]
+def _at_the_edge(app: ASGIApp, options: RestOptions, security: RestSecurityOptions, raw: Mapping[str, str]) -> ASGIApp:
+    origins = [part.strip() for part in options.allowed_origins.split(",") if part.strip()]
     if origins:
-        methods = [part.strip() for part in config["access.control.allow.methods"].split(",") if part.strip()]
+        methods = [part.strip() for part in options.allowed_methods.split(",") if part.strip()]
         app = CORSMiddleware(
             app, allow_origins=origins, allow_methods=methods or ["GET", "POST", "HEAD"], allow_headers=["*"]
         )
-    app = Edge(app, Hosts.of(raw, config[ALLOWED_HOSTS]), Origins(origins), Proxies(config[FORWARDED_ALLOW_IPS]))
-    rules = parse_rules(config["response.http.headers.config"])
+    app = Edge(app, Hosts.of(raw, security.allowed_hosts), Origins(origins), Proxies(security.forwarded_allow_ips))
+    rules = parse_rules(options.header_rules)
     return ResponseHeaders(app, rules) if rules else app
 
 

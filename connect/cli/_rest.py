@@ -15,7 +15,8 @@ from connect.cli._problems import Problems
 from connect.cli._worker_files import WorkerFile
 from connect.errors import ConfigError
 from connect.herder.listeners import Bound, bind, parse_listeners
-from connect.settings.rest_security_keys import AUDIT_LOG, AUTHENTICATION, USERS_FILE
+from connect.settings.rest_security_keys import AUTHENTICATION, USERS_FILE, RestSecurityOptions
+from connect.settings.worker_keys import RestOptions
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -62,13 +63,14 @@ def take_addresses(worker: WorkerFile, problems: Problems) -> Addresses | None:
         say = "There is no REST API: `pip install connect-runtime[rest]` brings what it needs."
         (log.warning if chosen else log.info)("%s", say)
         return None
-    written = worker.config["listeners"] if chosen else [DEFAULT]
+    options = RestOptions.parse(worker.config)
+    written = options.listeners if chosen else [DEFAULT]
     if not any(written):
         return None
     taken: list[Bound] = []
     try:
         taken += bind(parse_listeners(written))
-        admin = worker.config["admin.listeners"]
+        admin = options.admin_listeners
         apart = None if admin is None else bind(parse_listeners([url for url in admin if url]))
     except ValueError:  # said already, when the file was checked
         return None
@@ -86,7 +88,8 @@ def take_addresses(worker: WorkerFile, problems: Problems) -> Addresses | None:
 
 def _open_guard(worker: WorkerFile, problems: Problems) -> Guard | None:
     _refuse_javas_extension(worker, problems)
-    if not worker.config[AUTHENTICATION] and not worker.config[AUDIT_LOG]:
+    options = RestSecurityOptions.parse(worker.config)
+    if not options.authentication and not options.audit_log:
         return None  # nothing to load
     from rest.security.setup import open_guard
 
@@ -98,7 +101,7 @@ def _open_guard(worker: WorkerFile, problems: Problems) -> Guard | None:
 
 def _refuse_javas_extension(worker: WorkerFile, problems: Problems) -> None:
     key = "rest.extension.classes"
-    if any(name.endswith("BasicAuthSecurityRestExtension") for name in worker.config[key]):
+    if any(name.endswith("BasicAuthSecurityRestExtension") for name in RestOptions.parse(worker.config).extensions):
         message = (
             "Java's basic authentication does not run here. Set rest.security.authentication=basic and"
             " rest.security.users.file instead; `connect users import FILE --file USERS` takes over the file that its"

@@ -21,6 +21,7 @@ from connect.herder.worker import Worker
 from connect.kafka.group_lag import GroupLag, Reach
 from connect.kafka.topic_ends import Topics
 from connect.plugins import PluginKind
+from connect.settings.metrics_keys import MetricsOptions
 from connect.settings.subscription import topics_or_pattern
 from connect.storage import State
 from connect.telemetry.metrics import Sample
@@ -105,10 +106,11 @@ class LagWatch:
     def __init__(self, worker: Worker, clock: Callable[[], float] = time.monotonic) -> None:
         self._worker = worker
         self._clock = clock
-        self._every: float = worker.config["metrics.lag.interval.ms"] / 1000
-        self._samples: int = worker.config["metrics.lag.samples"]
+        options = MetricsOptions.parse(worker.config)
+        self._every = options.lag_interval
+        self._samples = options.lag_samples
         # Between two commits nothing moves.
-        self._patience: float = 2 * worker.config["offset.flush.interval.ms"] / 1000
+        self._patience = 2 * worker.options.flush_interval
         self._patterns = TopicPatterns()
         self._watched: dict[str, _Watched] = {}
         self._lock = threading.Lock()

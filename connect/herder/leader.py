@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
-from functools import partial
+from functools import cached_property, partial
 from typing import NamedTuple, TypeVar
 from urllib.parse import quote
 
@@ -22,6 +22,8 @@ from connect.errors import ConnectError
 from connect.herder.errors import BadRequestError, ElsewhereError, ForbiddenError, NobodyKnownError, RebalanceError
 from connect.herder.keyed_queues import KeyedQueues
 from connect.herder.pool import Pool
+from connect.settings.distributed_keys import SigningOptions
+from connect.settings.rest_security_keys import AUTHENTICATION
 from connect.storage.config_state import SessionKey
 
 log = logging.getLogger("connect.herder")
@@ -66,6 +68,11 @@ class Leader:
         self._changes = KeyedQueues(pool.log.writers)
         self._claimed_since = -1  # for which time of leading the config topic was claimed
         self._next_key: threading.Timer | None = None
+
+    @cached_property
+    def _signing(self) -> SigningOptions:
+        """Only workers of a group have it."""
+        return SigningOptions.parse(self._settings)
 
     def submit(self, name: str, what: str, work: Callable[[], T]) -> Future[T]:
         """Do something about a connector that only the leader may do, after everything that it did about it before.
@@ -121,7 +128,7 @@ class Leader:
         headers = dict(more or {})
         key = self._config.state.session_key
         if role.protocol == "sessioned" and key is not None:
-            algorithm = self._settings["inter.worker.signature.algorithm"]
+            algorithm = self._signing.algorithm
             headers[peers.SIGNATURE_HEADER] = peers.sign(key.key, body, algorithm)
             headers[peers.ALGORITHM_HEADER] = algorithm
         self._member.peers.send(method, f"{role.leader_url}{path}", body, headers)
@@ -145,15 +152,15 @@ class Leader:
     def _signature(self, headers: Mapping[str, str]) -> _Signature | None:
         """What a request is signed with, None where that is not asked for. Raises as `check_signature`."""
         # Where users have to log in, workers have to prove who they are, whatever the group agreed on.
-        if self._member.role.protocol != "sessioned" and not self._settings["rest.security.authentication"]:
+        if self._member.role.protocol != "sessioned" and not self._settings[AUTHENTICATION]:
             return None
         signature, algorithm = headers.get(peers.SIGNATURE_HEADER), headers.get(peers.ALGORITHM_HEADER)
         key = self._config.state.session_key
-        allowed = {name.lower() for name in self._settings["inter.worker.verification.algorithms"]}
+        allowed = {name.lower() for name in self._signing.verified_algorithms}
         if not signature or not algorithm:
             raise BadRequestError("Internal request missing required signature")
         if algorithm.lower() not in allowed:
-            names = ", ".join(self._settings["inter.worker.verification.algorithms"])
+            names = ", ".join(self._signing.verified_algorithms)
             raise BadRequestError(
                 f"This worker does not support the '{algorithm}' key signing algorithm used by other workers. This"
                 f" worker is currently configured to use: [{names}]. Check that all workers' configuration files permit"
@@ -170,7 +177,7 @@ class Leader:
         key = self._config.state.session_key
         if key is None:
             return False
-        lives: int = self._settings["inter.worker.key.ttl.ms"]
+        lives = self._signing.key_ttl_ms
         return _KEY_SPREADS_MS < int(time.time() * 1000) - key.created_ms < lives - _KEY_SPREADS_MS
 
     def close(self) -> None:
@@ -207,7 +214,7 @@ class Leader:
         role = self._member.role
         if not role.leader or role.protocol != "sessioned":
             return
-        lives = self._settings["inter.worker.key.ttl.ms"]
+        lives = self._signing.key_ttl_ms
         key = self._config.state.session_key
         now_ms = int(time.time() * 1000)
         if key is None or now_ms >= key.created_ms + lives:
@@ -221,8 +228,8 @@ class Leader:
         self._next_key.start()
 
     def _put_session_key(self, now_ms: int) -> None:
-        size = (self._settings["inter.worker.key.size"] or 256) // 8
-        algorithm = self._settings["inter.worker.key.generation.algorithm"]
+        size = (self._signing.key_size or 256) // 8
+        algorithm = self._signing.key_algorithm
         try:
             self._claim()
             self._config.put_session_key(SessionKey(secrets.token_bytes(size), algorithm, now_ms))

@@ -7,13 +7,15 @@ import time
 from collections.abc import Callable, Mapping
 
 from connect.settings.definition import Config
+from connect.settings.metrics_keys import MetricsOptions
 from connect.telemetry.metrics import Registry
 from connect.telemetry.windows import Span, Window
 
 
 def span_of(worker: Config) -> Span:
     """Over which rates, averages and extremes are: metrics.sample.window.ms and metrics.num.samples."""
-    return Span(worker["metrics.sample.window.ms"] / 1000, worker["metrics.num.samples"])
+    options = MetricsOptions.parse(worker)
+    return Span(options.sample_window, options.samples)
 
 
 class Startups:

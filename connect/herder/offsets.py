@@ -178,7 +178,7 @@ def _ask(
     """
     try:
         request = messages.AlterOffsets(
-            ref.target, ref.folder, dict(config), list(offsets), worker.config["engine.default"]
+            ref.target, ref.folder, dict(config), list(offsets), worker.options.default_engine
         )
         answer = worker.hosts.call(ref, name, request, CALL_TIMEOUT_S, messages.CheckedOffsets)
         return answer.checked, answer.engine

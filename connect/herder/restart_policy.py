@@ -54,15 +54,15 @@ class RestartPolicy:
     @classmethod
     def of(cls, worker: Mapping[str, Any], connector: Mapping[str, Any]) -> RestartPolicy:
         """What holds for a connector. Raises ConfigError."""
-        keys = recovery(worker, connector)
+        options = recovery(worker, connector)
         return cls(
-            on=keys["restart.policy"] == "on",
-            initial_delay=keys["restart.policy.initial.delay.ms"] / 1000,
-            max_delay=keys["restart.policy.max.delay.ms"] / 1000,
-            multiplier=keys["restart.policy.multiplier"],
-            jitter=keys["restart.policy.jitter"],
-            max_restarts=keys["restart.policy.max.restarts"],
-            window=keys["restart.policy.window.ms"] / 1000,
+            on=options.restarts,
+            initial_delay=options.initial_delay,
+            max_delay=options.max_delay,
+            multiplier=options.multiplier,
+            jitter=options.jitter,
+            max_restarts=options.max_restarts,
+            window=options.window,
         )
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 
 from connect.herder.errors import ForbiddenError
 from connect.settings.definition import Config
+from connect.settings.worker_keys import RunOptions
 from connect.storage import MemoryStatusStore
 
 
@@ -21,8 +22,9 @@ class ActiveTopics:
     """
 
     def __init__(self, worker: Config, statuses: MemoryStatusStore) -> None:
-        self._tracked: bool = worker["topic.tracking.enable"]
-        self._may_reset: bool = worker["topic.tracking.allow.reset"]
+        options = RunOptions.parse(worker)
+        self._tracked = options.tracks_topics
+        self._may_reset = options.forgets_topics
         self._statuses = statuses
 
     def add(self, connector: str, task: int, topics: Iterable[str]) -> None:

@@ -23,6 +23,7 @@ from connect.plugins import PluginKind, PluginRef, Plugins
 from connect.settings.definition import Config
 from connect.settings.recovery_keys import recovery
 from connect.settings.resolver import Resolved, Resolver
+from connect.settings.worker_keys import RunOptions
 from connect.storage import MemoryStatusStore, OffsetStore
 from connect.telemetry.levels import levels
 from connect.telemetry.redaction import redactor
@@ -59,6 +60,7 @@ class Worker:
     ) -> None:
         self.raw = dict(raw)
         self.config = config
+        self.options = RunOptions.parse(config)
         self.resolver = resolver
         self.offsets = offsets
         self.stores = OffsetStores(self.raw, config, offsets)
@@ -72,7 +74,7 @@ class Worker:
         self.supervisor = Supervisor(entitled_until=member.live_until)
         level = logging.getLogger("connect").getEffectiveLevel()
         self.hosts = ConnectorHosts(self.plugin_path, level)
-        self.connectors = Connectors(self.hosts, self.measures.connectors, config["engine.default"])
+        self.connectors = Connectors(self.hosts, self.measures.connectors, self.options.default_engine)
         self.tasks = Tasks(
             self.supervisor,
             self.stores,
@@ -88,8 +90,7 @@ class Worker:
     @property
     def graceful(self) -> float:
         """Seconds that all tasks together get to end."""
-        seconds: float = self.config["task.shutdown.graceful.timeout.ms"] / 1000
-        return seconds
+        return self.options.graceful
 
     def start(self, listener: HostListener, task_failed: TaskFailed, may_begin: MayBegin) -> None:
         """Start what watches over processes, and read offsets and states. Call it from the main thread.
@@ -159,7 +160,7 @@ class Worker:
         `commit` is the generation of the connector's tasks, see `ConfigState.commits`.
         """
         source = ref.kind is PluginKind.SOURCE
-        keys = recovery(self.raw, connector_config)
+        recover = recovery(self.raw, connector_config)
         offsets = self.stores.topic(connector_config) if source else None
         transactional = source and exactly_once(self.config)
         return messages.TaskSpec(
@@ -181,8 +182,8 @@ class Worker:
             own_offsets=offsets is not None and offsets.own,
             transactional_id=self.transactional_id(connector, number) if transactional else None,
             commit=commit,
-            stalled_after=max(0.0, keys["task.stalled.after.ms"] / 1000),
-            restart_stalled=keys["task.stalled.action"] == "restart",
+            stalled_after=recover.stalled_after,
+            restart_stalled=recover.restart_stalled,
         )
 
     def source_offsets(self, connector: str, partitions: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any] | None]:

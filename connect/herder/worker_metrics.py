@@ -17,7 +17,7 @@ from connect.herder.task_figures import Figures
 from connect.herder.task_info import about_connector, about_steps, about_task
 from connect.herder.tasks import RunningTask
 from connect.herder.worker import Worker
-from connect.settings.metrics_keys import JMX_REPORTER
+from connect.settings.metrics_keys import JMX_REPORTER, MetricsOptions
 from connect.storage import ConnectorStatus, State
 from connect.telemetry.catalogue import DOCS, FOR_KAFKA, KAFKA, Naming, prometheus_name
 from connect.telemetry.exposition import families, text
@@ -70,7 +70,8 @@ class WorkerMetrics:
         self._worker = worker
         self._more = more
         self._started_ms = int(time.time() * 1000)
-        for name in worker.config["metric.reporters"]:
+        self._options = MetricsOptions.parse(worker.config)
+        for name in self._options.reporters:
             if name != JMX_REPORTER:
                 log.warning("metric.reporters: %s is not loaded. GET /metrics has all that it would report.", name)
         self._texts: WeakKeyDictionary[TaskProcess, dict[str, str]] = WeakKeyDictionary()
@@ -88,7 +89,7 @@ class WorkerMetrics:
 
     def page(self) -> str:
         """The page for Prometheus."""
-        naming: Naming = self._worker.config["metrics.prometheus.names"]
+        naming = self._options.prometheus_names
         ours = (_shown(one) for one in self.registry.snapshot() if not one.name.startswith(FOR_KAFKA))
         samples = [*self._kafka(naming), *ours, *self._derived()]
         for more in self._more:

@@ -9,6 +9,7 @@ from typing import Final
 
 from connect.settings._checks import partitions, replication_factor
 from connect.settings.definition import Definition, define
+from connect.settings.options import Options
 from connect.settings.setting import Int, List, Long, Setting, Short, String
 from connect.settings.validators import at_least, between, non_empty, one_of, topic_name
 
@@ -82,6 +83,40 @@ def _topic(what: str, count: int | None, doc: str) -> Definition:
 
 _INT_MAX = 2**31 - 1
 
+
+class SigningOptions(Options):
+    """How requests between workers are signed."""
+
+    key_algorithm = String(
+        "inter.worker.key.generation.algorithm",
+        default="HmacSHA256",
+        importance="LOW",
+        doc="How the key is made that signs requests between workers.",
+    )
+    key_size = Int(
+        "inter.worker.key.size", default=None, importance="LOW", doc="Its size in bits; empty for the usual one."
+    )
+    key_ttl_ms = Int(
+        "inter.worker.key.ttl.ms",
+        default=3_600_000,
+        importance="LOW",
+        validator=between(0, _INT_MAX),
+        doc="Milliseconds after which a new one is made.",
+    )
+    algorithm = String(
+        "inter.worker.signature.algorithm",
+        default="HmacSHA256",
+        importance="LOW",
+        doc="How requests between workers are signed.",
+    )
+    verified_algorithms = List(
+        "inter.worker.verification.algorithms",
+        default=["HmacSHA256"],
+        importance="LOW",
+        doc="Which signatures of other workers are taken.",
+    )
+
+
 DISTRIBUTED_ONLY: Final = (
     _topic("config", None, "The topic of connectors' configurations: compacted, one partition.")
     | _topic("offset", 25, "The topic of source connectors' offsets: compacted.")
@@ -124,31 +159,6 @@ DISTRIBUTED_ONLY: Final = (
             doc="Of connect.protocol=eager alone, which is refused with it: a worker that cannot catch up with the "
             "configurations stays in the group, and tries again after worker.sync.timeout.ms.",
         ),
-        String(
-            "inter.worker.key.generation.algorithm",
-            default="HmacSHA256",
-            importance="LOW",
-            doc="How the key is made that signs requests between workers.",
-        ),
-        Int("inter.worker.key.size", default=None, importance="LOW", doc="Its size in bits; empty for the usual one."),
-        Int(
-            "inter.worker.key.ttl.ms",
-            default=3_600_000,
-            importance="LOW",
-            validator=between(0, _INT_MAX),
-            doc="Milliseconds after which a new one is made.",
-        ),
-        String(
-            "inter.worker.signature.algorithm",
-            default="HmacSHA256",
-            importance="LOW",
-            doc="How requests between workers are signed.",
-        ),
-        List(
-            "inter.worker.verification.algorithms",
-            default=["HmacSHA256"],
-            importance="LOW",
-            doc="Which signatures of other workers are taken.",
-        ),
     )
+    | SigningOptions.definition()
 )

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, Literal
 
-from connect.settings.definition import define
-from connect.settings.setting import Boolean, Int, List, Long, String
+from connect.settings.options import Options
+from connect.settings.setting import Boolean, Int, List, Long, String, seconds
 from connect.settings.validators import at_least, one_of
 
 #: The only reporter of Kafka's that is meant by default. There is no JMX here; /metrics has all that it shows.
@@ -17,64 +17,72 @@ def _interval(name: str, value: Any) -> None:
         raise ValueError(f"{value} is too often. Write 100 milliseconds or more, or 0 to switch it off.")
 
 
-METRICS: Final = define(
-    List(
+def _names(word: str) -> Literal["jmx", "short"]:
+    return "short" if word == "short" else "jmx"
+
+
+class MetricsOptions(Options):
+    """What a worker measures, and how it shows that. Times are in seconds."""
+
+    reporters = List(
         "metric.reporters",
         default=[JMX_REPORTER],
         importance="LOW",
         doc="Classes that report a Java worker's metrics. They do not run here, and a warning says so; GET /metrics "
         "has everything that they would report.",
-    ),
-    Int(
+    )
+    samples = Int(
         "metrics.num.samples",
         default=2,
         importance="LOW",
         validator=at_least(1),
         doc="Of how many samples rates, averages and extremes are made.",
-    ),
-    Long(
+    )
+    sample_window = Long(
         "metrics.sample.window.ms",
         default=30_000,
         importance="LOW",
         validator=at_least(0),
+        convert=seconds,
         doc="Milliseconds that one of these samples covers.",
-    ),
-    String(
+    )
+    recording_level = String(
         "metrics.recording.level",
         default="INFO",
         importance="LOW",
         validator=one_of("INFO", "DEBUG"),
         doc="How much a Java worker measures. Taken, and without effect: everything is always measured.",
-    ),
-    Boolean(
+    )
+    prometheus = Boolean(
         "metrics.prometheus.enable",
         default=True,
         importance="LOW",
         doc="Whether GET /metrics answers, on all listeners. Only here, not in Kafka.",
-    ),
-    String(
+    )
+    prometheus_names = String(
         "metrics.prometheus.names",
         default="jmx",
         importance="LOW",
         validator=one_of("jmx", "short"),
+        convert=_names,
         doc="How the names of JMX are written there. jmx: as Prometheus's JMX exporter does by itself, and Confluent's "
         "dashboards expect (kafka_connect_source_task_metrics_source_record_poll_total). short: as by that exporter's "
         "example for Kafka Connect, which Strimzi's expect (kafka_connect_source_task_source_record_poll_total). Only "
         "here, not in Kafka.",
-    ),
-    Long(
+    )
+    lag_interval = Long(
         "metrics.lag.interval.ms",
         default=30_000,
         importance="LOW",
         validator=_interval,
+        convert=seconds,
         doc="Milliseconds between two looks at the lag of the sinks whose connectors run on this worker; 0 to look "
         "only when it is asked for. Only here, not in Kafka.",
-    ),
-    Int(
+    )
+    lag_samples = Int(
         "metrics.lag.samples",
         default=10,
         importance="LOW",
         validator=at_least(3),
         doc="By how many looks the status of a partition is judged: OK, WARN or STALLED. Only here, not in Kafka.",
-    ),
-)
+    )

@@ -6,12 +6,12 @@ configuration may have others under the same names.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
 from typing import Any, Final
 
-from connect.settings.definition import Config, Definition, define
-from connect.settings.setting import Double, Long, Setting, String
+from connect.settings.definition import Definition
+from connect.settings.options import Options
+from connect.settings.setting import Double, Long, String, seconds
 from connect.settings.validators import at_least, between, one_of
 
 _RESTARTS, _STALLS = "Automatic Restarts", "Stalled Tasks"
@@ -22,119 +22,125 @@ def _stalled_after(name: str, value: Any) -> None:
         raise ValueError(f"{value} is not 1 or more. Write milliseconds, or -1 to switch it off.")
 
 
-def _key(
-    declare: Callable[..., Setting[Any]], name: str, group: str, order: int, display_name: str, **more: Any
-) -> Setting[Any]:
-    return declare(
-        name, group=group, order=order, width="SHORT", display_name=display_name, importance="MEDIUM", **more
-    )
+class RecoveryOptions(Options):
+    """As the worker's file has them. Times are in seconds.
 
+    Attributes:
+        restarts: whether what FAILED is restarted by itself.
+        stalled_after: 0 for never.
+        restart_stalled: whether a stall ends the task's process.
+    """
 
-#: As the worker's file has them.
-WORKER_RECOVERY: Final = define(
-    _key(
-        String,
+    restarts = String(
         "restart.policy",
-        _RESTARTS,
-        1,
-        "Restart Policy",
+        group=_RESTARTS,
+        order=1,
+        width="SHORT",
+        display_name="Restart Policy",
         default="on",
         validator=one_of("on", "off"),
+        convert=lambda word: word == "on",
         doc="on: a connector or task that FAILED with an error that may pass is restarted by itself. Errors of a "
         "configuration or of a record never are. off: it stays FAILED, as in Kafka.",
-    ),
-    _key(
-        Long,
+    )
+    initial_delay = Long(
         "restart.policy.initial.delay.ms",
-        _RESTARTS,
-        2,
-        "Initial Delay",
+        group=_RESTARTS,
+        order=2,
+        width="SHORT",
+        display_name="Initial Delay",
         default=1_000,
         validator=at_least(0),
+        convert=seconds,
         doc="Milliseconds before the first automatic restart.",
-    ),
-    _key(
-        Long,
+    )
+    max_delay = Long(
         "restart.policy.max.delay.ms",
-        _RESTARTS,
-        3,
-        "Longest Delay",
+        group=_RESTARTS,
+        order=3,
+        width="SHORT",
+        display_name="Longest Delay",
         default=300_000,
         validator=at_least(1),
+        convert=seconds,
         doc="The longest of these pauses, in milliseconds. A run that lasted as long ends the row: the next pause is "
         "the first one again.",
-    ),
-    _key(
-        Double,
+    )
+    multiplier = Double(
         "restart.policy.multiplier",
-        _RESTARTS,
-        4,
-        "Multiplier",
+        group=_RESTARTS,
+        order=4,
+        width="SHORT",
+        display_name="Multiplier",
         default=2.0,
         validator=between(1, 100),
         doc="How many times longer each pause is than the one before.",
-    ),
-    _key(
-        Double,
+    )
+    jitter = Double(
         "restart.policy.jitter",
-        _RESTARTS,
-        5,
-        "Jitter",
+        group=_RESTARTS,
+        order=5,
+        width="SHORT",
+        display_name="Jitter",
         default=0.2,
         validator=between(0, 1),
         doc="By what share of itself a pause is longer or shorter by chance, so that not all tasks come back at once.",
-    ),
-    _key(
-        Long,
+    )
+    max_restarts = Long(
         "restart.policy.max.restarts",
-        _RESTARTS,
-        6,
-        "Most Restarts",
+        group=_RESTARTS,
+        order=6,
+        width="SHORT",
+        display_name="Most Restarts",
         default=100,
         validator=at_least(-1),
         doc="How many automatic restarts there may be within restart.policy.window.ms; after that it stays FAILED "
         "until somebody restarts it. -1 for no limit.",
-    ),
-    _key(
-        Long,
+    )
+    window = Long(
         "restart.policy.window.ms",
-        _RESTARTS,
-        7,
-        "Window",
+        group=_RESTARTS,
+        order=7,
+        width="SHORT",
+        display_name="Window",
         default=86_400_000,
         validator=at_least(1),
+        convert=seconds,
         doc="Milliseconds over which automatic restarts are counted.",
-    ),
-    _key(
-        Long,
+    )
+    stalled_after = Long(
         "task.stalled.after.ms",
-        _STALLS,
-        1,
-        "Stalled After",
+        group=_STALLS,
+        order=1,
+        width="SHORT",
+        display_name="Stalled After",
         default=300_000,
         validator=_stalled_after,
+        convert=lambda milliseconds: max(0.0, seconds(milliseconds)),
         doc="Milliseconds after which a task that is RUNNING but moves nothing, although there is work, is said to "
         "stand still in its status. -1 switches that off.",
-    ),
-    _key(
-        String,
+    )
+    restart_stalled = String(
         "task.stalled.action",
-        _STALLS,
-        2,
-        "Action on a Stall",
+        group=_STALLS,
+        order=2,
+        width="SHORT",
+        display_name="Action on a Stall",
         default="report",
         validator=one_of("report", "restart"),
+        convert=lambda word: word == "restart",
         doc="report: show it. restart: end the task's process as well; restart.policy.* says when it starts again.",
-    ),
-)
+    )
+
 
 #: As a connector has them: by default what its worker says.
 CONNECTOR_RECOVERY: Final = Definition(
-    replace(setting, default=None, doc=f"{setting.doc} By default the worker's.") for setting in WORKER_RECOVERY
+    setting.replaced(default=None, doc=f"{setting.doc} By default the worker's.")
+    for setting in RecoveryOptions.definition()
 )
 
 
-def recovery(worker: Mapping[str, Any], connector: Mapping[str, Any]) -> Config:
+def recovery(worker: Mapping[str, Any], connector: Mapping[str, Any]) -> RecoveryOptions:
     """What holds for a connector: its own values, then those of its worker's file. Raises ConfigError."""
-    written = {setting.name: connector.get(setting.name, worker.get(setting.name)) for setting in WORKER_RECOVERY}
-    return WORKER_RECOVERY.parse(written)
+    keys = [setting.name for setting in RecoveryOptions.definition()]
+    return RecoveryOptions.parse({key: connector.get(key, worker.get(key)) for key in keys})

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from ipaddress import ip_network
 from typing import Final
 
-from connect.settings.definition import Definition, define
+from connect.settings.options import Options
 from connect.settings.setting import List, String, Validator
 from connect.settings.validators import one_of
 
@@ -45,67 +45,71 @@ def _networks(name: str, value: list[str]) -> None:
             raise ValueError(f"{error}. Write addresses and networks: 10.0.0.7,10.1.0.0/16.") from None
 
 
-REST_SECURITY: Final[Definition] = define(
-    List(
+def _paths(written: Sequence[str]) -> frozenset[str]:
+    """The paths that `rest.security.open.paths` opens."""
+    return frozenset(path for each in written for path in (_HEALTH if each == "/health" else (each,)))
+
+
+class RestSecurityOptions(Options):
+    """Who may ask for what. Files are None where there are none."""
+
+    authentication = List(
         AUTHENTICATION,
         default=[],
         validator=_some_of(*METHODS),
         doc="How clients of the REST API prove who they are: some of basic, bearer and certificate. Empty lets in "
         "whoever reaches it.",
-    ),
-    String(USERS_FILE, default=None, doc="The users for basic, as name:hash. `connect users` writes it."),
-    String(TOKENS_FILE, default=None, doc="The tokens for bearer, as name:hash. `connect tokens` writes it."),
-    String(
+    )
+    users_file = String(USERS_FILE, default=None, doc="The users for basic, as name:hash. `connect users` writes it.")
+    tokens_file = String(
+        TOKENS_FILE, default=None, doc="The tokens for bearer, as name:hash. `connect tokens` writes it."
+    )
+    roles_file = String(
         ROLES_FILE,
         default=None,
         doc="Who has which role for which connectors, in TOML. Without it whoever logs in may do everything.",
-    ),
-    String(
+    )
+    certificate_name = String(
         CERTIFICATE_NAME,
         default="subject",
         importance="LOW",
         validator=one_of("subject", "dns", "email", "uri"),
         doc="What names the owner of a client certificate: its subject, or its first alternative name of a kind.",
-    ),
-    String(
+    )
+    mapping_rules = String(
         MAPPING_RULES,
         default="DEFAULT",
         importance="LOW",
         doc="Makes short names of subjects, as ssl.principal.mapping.rules of Kafka's brokers: RULE:pattern/name/LU, "
         "or DEFAULT for the whole subject.",
-    ),
-    List(
+    )
+    open_paths = List(
         OPEN_PATHS,
         default=["/health"],
         importance="LOW",
         validator=_some_of(*_OPENABLE),
+        convert=_paths,
         doc="What anybody may read, for load balancers and the like: some of /, /health (with /health/live and "
         "/health/ready) and /metrics.",
-    ),
-    String(
+    )
+    audit_log = String(
         AUDIT_LOG,
         default=None,
         doc="The file to which a line of JSON is added for every change, refused change and failed login. Where it is "
         "not set and somebody has to log in, they go to the logger connect.audit.",
-    ),
-    List(
+    )
+    forwarded_allow_ips = List(
         FORWARDED_ALLOW_IPS,
         default=[],
         importance="LOW",
         validator=_networks,
         doc="The proxies whose X-Forwarded-For, -Proto and -Host count: addresses and networks (10.1.0.0/16). Empty: "
         "nobody's.",
-    ),
-    List(
+    )
+    allowed_hosts = List(
         ALLOWED_HOSTS,
         default=[],
         importance="LOW",
         doc="Names besides localhost and its own by which it may be asked at listeners of this machine alone, where a "
         "web page might use another one. *.example.com is every name below that, * any.",
-    ),
-)
-
-
-def open_paths(written: Sequence[str]) -> frozenset[str]:
-    """The paths that `rest.security.open.paths` opens."""
-    return frozenset(path for each in written for path in (_HEALTH if each == "/health" else (each,)))
+    )

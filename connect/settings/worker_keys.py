@@ -12,11 +12,138 @@ from typing import Final
 from connect.settings._checks import did_you_mean, servers, urls
 from connect.settings.definition import define
 from connect.settings.distributed_keys import CLIENT, DISTRIBUTED_ONLY
-from connect.settings.metrics_keys import METRICS
-from connect.settings.recovery_keys import WORKER_RECOVERY
-from connect.settings.rest_security_keys import REST_SECURITY
-from connect.settings.setting import Boolean, Class, Int, List, Long, String
+from connect.settings.metrics_keys import MetricsOptions
+from connect.settings.options import Options
+from connect.settings.recovery_keys import RecoveryOptions
+from connect.settings.rest_security_keys import RestSecurityOptions
+from connect.settings.setting import Boolean, Class, Int, List, Long, String, seconds
 from connect.settings.validators import at_least, between, non_empty, one_of
+
+
+class RunOptions(Options):
+    """How a worker runs connectors and tasks. Times are in seconds."""
+
+    flush_interval = Long(
+        "offset.flush.interval.ms",
+        default=60_000,
+        importance="LOW",
+        validator=at_least(1),
+        convert=seconds,
+        doc="Milliseconds between two times that a task's offsets are made durable.",
+    )
+    flush_timeout = Long(
+        "offset.flush.timeout.ms",
+        default=5_000,
+        importance="LOW",
+        validator=at_least(1),
+        convert=seconds,
+        doc="Milliseconds that storing offsets may take; after that they are stored with the next ones.",
+    )
+    graceful = Long(
+        "task.shutdown.graceful.timeout.ms",
+        default=5_000,
+        importance="LOW",
+        validator=at_least(1),
+        convert=seconds,
+        doc="Milliseconds that all tasks together have to stop; those that still run then are killed.",
+    )
+    makes_topics = Boolean(
+        "topic.creation.enable",
+        default=True,
+        importance="LOW",
+        doc="Whether the topics of source connectors with topic.creation.* keys are created by the worker.",
+    )
+    tracks_topics = Boolean(
+        "topic.tracking.enable",
+        default=True,
+        importance="LOW",
+        doc="Whether the topics that each connector uses are remembered.",
+    )
+    forgets_topics = Boolean(
+        "topic.tracking.allow.reset",
+        default=True,
+        importance="LOW",
+        doc="Whether the REST API may forget them.",
+    )
+    default_engine = String(
+        "engine.default",
+        default="worker",
+        importance="LOW",
+        validator=one_of("worker", "spark"),
+        doc="What runs connectors that name no engine and can run on several: worker or spark. Only here, not in "
+        "Kafka.",
+    )
+
+
+class RestOptions(Options):
+    """The REST API."""
+
+    listeners = List(
+        "listeners",
+        default=["http://:8083"],
+        importance="LOW",
+        validator=urls,
+        doc="Addresses of the REST API, such as http://:8083 or https://host:8443.",
+    )
+    admin_listeners = List(
+        "admin.listeners",
+        default=None,
+        importance="LOW",
+        validator=urls,
+        doc="Addresses of the REST API's /admin part, if they are to differ. Empty switches that part off.",
+    )
+    advertised_host = String(
+        "rest.advertised.host.name",
+        default=None,
+        importance="LOW",
+        doc="The host at which other workers reach it.",
+    )
+    advertised_port = Int(
+        "rest.advertised.port",
+        default=None,
+        importance="LOW",
+        validator=between(0, 65535),
+        doc="The port at which other workers reach it.",
+    )
+    advertised_listener = String(
+        "rest.advertised.listener",
+        default=None,
+        importance="LOW",
+        validator=one_of("http", "https", ignore_case=True),
+        doc="Which listener other workers use: http or https.",
+    )
+    allowed_origins = String(
+        "access.control.allow.origin",
+        default="",
+        importance="LOW",
+        doc="Origins of web pages that may use the REST API (CORS). Empty means only its own.",
+    )
+    allowed_methods = String(
+        "access.control.allow.methods",
+        default="",
+        importance="LOW",
+        doc="HTTP methods that such pages may use. Empty means GET, POST and HEAD.",
+    )
+    header_rules = String(
+        "response.http.headers.config",
+        default="",
+        importance="LOW",
+        doc="Rules for headers of REST answers: <action> <name>:<value>, separated by commas.",
+    )
+    extensions = List(
+        "rest.extension.classes",
+        default=[],
+        importance="LOW",
+        doc="REST extensions, in order: Python callables, module:callable, that get the FastAPI app.",
+    )
+    masks_secrets = Boolean(
+        "rest.mask.secrets",
+        default=True,
+        importance="MEDIUM",
+        doc="Whether the REST API hides passwords and other secrets in configurations. What is read with a mask "
+        "may be written back: the mask stands for the stored secret. Only here, not in Kafka, which shows all.",
+    )
+
 
 #: What standalone and distributed workers share.
 COMMON: Final = (
@@ -63,54 +190,9 @@ COMMON: Final = (
         String(
             "header.converter.plugin.version", default=None, importance="LOW", doc="Which versions of it may be used."
         ),
-        # Running tasks.
-        Long(
-            "offset.flush.interval.ms",
-            default=60_000,
-            importance="LOW",
-            validator=at_least(1),
-            doc="Milliseconds between two times that a task's offsets are made durable.",
-        ),
-        Long(
-            "offset.flush.timeout.ms",
-            default=5_000,
-            importance="LOW",
-            validator=at_least(1),
-            doc="Milliseconds that storing offsets may take; after that they are stored with the next ones.",
-        ),
-        Long(
-            "task.shutdown.graceful.timeout.ms",
-            default=5_000,
-            importance="LOW",
-            validator=at_least(1),
-            doc="Milliseconds that all tasks together have to stop; those that still run then are killed.",
-        ),
-        Boolean(
-            "topic.creation.enable",
-            default=True,
-            importance="LOW",
-            doc="Whether the topics of source connectors with topic.creation.* keys are created by the worker.",
-        ),
-        Boolean(
-            "topic.tracking.enable",
-            default=True,
-            importance="LOW",
-            doc="Whether the topics that each connector uses are remembered.",
-        ),
-        Boolean(
-            "topic.tracking.allow.reset",
-            default=True,
-            importance="LOW",
-            doc="Whether the REST API may forget them.",
-        ),
-        String(
-            "engine.default",
-            default="worker",
-            importance="LOW",
-            validator=one_of("worker", "spark"),
-            doc="What runs connectors that name no engine and can run on several: worker or spark. Only here, not in "
-            "Kafka.",
-        ),
+    )
+    | RunOptions.definition()
+    | define(
         # Plug-ins.
         List(
             "plugin.path",
@@ -137,72 +219,9 @@ COMMON: Final = (
             default="All",
             doc="Which client settings a connector may override: All, None, Principal, Allowlist, or a class.",
         ),
-        # The REST API.
-        List(
-            "listeners",
-            default=["http://:8083"],
-            importance="LOW",
-            validator=urls,
-            doc="Addresses of the REST API, such as http://:8083 or https://host:8443.",
-        ),
-        List(
-            "admin.listeners",
-            default=None,
-            importance="LOW",
-            validator=urls,
-            doc="Addresses of the REST API's /admin part, if they are to differ. Empty switches that part off.",
-        ),
-        String(
-            "rest.advertised.host.name",
-            default=None,
-            importance="LOW",
-            doc="The host at which other workers reach it.",
-        ),
-        Int(
-            "rest.advertised.port",
-            default=None,
-            importance="LOW",
-            validator=between(0, 65535),
-            doc="The port at which other workers reach it.",
-        ),
-        String(
-            "rest.advertised.listener",
-            default=None,
-            importance="LOW",
-            validator=one_of("http", "https", ignore_case=True),
-            doc="Which listener other workers use: http or https.",
-        ),
-        String(
-            "access.control.allow.origin",
-            default="",
-            importance="LOW",
-            doc="Origins of web pages that may use the REST API (CORS). Empty means only its own.",
-        ),
-        String(
-            "access.control.allow.methods",
-            default="",
-            importance="LOW",
-            doc="HTTP methods that such pages may use. Empty means GET, POST and HEAD.",
-        ),
-        String(
-            "response.http.headers.config",
-            default="",
-            importance="LOW",
-            doc="Rules for headers of REST answers: <action> <name>:<value>, separated by commas.",
-        ),
-        List(
-            "rest.extension.classes",
-            default=[],
-            importance="LOW",
-            doc="REST extensions, in order: Python callables, module:callable, that get the FastAPI app.",
-        ),
-        Boolean(
-            "rest.mask.secrets",
-            default=True,
-            importance="MEDIUM",
-            doc="Whether the REST API hides passwords and other secrets in configurations. What is read with a mask "
-            "may be written back: the mask stands for the stored secret. Only here, not in Kafka, which shows all.",
-        ),
+    )
+    | RestOptions.definition()
+    | define(
         # Logs. Java's worker has a file of its own for them, and takes no notice of these keys.
         String(
             "log.level",
@@ -219,7 +238,7 @@ COMMON: Final = (
             doc="How lines are logged: text for people, json for machines. Only here, not in Kafka.",
         ),
     )
-    | WORKER_RECOVERY
+    | RecoveryOptions.definition()
 )
 
 STANDALONE_ONLY: Final = define(
@@ -231,11 +250,13 @@ STANDALONE_ONLY: Final = define(
     ),
 )
 
+_WATCHED: Final = MetricsOptions.definition() | RestSecurityOptions.definition()
+
 #: Everything that a standalone worker reads itself.
-STANDALONE: Final = COMMON | METRICS | REST_SECURITY | STANDALONE_ONLY
+STANDALONE: Final = COMMON | _WATCHED | STANDALONE_ONLY
 
 #: Everything that a distributed worker reads itself.
-DISTRIBUTED: Final = COMMON | METRICS | REST_SECURITY | CLIENT | DISTRIBUTED_ONLY
+DISTRIBUTED: Final = COMMON | _WATCHED | CLIENT | DISTRIBUTED_ONLY
 
 #: What starts like this is read by somebody else: a client, a converter, a provider, the web server, a topic.
 PREFIXES: Final = (

@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from connect import settings
 from connect.api.source import SourceTask, TransactionContext
 from connect.delivery.acknowledged import AcknowledgedOutput
 from connect.delivery.boundaries import Boundary, IntervalBoundary, TaskBoundary, boundary_of
@@ -27,6 +26,7 @@ from connect.kafka.produce import BatchProducer
 from connect.kafka.topic_creation import rules_of
 from connect.kafka.transactional import TransactionalProducer
 from connect.pipeline import Chain
+from connect.settings.worker_keys import RunOptions
 from connect.worker.control import Control, Stopping
 from connect.worker.messages import TaskSpec
 
@@ -44,7 +44,7 @@ class OpenOutput:
     Args:
         task: its specification.
         control: what the worker wants.
-        worker: see `connect.worker.task_process.WORKER_SETTINGS`.
+        worker: how its worker runs tasks.
 
     Attributes:
         transaction: how the task says where transactions end, if it does.
@@ -54,12 +54,12 @@ class OpenOutput:
         ClientSettingError: a setting of the producer is wrong, or rules transactions out.
     """
 
-    def __init__(self, task: TaskSpec, control: Control, worker: settings.Config) -> None:
+    def __init__(self, task: TaskSpec, control: Control, worker: RunOptions) -> None:
         self._task = task
         self._control = control
-        self._interval: float = worker["offset.flush.interval.ms"] / 1000
-        self._store_timeout: float = worker["offset.flush.timeout.ms"] / 1000
-        self._makes_topics: bool = worker["topic.creation.enable"]
+        self._interval = worker.flush_interval
+        self._store_timeout = worker.flush_timeout
+        self._makes_topics = worker.makes_topics
         self._boundary: Boundary | None = None
         if task.transactional_id is not None:
             self._boundary = boundary_of(task.connector_config, self._interval, time.monotonic())

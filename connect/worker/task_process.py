@@ -15,7 +15,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from connect import settings
 from connect.api.engine import WORKER
 from connect.api.sink import SinkTask
 from connect.api.source import SourceTask
@@ -37,6 +36,7 @@ from connect.plugins import Plugins
 from connect.plugins.engines import chosen_engine, load_engine
 from connect.plugins.loading import load_class
 from connect.settings.subscription import subscription
+from connect.settings.worker_keys import RunOptions
 from connect.telemetry.metrics import Registry
 from connect.telemetry.outages import outages
 from connect.telemetry.redaction import Redactor
@@ -55,14 +55,6 @@ from connect.worker.watchdog import Watchdog, Watched
 from connect.worker.words import cut
 
 log = logging.getLogger("connect.worker")
-
-#: What a task process reads of the worker's configuration itself.
-WORKER_SETTINGS = settings.define(
-    settings.Long("offset.flush.interval.ms", default=60_000, validator=settings.at_least(1)),
-    settings.Long("offset.flush.timeout.ms", default=5_000, validator=settings.at_least(1)),
-    settings.Long("task.shutdown.graceful.timeout.ms", default=5_000, validator=settings.at_least(1)),
-    settings.Boolean("topic.creation.enable", default=True),
-)
 
 
 def main(spec: bytes, end: socket.socket) -> None:
@@ -98,7 +90,7 @@ def main(spec: bytes, end: socket.socket) -> None:
 
 
 def _run(task: messages.TaskSpec, control: Control, redact: Callable[[str], str]) -> None:
-    worker = WORKER_SETTINGS.parse(task.worker_config)
+    worker = RunOptions.parse(task.worker_config)
     plugins = Plugins.discover([Path(folder) for folder in task.plugin_path])
     registry = Registry()
     metrics = registry.labelled(**_labels(task))
@@ -164,7 +156,7 @@ def _source_loop(
     chain: Chain,
     control: Control,
     registry: Registry,
-    worker: settings.Config,
+    worker: RunOptions,
     open_output: OpenOutput,
 ) -> SourceLoop:
     return SourceLoop(
@@ -174,7 +166,7 @@ def _source_loop(
         lambda meter: open_output(plugin, chain, meter),
         control,
         ProgressReport(control, registry, _labels(task)),
-        worker["task.shutdown.graceful.timeout.ms"] / 1000,
+        worker.graceful,
     )
 
 
@@ -194,7 +186,7 @@ def _sink_loop(
     plugins: Plugins,
     control: Control,
     registry: Registry,
-    worker: settings.Config,
+    worker: RunOptions,
 ) -> SinkLoop:
     retry = RetrySettings.of(task.connector_config, task.connector)
     errors = ErrorOutputs(_configs(task), chain.policy, plugins, control.await_lease, retry)
@@ -224,7 +216,6 @@ def _sink_loop(
         return errors.consumer(read, listener)
 
     report = ProgressReport(control, registry, _labels(task))
-    commit_interval = worker["offset.flush.interval.ms"] / 1000
-    loop = SinkLoop(delivery, task.config, make_consumer, control, report, commit_interval)
+    loop = SinkLoop(delivery, task.config, make_consumer, control, report, worker.flush_interval)
     context.owner = loop.partitions
     return loop

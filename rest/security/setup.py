@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from starlette.types import ASGIApp
@@ -12,16 +13,14 @@ from starlette.types import ASGIApp
 from connect.errors import ConfigError
 from connect.settings.definition import Config
 from connect.settings.rest_security_keys import (
-    AUDIT_LOG,
     AUTHENTICATION,
-    CERTIFICATE_NAME,
     MAPPING_RULES,
-    OPEN_PATHS,
     ROLES_FILE,
     TOKENS_FILE,
     USERS_FILE,
-    open_paths,
+    RestSecurityOptions,
 )
+from connect.settings.worker_keys import RestOptions
 from rest.security.access import Access, CallersAccess
 from rest.security.audit import AuditFile, AuditLog, AuditLogger
 from rest.security.authentication import Authentication
@@ -79,37 +78,38 @@ def open_guard(config: Config, raw: Mapping[str, str], wrong: Callable[[ConfigEr
         raw: the same, as written: for the listeners' TLS.
         wrong: told everything that is wrong; what it lets pass must not be used.
     """
-    methods = set(config[AUTHENTICATION])
-    if not methods and not config[AUDIT_LOG]:
+    options = RestSecurityOptions.parse(config)
+    methods = set(options.authentication)
+    if not methods and not options.audit_log:
         return None
 
     def users() -> WatchedFile[Users]:
-        path = _named(config, USERS_FILE, "basic")
+        path = _named(options.users_file, USERS_FILE, "basic")
         return WatchedFile(USERS_FILE, path, parse_users, Users.of({}), private=True)
 
     def tokens() -> WatchedFile[Tokens]:
-        path = _named(config, TOKENS_FILE, "bearer")
+        path = _named(options.tokens_file, TOKENS_FILE, "bearer")
         return WatchedFile(TOKENS_FILE, path, parse_tokens, Tokens({}), private=True)
 
-    def roles() -> WatchedFile[Roles]:
-        return WatchedFile(ROLES_FILE, config[ROLES_FILE], parse_roles, Roles([]), private=False)
+    def roles(path: str) -> WatchedFile[Roles]:
+        return WatchedFile(ROLES_FILE, path, parse_roles, Roles([]), private=False)
 
     def audit() -> AuditLog:
-        return AuditFile(config[AUDIT_LOG]) if config[AUDIT_LOG] else AuditLogger()
+        return AuditFile(options.audit_log) if options.audit_log else AuditLogger()
 
     authentication = None
     if methods:
         authentication = Authentication(
             _opened(users, wrong) if "basic" in methods else None,
             _opened(tokens, wrong) if "bearer" in methods else None,
-            _opened(lambda: _certificates(config, raw), wrong) if "certificate" in methods else None,
+            _opened(lambda: _certificates(options, config, raw), wrong) if "certificate" in methods else None,
         )
-        _see_to_the_rest(config, raw, wrong)
+        _see_to_the_rest(options, config, wrong)
     return Guard(
         authentication,
-        _opened(roles, wrong) if methods and config[ROLES_FILE] else None,
+        _opened(partial(roles, options.roles_file), wrong) if methods and options.roles_file else None,
         _opened(audit, wrong) or AuditLogger(),
-        open_paths(config[OPEN_PATHS]),
+        options.open_paths,
     )
 
 
@@ -121,20 +121,20 @@ def _opened(make: Callable[[], _T], wrong: Callable[[ConfigError], None]) -> _T 
         return None
 
 
-def _named(config: Config, key: str, method: str) -> str:
-    path: str | None = config[key]
+def _named(path: str | None, key: str, method: str) -> str:
     if not path:
         raise ConfigError(key, f"is missing. {AUTHENTICATION} has {method}; name its file.")
     return path
 
 
-def _certificates(config: Config, raw: Mapping[str, str]) -> CertificateNames:
+def _certificates(options: RestSecurityOptions, config: Config, raw: Mapping[str, str]) -> CertificateNames:
     rules: list[Rule] = []
     try:
-        rules = parse_rules(config[MAPPING_RULES])
+        rules = parse_rules(options.mapping_rules)
     except ValueError as error:
         raise ConfigError(MAPPING_RULES, str(error)) from error
-    sites = {"listeners.https.": config["listeners"], "admin.listeners.https.": config["admin.listeners"] or []}
+    rest = RestOptions.parse(config)
+    sites = {"listeners.https.": rest.listeners, "admin.listeners.https.": rest.admin_listeners or []}
     secure = [prefix for prefix, urls in sites.items() if any(url.lower().startswith("https:") for url in urls)]
     if not any(client_auth(raw, prefix) in {"requested", "required"} for prefix in secure):
         raise ConfigError(
@@ -142,10 +142,10 @@ def _certificates(config: Config, raw: Mapping[str, str]) -> CertificateNames:
             "has certificate, and no listener asks for one. Set an https listener and"
             " listeners.https.ssl.client.auth=requested, or required.",
         )
-    return CertificateNames(config[CERTIFICATE_NAME], rules)
+    return CertificateNames(options.certificate_name, rules)
 
 
-def _see_to_the_rest(config: Config, raw: Mapping[str, str], wrong: Callable[[ConfigError], None]) -> None:
+def _see_to_the_rest(options: RestSecurityOptions, config: Config, wrong: Callable[[ConfigError], None]) -> None:
     if "connect.protocol" in config and config["connect.protocol"].lower() != "sessioned":
         wrong(
             ConfigError(
@@ -154,8 +154,8 @@ def _see_to_the_rest(config: Config, raw: Mapping[str, str], wrong: Callable[[Co
                 f" With {AUTHENTICATION} it has to be sessioned.",
             )
         )
-    if not config[ROLES_FILE]:
+    if not options.roles_file:
         log.warning("%s is not set: whoever logs in at the REST API may do everything.", ROLES_FILE)
-    for key, method in ((USERS_FILE, "basic"), (TOKENS_FILE, "bearer")):
-        if config[key] and method not in config[AUTHENTICATION]:
+    for key, path, method in ((USERS_FILE, options.users_file, "basic"), (TOKENS_FILE, options.tokens_file, "bearer")):
+        if path and method not in options.authentication:
             log.warning("%s has no effect: %s does not have %s.", key, AUTHENTICATION, method)

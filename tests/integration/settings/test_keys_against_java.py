@@ -9,7 +9,7 @@ import pytest
 from connect.settings import Definition
 from connect.settings.connector_keys import SINK, SOURCE
 from connect.settings.definition import text
-from connect.settings.recovery_keys import WORKER_RECOVERY
+from connect.settings.recovery_keys import RecoveryOptions
 from connect.settings.worker_keys import DISTRIBUTED, PREFIXES, STANDALONE
 from tests.support.java import JavaProgram
 
@@ -59,7 +59,7 @@ OURS = {
     *("errors.retry.topics.keep.order", "engine", "engine.default"),
     *("log.level", "log.format", "rest.mask.secrets", "rest.forwarded.allow.ips", "rest.allowed.hosts"),
     *("metrics.prometheus.enable", "metrics.prometheus.names", "metrics.lag.interval.ms", "metrics.lag.samples"),
-} | {setting.name for setting in WORKER_RECOVERY}
+} | {setting.name for setting in RecoveryOptions.definition()}
 
 
 @pytest.fixture(scope="module")
