@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
+from contextlib import ExitStack
 from typing import Any, ClassVar, Protocol
 
 from connect.api.engine import WORKER
@@ -25,6 +26,15 @@ class ConnectorContext(Protocol):
     @property
     def metrics(self) -> PluginMetrics:
         """See `PluginMetrics`."""
+
+    @property
+    def exit_stack(self) -> ExitStack:
+        """What is to be closed at the end, whatever happens: `self.context.exit_stack.callback(watch.stop)`.
+
+        The runtime closes it in the host process, in the thread that calls the connector, the last first: after `stop`;
+        or as soon as `start` has raised, and then `stop` is not called. What closing raises is logged or told as an
+        error of `stop`; it hides no error before it. A process that is killed closes nothing.
+        """
 
     def request_task_reconfiguration(self) -> None:
         """Ask for `task_configs` to be called again: tables came or went, for example. From any thread."""
@@ -62,7 +72,8 @@ class Connector(Plugin):
     def start(self, config: Mapping[str, str]) -> None:
         """Take the configuration, as the user wrote it with secrets filled in.
 
-        `self.settings.parse(config)` types it.
+        `self.settings.parse(config)` types it. Raising fails the connector; what was opened by then is closed by
+        `context.exit_stack`.
         """
         self.config = dict(config)
 
@@ -80,7 +91,7 @@ class Connector(Plugin):
         return [dict(self.config)]
 
     def stop(self) -> None:
-        """Release what `start` opened."""
+        """Release what is not on `context.exit_stack`. Called once, if `start` returned."""
 
     def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
         """Check a configuration beyond what `settings` can say, such as keys that exclude each other.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
@@ -42,7 +43,7 @@ class EngineProgress:
 
 
 class EngineTaskContext(Protocol):
-    """What the runtime offers an engine's task. All methods are safe from any thread."""
+    """What the runtime offers an engine's task. All methods are safe from any thread; the exit stack is the task's."""
 
     @property
     def connector(self) -> str:
@@ -75,6 +76,10 @@ class EngineTaskContext(Protocol):
     @property
     def metrics(self) -> PluginMetrics:
         """See `PluginMetrics`."""
+
+    @property
+    def exit_stack(self) -> ExitStack:
+        """Closed after `stop`, or as soon as `start` has raised: see `SinkTaskContext`."""
 
     @property
     def transactional_id(self) -> str | None:
@@ -118,7 +123,10 @@ class EngineTask(Plugin):
 
     @abstractmethod
     def start(self, *, paused: bool) -> None:
-        """Bring the engine up and begin where the last one ended. Raising fails the task."""
+        """Bring the engine up and begin where the last one ended.
+
+        Raising fails the task; what was opened by then is closed by `context.exit_stack`.
+        """
 
     @abstractmethod
     def watch(self, seconds: float) -> EngineProgress:
@@ -133,7 +141,10 @@ class EngineTask(Plugin):
         """Go on."""
 
     def stop(self) -> None:
-        """End within the time that the worker gives, a few seconds. Called once, also after an error."""
+        """End within the time that the worker gives, a few seconds.
+
+        Called once, if `start` returned, also after a later error.
+        """
 
 
 class Engine(Plugin):

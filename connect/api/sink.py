@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from typing import ClassVar, Protocol
 
 from connect.api.metrics import PluginMetrics
@@ -43,6 +44,16 @@ class SinkTaskContext(Protocol):
     @property
     def metrics(self) -> PluginMetrics:
         """See `PluginMetrics`."""
+
+    @property
+    def exit_stack(self) -> ExitStack:
+        """What is to be closed at the end, whatever happens: `self.context.exit_stack.callback(connection.close)`.
+
+        The runtime closes it in the task's process and thread, the last first: after `stop`; or as soon as `start` has
+        raised, and then `stop` is not called. What is on it learns of the error that ends the task, as at the end of a
+        `with`. What closing raises is logged; the rest is closed all the same, and the error of `start` stays the
+        task's. A process that is killed closes nothing.
+        """
 
     @property
     def assignment(self) -> frozenset[TopicPartition]:
@@ -116,7 +127,7 @@ class SinkTask(Plugin):
 
     @abstractmethod
     def start(self, config: Mapping[str, str]) -> None:
-        """Open what is needed. Raising fails the task."""
+        """Open what is needed. Raising fails the task; what was opened by then is closed by `context.exit_stack`."""
 
     def open(self, partitions: Sequence[TopicPartition]) -> Offsets | None:
         """These partitions are now the task's.
@@ -157,4 +168,4 @@ class SinkTask(Plugin):
         """
 
     def stop(self) -> None:
-        """Release what `start` opened. Called once, also after an error."""
+        """Release what is not on `context.exit_stack`. Called once, if `start` returned, also after a later error."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 from connect.api.metrics import PluginMetrics
@@ -50,6 +51,16 @@ class SourceTaskContext(Protocol):
         """See `PluginMetrics`."""
 
     @property
+    def exit_stack(self) -> ExitStack:
+        """What is to be closed at the end, whatever happens: `self.context.exit_stack.callback(connection.close)`.
+
+        The runtime closes it in the task's process and thread, the last first: after `stop`; or as soon as `start` has
+        raised, and then `stop` is not called. What is on it learns of the error that ends the task, as at the end of a
+        `with`. What closing raises is logged; the rest is closed all the same, and the error of `start` stays the
+        task's. A process that is killed closes nothing.
+        """
+
+    @property
     def transaction(self) -> TransactionContext | None:
         """None unless the task defines its transactions' boundaries."""
 
@@ -89,7 +100,10 @@ class SourceTask(Plugin):
 
     @abstractmethod
     def start(self, config: Mapping[str, str]) -> None:
-        """Open what is needed and look up `self.context.offset(...)`. Raising fails the task."""
+        """Open what is needed and look up `self.context.offset(...)`.
+
+        Raising fails the task; what was opened by then is closed by `context.exit_stack`.
+        """
 
     @abstractmethod
     def poll(self) -> SourceBatch | Iterable[SourceRecord] | None:
@@ -113,4 +127,7 @@ class SourceTask(Plugin):
         """A record was acknowledged; or dropped by a transformation or the error policy, then metadata is None."""
 
     def stop(self) -> None:
-        """Release what `start` opened. Called once, also after an error; `poll` is not running."""
+        """Release what is not on `context.exit_stack`; `poll` is not running.
+
+        Called once, if `start` returned, also after a later error.
+        """

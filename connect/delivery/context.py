@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from typing import Protocol
 
 from connect.api.metrics import PluginMetrics
@@ -45,6 +46,7 @@ class SinkContext:
         self.task_id = task_id
         self.configs = configs
         self.metrics = metrics
+        self.exit_stack = ExitStack()
         self.errant_records = delivery.reporter
         self.one_batch = one_batch
         self._delivery = delivery

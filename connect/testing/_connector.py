@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack, suppress
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
@@ -15,6 +16,7 @@ from connect.pipeline import Chain, ErrorPolicy, Stage, Step
 from connect.pipeline.build import converter, header_converter, transformations
 from connect.pipeline.steps import Decode, DecodeHeaders, Encode, EncodeHeaders
 from connect.plugins import Plugins
+from connect.plugins.lifetime import Lifetime
 from connect.storage.memory_offsets import MemoryOffsetStore
 from connect.telemetry.metrics import Registry
 from connect.testing._control import MemoryControl
@@ -39,6 +41,7 @@ class Context:
     def __init__(self, name: str, metrics: PluginMetrics, offsets: MemoryOffsetStore) -> None:
         self.name = name
         self.metrics = metrics
+        self.exit_stack = ExitStack()
         self.reconfigure = False
         self.error: Exception | None = None
         self._offsets = offsets
@@ -72,6 +75,7 @@ class ConnectorRun(Generic[C]):
         self.config = {**defaults, **config}
         self.name = self.config["name"]
         self.connector: C = self._make()
+        self._life = Lifetime(self.connector)
         self.context = Context(self.name, registry.labelled(connector=self.name), offsets)
 
     def _make(self) -> C:
@@ -85,6 +89,7 @@ class ConnectorRun(Generic[C]):
         """
         self.connector = self._make()
         self.connector.context = self.context
+        self._life = Lifetime(self.connector)
         wrong = [
             ConfigError(value.name, text) for value in self.connector.validate(self.config) for text in value.errors
         ]
@@ -92,7 +97,11 @@ class ConnectorRun(Generic[C]):
             for other in wrong[1:]:
                 wrong[0].add_note(str(other))
             raise wrong[0]
-        self.connector.start(self.config)
+        self._life.start(self.config)
+
+    def stop(self) -> None:
+        """Stop, if it was started."""
+        self._life.end()
 
     def task_configs(self) -> list[dict[str, str]]:
         """One for each task, checked.
@@ -135,6 +144,11 @@ class RunningTask(ABC):
         if self.task.error is not None:
             raise self.task.error
 
+    def _note_closing(self, kind: object, error: BaseException | None, trace: object) -> None:
+        """Lies at the bottom of the task's exit stack, and hears what closing it raises, which the loop only logs."""
+        if error is not None and self.control.stopping and self.task.error is None:
+            self.task.error = error
+
 
 class PluginRun(ABC, Generic[C, T, R]):
     """A connector and its tasks: what runs of sources and of sinks have in common."""
@@ -150,22 +164,30 @@ class PluginRun(ABC, Generic[C, T, R]):
     def start(self) -> Self:
         """Validate, start the connector and its tasks, and assign a sink its partitions. `with` does it.
 
+        Raises what a start raises; then all that has started is ended.
+
         Raises:
             ConfigError: a setting is wrong.
         """
         self._run.start()
-        self._start_tasks()
+        try:
+            self._start_tasks()
+        except BaseException:
+            with suppress(Exception):
+                self.stop()
+            raise
         return self
 
     def stop(self) -> None:
         """End tasks and connector as a worker does: what is durable is committed.
 
-        Raises what `stop`, and a sink's `pre_commit` and `close`, raised, which a worker only logs.
+        Raises what `stop`, closing `context.exit_stack`, and a sink's `pre_commit` and `close` raised, which a worker
+        only logs.
         """
         try:
             self._stop_tasks()
         finally:
-            self._run.connector.stop()
+            self._run.stop()
 
     def crash(self) -> None:
         """End the tasks as if their lease were lost: nothing is stored or committed any more."""
@@ -181,7 +203,7 @@ class PluginRun(ABC, Generic[C, T, R]):
         """
         if self._tasks:
             self._stop_tasks()
-        self._run.connector.stop()
+        self._run.stop()
         self._run.config.update(config or {})
         self.start()
 

@@ -199,7 +199,8 @@ class _Task(RunningTask):
         self.task = _Watched(plugin, self.control, seen)
         self.delivery = self.task.delivery = SinkDelivery(self.task, self.chain, control.await_lease, reporter=reporter)
         metrics = registry.labelled(connector=run.name, task=str(number))
-        plugin.context = context = _Context(run.name, number, config, metrics, self.delivery)
+        plugin.context = self.task.context = context = _Context(run.name, number, config, metrics, self.delivery)
+        context.exit_stack.push(self._note_closing)
         self._topics = topics
         self._seen = seen
         self._rows = rows

@@ -211,6 +211,8 @@ class _Task(RunningTask):
         # The loop treats a task that tells its upstream in another way.
         tells_upstream = type(plugin).commit is not SourceTask.commit
         self.task = (_WatchedTeller if tells_upstream else _Watched)(plugin, self.control)
+        self.task.context = plugin.context
+        plugin.context.exit_stack.push(self._note_closing)
         self._tap = Tap()
         self.chain = encoding_chain(run.config, self._tap, self.control.sleep)
         self._loop = SourceLoop(

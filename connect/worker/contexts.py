@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from typing import Any
 
 from connect.api.metrics import PluginMetrics
@@ -26,6 +27,7 @@ class SourceContext:
         self.task_id = task_id
         self.configs = configs
         self.metrics = metrics
+        self.exit_stack = ExitStack()
         self.transaction = transaction
         self._control = control
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from typing import Any
 
 from connect.api.engine import EngineProgress, EngineTask
 from connect.api.metrics import PluginMetrics
 from connect.data.column import Plain
+from connect.plugins.lifetime import Lifetime
 from connect.worker.control import Control
 from connect.worker.loop import Loop
 from connect.worker.messages import TaskSpec
@@ -43,6 +45,7 @@ class EngineContext:
         self.plugin_path: Sequence[str] = spec.plugin_path
         self.task_target = task_target
         self.metrics = metrics
+        self.exit_stack = ExitStack()
         self.transactional_id = spec.transactional_id
         self.offsets_topic = spec.offsets_topic
         self._control = control
@@ -77,6 +80,7 @@ class EngineLoop(Loop):
     def __init__(self, task: EngineTask, control: Control, report: ProgressReport) -> None:
         super().__init__(control, report)
         self._task = task
+        self._life = Lifetime(task)
         self._progress = EngineProgress()
         self._told_pause = control.paused  # what the worker was told last
         control.wake_by(lambda: None)
@@ -84,7 +88,7 @@ class EngineLoop(Loop):
     def _start(self) -> bool:
         self._control.await_lease()
         self._control.set_activity("starting the engine")
-        self._task.start(paused=self._paused)
+        self._life.start(paused=self._paused)
         self._follow_pause()  # starting takes a while; what is told then is how it is then
         return self._told_pause
 
@@ -96,7 +100,7 @@ class EngineLoop(Loop):
         self._take(self._task.watch(_WATCH_S))
 
     def _last_steps(self) -> Sequence[Callable[[], object]]:
-        return [self._task.stop]
+        return [self._life.end]
 
     def _take(self, progress: EngineProgress) -> None:
         before, self._progress = self._progress, progress

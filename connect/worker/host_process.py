@@ -15,6 +15,7 @@ import socket
 import threading
 import traceback
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,7 @@ from connect.api.metrics import PluginMetrics
 from connect.errors import ConnectError
 from connect.pipeline.error_kinds import kind_of
 from connect.plugins import Plugins
+from connect.plugins.lifetime import Lifetime
 from connect.telemetry.levels import levels
 from connect.telemetry.metrics import Registry
 from connect.telemetry.redaction import Redactor
@@ -66,7 +68,7 @@ class Host:
     def __init__(self, spec: HostSpec, channel: Channel) -> None:
         self._channel = channel
         self._plugins = Plugins.discover([Path(folder) for folder in spec.plugin_path])
-        self._connectors: dict[str, Connector] = {}
+        self._connectors: dict[str, Lifetime[Connector]] = {}
         self._calls: queue.SimpleQueue[messages.Call] = queue.SimpleQueue()
         self._offsets: dict[int, queue.SimpleQueue[messages.Offsets]] = {}
         self._questions = itertools.count(1)
@@ -101,11 +103,11 @@ class Host:
             case messages.StartConnector():
                 return self._start(connector, request)
             case messages.CutTasks(max_tasks):
-                configs = self._connectors[connector].task_configs(max_tasks)
+                configs = self._connectors[connector].plugin.task_configs(max_tasks)
                 return [{str(k): str(v) for k, v in config.items()} for config in configs]
             case messages.StopConnector():
-                made = self._connectors.pop(connector, None)
-                return None if made is None else made.stop()
+                life = self._connectors.pop(connector, None)
+                return None if life is None else life.end()
             case messages.AlterOffsets():
                 return self._alter_offsets(request)
             case messages.DescribeSettings():
@@ -132,8 +134,9 @@ class Host:
         for key, message in made.settings.remarks(request.config):
             log.warning('Connector "%s": %s %s', connector, key, message)
         made.context = HostedContext(self, connector, Registry().labelled(connector=connector))
-        made.start(request.config)
-        self._connectors[connector] = made
+        life = Lifetime(made)
+        life.start(request.config)
+        self._connectors[connector] = life
         task = made.task_class()
         engine = chosen_engine(type(made), request.config, {"engine.default": request.engine_default})
         return messages.ConnectorStarted(f"{task.__module__}:{task.__qualname__}", made.version, engine)
@@ -206,6 +209,7 @@ class HostedContext:
     def __init__(self, host: Host, name: str, metrics: PluginMetrics) -> None:
         self.name = name
         self.metrics = metrics
+        self.exit_stack = ExitStack()
         self._host = host
 
     def request_task_reconfiguration(self) -> None:

@@ -17,6 +17,7 @@ from connect.delivery.retrying_consumer import SinkConsumer
 from connect.delivery.sink import NO_RECORDS, SinkDelivery
 from connect.errors import ConnectError, RetriableError
 from connect.kafka.consume import RebalanceListener
+from connect.plugins.lifetime import Lifetime
 from connect.worker.control import Control
 from connect.worker.loop import Loop
 from connect.worker.progress import ProgressReport
@@ -61,6 +62,7 @@ class SinkLoop(Loop):
         super().__init__(control, report)
         self._delivery = delivery
         self._task = delivery.task
+        self._life = Lifetime(delivery.task)
         self._config = config
         self._make_consumer = make_consumer
         self._commit_interval = commit_interval
@@ -104,7 +106,7 @@ class SinkLoop(Loop):
     # The loop.
 
     def _start(self) -> bool:
-        self._task.start(self._config)
+        self._life.start(self._config)
         consumer = self.partitions.consumer = self._make_consumer(self)
         if consumer.can_be_woken:
             self._control.wake_by(consumer.wake)
@@ -265,5 +267,5 @@ class SinkLoop(Loop):
     # The end.
 
     def _last_steps(self) -> Sequence[Callable[[], object]]:
-        """Commit what is durable and give the partitions back, then stop the task."""
-        return [self.partitions.leave, self._task.stop, self._delivery.chain.close, self._delivery.close]
+        """Commit what is durable and give the partitions back, then end the task."""
+        return [self.partitions.leave, self._life.end, self._delivery.chain.close, self._delivery.close]

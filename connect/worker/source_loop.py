@@ -12,6 +12,7 @@ from connect.delivery.meter import SourceMeter
 from connect.delivery.source import Output
 from connect.errors import ConnectError, RetriableError
 from connect.pipeline import Chain
+from connect.plugins.lifetime import Lifetime
 from connect.worker.control import Control, Stopping
 from connect.worker.loop import Loop
 from connect.worker.progress import ProgressReport
@@ -56,6 +57,7 @@ class SourceLoop(Loop):
     ) -> None:
         super().__init__(control, report)
         self._task = task
+        self._life = Lifetime(task)
         self._config = config
         self._chain = chain
         self._open_output = open_output
@@ -91,7 +93,7 @@ class SourceLoop(Loop):
 
     def _start(self) -> bool:
         self._output = self._open_output(self._meter)
-        self._task.start(self._config)
+        self._life.start(self._config)
         self._paused = self._control.paused
         self._moved_at = time.monotonic()
         return self._paused
@@ -150,7 +152,7 @@ class SourceLoop(Loop):
         return True
 
     def _last_steps(self) -> Sequence[Callable[[], object]]:
-        return (self._finish, self._task.stop, self._chain.close, self._close)
+        return (self._finish, self._life.end, self._chain.close, self._close)
 
     def _finish(self) -> None:
         if self._output is None:

@@ -15,6 +15,7 @@ from connect.data.batch import SinkBatch
 from connect.data.record import TopicPartition
 from connect.delivery.context import SinkContext
 from connect.errors import ConfigError, ConnectError, RetriableError
+from connect.plugins.lifetime import Lifetime
 from connect.plugins.loading import load_class
 from connect.telemetry.metrics import Registry
 from spark_sink.connector_sink import resources
@@ -62,7 +63,7 @@ def write(plan: WritePlan, number: int, rows: Iterable[Any]) -> Done:
 class Write:
     """The life of one sink task. Called from one thread: `take` for each of Spark's batches, then `finish`.
 
-    Used as a context: the task is started at its beginning, and closed and stopped at its end whatever happened.
+    Used as a context: the task is started at its beginning, and closed and stopped at its end, if it started.
 
     Args:
         plan, number: see `write`.
@@ -74,6 +75,7 @@ class Write:
         self._resources = mine
         self._before = replace(mine.chain.policy.counts)
         self._task = _task(plan)
+        self._life = Lifetime(self._task)
         self._delivery = Delivery(plan, number, self._task, mine)
         metrics = Registry().labelled(connector=plan.connector, task=str(number))
         context = SinkContext(plan.connector, number, plan.task_config, metrics, self._delivery, one_batch=True)
@@ -90,19 +92,15 @@ class Write:
         self._known_rows = 0
 
     def __enter__(self) -> Self:
-        try:
-            with self._delivery.within("start"):
-                self._task.start(self._plan.task_config)
-        except BaseException:
-            quietly(self._task.stop)
-            raise
+        with self._delivery.within("start"):
+            self._life.start(self._plan.task_config)
         return self
 
     def __exit__(self, *_: object) -> None:
         self._delivery.waits_no_more()
         if opened := list(self.assignment):
             quietly(lambda: self._task.close(opened))
-        quietly(self._task.stop)
+        quietly(self._life.end)
 
     # The owner of the partitions, see `connect.delivery.context.PartitionOwner`.
 

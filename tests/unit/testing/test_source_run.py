@@ -61,7 +61,7 @@ class NumbersTask(SourceTask):
         self.acknowledged.append((record.value, metadata))
 
     def stop(self) -> None:
-        self.stops = getattr(self, "stops", 0) + 1
+        self.stops += 1
 
 
 class Numbers(SourceConnector):
@@ -243,6 +243,48 @@ def test_what_the_plug_in_raises_comes_out_of_the_method_that_had_it_run() -> No
     run.stop()
     with pytest.raises(OSError, match="disk"):
         SourceRun(connector(BadStop), {"topic": "n"}).start().stop()
+
+
+def test_a_run_that_cannot_start_ends_what_has_started() -> None:
+    closed: list[str] = []
+
+    class Second(NumbersTask):
+        def start(self, config: Mapping[str, str]) -> None:
+            super().start(config)
+            self.context.exit_stack.callback(closed.append, f"task {self.number}")
+            if self.number:
+                raise ConnectError("one is enough.")
+
+        def stop(self) -> None:
+            closed.append("stop")
+
+    class Two(Numbers):
+        task = Second
+
+        def start(self, config: Mapping[str, str]) -> None:
+            super().start(config)
+            self.context.exit_stack.callback(closed.append, "connector")
+
+    run = SourceRun(Two, {"topic": "n", "tasks.max": "2"})
+    with pytest.raises(ConnectError, match="one is enough"):
+        run.start()
+    assert closed == ["task 1", "stop", "task 0", "connector"]
+    run.stop()
+    assert closed == ["task 1", "stop", "task 0", "connector"]
+
+
+def test_what_closing_the_exit_stack_raises_is_raised_by_stop() -> None:
+    class BadClose(NumbersTask):
+        def start(self, config: Mapping[str, str]) -> None:
+            super().start(config)
+            self.context.exit_stack.callback(self.close)
+
+        def close(self) -> None:
+            raise OSError("disk")
+
+    run = SourceRun(type("Bad", (Numbers,), {"task": BadClose}), {"topic": "n"}).start()
+    with pytest.raises(OSError, match="disk"):
+        run.stop()
 
 
 class Waiting(NumbersTask):

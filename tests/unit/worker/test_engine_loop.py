@@ -265,14 +265,21 @@ def test_a_wish_to_pause_while_the_engine_starts_is_followed(setting):
 def test_a_task_that_is_to_end_before_it_began_is_not_started(setting):
     setting.control.stopping = True
     setting.run()
-    assert setting.calls == ["stop"]
+    assert setting.calls == []
 
 
-def test_an_engine_that_cannot_start_is_stopped_and_its_error_is_the_tasks(setting):
+def test_an_engine_that_cannot_start_is_closed_not_stopped_and_its_error_is_the_tasks(setting):
     setting.task.errors["start"] = ConnectError("there is no Java")
+    setting.task.context.exit_stack.callback(setting.calls.append, "closed")
     with pytest.raises(ConnectError, match="there is no Java"):
         setting.run()
-    assert setting.calls == [("start", False), "stop"]
+    assert setting.calls == [("start", False), "closed"]
+
+
+def test_what_an_engine_opened_is_closed_after_its_stop(setting):
+    setting.task.context.exit_stack.callback(setting.calls.append, "closed")
+    setting.run()
+    assert setting.calls[-2:] == ["stop", "closed"]
 
 
 def test_what_ends_the_engine_s_work_ends_the_task_and_what_it_did_is_told(setting):
@@ -290,7 +297,7 @@ def test_an_engine_that_gives_up_a_start_because_the_task_is_to_end_ends_it_quie
 
     setting.task.on_start = give_up
     setting.run()
-    assert setting.calls == [("start", False), "stop"]
+    assert setting.calls == [("start", False)]
 
 
 def test_an_engine_that_cannot_stop_is_told_of_and_hides_no_other_error(setting, caplog):
@@ -308,7 +315,7 @@ def test_an_engine_that_cannot_stop_is_told_of_and_hides_no_other_error(setting,
 def test_nothing_is_started_without_a_lease(setting):
     setting.control.lease = False
     setting.run(setting.task.batch(10))
-    assert setting.calls == ["stop"]
+    assert setting.calls == []
 
 
 @pytest.mark.promise("P3")

@@ -126,6 +126,20 @@ def test_an_error_comes_back_with_its_trace_and_without_its_secrets(run, method)
     assert "hunter22" not in error.value.trace + str(error.value)
 
 
+@pytest.mark.parametrize("method", ["start", "stop"])
+def test_what_a_connector_opened_is_closed_also_where_it_fails(run, tmp_path, method):
+    closed = tmp_path / "closed"
+
+    def live() -> None:
+        run.start("a", closed=str(closed), **{f"{method}__do": "raise"})
+        assert not closed.exists()
+        run.hosts.call(TRYING, "a", messages.StopConnector(), WITHIN_S, type(None))
+
+    with pytest.raises(ConnectorCallError, match="cannot log in"):
+        live()
+    assert closed.exists()
+
+
 @pytest.mark.promise("P6")
 def test_an_error_of_one_connector_leaves_its_process_to_the_others(run):
     run.start("a")

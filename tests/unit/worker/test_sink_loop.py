@@ -33,10 +33,21 @@ class Task(SinkTask):
         self.on_pre_commit: Callable[[dict[TopicPartition, int]], Any] = lambda offsets: offsets
         self.known: dict[TopicPartition, int] | None = None
         self.errors: dict[str, Exception] = {}
+        self.opened: Sequence[str] = ()
 
     def start(self, config: Mapping[str, str]) -> None:
         self.calls.append("start")
+        for what in self.opened:
+            self.context.exit_stack.callback(self.closes, what)
         self.fail("start")
+
+    def opens(self, *whats: str) -> None:
+        """What the start puts on the exit stack."""
+        self.opened = whats
+
+    def closes(self, what: str) -> None:
+        self.calls.append(f"{what} closed")
+        self.fail(what)
 
     def open(self, partitions: Sequence[TopicPartition]) -> Any:
         self.calls.append(("open", sorted(partitions)))
@@ -177,11 +188,42 @@ def test_the_calls_come_in_the_order_of_the_contract(at):
     assert at.consumer.closed
 
 
-def test_a_task_that_cannot_start_is_stopped_all_the_same(at):
+def test_a_task_that_cannot_start_is_not_stopped_but_what_it_opened_is_closed(at):
     at.task.errors["start"] = ConnectError("no such database")
+    at.task.opens("file", "connection")
     with pytest.raises(ConnectError, match="no such database"):
         at.run()
-    assert at.calls == ["start", "stop"]
+    assert at.calls == ["start", "connection closed", "file closed"]
+
+
+def test_what_a_task_opened_is_closed_after_its_stop_whatever_ends_it(at):
+    at.task.opens("connection")
+    at.task.errors["open"] = ConnectError("no such table")
+    at.task.errors["stop"] = ConnectError("it does not end")
+    with pytest.raises(ConnectError, match="no such table"):
+        at.run(at.assigns(T0))
+    assert at.calls[-2:] == ["stop", "connection closed"]
+
+
+def test_a_task_that_has_started_is_stopped_where_its_consumer_cannot_be_made(at, monkeypatch):
+    def refuse(listener):
+        raise ConnectError("no such topic")
+
+    monkeypatch.setattr(at.loop, "_make_consumer", refuse)
+    at.task.opens("connection")
+    with pytest.raises(ConnectError, match="no such topic"):
+        at.run()
+    assert at.calls == ["start", "stop", "connection closed"]
+
+
+def test_errors_of_closing_are_logged_and_hide_no_other(at, caplog):
+    at.task.errors["start"] = ConnectError("no such database")
+    at.task.opens("file", "connection")
+    at.task.errors["connection"] = OSError("broken pipe")
+    with pytest.raises(ConnectError, match="no such database"):
+        at.run()
+    assert at.calls == ["start", "connection closed", "file closed"]
+    assert "While stopping: OSError: broken pipe" in caplog.text
 
 
 def test_a_quiet_task_gets_an_empty_batch_now_and_then(at):

@@ -21,6 +21,7 @@ from connect.kafka.produce import DeliveryError
 from connect.pipeline import Chain, ErrorPolicy, Stage
 from connect.telemetry.metrics import Registry
 from connect.worker import messages, source_loop
+from connect.worker.contexts import SourceContext
 from connect.worker.progress import ProgressReport
 from connect.worker.source_loop import SourceLoop
 
@@ -38,9 +39,11 @@ class Task(SourceTask):
         self.script: deque[Callable[[], Polled]] = deque()
         self.done: list[tuple[Any, RecordMetadata | None]] = []
         self.errors: dict[str, Exception] = {}
+        self.on_start: Callable[[], None] = lambda: None
 
     def start(self, config: Mapping[str, str]) -> None:
         self.calls.append("start")
+        self.on_start()
         self.fail("start")
 
     def poll(self) -> Polled:
@@ -94,6 +97,7 @@ class Setting:
         monkeypatch.setattr(acknowledged, "time", self.clock)
         self.control = FakeControl(self.clock, self.calls)
         self.task = task(self.calls, self.control)
+        self.task.context = SourceContext("test", 0, {}, Registry().labelled(), self.control)
         self.chain = Chain([], ErrorPolicy())
         self.stored: list[dict[str, Any]] = []
         self.refuse_stores = 0
@@ -179,12 +183,26 @@ def test_a_batch_passes_as_it_is(at):
     assert at.producer.sent_rows == [0, 1]
 
 
-def test_a_task_that_cannot_start_is_stopped_all_the_same(at):
+def test_a_task_that_cannot_start_is_not_stopped_but_what_it_opened_is_closed(at):
     at.task.errors["start"] = ConnectError("no such file")
+    at.task.context.exit_stack.callback(at.calls.append, "closed")
     with pytest.raises(ConnectError, match="no such file"):
         at.run()
-    assert at.moved("start", "started", "poll", "stop") == ["start", "stop"]
+    assert at.moved("start", "started", "poll", "stop", "closed") == ["start", "closed"]
     assert at.producer.closed
+
+
+def test_what_a_task_opened_is_closed_after_its_stop(at):
+    at.task.context.exit_stack.callback(at.calls.append, "closed")
+    at.run(gives(0, 1))
+    assert at.calls[-2:] == ["stop", "closed"]
+
+
+def test_a_stop_that_is_asked_for_while_a_task_starts_is_seen_by_it_and_ends_it(at):
+    at.task.on_start = lambda: setattr(at.control, "stopping", True)
+    at.run()
+    assert at.task.context.stopping()
+    assert at.moved("start", "started", "poll", "stop") == ["start", "started", "stop"]
 
 
 @pytest.mark.parametrize("empty", [nothing, list])

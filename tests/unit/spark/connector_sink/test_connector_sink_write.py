@@ -90,7 +90,7 @@ def test_an_error_says_where_and_closes_the_task() -> None:
     assert [call[0] for call in calls()] == ["start", "open", "close", "stop"]
     with pytest.raises(ConnectError, match="^NotStarting.start failed: No target.$"):
         write(plan("NotStarting"), 0, [rows(b"a")])
-    assert calls() == [("stop",)]
+    assert calls() == [("closed",)]
     with pytest.raises(ConnectError, match="NoTask is no SinkTask"):
         write(plan("NoTask"), 0, [rows(b"a")])
 

@@ -125,7 +125,7 @@ class NoTaskConnector(SourceConnector):
 
 
 class TryingConnector(SourceConnector):
-    """Does `<method>.do` in its methods."""
+    """Does `<method>.do` in its methods. Makes the file `closed` when what it opened is closed."""
 
     task = TryingTask
     settings = settings.define(
@@ -143,6 +143,8 @@ class TryingConnector(SourceConnector):
 
     def start(self, config: Mapping[str, str]) -> None:
         super().start(config)
+        if "closed" in config:
+            self.context.exit_stack.callback(Path(config["closed"]).touch)
         self._try("start")
 
     def task_configs(self, max_tasks: int) -> list[dict[str, str]]:

@@ -62,6 +62,7 @@ class Failing(Noting):
 
 class NotStarting(Noting):
     def start(self, config):
+        self.context.exit_stack.callback(calls.append, ("closed",))
         raise ConnectError("No target.")
 
 
