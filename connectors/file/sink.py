@@ -71,6 +71,7 @@ class FileStreamSinkTask(SinkTask):
         self._entry: Entry
         self._taken: dict[TopicPartition, int] = {}
         self._target = open_target(options.path or None, alone=options.exactly_once)
+        self.context.exit_stack.callback(self._target.close)
         if isinstance(self._target, AppendedFile):
             if options.exactly_once:
                 assert options.path
@@ -110,10 +111,6 @@ class FileStreamSinkTask(SinkTask):
             self._ledger.write(entry)
             self._entry = entry
         self._taken.clear()
-
-    def stop(self) -> None:
-        if hasattr(self, "_target"):
-            self._target.close()
 
     def _recover(self, path: str, file: AppendedFile) -> None:
         ledger = Ledger(path)

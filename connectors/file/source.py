@@ -125,7 +125,7 @@ class FileStreamSourceTask(SourceTask):
         return batch
 
     def stop(self) -> None:
-        for opened in getattr(self, "_open", {}).values():
+        for opened in self._open.values():
             opened.close()
 
     def _read(self) -> SourceBatch | None:
@@ -204,6 +204,7 @@ class FileStreamSourceConnector(SourceConnector):
                 changed=lambda before, now: not now.keys() <= before.keys(),
             )
             self._watch.start()
+            self.context.exit_stack.callback(self._watch.stop)
             self._watch.found(_FIRST_SCAN_S)
 
     def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
@@ -212,11 +213,6 @@ class FileStreamSourceConnector(SourceConnector):
         found = self._watch.found(0) if self._watch is not None else {}
         files = sorted({*found, *(pattern for pattern in self._patterns if not _matches_names(pattern))})
         return [{**self.config, "task.files": json.dumps(share)} for share in shared_out(files, max_tasks)]
-
-    def stop(self) -> None:
-        if getattr(self, "_watch", None) is not None:
-            assert self._watch is not None
-            self._watch.stop()
 
     def exactly_once_support(self, config: Mapping[str, str]) -> ExactlyOnceSupport:
         files = patterns(config.get("file"))

@@ -46,17 +46,13 @@ class MirrorCheckpointConnector(SourceConnector):
         every = options.refresh_groups_seconds if options.refresh_groups else None
         self._watch = Watch(f"groups of {options.source_alias}", look, every, self.context)
         self._watch.start()
+        self.context.exit_stack.callback(self._watch.stop)
 
     def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
         if self._watch is None:
             return []
         shares = shared_out(self._watch.found(FIRST_LOOK_S), max_tasks)
         return [{**self.config, GROUPS: ",".join(share)} for share in shares]
-
-    def stop(self) -> None:
-        if getattr(self, "_watch", None) is not None:
-            assert self._watch is not None
-            self._watch.stop()
 
     def exactly_once_support(self, config: Mapping[str, str]) -> ExactlyOnceSupport:
         return ExactlyOnceSupport.SUPPORTED

@@ -160,6 +160,5 @@ class MirrorCheckpointTask(SourceTask):
         log.warning("The record at offset %d of topic %s is not understood and left out: %s", offset, topic, error)
 
     def stop(self) -> None:
-        reader, self._reader = getattr(self, "_reader", None), None
-        if reader is not None:
-            reader.close()
+        if self._reader is not None:
+            self._reader.close()

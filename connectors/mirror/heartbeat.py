@@ -77,17 +77,13 @@ class MirrorHeartbeatConnector(SourceConnector):
 
         self._watch = Watch(f"heartbeat topics of {options.target_alias}", look, None, self.context)
         self._watch.start()
+        self.context.exit_stack.callback(self._watch.stop)
 
     def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
         if self._watch is None:
             return []
         self._watch.found(FIRST_LOOK_S)
         return [dict(self.config)]
-
-    def stop(self) -> None:
-        if getattr(self, "_watch", None) is not None:
-            assert self._watch is not None
-            self._watch.stop()
 
     def exactly_once_support(self, config: Mapping[str, str]) -> ExactlyOnceSupport:
         return ExactlyOnceSupport.SUPPORTED

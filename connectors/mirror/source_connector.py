@@ -54,17 +54,13 @@ class MirrorSourceConnector(SourceConnector):
         every = options.refresh_topics_seconds if options.refresh_topics else None
         self._watch = Watch(f"partitions of {options.source_alias}", look, every, self.context, chores=chores)
         self._watch.start()
+        self.context.exit_stack.callback(self._watch.stop)
 
     def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
         if self._watch is None:
             return []
         shares = shared_out(self._watch.found(FIRST_LOOK_S), max_tasks)
         return [{**self.config, PARTITIONS: positions.written(share)} for share in shares]
-
-    def stop(self) -> None:
-        if getattr(self, "_watch", None) is not None:
-            assert self._watch is not None
-            self._watch.stop()
 
     def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
         values = self.settings.validate(config)

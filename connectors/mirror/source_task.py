@@ -56,15 +56,15 @@ class MirrorSourceTask(SourceTask):
             for partition in partitions
         }
         name = f"{self.context.connector}-{self.context.task_id}"
+        consumer = client(options, SOURCE, "consumer", name)
+        self._reader = PartitionReader(consumer, self._starts(consumer), called(options, SOURCE))
+        self.context.exit_stack.callback(self._reader.close)
         self._notes: NoteProducer | None = None
         if options.emit_syncs:
             side = options.syncs_location
             producer = client(options, side, "producer", name)
             self._notes = NoteProducer(producer, options.offset_syncs_topic, called(options, side))
-        consumer = client(options, SOURCE, "consumer", name)
-        self._reader: PartitionReader | None = PartitionReader(
-            consumer, self._starts(consumer), called(options, SOURCE)
-        )
+            self.context.exit_stack.callback(self._notes.close)
         self._awaited = 0
         self._late_due = 0.0
 
@@ -85,7 +85,6 @@ class MirrorSourceTask(SourceTask):
         return starts
 
     def poll(self) -> SourceBatch | None:
-        assert self._reader is not None
         timeout = min(self._timeout, _UNDER_WAY_S) if self._awaited > 0 else self._timeout
         try:
             batch = self._reader.poll(timeout, self.context.stopping)
@@ -173,16 +172,8 @@ class MirrorSourceTask(SourceTask):
         self._notes.serve()
 
     def stop(self) -> None:
-        notes, self._notes = getattr(self, "_notes", None), None
-        if notes is not None:
-            for route in self._routes.values():
-                sync = route.chooser.late()
-                if sync is not None:
-                    notes.write(sync.key, sync.value)
-            notes.close()
-        reader, self._reader = getattr(self, "_reader", None), None
-        if reader is not None:
-            reader.close()
+        self._late_due = 0.0
+        self._write_late()
 
 
 class _Route:

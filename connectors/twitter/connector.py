@@ -51,28 +51,21 @@ class TwitterSourceTask(SourceTask):
 
         if options.mode == keys.STREAM:
             tag = options.rules_tag or f"connect:{context.connector}"
-            self._source: Stream | Polled = Stream(
-                options,
-                rules,
-                tag,
-                context,
-                make_api,
-                asked,
-            )
+            stream = Stream(options, rules, tag, context, make_api, asked)
+            context.exit_stack.callback(stream.stop)
+            self._source: Stream | Polled = stream
         else:
             work: list[str] = json.loads(options.work or "[]")
             sources = {rule.value: rule.key for rule in rules}
-            self._source = Polled(options, work, sources, context, make_api(), asked)
+            api = make_api()
+            context.exit_stack.callback(api.close)
+            self._source = Polled(options, work, sources, context, api, asked)
 
     def poll(self) -> SourceBatch | None:
         try:
             return self._source.poll()
         except Interrupted:
             return None
-
-    def stop(self) -> None:
-        if hasattr(self, "_source"):
-            self._source.stop()
 
 
 class TwitterSourceConnector(SourceConnector):

@@ -115,10 +115,6 @@ class Polled:
             self._put_off = str(error)
             raise RetriableError(self._put_off) from error
 
-    def stop(self) -> None:
-        """Let go of connections."""
-        self._api.close()
-
     def _due(self) -> float:
         """When the next request is to be made."""
         endpoint = endpoints.USERS if self._readings is None else self._endpoint

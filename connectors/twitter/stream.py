@@ -67,6 +67,7 @@ class Stream:
         self._make_api = make_api
         self._fields = fields
         self._api = make_api()
+        context.exit_stack.callback(self._api.close)
         self._posts = Posts(self._api, fields, context.metrics)
         self._records = Records(options, context.metrics)
         self._rules = RuleSet(rules, tag, managed=options.rules_manage)
@@ -123,7 +124,6 @@ class Stream:
         if self._reader is not None:
             self._reader.stop()
         self._inbox.close()
-        self._api.close()
         self._waiter.leaves()
 
     # Rules and connection.

@@ -107,8 +107,7 @@ class DeltaSinkTask(SinkTask):
             writer.forget(partitions)
 
     def stop(self) -> None:
-        if getattr(self, "_maintenance", None) is not None:
-            assert self._maintenance is not None
+        if self._maintenance is not None:
             self._maintenance.join(_CARE_S)
 
     # Taking.

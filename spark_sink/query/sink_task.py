@@ -284,8 +284,7 @@ class SinkQueryTask(SupervisedTask):
         return self._problem
 
     def last_report(self) -> None:
-        if hasattr(self, "_group_notes") and hasattr(self, "generation"):
-            self._report()
+        self._report()
 
     def _make_dead_letter_topic(self) -> None:
         def wait(seconds: float) -> None:

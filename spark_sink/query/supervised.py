@@ -72,8 +72,10 @@ class SupervisedTask(EngineTask):
         context = self.context
         self._paused = paused
         self.queries: list[Query] = []
-        self._folder = Path(tempfile.mkdtemp(prefix="connect-spark-"))
-        self.lease_file = LeaseFile(self._folder / "lease")
+        folder = Path(tempfile.mkdtemp(prefix="connect-spark-"))
+        context.exit_stack.callback(shutil.rmtree, folder, ignore_errors=True)
+        self.lease_file = LeaseFile(folder / "lease")
+        context.exit_stack.callback(self.lease_file.close)
         began = time.monotonic()
         log.info("starting Spark")
         self.session = open_session(
@@ -83,10 +85,11 @@ class SupervisedTask(EngineTask):
             redact=context.redact,
             stopping=context.stopping,
         )
+        context.exit_stack.callback(self.session.close)
         log.info("Spark is there after %.1f s", time.monotonic() - began)
         self._turn = Turn(self.session.turns)
         self._open_gate()
-        self.translated(self.prepare)
+        self._prepared = self.translated(self.prepare)
 
     # What heirs say.
 
@@ -127,16 +130,12 @@ class SupervisedTask(EngineTask):
         self._open_gate()
 
     def stop(self) -> None:
-        if hasattr(self, "lease_file"):
-            self.lease_file.close()
-        if hasattr(self, "session"):
-            self._let_finish()
-            for query in self.queries:
-                self._end(query)
+        self.lease_file.hold_until(0.0)
+        self._let_finish()
+        for query in self.queries:
+            self._end(query)
+        if self._prepared:
             self.last_report()
-            self.session.close()
-        if hasattr(self, "_folder"):
-            shutil.rmtree(self._folder, ignore_errors=True)
 
     def _let_finish(self) -> None:
         """Wait a moment for batches that are being written: an interrupted one may be written, and not reported."""
@@ -159,7 +158,7 @@ class SupervisedTask(EngineTask):
             return False
 
     def last_report(self) -> None:
-        """Called when all queries have ended and the session is still there."""
+        """Called when all queries have ended and the session is still there, if `prepare` was not given up."""
 
     def _open_gate(self) -> None:
         self.lease_file.hold_until(0.0 if self._paused else self.context.lease_until())
@@ -186,12 +185,17 @@ class SupervisedTask(EngineTask):
             raise GivenUp("The task is to stop.")
         self._open_gate()
 
-    def translated(self, work: Callable[[], None]) -> None:
-        """Do something with Spark; its errors become ours, with a message that a person can act on."""
+    def translated(self, work: Callable[[], None]) -> bool:
+        """Do something with Spark; its errors become ours, with a message that a person can act on.
+
+        Returns:
+            False when it was given up, because the task is to stop.
+        """
         try:
             work()
+            return True
         except GivenUp:
-            return
+            return False
         except ConnectError:
             raise
         except Exception as error:

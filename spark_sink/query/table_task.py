@@ -73,11 +73,6 @@ class TableTask(SinkQueryTask):
         query.sample = sampler.look({**query.progress.offsets, at: offset}, query.sample, self.keep_going, _MORE_ROWS)
         return True
 
-    def stop(self) -> None:
-        super().stop()
-        for sampler in getattr(self, "_samplers", {}).values():
-            sampler.close()
-
     def _look(self, query: SinkQuery) -> None:
         now = time.monotonic()
         if query.sample is not None and now < self._look_due:
@@ -97,7 +92,8 @@ class TableTask(SinkQueryTask):
                 config=context.connector_config,
                 plugin_path=tuple(context.plugin_path),
             )
-            self._samplers[query.name] = Sampler(plan, _WRAP, self._settings.wrap_key)
+            self._samplers[query.name] = made = Sampler(plan, _WRAP, self._settings.wrap_key)
+            context.exit_stack.callback(made.close)
         return self._samplers[query.name]
 
 

@@ -267,14 +267,14 @@ class SourceQueryTask(SupervisedTask):
         return self._problem
 
     def stop(self) -> None:
-        if hasattr(self, "progress"):
-            for query in self.queries:
-                self.end_query(query)
-            self._report()
-        if getattr(self, "_committed", None) is not None:
-            assert self._committed is not None
-            self._committed.close()
+        for query in self.queries:
+            self.end_query(query)
         super().stop()
+        if self._committed is not None:
+            self._committed.close()
+
+    def last_report(self) -> None:
+        self._report()
 
     def _report(self) -> None:
         offset = self.offset_of(self.progress)

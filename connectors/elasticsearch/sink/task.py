@@ -53,6 +53,7 @@ class ElasticsearchSinkTask(SinkTask):
         self._options = options = self.options.parse(config)
         self._writer = Writer(options)
         self._cluster = Cluster(options)
+        self.context.exit_stack.callback(self._cluster.close)
         self._metrics = f"{options.product.lower()}_"
         self._resources = Resources(options, self._cluster)
         self._fitting = Fitting(options, self._cluster)
@@ -122,10 +123,8 @@ class ElasticsearchSinkTask(SinkTask):
                 self._failed = self._failed or error
 
     def stop(self) -> None:
-        if hasattr(self, "_outbox"):
-            self._outbox.end(_END)
-            self._cluster.close()
-            self._tell()
+        self._outbox.end(_END)
+        self._tell()
 
     # Inside.
 

@@ -57,8 +57,7 @@ class ElasticsearchSourceConnector(SourceConnector):
         return [{**self.config, **shards.written(share)} for share in shared_out(found, max_tasks)]
 
     def stop(self) -> None:
-        if hasattr(self, "_watch"):
-            self._watch.stop()
+        self._watch.stop()
 
     def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
         named = self.settings.named(config)

@@ -40,6 +40,7 @@ class ElasticsearchSourceTask(SourceTask):
         options = self.options.parse(config)
         options.check()
         self._cluster = Cluster(options)
+        self.context.exit_stack.callback(self._cluster.close)
         self._metrics = options.product.lower()
         self._field = options.cursor
         self._records = Records(options, self._properties)
@@ -94,11 +95,8 @@ class ElasticsearchSourceTask(SourceTask):
         return batch
 
     def stop(self) -> None:
-        reading = getattr(self, "_reading", None)
-        if reading is not None and (self._ahead is None or self._ahead.done()):
-            reading[3].close()
-        if hasattr(self, "_cluster"):
-            self._cluster.close()
+        if self._reading is not None and (self._ahead is None or self._ahead.done()):
+            self._reading[3].close()
 
     # What is read.
 

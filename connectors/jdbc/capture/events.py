@@ -87,10 +87,6 @@ class Events:
         self._values: dict[int, tuple[Schema | None, list[int], list[Any]]] = {}
         self._headers: dict[int, Headers] = {}
 
-    def discard(self) -> None:
-        """Forget what was collected."""
-        self._clear()
-
     def change(
         self,
         table: Table,

@@ -96,8 +96,6 @@ class PostgresCdcSourceTask(SourceTask):
         self._confirm()
 
     def stop(self) -> None:
-        if not hasattr(self, "_stopped"):
-            return
         self._stopped.set()
         if self._stream is not None:
             self._say(self._stream)
@@ -359,8 +357,6 @@ class PostgresCdcSourceTask(SourceTask):
         stream, self._stream = self._stream, None
         database, self._database = self._database, None
         self._snapshot = None
-        if hasattr(self, "_events"):
-            self._events.discard()
         if stream is not None:
             stream.close()
         if database is not None:

@@ -47,6 +47,7 @@ class JdbcSinkTask(SinkTask):
 
         self._options = options = JdbcSinkOptions.parse(config)
         self._database: Database = Database(options, config)
+        self.context.exit_stack.callback(self._database.close)
         self._ledger: Ledger | None = None
         if options.exactly_once:
             self._ledger = Ledger(self._database, options.offsets_table, self.context.connector)
@@ -96,11 +97,9 @@ class JdbcSinkTask(SinkTask):
             self._ledger.forget(partitions)
 
     def stop(self) -> None:
-        if hasattr(self, "_background"):
-            self._take_back()
-            self._background.end(_END_S)
-            self._tell()
-            self._database.close()
+        self._take_back()
+        self._background.end(_END_S)
+        self._tell()
 
     # Writing.
 

@@ -48,7 +48,7 @@ class JdbcSourceConnector(SourceConnector):
         self._options = options = JdbcSourceOptions.parse(self.config)
         self._watch: Watch[list[Part]] | None = None
         if not options.query:
-            self._tables = tables = _Tables(options, self.config)
+            tables = _Tables(options, self.config)
             seconds = options.table_poll_interval
             self._watch = Watch(
                 f"tables of {tables.database}",
@@ -60,6 +60,8 @@ class JdbcSourceConnector(SourceConnector):
                 closing=tables.database.close,
             )
             self._watch.start()
+            self.context.exit_stack.callback(self._watch.stop)
+            self.context.exit_stack.callback(tables.database.give_up)
 
     def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
         if self._watch is None:
@@ -70,12 +72,6 @@ class JdbcSourceConnector(SourceConnector):
             log.warning("No table is there that the keys mean, so no task runs. New tables are looked for.")
         stored = [self._as_stored(part) for part in parts]
         return [{**self.config, **written(share)} for share in shared_out(stored, max_tasks)]
-
-    def stop(self) -> None:
-        if getattr(self, "_watch", None) is not None:
-            assert self._watch is not None
-            self._tables.database.give_up()
-            self._watch.stop()
 
     def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
         values = self.settings.validate(config)

@@ -33,6 +33,7 @@ class JdbcSourceTask(SourceTask):
         # One try at a time: between them the task is to answer.
         options = JdbcSourceOptions.parse({**config, "connection.attempts": "1"})
         self._database = Database(options, config, self.context.stopping)
+        self.context.exit_stack.callback(self._database.close)
         server = server_of(self._database, quotes=options.quotes, timeout_ms=options.query_timeout_ms)
         parts = read(options.config)
         stored = self._stored(parts)
@@ -60,10 +61,8 @@ class JdbcSourceTask(SourceTask):
         return None
 
     def stop(self) -> None:
-        for reader in getattr(self, "_readers", ()):
+        for reader in self._readers:
             reader.discard()
-        if hasattr(self, "_database"):
-            self._database.close()
 
     def _stored(self, parts: list[Part]) -> dict[Part, tuple[dict[str, Any], Mapping[str, Any]]]:
         """For each part that has an offset, the source partition that it is under, and the offset."""

@@ -117,7 +117,9 @@ class S3SinkTask(SinkTask):
         if isinstance(options.format, Parquet) and importlib.util.find_spec("pyarrow") is None:
             raise ConnectError("Parquet needs the package pyarrow. Install connect-runtime[s3].")
         self._bucket: Bucket = Bucket(options, config)
+        self.context.exit_stack.callback(self._bucket.close)
         self._files: Files = Files(options, self._bucket)
+        self.context.exit_stack.callback(self._files.stop)
         self._batches = Batches(options)
         self._rules = replace(options.rules, by_schema=self._batches.by_schema)
         self._partitions: dict[TopicPartition, _Partition] = {}
@@ -175,12 +177,9 @@ class S3SinkTask(SinkTask):
                 self._give_up(known)
 
     def stop(self) -> None:
-        if hasattr(self, "_files"):
-            self._settle()
-            for known in self._partitions.values():
-                self._give_up(known)
-            self._files.stop()
-            self._bucket.close()
+        self._settle()
+        for known in self._partitions.values():
+            self._give_up(known)
 
     # Taking records.
 

@@ -42,7 +42,9 @@ class S3SourceTask(SourceTask):
     def start(self, config: Mapping[str, str]) -> None:
         options = S3SourceOptions.parse(config)
         options.check()
+        stack = self.context.exit_stack
         self._bucket = Bucket(options, config)
+        stack.callback(self._bucket.close)
         self._store = Store(self._bucket, options.aws_s3_fetch_page_size)
         limit = options.read_retry_timeout_ms
         self._retries = RetryBudget(
@@ -67,8 +69,10 @@ class S3SourceTask(SourceTask):
         earliest = options.file_discovery_starting_timestamp
         self._walk = Walk(self._store, self._layout, share, lanes, self._bucket.name, earliest)
         self._actions = Actions(self._store, options)
+        stack.callback(self._actions.close)
         self._options = options.reading()
         self._ahead = Ahead(self._store)
+        stack.callback(self._ahead.close)
         self._key_is_object = options.record_key == keys.OBJECT
         self._interval = options.s3_poll_interval_ms / 1000
         self._most = options.max_poll_records if options.config.raw.get("max.poll.records") is not None else 0
@@ -94,12 +98,8 @@ class S3SourceTask(SourceTask):
             self._actions.committed()
 
     def stop(self) -> None:
-        if getattr(self, "_open", None) is not None:
-            assert self._open is not None
+        if self._open is not None:
             self._open.close()
-        for part in ("_ahead", "_actions", "_bucket"):
-            if hasattr(self, part):
-                getattr(self, part).close()
 
     def _poll(self) -> SourceBatch | None:
         began = time.monotonic()

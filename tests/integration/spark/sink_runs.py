@@ -11,6 +11,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from connect.kafka.admin import Admin
 from connect.kafka.broker import Broker
+from connect.plugins.lifetime import Lifetime
 from spark_sink.query import supervised
 from spark_sink.query.table_task import TableTask
 from spark_sink.session import Session
@@ -58,11 +59,12 @@ class Sink:
         self._monkeypatch.setattr(supervised, "open_session", lambda *_, **__: Borrowed(self._session))
         task = task_class()
         task.context = SinkContext(self.broker, config)
+        life = Lifetime(task)
         try:
-            task.start(paused=paused)
+            life.start(paused=paused)
             yield Running(task)
         finally:
-            task.stop()
+            life.end()
 
     def run_until(self, offsets: Mapping[tuple[str, int], int], **changes: str) -> None:
         """Run it until the group has these offsets."""

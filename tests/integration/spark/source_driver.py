@@ -14,6 +14,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from connect.plugins.lifetime import Lifetime
 from spark_sink.source.batches import BatchWriter
 from spark_sink.source.delta_task import DeltaSourceTask
 from tests.integration.spark.source_runs import Context
@@ -51,12 +52,13 @@ def main() -> None:
     threading.Thread(target=lambda: (sys.stdin.read(), over.set()), daemon=True).start()
     task = DeltaSourceTask()
     task.context = context  # type: ignore[assignment]
+    life = Lifetime(task)
     try:
-        task.start(paused=False)
+        life.start(paused=False)
         while not over.is_set():
             task.watch(0.1)
     finally:
-        task.stop()
+        life.end()
 
 
 if __name__ == "__main__":

@@ -4,12 +4,13 @@ import json
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from confluent_kafka import Consumer, Message, TopicPartition
 
 from connect.kafka.broker import Broker
+from connect.plugins.lifetime import Lifetime
 from connect.storage.offsets import identity
 from connect.telemetry.metrics import Registry
 from spark_sink.query import supervised
@@ -40,6 +41,7 @@ class Context:
         self.metrics = Registry().labelled()
         self.transactional_id = None if accounts is None else f"pool-{self.connector}-0"
         self.offsets_topic = accounts
+        self.exit_stack = ExitStack()
         self.lease = 3600.0
         self.stored = offsets
         self.is_stopping = False
@@ -109,11 +111,12 @@ def running(task_class: type[Any], context: Context, session: Session, monkeypat
     monkeypatch.setattr(supervised, "open_session", lambda *_, **__: Borrowed(session))
     task = task_class()
     task.context = context
+    life = Lifetime(task)
     try:
-        task.start(paused=False)
+        life.start(paused=False)
         yield Running(task)
     finally:
-        task.stop()
+        life.end()
 
 
 def everything(broker: Broker, topic: str, isolation: str = "read_committed") -> list[Message]:

@@ -182,11 +182,13 @@ def test_memory_is_bounded_whatever_the_table_holds(postgres_database: Any, tmp_
     postgres_database.execute("ALTER TABLE t ALTER blob SET STORAGE EXTERNAL")
     postgres_database.execute("INSERT INTO t SELECT n, repeat('y', 100000) FROM generate_series(1, 4000) n")
     code = f"""
+import contextlib
 import resource
 from connectors.jdbc.source import JdbcSourceTask
 task = JdbcSourceTask()
 class context:
     configs = {_config(postgres_database, mode="bulk", tables='"public"."t"', tables_fetched="true")!r}
+    exit_stack = contextlib.ExitStack()
     stopping = staticmethod(lambda: False)
     offsets = staticmethod(lambda partitions: [None for _ in partitions])
     class metrics:

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ class Context:
     def __init__(self, stored: Mapping[str | None, Mapping[str, Any]]) -> None:
         self.stored = stored
         self.reconfigurations = 0
+        self.exit_stack = ExitStack()
 
     def offset(self, partition: Mapping[str, Any]) -> Mapping[str, Any] | None:
         return self.stored.get(partition["filename"])
@@ -53,7 +55,7 @@ def source() -> Iterator[Callable[..., FileStreamSourceTask]]:
 
 @pytest.fixture
 def sink() -> Iterator[Callable[..., FileStreamSinkTask]]:
-    """Starts a sink task: sink(file=..., **keys). Stop it with `task.stop()` to start another one."""
+    """Starts a sink task: sink(file=..., **keys). `task.context.exit_stack.close()` ends it, to start another one."""
     started = []
 
     def start(file: object = None, *, connector: str = "files", **keys: str) -> FileStreamSinkTask:
@@ -68,7 +70,7 @@ def sink() -> Iterator[Callable[..., FileStreamSinkTask]]:
 
     yield start
     for task in started:
-        task.stop()
+        task.context.exit_stack.close()
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ import os
 import random
 import signal
 import sys
+from contextlib import ExitStack
 from typing import Any
 
 from connect import SinkBatch, Text, TopicPartition
@@ -19,6 +20,9 @@ PLACES = [TopicPartition("lines", number) for number in range(3)]
 
 class Context:
     connector = "files"
+
+    def __init__(self) -> None:
+        self.exit_stack = ExitStack()
 
 
 def die_at(call: int, chance: random.Random) -> None:
@@ -67,7 +71,7 @@ def live(file: str, lines: int, chance: random.Random) -> None:
             task.close(PLACES)
             position |= task.open(PLACES) or {}
     task.pre_commit(position)
-    task.stop()
+    task.context.exit_stack.close()
 
 
 def main(file: str, seed: int, lines: int) -> None:

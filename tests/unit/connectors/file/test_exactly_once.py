@@ -59,7 +59,7 @@ def test_what_was_not_flushed_is_cut_off_and_asked_for_again(file: Path, sink: S
     task = sink(file, exactly_once="true")
     assert task.open([place]) == {}
     task.put(numbered(range(3)))
-    task.stop()
+    task.context.exit_stack.close()
     assert file.read_text() == "there before, without an end\n0\n1\n2\n"
 
     task = sink(file, exactly_once="true")
@@ -68,7 +68,7 @@ def test_what_was_not_flushed_is_cut_off_and_asked_for_again(file: Path, sink: S
     task.put(numbered(range(3)))
     task.pre_commit({place: 3})
     task.put(numbered(range(3, 6)))
-    task.stop()
+    task.context.exit_stack.close()
 
     task = sink(file, exactly_once="true")
     assert file.read_text() == "there before, without an end\n0\n1\n2\n"
@@ -90,7 +90,7 @@ def test_offsets_that_no_line_came_of_count_as_done(file: Path, sink: Start, pla
     task = sink(file, exactly_once="true")
     task.put(numbered([0, 1]))
     task.pre_commit({place: 9})  # a transformation dropped the others
-    task.stop()
+    task.context.exit_stack.close()
     assert sink(file, exactly_once="true").open([place]) == {place: 9}
 
 
@@ -100,7 +100,7 @@ def test_a_topic_that_begins_anew_is_followed(file: Path, sink: Start, place: To
     task.pre_commit({place: 101})
     task.put(numbered([0, 1]))
     task.pre_commit({place: 2})
-    task.stop()
+    task.context.exit_stack.close()
     assert sink(file, exactly_once="true").open([place]) == {place: 2}
 
 
@@ -126,7 +126,7 @@ class TestALedgerThatDoesNotFit:
         task = sink(file, exactly_once="true")
         task.put(numbered(range(3)))
         task.pre_commit({place: 3})
-        task.stop()
+        task.context.exit_stack.close()
 
     def test_a_file_cut_short_by_somebody_is_not_written_to(
         self, file: Path, sink: Start, place: TopicPartition
@@ -159,7 +159,7 @@ class TestOffsetsThatAUserChanges:
         task.put(numbered(range(3)))
         task.put(numbered(range(3), partition=1))
         task.pre_commit({})
-        task.stop()
+        task.context.exit_stack.close()
         assert FileStreamSinkConnector().alter_offsets(self.CONFIG(file), {place: 1, other: None})
         task = sink(file, exactly_once="true")
         assert task.open([place, other]) == {place: 1}

@@ -91,7 +91,7 @@ class TestWhatIsWritten:
         task = sink()
         task.put(batch("one", "two"))
         task.flush({})
-        task.stop()
+        task.context.exit_stack.close()
         assert capfd.readouterr().out == "one\ntwo\n"
 
     def test_goes_to_a_named_pipe_as_fast_as_it_is_read(self, tmp_path: Path, sink: Start) -> None:
@@ -202,7 +202,7 @@ class TestNoRoom:
             task.pre_commit({place: 1})
         ledger.unlink()
         assert task.pre_commit({place: 1}) == {place: 1}
-        task.stop()
+        task.context.exit_stack.close()
         assert sink(file, exactly_once="true").open([place]) == {place: 1}
         assert file.read_text() == "one\n"
 
@@ -254,7 +254,7 @@ class TestTheClaim:
         for keys in ({"exactly_once": "true"}, {}):
             with pytest.raises(FencedError, match="Stop that one, or write to another file"):
                 sink(file, **keys)
-        first.stop()
+        first.context.exit_stack.close()
         sink(file, exactly_once="true")
 
     def test_of_one_alone_is_refused_where_others_write(self, file: Path, sink: Start) -> None:

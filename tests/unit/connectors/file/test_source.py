@@ -4,6 +4,7 @@ import os
 import random
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -303,6 +304,8 @@ class TestSeveralFiles:
         asked = threading.Event()
 
         class Context:
+            exit_stack = ExitStack()
+
             def request_task_reconfiguration(self) -> None:
                 asked.set()
 
@@ -323,7 +326,7 @@ class TestSeveralFiles:
         (tmp_path / "directory.log").mkdir()
         connector, _ = self.start(f"{tmp_path}/*.log")
         configs = connector.task_configs(2)
-        connector.stop()
+        connector.context.exit_stack.close()
         assert len(configs) == 2
         read = [lines(source(**{name.replace(".", "_"): value for name, value in c.items()})) for c in configs]
         assert sorted(line for part in read for line in part) == [f"from {name}" for name in "abcde"]
@@ -343,7 +346,7 @@ class TestSeveralFiles:
         assert len(connector.task_configs(9)) == 1
         (tmp_path / "a.log").touch()
         assert asked.wait(10)
-        connector.stop()
+        connector.context.exit_stack.close()
         assert len(connector.task_configs(9)) == 2
 
     def test_one_that_is_missing_while_it_is_rotated_stays(self, tmp_path: Path) -> None:
@@ -352,12 +355,12 @@ class TestSeveralFiles:
         (tmp_path / "a.log").rename(tmp_path / "a.1")
         (tmp_path / "b.log").touch()
         assert asked.wait(10)
-        connector.stop()
+        connector.context.exit_stack.close()
         assert len(connector.task_configs(9)) == 2
 
     def test_none_that_match_run_no_task(self, tmp_path: Path) -> None:
         connector, _ = self.start(f"{tmp_path}/*.log")
-        connector.stop()
+        connector.context.exit_stack.close()
         assert connector.task_configs(3) == []
 
     def test_a_file_that_exists_is_taken_by_its_name(self, tmp_path: Path) -> None:

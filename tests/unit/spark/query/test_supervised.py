@@ -1,0 +1,98 @@
+"""A task on Spark from its start to its end: what it opens is closed, however far its start came."""
+
+import tempfile
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from connect.errors import ConnectError
+from connect.plugins.lifetime import Lifetime
+from spark_sink.query import supervised
+from spark_sink.query.supervised import Query, SupervisedTask
+
+
+class Task(SupervisedTask):
+    """Its `prepare` does what the test says."""
+
+    def __init__(self, prepare: Callable[[], None] = lambda: None) -> None:
+        self.calls: list[str] = []
+        self.prepare = prepare  # type: ignore[method-assign]
+        self.context: Any = SimpleNamespace(
+            exit_stack=ExitStack(),
+            connector="c",
+            worker_config={},
+            connector_config={},
+            plugin_path=(),
+            redact=str,
+            is_stopping=False,
+            lease_until=lambda: 1e12,
+            stopping=lambda: self.context.is_stopping,
+        )
+
+    def prepare(self) -> None: ...
+
+    def begin(self, query: Query) -> Any:
+        return None
+
+    def last_report(self) -> None:
+        self.calls.append("last report")
+
+
+@pytest.fixture(autouse=True)
+def _folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+
+
+def opens(monkeypatch: pytest.MonkeyPatch, task: Task) -> None:
+    session = SimpleNamespace(close=lambda: task.calls.append("session closed"), ended=lambda: None)
+    monkeypatch.setattr(supervised, "open_session", lambda *_, **__: session)
+
+
+def test_a_stop_reports_and_then_the_session_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    task = Task()
+    opens(monkeypatch, task)
+    life = Lifetime(task)
+    life.start(paused=False)
+    assert [folder.name.startswith("connect-spark-") for folder in tmp_path.iterdir()] == [True]
+    life.end()
+    assert task.calls == ["last report", "session closed"]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_session_that_cannot_be_opened_leaves_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise ConnectError("There is no Java.")
+
+    monkeypatch.setattr(supervised, "open_session", fail)
+    with pytest.raises(ConnectError, match="There is no Java"):
+        Lifetime(Task()).start(paused=False)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_session_is_closed_where_the_rest_of_the_start_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail() -> None:
+        raise ConnectError("There is no such topic.")
+
+    task = Task(fail)
+    opens(monkeypatch, task)
+    with pytest.raises(ConnectError, match="There is no such topic"):
+        Lifetime(task).start(paused=False)
+    assert task.calls == ["session closed"]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_start_that_was_given_up_is_stopped_and_reports_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def wait() -> None:
+        task.keep_going()
+
+    task = Task(wait)
+    task.context.is_stopping = True
+    opens(monkeypatch, task)
+    life = Lifetime(task)
+    life.start(paused=False)
+    life.end()
+    assert task.calls == ["session closed"]
