@@ -14,8 +14,7 @@ from connect.kafka.override_rules import of_questions
 from connect.kafka.topics import TopicShape
 from connect.settings.definition import Config
 from connect.storage import OffsetStore
-from connect.storage.layered_offsets import LayeredOffsetStore
-from connect.storage.topic_offsets import TopicOffsetStore
+from connect.storage.topic_offsets import LayeredOffsetStore, TopicOffsetStore
 
 #: The key of a connector that names its own topic, and the worker's that names the shared one.
 OWN_TOPIC: Final = "offsets.storage.topic"

@@ -1,8 +1,7 @@
 """Where configurations, offsets and states are kept."""
 
 from connect.storage.file_offsets import FileOffsetStore
-from connect.storage.memory_offsets import MemoryOffsetStore
-from connect.storage.offsets import OffsetStore, OffsetStoreError
+from connect.storage.offsets import MemoryOffsetStore, OffsetStore, OffsetStoreError
 from connect.storage.status import ConnectorStatus, MemoryStatusStore, RestartNote, State, Status, TaskStatus, WaitNote
 
 __all__ = [

@@ -22,8 +22,7 @@ from typing import Any
 
 from connect.storage import java_offsets
 from connect.storage.file_lock import FileLock, Locked
-from connect.storage.memory_offsets import MemoryOffsetStore, Offsets
-from connect.storage.offsets import OffsetStoreError, identity, key, to_json
+from connect.storage.offsets import MemoryOffsetStore, Offsets, OffsetStoreError, identity, key, to_json
 
 _LOG = logging.getLogger(__name__)
 _FORMAT = "connect-offsets-1"

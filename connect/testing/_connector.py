@@ -17,7 +17,7 @@ from connect.pipeline.build import converter, header_converter, transformations
 from connect.pipeline.steps import Decode, DecodeHeaders, Encode, EncodeHeaders
 from connect.plugins import Plugins
 from connect.plugins.lifetime import Lifetime
-from connect.storage.memory_offsets import MemoryOffsetStore
+from connect.storage.offsets import MemoryOffsetStore
 from connect.telemetry.metrics import Registry
 from connect.testing._control import MemoryControl
 from connect.testing._turns import Turns

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from connect.errors import ConnectError
-from connect.storage.memory_offsets import MemoryOffsetStore
+from connect.storage.offsets import MemoryOffsetStore
 from connect.worker.control import Stopping
 from connect.worker.messages import Message
 

@@ -18,7 +18,7 @@ from connect.kafka.consume import RebalanceListener
 from connect.pipeline.errant import PolicyReporter
 from connect.pipeline.error_checks import takes_reports
 from connect.settings.raw import comma_separated
-from connect.storage.memory_offsets import MemoryOffsetStore
+from connect.storage.offsets import MemoryOffsetStore
 from connect.telemetry.metrics import Registry
 from connect.testing._broker import Message
 from connect.testing._connector import ConnectorRun, PluginRun, RunningTask, decoding_chain

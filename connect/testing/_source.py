@@ -17,7 +17,7 @@ from connect.delivery.source import Source
 from connect.delivery.source_errors import SourceErrors
 from connect.errors import ConnectError, RetriableError
 from connect.kafka.produce import BatchProducer
-from connect.storage.memory_offsets import MemoryOffsetStore
+from connect.storage.offsets import MemoryOffsetStore
 from connect.telemetry.metrics import Registry
 from connect.testing._broker import MemoryBroker, MemoryProducer, Message, Refusal
 from connect.testing._connector import ConnectorRun, PluginRun, RunningTask, Tap, converts, encoding_chain

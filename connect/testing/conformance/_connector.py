@@ -13,7 +13,7 @@ import pytest
 from connect.api.connector import Connector
 from connect.api.plugin import Plugin
 from connect.settings import ConfigValue, Kind, Secret
-from connect.storage.memory_offsets import MemoryOffsetStore
+from connect.storage.offsets import MemoryOffsetStore
 from connect.telemetry.metrics import Registry
 from connect.testing._connector import ConnectorRun
 from connect.testing.conformance._plugin import PluginConformance
