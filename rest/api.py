@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Mapping
 from concurrent.futures import Future
@@ -13,13 +14,15 @@ from fastapi import Depends, Path, Query, Request, Response
 
 from connect.herder.herder import Herder
 from connect.plugins import Plugins
-from rest.calls import REQUEST_TIMEOUT_S, result
 from rest.errors import ApiError
 from rest.forwarding import Forwarding
 from rest.internal_requests import InternalRequests
 from rest.masking import Masks
 from rest.rules import SLASH
 from rest.security.access import Access
+
+#: As in Kafka Connect.
+REQUEST_TIMEOUT_S = 90.0
 
 T = TypeVar("T")
 
@@ -49,8 +52,18 @@ class Api:
     timeout: float = REQUEST_TIMEOUT_S
 
     async def result(self, asked: Future[T]) -> T:
-        """What the herder answers. ApiError when it takes too long."""
-        return await result(self.herder, asked, self.timeout, self.access)
+        """What the herder answers. ApiError when it takes too long: the work goes on when nobody waits any more."""
+        try:
+            return await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(asked)), self.timeout)
+        except TimeoutError:
+            if asked.done() and not asked.cancelled():  # its own error
+                raise
+            busy = self.herder.busy_with() if self.access.sees_all() else ""  # it may name connectors
+            raise ApiError(500, " ".join(filter(None, ["Request timed out.", busy]))) from None
+        except asyncio.CancelledError:
+            if asked.cancelled():
+                raise ApiError(503, "The worker is shutting down.") from None
+            raise
 
 
 # What a request depends on is a coroutine though it waits for nothing: FastAPI gives anything else to a thread, and
@@ -161,3 +174,8 @@ def _content(kind: Any) -> dict[str, Any]:
         return {"application/json": {"schema": kind}}
     (schema,), _ = msgspec.json.schema_components([kind], ref_template="#/components/schemas/{name}")
     return {"application/json": {"schema": schema}}
+
+
+def json_answer(body: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    """An answer in JSON."""
+    return Response(msgspec.json.encode(body), status, headers, media_type="application/json")

@@ -21,11 +21,10 @@ from connect.settings.definition import Config
 from connect.settings.metrics_keys import MetricsOptions
 from connect.settings.rest_security_keys import RestSecurityOptions
 from connect.settings.worker_keys import RestOptions
-from rest import connectors, dlq, errors, internal, lag, loggers, metrics, offsets, openapi, plugins, root, states
-from rest.api import Api
+from rest import connectors, dlq, errors, internal, loggers, metrics, offsets, openapi, plugins, root, states
+from rest.api import REQUEST_TIMEOUT_S, Api
 from rest.body_room import BodyError, body_error
 from rest.bounded_bodies import BoundedBodies, Rooms
-from rest.calls import REQUEST_TIMEOUT_S
 from rest.edge import Edge, Hosts, Origins, Proxies
 from rest.forwarding import AnsweredElsewhereError, Forwarding, answered_elsewhere
 from rest.headers import ResponseHeaders, parse_rules
@@ -119,7 +118,7 @@ def _new_app(api: Api) -> FastAPI:
 def _routers(parts: frozenset[Part], *, workers: bool, metrics_page: bool) -> list[APIRouter]:
     found: list[APIRouter] = []
     if "connectors" in parts:
-        found += [root.router, connectors.router, states.router, offsets.router, plugins.router, lag.router, dlq.router]
+        found += [root.router, connectors.router, states.router, offsets.router, plugins.router, dlq.router]
     if "connectors" in parts and workers:
         found += [internal.router]
     if "admin" in parts:

@@ -13,8 +13,7 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from connect.herder.errors import NotFoundError
 from connect.herder.model import TargetState
 from rest import bodies, metrics
-from rest.api import AT_LEADER, Answer, Api, ApiDep, ConnectorName, Forward, describe, flag
-from rest.calls import json_answer
+from rest.api import AT_LEADER, Answer, Api, ApiDep, ConnectorName, Forward, describe, flag, json_answer
 from rest.errors import ApiError
 from rest.models import Connector, ConnectorStatusInfo, CreateConnector, ExpandedConnector, Topics, Written
 from rest.security.access import keys_changed

@@ -11,8 +11,7 @@ from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from connect.herder.dead_letters import AFTER, MOST, DeadLetters, Wanted
 from connect.herder.replay import MOST_REPLAYED, ReplayRequest, replay
 from rest import bodies
-from rest.api import Api, ApiDep, ConnectorName, describe
-from rest.calls import json_answer
+from rest.api import Api, ApiDep, ConnectorName, describe, json_answer
 from rest.errors import ApiError
 from rest.models import DeadLetter, DeadLetterGroups, DeadLetterPage, Replay, ReplayOutcome
 

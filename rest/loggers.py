@@ -9,8 +9,7 @@ from fastapi import APIRouter, Path, Query, Request, Response
 
 from connect.telemetry.levels import levels
 from rest import bodies
-from rest.api import Answer, ApiDep, describe
-from rest.calls import json_answer
+from rest.api import Answer, ApiDep, describe, json_answer
 from rest.errors import ApiError
 from rest.models import Level, Logger
 

@@ -10,7 +10,7 @@ from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.openapi.utils import get_openapi
 
 from rest import models
-from rest.calls import json_answer
+from rest.api import json_answer
 
 _MODELS = [
     found

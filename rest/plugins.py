@@ -10,8 +10,7 @@ from connect.errors import ConnectError
 from connect.herder.plugin_settings import LISTED
 from connect.plugins import PluginKind
 from rest import bodies
-from rest.api import BOOLEAN, Api, ApiDep, describe, flag
-from rest.calls import json_answer
+from rest.api import BOOLEAN, Api, ApiDep, describe, flag, json_answer
 from rest.errors import ApiError
 from rest.models import ConfigInfos, ConfigKey, Plugin, Written
 from rest.security.roles import Role

@@ -10,8 +10,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from connect import __version__
 from connect.herder.model import Health
-from rest.api import Answer, Api, ApiDep, describe
-from rest.calls import json_answer
+from rest.api import Answer, Api, ApiDep, describe, json_answer
 from rest.errors import error_answer
 from rest.models import HealthInfo, ServerInfo
 

@@ -24,7 +24,7 @@ from rest.app import Part
 from rest.connections import REQUEST_S, Connections, most_connections, watched
 from rest.edge import OnLoopback
 from rest.errors import error_answer
-from rest.security.peer_certificate import with_certificates
+from rest.security.certificates import with_certificates
 from rest.tls import listener_context
 
 log = logging.getLogger("connect.rest")

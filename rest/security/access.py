@@ -9,9 +9,8 @@ from typing import Any, Final
 
 from connect.herder.errors import ForbiddenError
 from rest.security.forwarded import Vouch
-from rest.security.identity import Identity
 from rest.security.permissions import Need
-from rest.security.roles import Rights, Role
+from rest.security.roles import Identity, Rights, Role
 
 
 class MissingRoleError(ForbiddenError):

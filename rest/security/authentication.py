@@ -17,10 +17,9 @@ from typing import Final
 from starlette.types import Scope
 
 from rest.security.attempts import Attempts
-from rest.security.certificates import CertificateNames
+from rest.security.certificates import CERTIFICATE, CertificateNames
 from rest.security.files import WatchedFile
-from rest.security.identity import Identity
-from rest.security.peer_certificate import CERTIFICATE
+from rest.security.roles import Identity
 from rest.security.tokens import Tokens
 from rest.security.users import Users
 

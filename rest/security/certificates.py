@@ -6,14 +6,20 @@ A subject is written by RFC 2253, the last part first: CN=ops,OU=Data,O=Example,
 
 The first rule whose pattern fits the whole subject counts; L and U at its end make small and capital letters. DEFAULT
 takes the subject as it is. https://kafka.apache.org/documentation/#security_authz_ssl (KIP-371)
+
+uvicorn itself does not hand a client's certificate to the application: `with_certificates` does.
 """
 
 from __future__ import annotations
 
+import asyncio
 import re
+import ssl
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
+
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 #: What `ssl.SSLObject.getpeercert` gives.
 Certificate = Mapping[str, Any]
@@ -120,3 +126,33 @@ def _escaped(value: str) -> str:
     if len(value) > 1 and value.endswith(" "):
         text = text[:-1] + "\\ "
     return text
+
+
+#: In the scope of a request: what `ssl.SSLObject.getpeercert` gives, where the client showed a certificate that the
+#: listener's trust store vouches for. No header can set it.
+CERTIFICATE: Final = "connect.certificate"
+
+
+def with_certificates(protocol: type[asyncio.Protocol]) -> type[asyncio.Protocol]:
+    """One of uvicorn's HTTP protocols, extended. Each of its instances serves one connection with its `app`."""
+
+    class WithCertificate(protocol):  # type: ignore[misc, valid-type]  # which class it is depends on what is installed
+        app: ASGIApp
+
+        def connection_made(self, transport: asyncio.BaseTransport) -> None:
+            super().connection_made(transport)
+            tls = transport.get_extra_info("ssl_object")
+            certificate = tls.getpeercert() if isinstance(tls, ssl.SSLObject) else None
+            if certificate:
+                self.app = _Known(self.app, certificate)
+
+    return WithCertificate
+
+
+class _Known:
+    def __init__(self, app: ASGIApp, certificate: Any) -> None:
+        self._app = app
+        self._certificate = certificate
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._app({**scope, CERTIFICATE: self._certificate}, receive, send)

@@ -30,7 +30,7 @@ from typing import Final, Protocol
 import msgspec
 
 from connect.herder.errors import RebalanceError
-from rest.security.identity import Identity
+from rest.security.roles import Identity
 
 HEADER: Final = "x-connect-forwarded"
 SIGNATURE: Final = "x-connect-forwarded-signature"

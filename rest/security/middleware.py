@@ -20,15 +20,13 @@ from rest.errors import error_answer
 from rest.rows import Row
 from rest.rules import SLASH, routed_path
 from rest.security.access import CALLER, Caller, refusal
-from rest.security.audit import AuditLine, AuditLog, now
+from rest.security.audit import AuditLine, AuditLog, StrangersLines, now
 from rest.security.authentication import Authentication, LoginError
+from rest.security.certificates import CERTIFICATE
 from rest.security.files import WatchedFile
 from rest.security.forwarded import AUDITED, HEADER, SIGNATURE, DisbelievedError, Forwarded, Vouch, Vouching
-from rest.security.identity import Identity
-from rest.security.peer_certificate import CERTIFICATE
 from rest.security.permissions import Need, need_of
-from rest.security.roles import EVERYTHING, NOTHING, Rights, Roles
-from rest.security.strangers import StrangersLines
+from rest.security.roles import EVERYTHING, NOTHING, Identity, Rights, Roles
 
 #: No name is that long: what is longer is of somebody who wants to fill a disk.
 _LONGEST_PATH: Final = 1_000

@@ -29,10 +29,31 @@ import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from rest.security.files import LineError
-from rest.security.identity import Identity
+
+Kind = Literal["user", "token", "certificate"]
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Someone who proved who they are: a user by a password, the holder of a token or of a certificate.
+
+    Written as roles and the audit log have it: user:alice, token:ci, certificate:CN=ops,O=Example.
+    """
+
+    kind: Kind
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}:{self.name}"
+
+    @property
+    def method(self) -> str:
+        """How it was proved, as rest.security.authentication has it."""
+        return {"user": "basic", "token": "bearer", "certificate": "certificate"}[self.kind]
+
 
 EVERYBODY: Final = "*"
 _KINDS: Final = ("user", "token", "certificate")

@@ -11,8 +11,7 @@ import pytest
 from connect.errors import ConfigError
 from connect.herder.replay import Replayed, Sent
 from rest import dlq
-from rest.security.audit import AuditFile, AuditLine, encoded
-from rest.security.strangers import LeftOut, StrangersLines
+from rest.security.audit import AuditFile, AuditLine, LeftOut, StrangersLines, encoded
 
 from .conftest import Guarded, basic, bearer
 

@@ -9,9 +9,8 @@ import pytest
 from connect.errors import ConfigError
 from rest.security.certificates import CertificateNames, parse_rules, subject
 from rest.security.files import LineError, WatchedFile
-from rest.security.identity import Identity
 from rest.security.passwords import PasswordHash
-from rest.security.roles import Role, parse_roles
+from rest.security.roles import Identity, Role, parse_roles
 from rest.security.tokens import Token, new_token, parse_tokens
 from rest.security.users import parse_users
 

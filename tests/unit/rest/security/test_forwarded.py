@@ -14,9 +14,9 @@ import pytest
 from connect.herder.errors import ForbiddenError
 from connect.peers import PeerClient
 from rest.body_room import MOST_BYTES
+from rest.security.certificates import CERTIFICATE as SHOWN
 from rest.security.forwarded import AUDITED, HEADER, SIGNATURE, DisbelievedError, Vouching
-from rest.security.identity import Identity
-from rest.security.peer_certificate import CERTIFICATE as SHOWN
+from rest.security.roles import Identity
 
 from .conftest import Guarded, basic
 
