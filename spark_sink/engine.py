@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Final
 from connect.api import SinkConnector
 from connect.api.engine import WORKER, Engine, EngineTask
 from connect.errors import ConfigError
-from spark_sink.connector_sink.settings import FlushOptions
+from spark_sink.connector_sink.plan import FlushOptions
 from spark_sink.query.settings import QueryOptions
 from spark_sink.session.settings import SessionOptions
 

@@ -16,9 +16,8 @@ from connect.pipeline.errant import PolicyReporter
 from connect.pipeline.error_topics import UnwrittenError
 from connect.pipeline.put_halving import Refused, halves_puts
 from spark_sink.connector_sink import progress_files
-from spark_sink.connector_sink.liveness import Orphaned
 from spark_sink.connector_sink.plan import WritePlan
-from spark_sink.connector_sink.resources import Resources
+from spark_sink.connector_sink.resources import Orphaned, Resources
 
 log = logging.getLogger(__name__)
 

@@ -1,4 +1,4 @@
-"""What executors need to run a connector's sink task: `WritePlan`."""
+"""What executors need to run a connector's sink task: `WritePlan`; and the keys of the connector that concern it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+
+from connect import settings
 
 #: How long `pre_commit` may say the same at the end of a micro-batch, unless the connector says otherwise.
 FLUSH_WITHIN_S = 10.0
@@ -42,3 +44,19 @@ class WritePlan:
         """The same for two plans that say the same, and only for these."""
         said = json.dumps(asdict(self), sort_keys=True)
         return hashlib.sha256(said.encode()).hexdigest()
+
+
+class FlushOptions(settings.Options):
+    """The keys of a sink connector on Spark that concern its writing."""
+
+    flush_within = settings.Long(
+        "sink.flush.timeout.ms",
+        default=int(FLUSH_WITHIN_S * 1000),
+        validator=settings.at_least(1),
+        convert=settings.seconds,
+        importance="LOW",
+        group="Spark",
+        width="SHORT",
+        doc="How long a sink may stay behind at the end of a micro-batch, in milliseconds, without one record more "
+        "becoming durable, before the task fails. A sink that writes when time is over needs as long as that takes.",
+    )

@@ -1,23 +1,65 @@
-"""What a Python worker of Spark keeps from one write of a connector to the next: `Resources`."""
+"""What a Python worker of Spark keeps from one write of a connector to the next, and whether it may go on at all."""
 
 from __future__ import annotations
 
 import logging
+import os
 import time
 from typing import Final
 
 from connect.delivery.error_outputs import ErrorOutputs, TaskConfigs
+from connect.errors import ConnectError
 from connect.kafka.client_settings import task_client_settings
 from connect.kafka.consume import ROWS_PER_BATCH
 from connect.pipeline import Chain, sink_chain
 from connect.plugins import Plugins
-from spark_sink.connector_sink.liveness import Alive
 from spark_sink.connector_sink.plan import WritePlan
+from spark_sink.lease_file import lease_is_over
 
 log = logging.getLogger(__name__)
 
 #: What was not used for so long is closed: a connector may be gone, while others keep this process busy.
 _IDLE_S: Final = 300.0
+_LOOK_S: Final = 0.2
+_LEASE_S: Final = 0.05
+
+
+class Orphaned(ConnectError):
+    """Spark's processes are gone; nobody would learn of what is written."""
+
+
+class Alive:
+    """Whether this Python worker still works for somebody who holds the connector's lease.
+
+    Spark kills the Python worker of a task that it ends, so a wait needs no other end than that. Only a worker whose
+    Spark was killed itself has to notice by itself: its parent is another process then.
+
+    Args:
+        lease_file: see `WritePlan`.
+    """
+
+    def __init__(self, lease_file: str = "") -> None:
+        self._parent = os.getppid()
+        self._lease_file = lease_file
+
+    def check(self) -> None:
+        """Return when the next write may begin: it waits while the lease is over (P3). Raises Orphaned."""
+        self._look()
+        while self._lease_file and lease_is_over(self._lease_file):
+            time.sleep(_LEASE_S)
+            self._look()
+
+    def _look(self) -> None:
+        if os.getppid() != self._parent:
+            raise Orphaned("The Spark process that this Python worker belonged to is gone: it writes nothing more.")
+
+    def pause(self, seconds: float) -> None:
+        """Wait so long, and then as `check` does. Raises Orphaned."""
+        until = time.monotonic() + seconds
+        while (left := until - time.monotonic()) > 0:
+            time.sleep(min(left, _LOOK_S))
+            self._look()
+        self.check()
 
 
 class Resources:

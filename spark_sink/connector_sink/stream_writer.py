@@ -19,7 +19,7 @@ from connect.telemetry.redaction import RedactingFilter, Redactor, names_a_secre
 from spark_sink.connector_sink import progress_files
 from spark_sink.connector_sink.delivery import said
 from spark_sink.connector_sink.plan import WritePlan
-from spark_sink.connector_sink.results import Done
+from spark_sink.connector_sink.progress_files import Done
 from spark_sink.connector_sink.rows import check_columns
 from spark_sink.connector_sink.write import write
 

@@ -21,7 +21,7 @@ from connect.telemetry.metrics import Registry
 from spark_sink.connector_sink import resources
 from spark_sink.connector_sink.delivery import Delivery, quietly, said
 from spark_sink.connector_sink.plan import WritePlan
-from spark_sink.connector_sink.results import Done, Span, Tally
+from spark_sink.connector_sink.progress_files import Done, Span, Tally
 from spark_sink.connector_sink.rows import Order, batches
 
 log = logging.getLogger(__name__)

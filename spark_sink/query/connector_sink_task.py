@@ -8,9 +8,8 @@ from typing import Any
 
 from connect.api.engine import EngineProgress
 from spark_sink.connector_sink import progress_files
-from spark_sink.connector_sink.plan import WritePlan
+from spark_sink.connector_sink.plan import FlushOptions, WritePlan
 from spark_sink.connector_sink.register import register_writer
-from spark_sink.connector_sink.settings import FlushOptions
 from spark_sink.query.sink_task import SinkQuery, SinkQueryTask
 
 

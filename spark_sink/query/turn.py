@@ -60,4 +60,4 @@ class Turn:
 
 
 def _is_beginning(running: Any) -> bool:
-    return bool(running.isActive and running.status["message"].startswith(_BEGINNING))
+    return bool(running.isActive and str(running.status.get("message", "")).startswith(_BEGINNING))

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+import logging
+import threading
+import time
+import uuid
+from collections.abc import Callable
+from typing import Any, Final
 
 from spark_sink.source.batches import BatchWriter, check_columns
-from spark_sink.source.polling import PolledQuery
 from spark_sink.source.polls import Polls
 from spark_sink.source.records import RowShape
 from spark_sink.source.settings import OPTION, STREAM, SqlSourceOptions
 from spark_sink.source.task import SourceProgress, SourceQueryTask
 
+log = logging.getLogger("connect.spark")
+
 _VIEW = "source"
+_LOOK_AGAIN_S: Final = 0.2
+_STOP_S: Final = 3.0
 
 
 class SqlSourceTask(SourceQueryTask):
@@ -86,3 +94,93 @@ class SqlSourceTask(SourceQueryTask):
         shape = RowShape(options.topic, tuple(options.key_fields), values, tuple(order), self.partition())
         check_columns(schema, shape)
         return shape
+
+
+class PolledQuery:
+    """Runs polls in a thread of its own, with the face of a StreamingQuery: it is supervised like one.
+
+    Args:
+        poll: does the work once; what it raises ends the query.
+        interval: seconds from the start of one poll to that of the next.
+        may_begin: whether a poll may begin now.
+        spark: the session in which polls run; what runs when the query is stopped is interrupted there.
+        once: end after the first poll.
+    """
+
+    recentProgress: tuple[Any, ...] = ()  # noqa: N815 - Spark's name, here and below
+
+    def __init__(
+        self,
+        poll: Callable[[], None],
+        interval: float,
+        may_begin: Callable[[], bool],
+        spark: Any,
+        *,
+        once: bool = False,
+    ) -> None:
+        self._poll = poll
+        self._interval = interval
+        self._may_begin = may_begin
+        self._spark = spark
+        self._once = once
+        self._tag = f"poll-{uuid.uuid4().hex}"
+        self._over = threading.Event()
+        self._ended = threading.Event()
+        self._busy = False
+        self._error: Exception | None = None
+        self._thread = threading.Thread(target=self._run, name="polls", daemon=True)
+        self._thread.start()
+
+    @property
+    def isActive(self) -> bool:  # noqa: N802
+        """Whether it runs."""
+        return not self._ended.is_set()
+
+    @property
+    def status(self) -> dict[str, Any]:
+        """Whether a poll is being done at this moment."""
+        return {"isTriggerActive": self._busy}
+
+    def exception(self) -> Exception | None:
+        """What ended it, if something did."""
+        return self._error
+
+    def awaitTermination(self, seconds: float) -> bool:  # noqa: N802
+        """Wait so long for its end, and say whether that has come."""
+        return self._ended.wait(seconds)
+
+    def stop(self) -> None:
+        """End it, a poll that is being done too."""
+        self._over.set()
+        if self._busy:
+            try:
+                self._spark.interruptTag(self._tag)
+            except Exception as error:  # the session goes in any case
+                log.debug("A poll could not be interrupted: %s", error)
+        self._ended.wait(_STOP_S)
+
+    def _run(self) -> None:
+        due = time.monotonic()
+        try:
+            while not self._over.is_set():
+                if time.monotonic() < due or not self._may_begin():
+                    self._over.wait(min(_LOOK_AGAIN_S, max(0.01, due - time.monotonic())))
+                    continue
+                due = time.monotonic() + self._interval
+                self._do()
+                if self._once:
+                    return
+        except Exception as error:  # Spark and plug-ins raise anything
+            if not self._over.is_set():
+                self._error = error
+        finally:
+            self._ended.set()
+
+    def _do(self) -> None:
+        self._busy = True
+        self._spark.addTag(self._tag)
+        try:
+            self._poll()
+        finally:
+            self._busy = False
+            self._spark.removeTag(self._tag)

@@ -12,7 +12,7 @@ from connect.delivery import sink
 from connectors.s3.sink import task as s3_task
 from spark_sink.connector_sink import progress_files, resources
 from spark_sink.connector_sink.plan import WritePlan
-from spark_sink.connector_sink.results import Done, Span, Tally
+from spark_sink.connector_sink.progress_files import Done, Span, Tally
 from spark_sink.connector_sink.write import write
 from tests.integration.s3.between import Between
 from tests.integration.s3.sink_runs import QUICK, json_lines, numbers

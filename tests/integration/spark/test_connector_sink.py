@@ -11,7 +11,7 @@ from connect.errors import RetriableError
 from connect.kafka.broker import Broker
 from connect.pipeline.error_kinds import ErrorKind, kind_of
 from spark_sink.connector_sink import progress_files
-from spark_sink.connector_sink.results import Tally
+from spark_sink.connector_sink.progress_files import Tally
 from spark_sink.error_translation import translate_error
 from spark_sink.session.processes import descendants
 

@@ -9,7 +9,7 @@ import pytest
 from connect.kafka.broker import Broker
 from connect.pipeline.error_headers import ErrorContext
 from spark_sink.connector_sink import progress_files
-from spark_sink.connector_sink.results import Tally
+from spark_sink.connector_sink.progress_files import Tally
 from spark_sink.error_translation import translate_error
 from tests.integration.errors.conftest import all_of, produce
 from tests.integration.worker.conftest import herd

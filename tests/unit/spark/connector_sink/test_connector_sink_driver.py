@@ -9,7 +9,7 @@ import pytest
 from connect.errors import ConfigError, ConnectError, DataError
 from connect.pipeline.error_kinds import ErrorKind, kind_of
 from spark_sink.connector_sink import progress_files
-from spark_sink.connector_sink.results import Done, Span, Tally
+from spark_sink.connector_sink.progress_files import Done, Span, Tally
 
 from .raw import COLUMNS, plan, rows
 

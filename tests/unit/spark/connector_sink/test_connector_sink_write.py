@@ -15,8 +15,8 @@ from connect.errors import ConfigError, ConnectError
 from connect.pipeline import RecordError
 from spark_sink.connector_sink import progress_files, resources
 from spark_sink.connector_sink.delivery import Delivery
-from spark_sink.connector_sink.liveness import Alive, Orphaned
-from spark_sink.connector_sink.results import Done, Span, Tally
+from spark_sink.connector_sink.progress_files import Done, Span, Tally
+from spark_sink.connector_sink.resources import Alive, Orphaned
 from spark_sink.connector_sink.write import write
 from spark_sink.lease_file import LeaseFile
 
@@ -236,7 +236,7 @@ def test_no_put_begins_while_the_lease_is_over(tmp_path: Path, monkeypatch: pyte
         if len(waited) > 2:
             lease_file.hold_until(time.clock_gettime(time.CLOCK_BOOTTIME) + 60)
 
-    monkeypatch.setattr("spark_sink.connector_sink.liveness.time.sleep", sleep)
+    monkeypatch.setattr("spark_sink.connector_sink.resources.time.sleep", sleep)
     lease_file.hold_until(time.clock_gettime(time.CLOCK_BOOTTIME) - 1)
     write(plan("Noting", lease_file=str(lease_file.path)), 0, [rows(b"a")])
     assert [[call[0] for call in said] for said in waited] == [["start", "open"], [], []]
