@@ -10,8 +10,7 @@ from connectors.s3.formats.compression import NONE
 from connectors.s3.formats.read_avro import read_avro
 from connectors.s3.formats.read_compressed import AUTO, decompressed
 from connectors.s3.formats.read_csv import CsvOptions, read_csv
-from connectors.s3.formats.read_json import read_json
-from connectors.s3.formats.read_lines import read_jsonl, read_separated, read_text
+from connectors.s3.formats.read_lines import read_json, read_jsonl, read_separated, read_text
 from connectors.s3.formats.read_parquet import read_parquet
 from connectors.s3.formats.reading import CHUNK_BYTES, Chunks, OnBad, Source, chunk
 

@@ -12,7 +12,6 @@ from connect.data.evolution_policy import PASS, EvolutionOptions
 from connect.settings import WithoutEffect
 from connectors.s3.bucket.keys import BucketOptions
 
-_FILES: Final = "Files"
 _NAMES: Final = "Names"
 _ENDS: Final = "When files end"
 _FORMAT: Final = "Format"

@@ -1,20 +1,28 @@
-"""Into which folder a record goes: Confluent's partitioners, over whole batches."""
+"""Into which folder a record goes, and when it is: Confluent's partitioners and extractors, over whole batches."""
 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Protocol
 
 from connect import DataError, SinkBatch, Values
 from connect.data.column import Column, Constant, Plain
+from connect.data.times import DAY_MS, EPOCH_DAY
 from connectors.s3.sink.bad_rows import BadRows
 from connectors.s3.sink.time_pattern import TimePattern
 
 DAILY: Final = "'year'=YYYY/'month'=MM/'day'=dd"
 HOURLY: Final = "'year'=YYYY/'month'=MM/'day'=dd/'hour'=HH"
-DAY_MS: Final = 86_400_000
 HOUR_MS: Final = 3_600_000
+
+WALLCLOCK: Final = "wallclock"
+RECORD: Final = "record"
+RECORD_FIELD: Final = "recordfield"
+
+#: When the rows of a batch are, in milliseconds since 1970. Raises `BadRows`.
+Extractor = Callable[[SinkBatch], list[int]]
 
 
 class Partitioner(Protocol):
@@ -149,3 +157,59 @@ def _within(item: Any, name: str) -> Any:
         return item[name]
     first, dot, rest = name.partition(".")
     return _within(item.get(first), rest) if dot else None
+
+
+def extractor(kind: str, field: str) -> Extractor:
+    """What tells the times of a batch's records.
+
+    Args:
+        kind: one of the words above.
+        field: for RECORD_FIELD, its name; dots lead into structs.
+    """
+    if kind == WALLCLOCK:
+        return lambda batch: [int(time.time() * 1000)] * len(batch)
+    if kind == RECORD:
+        return _of_records
+    return lambda batch: _of_field(batch.values, field)
+
+
+def _of_records(batch: SinkBatch) -> list[int]:
+    times = batch.timestamps.to_list()
+    missing = DataError("the record has no timestamp. Use timestamp.extractor=RecordField or Wallclock.")
+    if None in times:
+        raise BadRows({row: missing for row, each in enumerate(times) if each is None})
+    return times  # type: ignore[return-value]
+
+
+def _of_field(values: Values, field: str) -> list[int]:
+    found: list[int] = []
+    bad: dict[int, Exception] = {}
+    for row, value in enumerate(field_of(values, field)):
+        try:
+            found.append(value if type(value) is int else _milliseconds(value, field))
+        except DataError as error:
+            bad[row] = error
+    if bad:
+        raise BadRows(bad)
+    return found
+
+
+def _milliseconds(value: Any, field: str) -> int:
+    if isinstance(value, bool) or value is None:
+        said = "nothing" if value is None else "a boolean"
+        raise DataError(f'the field "{field}" of timestamp.field holds {said}, no time.')
+    if isinstance(value, int):
+        return value
+    if isinstance(value, dt.datetime):
+        return round((value if value.tzinfo else value.replace(tzinfo=dt.UTC)).timestamp() * 1000)
+    if isinstance(value, dt.date):
+        return (value.toordinal() - EPOCH_DAY) * DAY_MS
+    if isinstance(value, str):
+        try:
+            moment = dt.datetime.fromisoformat(value)
+        except ValueError:
+            raise DataError(
+                f'the field "{field}" of timestamp.field holds a text that is no time of ISO 8601.'
+            ) from None
+        return _milliseconds(moment, field)
+    raise DataError(f'the field "{field}" of timestamp.field is a {type(value).__name__}, which is no time.')

@@ -8,15 +8,28 @@ from typing import Any, Final
 
 from connect import ConfigError
 from connect.data.evolution_policy import EvolutionOptions, EvolutionPolicy
+from connect.data.times import DAY_MS
 from connect.settings import Config
+from connectors.s3.bucket.keys import unescaped
 from connectors.s3.formats import compression
-from connectors.s3.formats.escapes import unescaped
 from connectors.s3.formats.format import Format
-from connectors.s3.sink import keys, times
+from connectors.s3.sink import keys
 from connectors.s3.sink.compatibility import OF_WORDS
 from connectors.s3.sink.keys import S3SinkOptions
 from connectors.s3.sink.object_names import Folders, ObjectNames, Templates
-from connectors.s3.sink.partitioners import DAILY, DAY_MS, HOUR_MS, HOURLY, ByField, ByPartition, ByTime, Partitioner
+from connectors.s3.sink.partitioners import (
+    DAILY,
+    HOUR_MS,
+    HOURLY,
+    RECORD,
+    RECORD_FIELD,
+    WALLCLOCK,
+    ByField,
+    ByPartition,
+    ByTime,
+    Partitioner,
+    extractor,
+)
 from connectors.s3.sink.rotation import Rules
 from connectors.s3.sink.time_pattern import TimePattern, has_words
 
@@ -53,7 +66,7 @@ _PARTITIONERS: Final = {
     "hourly": "hourly",
     "hourlypartitioner": "hourly",
 }
-_EXTRACTORS: Final = {"wallclock": times.WALLCLOCK, "record": times.RECORD, "recordfield": times.RECORD_FIELD}
+_EXTRACTORS: Final = {"wallclock": WALLCLOCK, "record": RECORD, "recordfield": RECORD_FIELD}
 
 
 class SinkPlan(S3SinkOptions):
@@ -89,7 +102,7 @@ class SinkPlan(S3SinkOptions):
         self.names, by_time, replays = _object_names(self, self.format)
         interval = max(0, self.rotate_interval_ms)
         kind = _extractor(self, by_time=by_time)
-        self.live = kind == times.WALLCLOCK and (by_time or interval > 0)
+        self.live = kind == WALLCLOCK and (by_time or interval > 0)
         self.rules = rules = _rules(self, self.format, interval)
         ends = bool(rules.records or interval or self.schedule_ms)
         self.at_commit = self.names.replaces or not (ends or rules.file_bytes)
@@ -103,7 +116,7 @@ class SinkPlan(S3SinkOptions):
             raise ConfigError(key, "goes with topics.dir and partitioners, not with file.name.template.")
         self.keys_format = _named(self, "keys.format.class") if self.store_kafka_keys else None
         self.headers_format = _named(self, "headers.format.class") if self.store_kafka_headers else None
-        self.extract = times.extractor(kind, self.timestamp_field) if by_time or interval else None
+        self.extract = extractor(kind, self.timestamp_field) if by_time or interval else None
         self.evolution = _evolution(self)
         self.repeats = replays and not (self.schedule_ms or self.at_commit or self.live)
         self.conditional = self.conditional_writes and not self.names.replaces
@@ -151,7 +164,7 @@ def _extractor(options: S3SinkOptions, *, by_time: bool) -> str:
     if kind is None:
         raise ConfigError("timestamp.extractor", f'"{written}" is unknown. Write Wallclock, Record or RecordField.')
     # Partitioners that know no time have no extractor: then a record's own timestamp tells when it is.
-    return kind if by_time else times.RECORD
+    return kind if by_time else RECORD
 
 
 def _object_names(options: S3SinkOptions, form: Format) -> tuple[ObjectNames, bool, bool]:

@@ -34,7 +34,6 @@ _ROOM_S: Final = 20.0
 #: How long a commit waits for uploads, where it ends files itself.
 _COMMIT_S: Final = 60.0
 _LONGEST_BACKOFF_S: Final = 60.0
-_DAY_MS: Final = 86_400_000
 
 
 @dataclass(slots=True)

@@ -10,7 +10,7 @@ from connect import ConfigError, settings
 from connect.settings import WithoutEffect
 from connect.settings.java_regex import java_regex
 from connectors.s3.bucket import BucketOptions
-from connectors.s3.formats.escapes import unescaped
+from connectors.s3.bucket.keys import unescaped
 from connectors.s3.formats.read import BYTES, FORMATS, ReadOptions
 from connectors.s3.formats.read_compressed import COMPRESSIONS
 from connectors.s3.formats.read_csv import CsvOptions

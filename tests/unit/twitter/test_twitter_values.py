@@ -11,9 +11,9 @@ from hypothesis import settings as limits
 from hypothesis import strategies as some
 
 from connect.data.validation import validate
-from connectors.twitter.fitting import fit
 from connectors.twitter.inbox import Closed, Inbox
 from connectors.twitter.includes import Includes
+from connectors.twitter.records import fit
 from connectors.twitter.schemas import RESOLVED, WITH_ARRAYS
 
 POST = {
