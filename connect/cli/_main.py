@@ -1,6 +1,6 @@
 """Reads the command line, runs one command, and turns errors into one line and an exit code.
 
-A command is a module of this package with `HELP`, `configure(parser)` and `run(args) -> int`.
+A command is a module of this package, or an object in one, with `HELP`, `configure(parser)` and `run(args) -> int`.
 """
 
 import argparse
@@ -9,7 +9,7 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
-from types import ModuleType
+from typing import Any
 
 from connect.cli._exit import FAILED, INVALID
 from connect.errors import ConfigError, ConnectError, PluginNotFoundError
@@ -122,7 +122,9 @@ def parser_for(arguments: Sequence[str]) -> argparse.ArgumentParser:
     return parser
 
 
-def _load(name: str) -> ModuleType:
+def _load(name: str) -> Any:
+    if name in ("pause", "resume", "stop"):
+        return getattr(importlib.import_module("connect.cli._orders"), name)
     # `try` is a word of Python's own.
     return importlib.import_module(f"connect.cli.{'trying' if name == 'try' else name}")
 

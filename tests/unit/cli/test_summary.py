@@ -2,8 +2,7 @@
 
 import pytest
 
-from connect.cli._live import lines
-from connect.cli._summary import summarize
+from connect.cli._summary import lines, summarize
 from connect.storage import ConnectorStatus, State, TaskStatus
 from connect.worker.messages import Progress
 
