@@ -14,9 +14,8 @@ from typing import Any, Final
 from connect.errors import ConnectError
 from connect.group import TaskId, Work
 from connect.herder.automatic_restarts import AutomaticRestarts
-from connect.herder.connector_work import ConnectorWork
+from connect.herder.connector_work import ConnectorWork, finished
 from connect.herder.fencing import Fencing
-from connect.herder.keyed_queues import finished
 from connect.herder.leader import Leader
 from connect.herder.model import TargetState
 from connect.herder.pool import Pool

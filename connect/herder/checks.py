@@ -1,21 +1,24 @@
-"""Whether a configuration may become a connector: its validation, in the plug-in's process, and the client policy."""
+"""Whether a configuration may become a connector: its validation, in the plug-in's process, and the client policy.
+
+The policy (KIP-458, KIP-1188) is operator code and runs in the worker's process (see docs/security.md).
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from typing import Final, Literal
 
-from connect.api.policy import ClientConfigOverridePolicy
+from connect.api.policy import AllOverrides, ClientConfigOverridePolicy, ClientConfigRequest
 from connect.errors import ConnectError
 from connect.herder.errors import BadRequestError
-from connect.herder.overrides import refused
 from connect.herder.views import connector_plugin
 from connect.herder.worker import Worker, secrets_of
 from connect.pipeline.build import SIMPLE_HEADERS
 from connect.pipeline.findings import Entry, KeyValue, Remark, Validation
-from connect.plugins import CONVERTERS, PluginKind, PluginRef
+from connect.plugins import CONVERTERS, PluginKind, PluginRef, Plugins, load
 from connect.settings.limits import excess, within_limits
+from connect.settings.raw import prefixed
 from connect.settings.resolver import Resolved, Unresolved
 from connect.settings.variables import variables
 from connect.telemetry.redaction import MASK, Redactor, names_a_secret, redactor, shown
@@ -26,6 +29,9 @@ _WHERE_ELSE = (
 )
 #: What stands in these becomes a part of the names of keys and groups, which are shown.
 _ALIASES: Final = ("transforms", "predicates", "topic.creation.groups")
+
+_Client = Literal["producer", "consumer", "admin"]
+_CLIENTS: Final[tuple[_Client, ...]] = ("producer", "consumer", "admin")
 
 
 def validate(worker: Worker, policy: ClientConfigOverridePolicy, config: Mapping[str, str]) -> Validation:
@@ -174,3 +180,34 @@ def _add(validation: Validation, problems: Iterable[Remark]) -> None:
             entry = entries[key] = Entry(None, KeyValue(key))
             validation.entries.append(entry)
         entry.value.errors.append(redactor.redact(message))
+
+
+def load_policy(plugins: Plugins, worker: Mapping[str, str]) -> ClientConfigOverridePolicy:
+    """The policy that the worker's configuration names.
+
+    Raises:
+        PluginNotFoundError, PluginLoadError: there is none of this name, or it cannot be loaded.
+        ConfigError: a setting of its own is wrong.
+    """
+    name = (worker.get("connector.client.config.override.policy") or "All").strip()
+    policy: ClientConfigOverridePolicy = load(plugins.find(PluginKind.OVERRIDE_POLICY, name))()
+    policy.configure(policy.settings.parse(worker))
+    return policy
+
+
+def refused(
+    policy: ClientConfigOverridePolicy, name: str, kind: Literal["source", "sink"], config: Mapping[str, str]
+) -> list[tuple[str, str]]:
+    """The overrides that the policy refuses: each key as it stands in the configuration, and why."""
+    if isinstance(policy, AllOverrides):
+        return []
+    found = []
+    for client in _CLIENTS:
+        prefix = f"{client}.override."
+        overrides = prefixed(config, prefix)
+        if not overrides:
+            continue
+        request = ClientConfigRequest(name, kind, client, overrides)
+        for value in policy.validate(request):
+            found += [(prefix + value.name, error) for error in value.errors]
+    return found

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from concurrent.futures import Future
 from functools import partial
 
+from connect.herder.connector_work import KeyedQueues
 from connect.herder.errors import AlreadyExistsError
-from connect.herder.keyed_queues import KeyedQueues
 from connect.herder.leader import Leader
 from connect.herder.model import TargetState
 from connect.herder.pool import Pool

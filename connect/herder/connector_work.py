@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import logging
+import threading
 import traceback
+from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future
-from typing import TypeVar
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, TypeVar
 
 from connect.errors import ConnectError
 from connect.herder.current_operations import CurrentOperations
-from connect.herder.keyed_queues import KeyedQueues
 from connect.pipeline.error_kinds import ErrorKind, kind_of
 from connect.worker.hosts import ConnectorCallError
 
@@ -79,3 +80,115 @@ class ConnectorWork:
     def close(self) -> None:
         """Begin nothing more, and wait for what is being done."""
         self._queues.close()
+
+
+class KeyedQueues:
+    """Queues of work by name: one piece after another for each, side by side for different ones. For many threads.
+
+    What hangs keeps one thread and its own queue; nobody else waits for it (P6).
+
+    Args:
+        at_once: for how many names at the same time.
+    """
+
+    def __init__(self, at_once: int) -> None:
+        self._threads = ThreadPoolExecutor(at_once, thread_name_prefix="herder")
+        self._waiting: dict[str, deque[Callable[[], None]]] = {}
+        self._idle: dict[str, Future[None]] = {}
+        self._lock = threading.Lock()
+        self._closed = False
+
+    def submit(self, name: str, work: Callable[[], T]) -> Future[T]:
+        """Do this when everything that was submitted for this name before is done. Cancelled after `close`."""
+        done: Future[T] = Future()
+
+        def run() -> None:
+            if self._closed or not done.set_running_or_notify_cancel():
+                done.cancel()
+                return
+            try:
+                result = work()
+            except BaseException as error:
+                done.set_exception(error)
+            else:
+                done.set_result(result)
+
+        with self._lock:
+            if self._closed:
+                done.cancel()
+                return done
+            queue = self._waiting.get(name)
+            if queue is not None:
+                queue.append(run)
+                return done
+            self._waiting[name] = deque([run])
+        self._go_on(name)
+        return done
+
+    def idle(self, name: str) -> Future[None]:
+        """Ends when there is nothing to do for this name any more, also of what is submitted until then."""
+        with self._lock:
+            if name in self._waiting:
+                return self._idle.setdefault(name, Future())
+        return finished(None)
+
+    def close(self, *, wait: bool = True) -> None:
+        """Begin nothing more, and wait for what is being done."""
+        with self._lock:
+            self._closed = True
+        self._threads.shutdown(wait=wait)
+
+    def _go_on(self, name: str) -> None:
+        try:
+            self._threads.submit(self._run, name)
+        except RuntimeError:  # closed in between
+            with self._lock:
+                left, idle = self._waiting.pop(name), self._idle.pop(name, None)
+            for work in left:
+                work()  # cancels it
+            if idle is not None:
+                idle.set_result(None)
+
+    def _run(self, name: str) -> None:
+        """Do one piece, then let others have the thread."""
+        with self._lock:
+            work = self._waiting[name][0]
+        work()
+        with self._lock:
+            queue = self._waiting[name]
+            queue.popleft()
+            if queue:
+                idle = None
+            else:
+                del self._waiting[name]
+                idle = self._idle.pop(name, None)
+        if queue:
+            self._go_on(name)
+        elif idle is not None:
+            idle.set_result(None)
+
+
+def finished(result: T) -> Future[T]:
+    """A future that has ended."""
+    done: Future[T] = Future()
+    done.set_result(result)
+    return done
+
+
+def then(first: Future[Any], answer: Callable[[], T], until: Callable[[], Future[None]] | None = None) -> Future[T]:
+    """Answer when a future has ended well, and `until` after that; else with its error."""
+    done: Future[T] = Future()
+
+    def finish(_: Future[Any]) -> None:
+        try:
+            first.result()
+            done.set_result(answer())
+        except BaseException as error:
+            done.set_exception(error)
+
+    def wait(_: Future[Any]) -> None:
+        ended_well = not first.cancelled() and first.exception() is None
+        (until() if until is not None and ended_well else first).add_done_callback(finish)
+
+    first.add_done_callback(wait)
+    return done

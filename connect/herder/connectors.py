@@ -41,13 +41,10 @@ class StartedConnector:
 class Connectors:
     """All connectors of this worker. Calls block until the connector answers; raise `ConnectorCallError`."""
 
-    def __init__(
-        self, hosts: ConnectorHosts, startups: Startups, engine_default: str, timeout: float = CALL_TIMEOUT_S
-    ) -> None:
+    def __init__(self, hosts: ConnectorHosts, startups: Startups, engine_default: str) -> None:
         self._engine_default = engine_default
         self._hosts = hosts
         self._startups = startups
-        self._timeout = timeout
         self._started: dict[str, StartedConnector] = {}
 
     def get(self, name: str) -> StartedConnector | None:
@@ -64,7 +61,7 @@ class Connectors:
         self._startups.began()
         try:
             request = messages.StartConnector(ref.target, ref.folder, dict(config), list(secrets), self._engine_default)
-            answer = self._hosts.call(ref, name, request, self._timeout, messages.ConnectorStarted)
+            answer = self._hosts.call(ref, name, request, CALL_TIMEOUT_S, messages.ConnectorStarted)
         except BaseException:
             self._startups.failed()
             raise
@@ -85,7 +82,7 @@ class Connectors:
         started = self._started[name]
         limit = tasks_max(started.config) if started.engine == WORKER else 1
         request = messages.CutTasks(limit)
-        configs = self._hosts.call(started.ref, name, request, self._timeout, list[dict[str, str]])
+        configs = self._hosts.call(started.ref, name, request, CALL_TIMEOUT_S, list[dict[str, str]])
         if len(configs) > limit and (started.config.get("tasks.max.enforce") or "true").lower() != "false":
             raise ConnectError(
                 f'Connector "{name}" cut its work into {len(configs)} tasks, though {_allows(limit, started.engine)}.'
@@ -97,7 +94,7 @@ class Connectors:
         """Stop a connector. Harmless when it does not run."""
         started = self._started.pop(name, None)
         if started is not None:
-            within = self._timeout if timeout is None else timeout
+            within = CALL_TIMEOUT_S if timeout is None else timeout
             self._hosts.call(started.ref, name, messages.StopConnector(), within, type(None))
 
     def lost(self, name: str) -> None:

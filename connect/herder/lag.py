@@ -6,7 +6,7 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -100,12 +100,10 @@ class LagWatch:
 
     Args:
         worker: whose connectors are looked at every `metrics.lag.interval.ms`.
-        clock: monotonic, in seconds.
     """
 
-    def __init__(self, worker: Worker, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, worker: Worker) -> None:
         self._worker = worker
-        self._clock = clock
         options = MetricsOptions.parse(worker.config)
         self._every = options.lag_interval
         self._samples = options.lag_samples
@@ -214,7 +212,7 @@ class LagWatch:
     # Looking, with the lock of what is watched.
 
     def _look(self, name: str, watched: _Watched, *, probe: bool) -> ConnectorLag:
-        now, reached = self._clock(), watched.ask.read()
+        now, reached = time.monotonic(), watched.ask.read()
         status = self._worker.statuses.connector(name)
         working = status is None or status.state not in (State.PAUSED, State.STOPPED)
         windows = {partition: self._window(watched, partition, reach, now) for partition, reach in reached.items()}

@@ -1,7 +1,8 @@
-"""What a worker counts of itself: how connectors and tasks start, and the registry into which all tasks report."""
+"""What a worker measures of itself: how connectors and tasks start, what they report, and how much CPU they take."""
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -10,6 +11,11 @@ from connect.settings.definition import Config
 from connect.settings.metrics_keys import MetricsOptions
 from connect.telemetry.metrics import Registry
 from connect.telemetry.windows import Span, Window
+
+#: Of what was measured of a task's CPU so long ago still a third counts.
+_MEMORY_S = 300.0
+#: A start says nothing of what comes: imports, catching up.
+_FIRST_S = 30.0
 
 
 def span_of(worker: Config) -> Span:
@@ -83,3 +89,33 @@ class Measures:
     def started_again(self, connector: str, task: int, reason: str) -> None:
         """A task that ran on this worker before starts again. The reason is failure, configuration or request."""
         self.registry.counter("connect_task_restarts_total", connector=connector, task=str(task), reason=reason).add()
+
+
+class CpuShare:
+    """Cores of CPU that one process takes, for placement. Not for several threads at once.
+
+    It is measured over minutes, so that a moment's work moves nothing.
+    """
+
+    def __init__(self) -> None:
+        self._last: tuple[float, float] | None = None
+        self._share: float | None = None
+
+    @property
+    def cores(self) -> float | None:
+        """1.0 for a core all of the time; None until it was measured."""
+        return self._share
+
+    def take(self, moment: float, cpu: float) -> None:
+        """At this moment (seconds) it had used so many seconds of CPU in all."""
+        if self._last is None:
+            self._last = moment, cpu
+            return
+        seconds, used = moment - self._last[0], cpu - self._last[1]
+        if self._share is None and seconds < _FIRST_S:
+            return
+        if seconds <= 0 or used < 0:
+            return
+        self._last = moment, cpu
+        kept = 0.0 if self._share is None else math.exp(-seconds / _MEMORY_S)
+        self._share = kept * (self._share or 0.0) + (1 - kept) * used / seconds

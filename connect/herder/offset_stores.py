@@ -13,6 +13,7 @@ from connect.kafka.client_settings import Kind, task_java_settings
 from connect.kafka.override_rules import of_questions
 from connect.kafka.topics import TopicShape
 from connect.settings.definition import Config
+from connect.settings.raw import comma_separated, prefixed
 from connect.storage import OffsetStore
 from connect.storage.topic_offsets import LayeredOffsetStore, TopicOffsetStore
 
@@ -134,7 +135,7 @@ def topic_shape(
     raw: Mapping[str, str], config: Config, prefix: str, partitions: int | None = None, exact: int | None = None
 ) -> TopicShape:
     """How the worker's keys under a prefix say that a topic is made; `partitions` where they do not say how many."""
-    settings: dict[str, Any] = {key.removeprefix(prefix): value for key, value in raw.items() if key.startswith(prefix)}
+    settings: dict[str, Any] = prefixed(raw, prefix)
     for name in _NO_SETTINGS:
         settings.pop(name, None)
     if partitions is None:
@@ -143,4 +144,4 @@ def topic_shape(
 
 
 def _addresses(servers: str | None) -> set[str]:
-    return {server.strip() for server in (servers or "").split(",") if server.strip()}
+    return set(comma_separated(servers))

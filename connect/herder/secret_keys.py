@@ -15,6 +15,7 @@ from connect.herder.plugin_settings import plugin_settings
 from connect.herder.worker import Worker
 from connect.pipeline.findings import KeyDefinition
 from connect.settings.connector_keys import SINK, SOURCE
+from connect.settings.raw import comma_separated
 from connect.settings.variables import variables
 from connect.telemetry.redaction import MASK, names_a_secret, shown
 
@@ -67,7 +68,7 @@ def named_plugins(config: Mapping[str, str]) -> Iterator[NamedPlugin]:
         if name := config.get(key):
             yield NamedPlugin(f"{key}.", name, config.get(f"{key}.plugin.version"))
     for what in ("transforms", "predicates"):
-        for alias in filter(None, (part.strip() for part in (config.get(what) or "").split(","))):
+        for alias in comma_separated(config.get(what)):
             prefix = f"{what}.{alias}."
             if name := config.get(f"{prefix}type"):
                 yield NamedPlugin(prefix, name, config.get(f"{prefix}plugin.version"))

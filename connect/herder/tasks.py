@@ -14,8 +14,7 @@ from connect.errors import ConnectError
 from connect.group import TaskId
 from connect.herder.abandoned import AbandonedMembers
 from connect.herder.background import Background, Ending
-from connect.herder.cpu_share import CpuShare
-from connect.herder.measures import Measures
+from connect.herder.measures import CpuShare, Measures
 from connect.herder.offset_stores import OffsetStores
 from connect.herder.task_figures import TaskFigures
 from connect.herder.topics import ActiveTopics
@@ -48,7 +47,6 @@ class RunningTask:
         version: of its connector's plug-in.
         written: the connector's configuration and its own, variables in place.
         progress: the newest report.
-        progress_at: when it came, on the monotonic clock.
         failed: whether it ended with an error.
         aborting: what is done about the transaction that it left open, once it has ended without a word.
         given_up: whether others may have begun to run it.
@@ -64,7 +62,6 @@ class RunningTask:
     figures: TaskFigures
     written: tuple[Mapping[str, str], Mapping[str, str]]
     progress: messages.Progress = _NO_PROGRESS
-    progress_at: float = field(default_factory=time.monotonic)
     failed: bool = False
     aborting: Future[None] | None = None
     given_up: bool = False
@@ -244,7 +241,6 @@ class Tasks:
                 running = self._find(task)
                 if running is not None:
                     running.progress = message
-                    running.progress_at = time.monotonic()
                     running.figures.take(message.metrics)
                     self._measures.registry.merge(task.id, message.metrics)
             case messages.Alive(cpu):

@@ -14,13 +14,13 @@ from connect.herder import offsets
 from connect.herder.assigned import AssignedWork
 from connect.herder.background import Ending
 from connect.herder.config_changes import ConfigChanges
-from connect.herder.config_follower import ConfigFollower
+from connect.herder.config_follower import ConfigFollower, plan_restart
+from connect.herder.connector_work import KeyedQueues, then
 from connect.herder.current_operations import CurrentOperations
 from connect.herder.dead_letters import DeadLetters
 from connect.herder.errors import ElsewhereError
 from connect.herder.fencing import Fencing
 from connect.herder.health import health_of, readiness_of, waits_for
-from connect.herder.keyed_queues import KeyedQueues, then
 from connect.herder.lag import ConnectorLag, LagWatch
 from connect.herder.leader import Leader
 from connect.herder.membership import Alone, Membership
@@ -29,7 +29,6 @@ from connect.herder.offset_stores import exactly_once
 from connect.herder.peer_requests import PeerRequests
 from connect.herder.pool import Pool
 from connect.herder.pool_states import PoolStates
-from connect.herder.restarts import plan_restart
 from connect.herder.views import connector_info, connector_state, connector_type, heard
 from connect.herder.worker import Worker
 from connect.herder.worker_metrics import WorkerMetrics

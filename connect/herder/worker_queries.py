@@ -10,8 +10,8 @@ from typing import ParamSpec, TypeVar
 
 from connect.errors import ConnectError
 from connect.herder import checks
+from connect.herder.checks import load_policy
 from connect.herder.dead_letters import DeadLetters
-from connect.herder.overrides import load_policy
 from connect.herder.plugin_settings import plugin_settings
 from connect.herder.worker import Worker
 from connect.pipeline.findings import KeyDefinition, Validation

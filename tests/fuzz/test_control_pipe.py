@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from connect.errors import ConnectError
 from connect.group.wire import Metadata, decode_metadata, encode_metadata
 from connect.group.work import TaskId
-from connect.herder.cpu_share import CpuShare
+from connect.herder.measures import CpuShare
 from connect.herder.task_figures import TaskFigures
 from connect.telemetry.exposition import families, text
 from connect.telemetry.metrics import Registry

@@ -2,7 +2,7 @@
 
 import pytest
 
-from connect.herder.cpu_share import CpuShare
+from connect.herder.measures import CpuShare
 
 
 def share(*told: tuple[float, float]) -> float | None:

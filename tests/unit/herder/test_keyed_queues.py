@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from connect.herder.keyed_queues import KeyedQueues
+from connect.herder.connector_work import KeyedQueues
 
 
 @pytest.fixture

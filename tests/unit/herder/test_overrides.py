@@ -3,7 +3,7 @@
 import pytest
 
 from connect.errors import PluginNotFoundError
-from connect.herder.overrides import load_policy, refused
+from connect.herder.checks import load_policy, refused
 from connect.plugins import Plugins
 
 CONFIG = {"producer.override.sasl.jaas.config": "x", "producer.override.linger.ms": "5", "name": "orders"}

@@ -2,8 +2,8 @@
 
 import pytest
 
+from connect.herder.config_follower import plan_restart
 from connect.herder.model import ConnectorState
-from connect.herder.restarts import plan_restart
 from connect.storage import ConnectorStatus, State, TaskStatus
 
 
