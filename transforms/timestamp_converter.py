@@ -180,7 +180,7 @@ class TimestampConverter(FieldsTransformation):
         source = self._source(column.schema)
         if source == "unix" and self._per_ms != 1:
             return self._converted(column.schema, column.items)
-        from transforms.arrow_times import from_ms, to_ms
+        from transforms.arrow_casts import from_ms, to_ms
 
         ms = to_ms(column.array, source)
         if ms is None:

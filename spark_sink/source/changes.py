@@ -25,7 +25,7 @@ from connect.data.batch import SourceBatch
 from connect.data.column import Deferred
 from connect.data.schema import INT64, STRING, Schema
 from connect.data.struct_columns import FieldColumn, StructColumns
-from connect.data.table_reading import milliseconds
+from connect.data.table_types import milliseconds
 from connect.data.values import GroupedValues, Values
 from spark_sink.source.records import Records, RowShape
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 from connect.data.batch import SourceBatch
 from connect.data.schema import Schema
 from connect.data.struct_columns import FieldColumn, StructColumns
-from connect.data.table_reading import connect_column
+from connect.data.table_types import connect_column
 from connect.data.tables import schema_of_table
 
 _NO_NAME: Final = re.compile(r"[^A-Za-z0-9_.]")

@@ -35,7 +35,7 @@ def read_parquet(file: Any, skip: int) -> Chunks:
         raise ConnectError(
             "Objects in Parquet cannot be read: the package pyarrow is missing. Install connect-runtime[s3]."
         ) from None
-    from connect.data.table_reading import connect_column
+    from connect.data.table_types import connect_column
     from connect.data.tables import schema_of_table
 
     try:

@@ -3,7 +3,7 @@
 import pytest
 
 from connect import ConfigError
-from connect.converters.string import StringConverter
+from connect.converters.single_values import StringConverter
 
 NAMES = ["UTF8", "UTF-8", "utf_8", "ISO-8859-1", "ISO8859_1", "latin1", "UTF-16", "UTF-16BE", "UTF-16LE", "UTF_16BE"]
 NAMES += ["US-ASCII", "ASCII", "Cp1252", "windows-1252", "UTF-32", "Shift_JIS", "windows-31j", "GBK", "GB18030", "Big5"]

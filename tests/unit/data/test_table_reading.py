@@ -9,7 +9,7 @@ import pytest
 
 from connect.data.logical import decimal
 from connect.data.schema import Schema, Type
-from connect.data.table_reading import connect_column, milliseconds
+from connect.data.table_types import connect_column, milliseconds
 from connect.data.tables import schema_of_table
 
 UTC = dt.UTC
