@@ -19,6 +19,7 @@ from connect.peers import PeerClient
 from connect.plugins import Plugins
 from connect.settings.definition import Config
 from connect.settings.metrics_keys import MetricsOptions
+from connect.settings.raw import comma_separated
 from connect.settings.rest_security_keys import RestSecurityOptions
 from connect.settings.worker_keys import RestOptions
 from rest import connectors, dlq, errors, internal, loggers, metrics, offsets, openapi, plugins, root, states
@@ -135,9 +136,9 @@ def _worker_id(raw: Mapping[str, str]) -> str:
 
 
 def _at_the_edge(app: ASGIApp, options: RestOptions, security: RestSecurityOptions, raw: Mapping[str, str]) -> ASGIApp:
-    origins = [part.strip() for part in options.allowed_origins.split(",") if part.strip()]
+    origins = comma_separated(options.allowed_origins)
     if origins:
-        methods = [part.strip() for part in options.allowed_methods.split(",") if part.strip()]
+        methods = comma_separated(options.allowed_methods)
         app = CORSMiddleware(
             app, allow_origins=origins, allow_methods=methods or ["GET", "POST", "HEAD"], allow_headers=["*"]
         )

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, NoReturn, TypeVar
 import msgspec
 from fastapi import Request
 
+from connect.errors import one_line
 from connect.herder.model import OffsetEntry
 from rest.errors import ApiError
 
@@ -68,8 +69,7 @@ async def typed(request: Request, kind: type[T]) -> T:
     try:
         return msgspec.json.decode(data, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        reason = " ".join(str(error).split())
-        raise ApiError(400, f"The request is not of the right form: {reason}.") from None
+        raise ApiError(400, f"The request is not of the right form: {one_line(error)}.") from None
 
 
 async def level(request: Request) -> str:

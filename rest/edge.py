@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from connect.herder.listeners import parse_listeners
+from connect.settings.raw import comma_separated
 from connect.settings.rest_security_keys import ALLOWED_HOSTS
 from rest.addresses import parse_address, without_port
 from rest.errors import error_answer
@@ -195,8 +196,7 @@ class Proxies:
 
 def _list(scope: Scope, header: bytes) -> list[str]:
     """What a header says, in all of its lines."""
-    lines = [value.decode("latin-1") for name, value in scope["headers"] if name == header]
-    return [part for part in (each.strip() for each in ",".join(lines).split(",")) if part]
+    return comma_separated(",".join(value.decode("latin-1") for name, value in scope["headers"] if name == header))
 
 
 def _address(hop: str) -> str | None:

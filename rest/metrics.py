@@ -11,6 +11,7 @@ import msgspec
 from fastapi import APIRouter, Request, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from connect.errors import one_line
 from connect.herder.errors import NotFoundError
 from connect.herder.herder import Herder
 from connect.peers import PeerError
@@ -85,7 +86,7 @@ async def _ask(api: Api, request: Request, worker: str) -> dict[str, ExpandedCon
     except TimeoutError:
         return f"It had no answer within {_PEER_S:g} seconds."
     except (PeerError, msgspec.DecodeError) as error:
-        return " ".join(str(error).split())
+        return one_line(error)
 
 
 def _add(info: ConnectorMetricsInfo, worker: str, answer: dict[str, ExpandedConnector] | str, name: str) -> None:

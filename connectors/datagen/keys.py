@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from connect import ConfigError, settings
+from connect.data.times import timestamp_ms
 
 QUICKSTARTS: Final = {
     "clickstream": "ip",
@@ -60,8 +61,7 @@ def _moment(written: str) -> int | None:
         read = dt.datetime.fromisoformat(written)
     except ValueError:
         raise ValueError(f'"{written}" is no time. Write 2026-01-31T12:00:00Z, or milliseconds since 1970.') from None
-    aware = read if read.tzinfo is not None else read.replace(tzinfo=dt.UTC)
-    return (aware - dt.datetime(1970, 1, 1, tzinfo=dt.UTC)) // dt.timedelta(milliseconds=1)
+    return timestamp_ms(read)
 
 
 class DatagenOptions(

@@ -141,3 +141,8 @@ def table(query: Query, oid: int) -> TableFacts | None:
     )
     key = next((tuple(names) for names, complete in keys if complete), ())
     return TableFacts(oid, named[0][0], named[0][1], tuple(ColumnFacts(*row) for row in columns), key)
+
+
+def quoted(name: str) -> str:
+    """A name as SQL takes it, whatever is in it."""
+    return '"' + name.replace('"', '""') + '"'

@@ -9,8 +9,9 @@ from typing import Any, cast
 import psycopg
 
 from connect import ConnectError, RetriableError
+from connect.errors import one_line
 from connectors.jdbc.capture import catalog
-from connectors.jdbc.capture.catalog import TableId
+from connectors.jdbc.capture.catalog import TableId, quoted
 from connectors.jdbc.capture.keys import CaptureOptions
 from connectors.jdbc.capture.replication import parse_lsn
 from connectors.jdbc.database.failures import passes
@@ -42,7 +43,7 @@ class CapturedDatabase:
         try:
             self.connection = psycopg.connect(**cast("Any", dict(parameters)), autocommit=True)
         except psycopg.Error as error:
-            said = " ".join(str(error).split())
+            said = one_line(error)
             if passes(error):
                 raise RetriableError(f"{self._where} cannot be reached: {said}", waits_for=self._where) from error
             raise ConnectError(f"{self._where} refuses the connection: {said}") from error
@@ -60,7 +61,7 @@ class CapturedDatabase:
             done = self.connection.execute(sql, values)
             return list(done.fetchall()) if done.description else []
         except psycopg.Error as error:
-            said = " ".join(str(error).split())
+            said = one_line(error)
             if passes(error) or self.connection.closed:
                 raise RetriableError(f"{self._where} does not answer: {said}", waits_for=self._where) from error
             raise ConnectError(f"{self._where}: {said}") from error
@@ -117,12 +118,12 @@ class CapturedDatabase:
                 f'There is no publication "{name}". Make one (CREATE PUBLICATION {name} FOR TABLE ...), or set '
                 "publication.autocreate.mode."
             )
-        quoted = _quoted(name)
+        publication = quoted(name)
         root = chosen.publish_via_partition_root
         options = " WITH (publish_via_partition_root = true)" if root else ""
         wanted = [each.full_name for each in self.tables(chosen)]
         if mode == "filtered":
-            tables = ", ".join(f"{_quoted(each.schema)}.{_quoted(each.name)}" for each in self.tables(chosen))
+            tables = ", ".join(f"{quoted(each.schema)}.{quoted(each.name)}" for each in self.tables(chosen))
             if not tables:
                 raise ConnectError("No table matches schema.include.list, table.include.list and their counterparts.")
             if there:
@@ -130,13 +131,13 @@ class CapturedDatabase:
                     "SELECT schemaname || '.' || tablename FROM pg_publication_tables WHERE pubname = %s", [name]
                 )
                 if sorted(each for (each,) in found) != sorted(wanted):
-                    self.query(f"ALTER PUBLICATION {quoted} SET TABLE {tables}")
+                    self.query(f"ALTER PUBLICATION {publication} SET TABLE {tables}")
                 return
             what = f" FOR TABLE {tables}"
         else:
             what = " FOR ALL TABLES" if mode == "all_tables" else ""
         try:
-            self.query(f"CREATE PUBLICATION {quoted}{what}{options}")
+            self.query(f"CREATE PUBLICATION {publication}{what}{options}")
         except RetriableError:
             raise
         except ConnectError as error:
@@ -179,7 +180,3 @@ class CapturedDatabase:
             "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
         )[0]
         return snapshot, parse_lsn(end), at
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

@@ -12,9 +12,6 @@ from connect.data.headers import NO_HEADERS
 from connect.data.values import GroupedValues
 from connectors.jdbc.capture.tables import Struct, Table
 
-#: What the offset after a row is, when somebody asks.
-Mark = Callable[[], Mapping[str, Any]]
-
 _HEARTBEAT_KEY: Final = Schema.struct(
     {"serverName": schema.STRING}, name="io.debezium.connector.common.ServerNameKey", version=1
 )

@@ -11,7 +11,7 @@ from psycopg import pq
 
 from connect import ConnectError, RetriableError
 from connectors.jdbc.capture import catalog
-from connectors.jdbc.capture.catalog import TableFacts, TableId
+from connectors.jdbc.capture.catalog import TableFacts, TableId, quoted
 from connectors.jdbc.capture.pgoutput import Row
 from connectors.jdbc.capture.replication import ConnectionLost
 from connectors.jdbc.capture.tables import Table, Tables
@@ -76,9 +76,9 @@ class Snapshot:
         return list(self._connection.execute(sql, values).fetchall())
 
     def _copy(self, facts: TableFacts) -> Iterator[Row | None]:
-        columns = ", ".join(_quoted(column.name) for column in facts.columns)
+        columns = ", ".join(quoted(column.name) for column in facts.columns)
         raw: pq.abc.PGconn = self._connection.pgconn
-        name = f"{_quoted(facts.schema)}.{_quoted(facts.name)}"
+        name = f"{quoted(facts.schema)}.{quoted(facts.name)}"
         answer = raw.exec_(f"COPY (SELECT {columns} FROM {name}) TO STDOUT".encode())
         if answer.status != pq.ExecStatus.COPY_OUT:
             state = (answer.error_field(pq.DiagnosticField.SQLSTATE) or b"").decode()
@@ -112,10 +112,6 @@ def _split(line: bytes) -> Row:
 
 def _meant(found: re.Match[bytes]) -> bytes:
     return _MEANT.get(found[1], found[1])
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _line(said: bytes | str | None) -> str:
