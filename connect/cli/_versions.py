@@ -7,8 +7,7 @@ import sys
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 
-from connect.jvm.java import JavaNotFound, find_java
-from connect.jvm.java_home import modules_of
+from connect.jvm.java import JavaNotFound, find_java, modules_of
 
 _LIBRARIES = ("confluent-kafka", "kafka-python", "pyarrow", "fastapi", "pyspark", "delta-spark", "deltalake")
 _WIDTH = 18

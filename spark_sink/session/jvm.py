@@ -23,8 +23,7 @@ from pathlib import Path
 from typing import IO, Self
 
 from connect.errors import ConfigError, ConnectError, NotInstalledError, RetriableError
-from connect.jvm.java import Java, JavaNotFound, find_java
-from connect.jvm.java_home import home_without
+from connect.jvm.java import Java, JavaNotFound, find_java, home_without
 from connect.jvm.truststore import jvm_options
 from spark_sink.error_translation import translate_error
 from spark_sink.session import conf as confs

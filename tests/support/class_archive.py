@@ -16,8 +16,7 @@ import tempfile
 from pathlib import Path
 
 from connect.jvm import class_archive
-from connect.jvm.java import Java, JavaNotFound, find_java
-from connect.jvm.java_home import home_without
+from connect.jvm.java import Java, JavaNotFound, find_java, home_without
 from connect.ports import free_port
 
 # What tests have Spark do, in as few lines as load its classes: in the driver, and asked over Spark Connect.

@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from connect.jvm.jars import JarsUnavailable, classpath
-from connect.jvm.java import JavaNotFound, find_java
-from connect.jvm.java_home import modules_of
+from connect.jvm.java import JavaNotFound, find_java, modules_of
 from tests.servers.own_process import kept, readable_by_server
 
 #: Sources and classes are those of the oldest Java that we support, whichever compiles and runs them.

@@ -7,9 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from connect.jvm import java_home
-from connect.jvm.java import Java
-from connect.jvm.java_home import home_of, home_without
+from connect.jvm.java import Java, home_of, home_without, modules_of
 
 VECTOR = "jdk.incubator.vector"
 #: Names its modules, else prints the arguments that it got, one a line, and its process id.
@@ -22,7 +20,7 @@ printf '%s\\n' "$$" "$@"
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    java_home.modules_of.cache_clear()
+    modules_of.cache_clear()
     return tmp_path / "cache"
 
 
@@ -57,7 +55,7 @@ def test_many_that_make_the_home_at_once_find_it_whole(tmp_path):
     java = install(tmp_path / "jdk", CUT_DOWN)
     use = (
         "import subprocess; from pathlib import Path; from connect.jvm.java import Java;"
-        "from connect.jvm.java_home import home_without;"
+        "from connect.jvm.java import home_without;"
         f"home = home_without(Java(Path({str(java.path)!r}), 25), {VECTOR!r});"
         f"subprocess.run([home / 'bin' / 'java', '--add-modules={VECTOR}'], check=True, stdout=subprocess.DEVNULL)"
     )
