@@ -4,6 +4,16 @@ Names follow `org.apache.kafka.connect.errors` with `Error` for `Exception`. A m
 what to do about it, in one line; the cause is chained for the log.
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+#: What stands where a secret was, in messages and wherever configurations are shown.
+MASK: Final = "[hidden]"
+
+_DEEPEST: Final = 20  # of a chain of errors, which may be a circle
+
 
 class ConnectError(Exception):
     """Something failed for good. A task that raises it is FAILED and shows the error in its status."""
@@ -69,3 +79,19 @@ class FencedError(ConnectError):
 def one_line(error: object) -> str:
     """What an error says, without its line breaks; its name where it says nothing."""
     return " ".join(str(error).split()) or type(error).__name__
+
+
+def cause_of(error: BaseException) -> BaseException | None:
+    """What it was raised from; else what was being handled as it was raised, unless that is hidden (`from None`)."""
+    if error.__cause__ is not None or error.__suppress_context__:
+        return error.__cause__
+    return error.__context__
+
+
+def chain_of(error: BaseException | None) -> Iterator[BaseException]:
+    """An error, its cause, the cause's cause: 20 at most."""
+    for _ in range(_DEEPEST):
+        if error is None:
+            return
+        yield error
+        error = cause_of(error)

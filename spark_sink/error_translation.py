@@ -13,8 +13,7 @@ import sys
 from collections.abc import Iterator
 
 from connect import errors
-from connect.error_chain import cause_of, chain_of
-from connect.errors import ConfigError, ConnectError, RetriableError
+from connect.errors import ConfigError, ConnectError, RetriableError, cause_of, chain_of
 from spark_sink.known_errors import RULES
 
 _LONGEST = 600  # characters of a message
@@ -65,11 +64,6 @@ def translate_error(error: BaseException) -> ConnectError:
     found = _made_of(error, text)
     found.__cause__ = SparkTrace(text[:_LONGEST_TRACE])
     return found
-
-
-def is_passing(error: BaseException) -> bool:
-    """Whether a restart may help: something was away, in use, or lost."""
-    return isinstance(translate_error(error), RetriableError)
 
 
 def text_of(error: BaseException) -> str:

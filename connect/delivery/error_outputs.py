@@ -20,9 +20,8 @@ from connect.kafka.purge import Purge
 from connect.kafka.read_range import StoredRecord, read_records
 from connect.pipeline import ErrorPolicy
 from connect.pipeline.build import record_encoder
-from connect.pipeline.dead_letter_queue import DeadLetterQueue, new_topic
 from connect.pipeline.dead_letters import DeadLetterSettings, EncodedRecord
-from connect.pipeline.error_topics import ErrorTopics
+from connect.pipeline.error_topics import DeadLetterQueue, ErrorTopics, new_topic
 from connect.pipeline.parked import RetrySettings
 from connect.plugins import Plugins
 

@@ -22,10 +22,9 @@ from connect.data.values import Values
 from connect.kafka.new_topics import NewTopic
 from connect.kafka.produce import DeliveryError
 from connect.pipeline import ErrorPolicy
-from connect.pipeline.dead_letter_queue import new_topic
 from connect.pipeline.dead_letters import DeadLetterSettings, EncodedRecord, context_of
 from connect.pipeline.error_headers import ErrorContext
-from connect.pipeline.error_topics import UnwrittenError
+from connect.pipeline.error_topics import UnwrittenError, new_topic
 from connect.pipeline.failure import Failure, Stage
 
 log = logging.getLogger("connect.worker.source")

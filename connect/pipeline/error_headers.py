@@ -9,13 +9,13 @@ happened last. Every value is text in UTF-8.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from connect.settings.error_keys import duration_ms
 
-__all__ = ["ErrorContext", "ParkedHeaders", "RawHeaders", "default_retry_prefix", "duration_ms", "retry_topic", "texts"]
+__all__ = ["ErrorContext", "ParkedHeaders", "RawHeaders", "default_retry_prefix", "duration_ms", "retry_topic"]
 
 #: A record's headers as they lie in Kafka.
 RawHeaders = Sequence[tuple[str, bytes | None]]
@@ -225,8 +225,3 @@ def _object(text: str | None) -> Mapping[str, Any] | None:
     except ValueError:
         return None
     return found if isinstance(found, dict) else None
-
-
-def texts(headers: Iterable[tuple[str, bytes | None]]) -> dict[str, str | None]:
-    """Headers as text, for people; of those that repeat, the last."""
-    return {key: None if value is None else value.decode("utf-8", "replace") for key, value in headers}

@@ -10,7 +10,6 @@ import errno
 import re
 from typing import Final
 
-from connect.error_chain import chain_of
 from connect.errors import (
     ConfigError,
     ConnectError,
@@ -18,6 +17,7 @@ from connect.errors import (
     NotInstalledError,
     PluginNotFoundError,
     RetriableError,
+    chain_of,
 )
 from connect.kafka.client_errors import NotLetInError
 from connect.kafka.produce import DeliveryError, WrongClockError

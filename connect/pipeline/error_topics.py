@@ -1,4 +1,4 @@
-"""Writes records beside a task's own way: dead letters, and records that are parked to be tried again."""
+"""Writes records beside a task's own way: dead letters (KIP-298), and records that are parked to be tried again."""
 
 from __future__ import annotations
 
@@ -6,12 +6,16 @@ import logging
 from collections.abc import Callable
 from typing import Final
 
-from connect.data.batch import SourceBatch
+from connect.data.batch import SinkBatch, SourceBatch
 from connect.data.column import Constant, Plain
+from connect.data.record import SinkRecord
 from connect.data.values import Values
 from connect.errors import ConnectError
+from connect.kafka.new_topics import NewTopic
 from connect.kafka.produce import BatchProducer, DeliveryError
-from connect.pipeline.dead_letters import EncodedRecord
+from connect.pipeline.dead_letters import DeadLetterSettings, EncodedRecord, Original, context_of, dead_letter, original
+from connect.pipeline.failure import Failure
+from connect.pipeline.policy import ErrorCounts
 
 log = logging.getLogger("connect.pipeline")
 
@@ -103,3 +107,53 @@ class UnwrittenError(ConnectError):
             f'A record that failed could not be written to the topic "{error.topic}" ({error.code}). The task stops, so'
             f" that it is not lost.{advice}"
         )
+
+
+class DeadLetterQueue:
+    """Writes what the error policy gives up. Called from the task's thread.
+
+    Args:
+        settings: see there.
+        connector, task: for the headers.
+        topics: writes.
+        counts: counts what is written.
+        encode: makes bytes of a record that the task made itself, or of which the raw bytes are not held any more.
+        retry_topics: records from these were parked, and are dead letters of where they came from first.
+    """
+
+    def __init__(
+        self,
+        settings: DeadLetterSettings,
+        connector: str,
+        task: int,
+        topics: ErrorTopics,
+        counts: ErrorCounts,
+        encode: Callable[[SinkRecord], EncodedRecord],
+        retry_topics: frozenset[str] = frozenset(),
+    ) -> None:
+        self._settings = settings
+        self._connector = connector
+        self._task = task
+        self._topics = topics
+        self._counts = counts
+        self._encode = encode
+        self._retry_topics = retry_topics
+
+    def write(self, failure: Failure) -> None:
+        """Hand a record over; it is durable when the topics have settled. Raises ConnectError."""
+        source = self._original(failure)
+        context = context_of(failure, self._connector, self._task, source) if self._settings.context else None
+        self._counts.dead_letters += 1
+        self._topics.send(self._settings.topic, dead_letter(source, context))
+
+    def _original(self, failure: Failure) -> Original:
+        if isinstance(batch := failure.batch, SinkBatch):
+            return original(batch, 0, parked=batch.original_topics[0] in self._retry_topics)
+        record = failure.record
+        assert isinstance(record, SinkRecord)
+        return Original(record.topic, record.partition, record.offset, self._encode(record))
+
+
+def new_topic(settings: DeadLetterSettings) -> NewTopic:
+    """The dead letter topic as it is to be made."""
+    return NewTopic(settings.topic, settings.partitions, settings.replication, {})

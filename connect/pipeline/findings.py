@@ -10,7 +10,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from connect.settings import ConfigValue, Definition, Importance, Kind, Secret, Setting
+from connect.errors import MASK
+from connect.settings import ConfigValue, Definition, Importance, Kind, Setting
 from connect.settings.definition import text
 from connect.settings.raw import prefixed
 from connect.telemetry.redaction import Redactor
@@ -167,7 +168,7 @@ class Findings:
         for key, entry in self._entries.items():
             entry.value.errors = [redactor.redact(message) for message in entry.value.errors]
             if key in self._secret_keys:
-                entry.value.value = None if entry.value.value is None else Secret.MASK
+                entry.value.value = None if entry.value.value is None else MASK
                 entry.value.recommended_values = []
             elif entry.value.value is not None:
                 # A password inside a URL. Secrets of other keys are no reason to tear holes into a value.

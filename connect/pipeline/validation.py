@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from importlib.util import find_spec
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 from connect import settings
 from connect.api import Connector
@@ -25,7 +25,6 @@ from connect.pipeline.findings import Findings, Validation
 from connect.plugins import CONVERTERS, PluginKind, Plugins, load
 from connect.plugins.engines import chosen_engine, load_engine
 from connect.settings import ConfigValue, Definition
-from connect.settings._checks import did_you_mean
 from connect.settings.connector_keys import (
     COMMON,
     SINK,
@@ -36,8 +35,7 @@ from connect.settings.connector_keys import (
 )
 from connect.settings.definition import text
 from connect.settings.raw import comma_separated, prefixed
-
-T = TypeVar("T")
+from connect.settings.validators import did_you_mean
 
 _CLIENTS: tuple[ClientKind, ...] = ("producer", "consumer", "admin")
 _OVERRIDES = tuple(f"{client}.override." for client in _CLIENTS)

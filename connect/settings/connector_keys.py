@@ -9,14 +9,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from connect.settings._checks import connector_name, partitions, replication_factor, unique
 from connect.settings.definition import Definition, define
 from connect.settings.error_keys import PUT_TOLERANCE, RETRY_TOPICS
 from connect.settings.java_regex import java_regex
 from connect.settings.raw import comma_separated
 from connect.settings.recovery_keys import CONNECTOR_RECOVERY
 from connect.settings.setting import Boolean, Class, Int, List, Long, Setting, Short, String
-from connect.settings.validators import at_least, non_empty, one_of, topic_name, topic_names
+from connect.settings.validators import (
+    at_least,
+    connector_name,
+    non_empty,
+    one_of,
+    partitions,
+    replication_factor,
+    topic_name,
+    topic_names,
+    unique,
+)
 
 _COMMON, _ERRORS = "Common", "Error Handling"
 
@@ -358,9 +367,8 @@ SINK: Final = (
 
 def creation_groups(config: Mapping[str, Any]) -> list[str]:
     """The groups of `topic.creation.groups` in their order, then `default`, which always is and always is the last."""
-    written = str(config.get("topic.creation.groups") or "").split(",")
-    groups = [name for item in written if (name := item.strip()) and name != "default"]
-    return [*dict.fromkeys(groups), "default"]
+    written = comma_separated(str(config.get("topic.creation.groups") or ""))
+    return [*dict.fromkeys(name for name in written if name != "default"), "default"]
 
 
 def topic_creation(config: Mapping[str, Any]) -> Definition:
@@ -420,7 +428,7 @@ def topic_creation(config: Mapping[str, Any]) -> Definition:
 
 def topic_creation_doubts(config: Mapping[str, Any]) -> list[tuple[str, str]]:
     """What works in keys topic.creation.*, but not as it was probably meant: key and message."""
-    listed = {name.strip() for name in str(config.get("topic.creation.groups") or "").split(",")}
+    listed = comma_separated(str(config.get("topic.creation.groups") or ""))
     groups = creation_groups(config)
     doubts = [
         (f"topic.creation.{group}.include", "is not set, so the group is for no topic. Set it.")

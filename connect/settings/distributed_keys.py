@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from connect.settings._checks import partitions, replication_factor
 from connect.settings.definition import Definition, define
 from connect.settings.options import Options
 from connect.settings.setting import Int, List, Long, Setting, Short, String
-from connect.settings.validators import at_least, between, non_empty, one_of, topic_name
+from connect.settings.validators import at_least, between, non_empty, one_of, partitions, replication_factor, topic_name
 
 
 def _milliseconds(name: str, default: int, doc: str) -> Setting[int]:

@@ -8,10 +8,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from connect.settings._checks import partitions, replication_factor
 from connect.settings.definition import define
 from connect.settings.setting import Boolean, Int, List, Short, String
-from connect.settings.validators import one_of
+from connect.settings.validators import one_of, partitions, replication_factor
 
 _GROUP: Final = "Retry Topics"
 _DURATION: Final = re.compile(r"([1-9][0-9]{0,8})(ms|s|m|h|d)")

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Generic, Self, TypeVar, overload
 
-from connect.errors import ConfigError
+from connect.errors import MASK, ConfigError
 from connect.settings import _parsing
 
 T = TypeVar("T")
@@ -71,8 +71,6 @@ class Secret:
 
     __slots__ = ("_value",)
 
-    MASK: Final = "[hidden]"
-
     def __init__(self, value: str) -> None:
         self._value = value
 
@@ -87,7 +85,7 @@ class Secret:
         return hash(self._value)
 
     def __str__(self) -> str:
-        return self.MASK
+        return MASK
 
     __repr__ = __str__
 

@@ -1,10 +1,12 @@
-"""What a setting's value may be, beyond its type."""
+"""What a setting's value may be, beyond its type: of any plug-in's, and of the worker's and connectors' own keys."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Any, Final
 
+from connect.settings.limits import LONGEST_NAME
 from connect.settings.setting import Validator
 
 #: https://kafka.apache.org/43/documentation.html: Topic.validate
@@ -59,3 +61,72 @@ def between(low: float, high: float) -> Validator:
             raise ValueError(f"{value} is not between {low} and {high}.")
 
     return check
+
+
+def no_control_characters(name: str, value: str) -> None:
+    """A name that can stand in a log, a URL and a topic's record."""
+    if not value:
+        raise ValueError("must not be empty.")
+    if found := [char for char in value if ord(char) < 32 or 127 <= ord(char) < 160]:
+        raise ValueError(f"contains the control character {found[0]!r}. Take it out.")
+
+
+def connector_name(name: str, value: str) -> None:
+    """A name of a connector that a log, a URL, a record's key and an assignment can hold."""
+    no_control_characters(name, value)
+    try:
+        length = len(value.encode())
+    except UnicodeEncodeError:
+        raise ValueError("holds half of a surrogate pair, which UTF-8 has not. Take it out.") from None
+    if length > LONGEST_NAME:
+        raise ValueError(f"has {length:,} bytes in UTF-8. Up to {LONGEST_NAME} may be.")
+
+
+def unique(name: str, value: list[str]) -> None:
+    """A list in which nothing is empty or written twice."""
+    if "" in value:
+        raise ValueError("has an empty entry. Remove the comma too many.")
+    if twice := next((item for item in value if value.count(item) > 1), None):
+        raise ValueError(f'names "{twice}" twice. Write it once.')
+
+
+def urls(name: str, value: list[str]) -> None:
+    """Addresses to listen on: http://:8083, https://host:8443."""
+    for item in value:
+        if not re.fullmatch(r"https?://[^/\s]*:\d+/?", item, re.IGNORECASE):
+            raise ValueError(f'"{item}" is no address to listen on. Write http://host:8083, or http://:8083 for all.')
+
+
+def servers(name: str, value: list[str]) -> None:
+    """Brokers as host:port, or the one word `embedded`."""
+    given = [item for item in value if item]
+    if not given:
+        raise ValueError("must not be empty. Write host:9092, or embedded for a broker on this machine.")
+    if given == ["embedded"]:
+        return
+    for item in given:
+        # A protocol may stand before a host, and an IPv6 address between brackets.
+        match = re.fullmatch(r"(?:\w+://)?(?:\[[0-9a-fA-F:%.]+\]|[^\s:\[\]/]+):(\d+)", item)
+        if not match:
+            raise ValueError(f'"{item}" is no host:port. Write something like {item.partition(":")[0] or "host"}:9092.')
+        if not 0 < int(match[1][:6]) < 65536:
+            raise ValueError(f'"{item}" has no port from 1 to 65535.')
+
+
+def replication_factor(name: str, value: int) -> None:
+    """A number of replicas, or -1."""
+    if value != -1 and value < 1:
+        raise ValueError(f"{value} is no number of replicas. Write 1 or more, or -1 for the broker's default.")
+
+
+def partitions(name: str, value: int) -> None:
+    """A number of partitions, or -1."""
+    if value != -1 and value < 1:
+        raise ValueError(f"{value} is no number of partitions. Write 1 or more, or -1 for the broker's default.")
+
+
+def did_you_mean(key: str, known: Iterable[str]) -> str | None:
+    """The known key that this one was probably meant to be."""
+    import difflib
+
+    return next(iter(difflib.get_close_matches(key, sorted(known), n=1, cutoff=0.85)), None)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from connect.settings._checks import did_you_mean, servers, urls
 from connect.settings.definition import define
 from connect.settings.distributed_keys import CLIENT, DISTRIBUTED_ONLY
 from connect.settings.metrics_keys import MetricsOptions
@@ -17,7 +16,7 @@ from connect.settings.options import Options
 from connect.settings.recovery_keys import RecoveryOptions
 from connect.settings.rest_security_keys import RestSecurityOptions
 from connect.settings.setting import Boolean, Class, Int, List, Long, String, seconds
-from connect.settings.validators import at_least, between, non_empty, one_of
+from connect.settings.validators import at_least, between, did_you_mean, non_empty, one_of, servers, urls
 
 
 class RunOptions(Options):

@@ -13,7 +13,8 @@ import threading
 from collections.abc import Iterable, Iterator
 from urllib.parse import quote, quote_plus
 
-from connect.telemetry.secret_shapes import MASK, Span, secrets_in
+from connect.errors import MASK
+from connect.telemetry.secret_shapes import Span, secrets_in
 
 __all__ = ["MASK", "RedactingFilter", "Redactor", "names_a_secret", "redactor", "shown"]
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-MASK: Final = "[hidden]"
+from connect.errors import MASK
 
 _FLAGS: Final = re.IGNORECASE | re.ASCII
 

@@ -23,8 +23,7 @@ from connect.testing._broker import MemoryBroker, MemoryProducer, Message, Refus
 from connect.testing._connector import ConnectorRun, PluginRun, RunningTask, Tap, converts, encoding_chain
 from connect.testing._control import MemoryControl
 from connect.testing._turns import Blocked, Turns
-from connect.worker.contexts import SourceContext
-from connect.worker.control import Control
+from connect.worker.control import Control, SourceContext
 from connect.worker.progress import ProgressReport
 from connect.worker.source_loop import SourceLoop
 

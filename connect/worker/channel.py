@@ -13,6 +13,7 @@ import struct
 import threading
 import time
 from collections.abc import Iterator
+from typing import Final
 
 import msgspec
 
@@ -22,9 +23,23 @@ from connect.worker.messages import AnyMessage, Message
 _LENGTH = struct.Struct(">I")
 #: In bytes: far above what is sent. It is a limit of memory: a byte can stand for an object of seventy.
 LARGEST = 1 << 25
+#: Characters. What has all of them, and a trace beside it, still is a record that Kafka takes (1 MiB by default).
+MOST: Final = 1 << 17
 _decoder = msgspec.msgpack.Decoder(AnyMessage)
 _encoder = msgspec.msgpack.Encoder()
 _NOT_TAKEN = "The other end of the control pipe does not read."
+
+
+def cut(words: str, most: int = MOST) -> str:
+    """The words, fit to be sent; of what is longer its beginning and its end, where a trace has its error.
+
+    An error may quote all that somebody wanted to write, and what is no text.
+    """
+    if len(words) > most:
+        half = most // 2
+        words = f"{words[:half]}\n[... {len(words) - 2 * half:,} characters are left out ...]\n{words[-half:]}"
+    # Half of a surrogate pair is how Python has a byte of a file's name that is no text.
+    return words if words.isascii() else words.encode("utf-8", "backslashreplace").decode()
 
 
 class Garbled(Exception):

@@ -23,7 +23,7 @@ import msgspec
 
 from connect.api.connector import Connector
 from connect.api.metrics import PluginMetrics
-from connect.errors import ConnectError
+from connect.errors import ConnectError, one_line
 from connect.pipeline.error_kinds import kind_of
 from connect.plugins import Plugins
 from connect.plugins.lifetime import Lifetime
@@ -31,9 +31,8 @@ from connect.telemetry.levels import levels
 from connect.telemetry.metrics import Registry
 from connect.telemetry.redaction import Redactor
 from connect.worker import guard, messages
-from connect.worker.channel import Channel
+from connect.worker.channel import Channel, cut
 from connect.worker.remote_log import send_logs
-from connect.worker.words import cut
 
 if TYPE_CHECKING:
     from connect.pipeline.findings import KeyDefinition, Validation
@@ -192,7 +191,7 @@ class Host:
 
     def describe(self, error: BaseException) -> tuple[str, str]:
         """An error in one line, and with its trace; both without secrets."""
-        summary = " ".join(str(error).split()) or type(error).__name__
+        summary = one_line(error)
         if not isinstance(error, ConnectError):
             summary = f"{type(error).__name__}: {summary}"
         trace = "".join(traceback.format_exception(error))

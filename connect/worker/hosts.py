@@ -19,10 +19,9 @@ from connect.pipeline.findings import Validation
 from connect.plugins import PluginRef
 from connect.telemetry.levels import levels
 from connect.worker import host_process, messages
-from connect.worker.channel import Garbled
+from connect.worker.channel import Garbled, cut
 from connect.worker.processes import ChildProcess, how_it_ended
 from connect.worker.remote_log import write_log
-from connect.worker.words import cut
 
 log = logging.getLogger("connect.worker")
 

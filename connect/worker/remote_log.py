@@ -11,9 +11,8 @@ from collections.abc import Iterable
 from connect.telemetry.levels import levels
 from connect.telemetry.logs import keep_quiet
 from connect.telemetry.redaction import RedactingFilter, Redactor
-from connect.worker.channel import Channel
+from connect.worker.channel import Channel, cut
 from connect.worker.messages import Log
-from connect.worker.words import cut
 
 #: Characters of a logger's name: each of its dots has the worker look for one logger more.
 _NAME = 200

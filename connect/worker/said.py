@@ -12,7 +12,7 @@ import msgspec
 
 from connect.telemetry.metrics import Buckets, Sample
 from connect.worker import messages
-from connect.worker.words import cut
+from connect.worker.channel import cut
 
 #: Series of one task, and topics. A task of ours has about fifty series.
 MOST: Final = 10_000

@@ -21,12 +21,11 @@ import msgspec
 
 from connect.pipeline.error_kinds import ErrorKind
 from connect.worker import messages, processes, task_process
-from connect.worker.channel import Garbled
+from connect.worker.channel import Garbled, cut
 from connect.worker.lease import now
 from connect.worker.processes import ChildProcess, how_it_ended
 from connect.worker.remote_log import write_log
 from connect.worker.said import Asked, Said
-from connect.worker.words import cut
 
 log = logging.getLogger("connect.worker")
 

@@ -23,7 +23,7 @@ from connect.delivery.context import SinkContext
 from connect.delivery.error_outputs import ErrorOutputs, TaskConfigs
 from connect.delivery.retrying_consumer import SinkConsumer
 from connect.delivery.sink import SinkDelivery
-from connect.errors import ConnectError
+from connect.errors import ConnectError, one_line
 from connect.kafka.client_settings import task_client_settings
 from connect.kafka.consume import ROWS_PER_BATCH, BatchConsumer, RebalanceListener
 from connect.kafka.static_member import as_static_member
@@ -41,9 +41,8 @@ from connect.telemetry.metrics import Registry
 from connect.telemetry.outages import outages
 from connect.telemetry.redaction import Redactor
 from connect.worker import guard, messages
-from connect.worker.channel import Channel
-from connect.worker.contexts import SourceContext
-from connect.worker.control import Control
+from connect.worker.channel import Channel, cut
+from connect.worker.control import Control, SourceContext
 from connect.worker.engine_loop import EngineContext, EngineLoop
 from connect.worker.lease import Lease
 from connect.worker.progress import ProgressReport
@@ -52,7 +51,6 @@ from connect.worker.sink_loop import SinkLoop
 from connect.worker.source_loop import SourceLoop
 from connect.worker.source_output import OpenOutput
 from connect.worker.watchdog import Watchdog, Watched
-from connect.worker.words import cut
 
 log = logging.getLogger("connect.worker")
 
@@ -80,7 +78,7 @@ def main(spec: bytes, end: socket.socket) -> None:
     try:
         _run(task, control, redactor.redact)
     except BaseException as error:
-        summary = redactor.redact(" ".join(str(error).split()) or type(error).__name__)
+        summary = redactor.redact(one_line(error))
         if not isinstance(error, ConnectError):
             summary = f"{type(error).__name__}: {summary}"
         trace = redactor.redact("".join(traceback.format_exception(error)))

@@ -12,7 +12,8 @@ import pytest
 
 from connect.api.connector import Connector
 from connect.api.plugin import Plugin
-from connect.settings import ConfigValue, Kind, Secret
+from connect.errors import MASK
+from connect.settings import ConfigValue, Kind
 from connect.storage.offsets import MemoryOffsetStore
 from connect.telemetry.metrics import Registry
 from connect.testing._connector import ConnectorRun
@@ -104,7 +105,7 @@ class ConnectorConformance(PluginConformance):
         for text in (*lines, *texts):
             for secret in secrets:
                 if secret in text:
-                    pytest.fail(f"a secret shows in: {text.replace(secret, Secret.MASK)}")
+                    pytest.fail(f"a secret shows in: {text.replace(secret, MASK)}")
 
     def _validated(self, config: Mapping[str, str]) -> Iterator[ConfigValue]:
         for attempt in (config, *({**config, setting.name: "\x00"} for setting in self.connector.settings)):

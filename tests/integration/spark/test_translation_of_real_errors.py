@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
 from connect.errors import ConfigError, ConnectError, DataError, RetriableError
-from spark_sink.error_translation import SparkTrace, is_passing, translate_error
+from spark_sink.error_translation import SparkTrace, translate_error
 
 
 def stream(spark: Any, fail: Callable[[], None]) -> Any:
@@ -135,7 +135,7 @@ def test_kafka_that_refuses_connections_may_pass(spark: Any, tmp_path: Path) -> 
     found = ended(stream(spark, no_broker), tmp_path, count)
 
     assert "Kafka does not answer" in str(found)
-    assert is_passing(found)
+    assert isinstance(translate_error(found), RetriableError)
 
 
 @pytest.mark.slow
@@ -143,7 +143,7 @@ def test_a_python_process_that_was_killed_may_pass(spark: Any, tmp_path: Path) -
     found = ended(stream(spark, killed), tmp_path, count)
 
     assert "ended without a word" in str(found)
-    assert is_passing(found)
+    assert isinstance(translate_error(found), RetriableError)
 
 
 @pytest.mark.slow
@@ -151,7 +151,7 @@ def test_a_module_that_executors_lack_is_named(spark: Any, tmp_path: Path) -> No
     found = ended(stream(spark, no_module), tmp_path, count)
 
     assert "does not have the module confluent_kafka" in str(found)
-    assert not is_passing(found)
+    assert not isinstance(translate_error(found), RetriableError)
 
 
 @pytest.mark.parametrize("table", ["/proc/table", "/etc/passwd/table"])
@@ -188,7 +188,7 @@ def test_records_that_do_not_fit_the_table(spark: Any, tmp_path: Path) -> None:
 
     assert "the table has no a long" in str(new)
     assert "do not fit the table's schema" in str(other)
-    assert not is_passing(new)
+    assert not isinstance(translate_error(new), RetriableError)
 
 
 @pytest.mark.slow
@@ -221,7 +221,7 @@ def test_writers_that_meet_may_pass(spark: Any, tmp_path: Path) -> None:
         thread.join()
 
     assert caught
-    assert all(is_passing(error) for error in caught)
+    assert all(isinstance(translate_error(error), RetriableError) for error in caught)
     assert "Another writer changed the table" in str(translate_error(caught[0]))
 
 
@@ -236,4 +236,4 @@ def test_a_damaged_checkpoint_is_named(spark: Any, tmp_path: Path) -> None:
 
     assert "checkpoint cannot be read" in str(found)
     assert "offsets/0" in str(found)
-    assert not is_passing(found)
+    assert not isinstance(translate_error(found), RetriableError)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from connect.settings._checks import connector_name
 from connect.settings.limits import LONGEST_KEY, LONGEST_NAME, LONGEST_VALUE, MOST_BYTES, excess, within_limits
+from connect.settings.validators import connector_name
 
 
 def test_what_is_at_its_limit_is_taken() -> None:

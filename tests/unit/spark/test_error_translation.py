@@ -3,7 +3,7 @@
 import pytest
 
 from connect.errors import ConnectError, DataError, FencedError, RetriableError
-from spark_sink.error_translation import is_passing, translate_error
+from spark_sink.error_translation import translate_error
 
 TRACEBACK = """Lost task 0.0: org.apache.spark.api.python.PythonException: Traceback (most recent call last):
   File "/app/read.py", line 12, in read
@@ -86,7 +86,7 @@ def test_what_may_pass(text: str, says: str) -> None:
 )
 def test_what_does_not_pass_by_itself(text: str, says: str) -> None:
     assert says in str(translate_error(RuntimeError(text)))
-    assert not is_passing(RuntimeError(text))
+    assert not isinstance(translate_error(RuntimeError(text)), RetriableError)
 
 
 def test_a_socket_of_a_jvm_that_is_gone() -> None:

@@ -6,8 +6,8 @@ import pytest
 
 from connect.telemetry.metrics import Buckets, Sample
 from connect.worker import messages
+from connect.worker.channel import cut
 from connect.worker.said import MOST, Asked, Said
-from connect.worker.words import cut
 
 
 def told(*samples: Sample) -> messages.Progress:
