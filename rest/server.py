@@ -24,8 +24,7 @@ from rest.app import Part
 from rest.connections import REQUEST_S, Connections, most_connections, watched
 from rest.edge import OnLoopback
 from rest.errors import error_answer
-from rest.security.certificates import with_certificates
-from rest.tls import listener_context
+from rest.security.certificates import listener_context, with_certificates
 
 log = logging.getLogger("connect.rest")
 

@@ -24,13 +24,12 @@ from connect.settings.worker_keys import RestOptions
 from rest.security.access import Access, CallersAccess
 from rest.security.audit import AuditFile, AuditLog, AuditLogger
 from rest.security.authentication import Authentication
-from rest.security.certificates import CertificateNames, Rule, parse_rules
+from rest.security.certificates import CertificateNames, Rule, client_auth, parse_rules
 from rest.security.files import WatchedFile
 from rest.security.forwarded import Vouching
 from rest.security.roles import Roles, parse_roles
 from rest.security.tokens import Tokens, parse_tokens
 from rest.security.users import Users, parse_users
-from rest.tls import client_auth
 
 if TYPE_CHECKING:
     from rest.body_room import Room

@@ -9,9 +9,8 @@ from typing import Any, Final
 from connect.data.schema import OPTIONAL_STRING, Schema
 from spark_sink.query.sink_task import SinkQuery, SinkQueryTask, TooEarly
 from spark_sink.query.supervised import Query
-from spark_sink.reading.plan import NOTHING_KNOWN, ReadPlan, RowShape
+from spark_sink.reading.plan import NOTHING_KNOWN, ReadPlan, RowShape, changed_at
 from spark_sink.reading.sample import Sample, Sampler
-from spark_sink.reading.schema_change import changed_at
 from spark_sink.table_settings import DELTA, TOPIC, UPSERT, TableOptions, checkpoint_location
 from spark_sink.tables import TableSettings, TableWriter
 from spark_sink.tables.table import Table

@@ -23,8 +23,7 @@ from connect.pipeline import sink_chain
 from connect.plugins import Plugins
 from spark_sink.reading.columns import RawColumns, RowColumns
 from spark_sink.reading.failures import Failures
-from spark_sink.reading.plan import ReadPlan
-from spark_sink.reading.schema_change import SchemaChanged
+from spark_sink.reading.plan import ReadPlan, SchemaChanged
 
 if TYPE_CHECKING:
     from spark_sink.reading.part import Part

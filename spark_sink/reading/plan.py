@@ -10,10 +10,13 @@ from typing import Final
 
 from connect.data.record import TopicPartition
 from connect.data.schema import OPTIONAL_STRING, Schema
+from connect.errors import ConnectError
 from connect.settings.java_regex import java_regex
 
 #: Offsets as Spark keeps them: for each topic, for each partition (as text), the offset of the next record.
 OffsetMap = dict[str, dict[str, int]]
+
+_FOUND: Final = re.compile(r"new fields at ([a-zA-Z0-9._-]+)-(\d+)@(\d+)")
 
 #: Records as they lie in Kafka.
 RAW_SCHEMA: Final = (
@@ -116,3 +119,24 @@ def as_offsets(offsets: Mapping[str, Mapping[str, int]]) -> dict[TopicPartition,
         for topic, parts in offsets.items()
         for partition, offset in parts.items()
     }
+
+
+class SchemaChanged(ConnectError):
+    """Records came that the query's schema does not hold: the query begins anew with one that holds this record.
+
+    An executor tells its driver through Spark's error.
+    """
+
+    def __init__(self, topic: str, partition: int, offset: int) -> None:
+        super().__init__(f"new fields at {topic}-{partition}@{offset}")
+        self._origin = (topic, partition, offset)
+
+    def __reduce__(self) -> tuple[type[SchemaChanged], tuple[str, int, int]]:
+        return SchemaChanged, self._origin
+
+
+def changed_at(error: BaseException) -> tuple[TopicPartition, int] | None:
+    """Where the schema changed, if that is what an error of Spark's is about."""
+    text = str(error)
+    found = _FOUND.search(text) if "SchemaChanged" in text else None
+    return None if found is None else (TopicPartition(found[1], int(found[2])), int(found[3]))

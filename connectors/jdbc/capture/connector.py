@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from connect import ConfigError, ConnectError, ExactlyOnceSupport, SourceConnector, __version__
 from connect.settings import ConfigValue
 from connectors.jdbc.capture.keys import CaptureOptions
-from connectors.jdbc.capture.reach import parameters
+from connectors.jdbc.capture.replication import parameters
 from connectors.jdbc.capture.task import PostgresCdcSourceTask
 
 #: Seconds that a validation waits for the database.

@@ -1,5 +1,7 @@
 """The client's half of PostgreSQL's streaming replication, over libpq: psycopg has the functions, but no client of it.
 
+The same parameters reach the database for queries.
+
 https://www.postgresql.org/docs/current/protocol-replication.html
 """
 
@@ -16,7 +18,9 @@ from typing import Final, NamedTuple
 import psycopg
 from psycopg import pq
 
-from connect import ConnectError, RetriableError
+from connect import ConfigError, ConnectError, RetriableError
+from connectors.jdbc.database.connection import POSTGRESQL
+from connectors.jdbc.database.url import translate
 
 log = logging.getLogger(__name__)
 
@@ -25,6 +29,54 @@ _XLOG: Final = Struct("!xQQQ").unpack_from
 _KEEPALIVE: Final = Struct("!xQQB").unpack_from
 _STATUS: Final = Struct("!cQQQQB").pack
 _DATA: Final = ord("w")
+
+#: How a session gives values in the text form that `connectors.jdbc.capture.text` reads.
+_SESSION: Final = (
+    "-c datestyle=ISO -c intervalstyle=postgres -c timezone=UTC -c extra_float_digits=3 -c bytea_output=hex "
+    "-c lc_monetary=C -c xmlbinary=base64 -c statement_timeout=0 -c idle_in_transaction_session_timeout=0"
+)
+
+_PARAMETERS: Final = {
+    "host": "database.hostname",
+    "port": "database.port",
+    "dbname": "database.dbname",
+    "user": "database.user",
+    "password": "database.password",
+    "sslmode": "database.sslmode",
+    "sslrootcert": "database.sslrootcert",
+    "sslcert": "database.sslcert",
+    "sslkey": "database.sslkey",
+    "sslpassword": "database.sslpassword",
+}
+
+
+def parameters(config: Mapping[str, str], timeout: int = 10) -> dict[str, str]:
+    """What libpq is told, credentials too.
+
+    Raises:
+        ConfigError: it does not say where the database is.
+    """
+    found = {name: str(value) for name, value in POSTGRESQL.items()}
+    found |= {"connect_timeout": str(timeout), "client_encoding": "UTF8"}
+    if config.get("connection.url"):
+        url = translate(config["connection.url"])
+        if url.get_backend_name() != "postgresql":
+            raise ConfigError("connection.url", "is no URL of PostgreSQL.")
+        found |= {name: value for name, value in url.query.items() if isinstance(value, str)}
+        told = {"host": url.host, "port": url.port, "dbname": url.database, "user": url.username}
+        found |= {name: str(value) for name, value in told.items() if value is not None}
+        if url.password is not None:
+            found["password"] = str(url.password)
+    elif not config.get("database.hostname"):
+        raise ConfigError("database.hostname", "is required, unless there is a connection.url.")
+    for name, key in _PARAMETERS.items():
+        if config.get(key):
+            found[name] = str(config[key])
+    if "dbname" not in found:
+        raise ConfigError("database.dbname", "is required: changes are captured from one database.")
+    found.setdefault("port", "5432")
+    found["options"] = f"{found.get('options', '')} {_SESSION}".strip()
+    return found
 
 
 class ConnectionLost(RetriableError):

@@ -16,8 +16,7 @@ from connectors.jdbc.capture.database import CapturedDatabase
 from connectors.jdbc.capture.events import Events, Origin
 from connectors.jdbc.capture.keys import CaptureOptions
 from connectors.jdbc.capture.position import Resume, Visible
-from connectors.jdbc.capture.reach import parameters
-from connectors.jdbc.capture.replication import ReplicationConnection, lsn_text
+from connectors.jdbc.capture.replication import ReplicationConnection, lsn_text, parameters
 from connectors.jdbc.capture.snapshot import Snapshot
 from connectors.jdbc.capture.stream import Changes, offset
 from connectors.jdbc.capture.tables import Tables

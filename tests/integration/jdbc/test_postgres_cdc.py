@@ -14,8 +14,7 @@ import pytest
 from connect import ConnectError, RetriableError, SourceRecord
 from connect.testing import SourceRun
 from connectors.jdbc.capture import PostgresCdcSourceConnector, PostgresCdcSourceTask
-from connectors.jdbc.capture.reach import parameters
-from connectors.jdbc.capture.replication import ConnectionLost, ReplicationConnection, parse_lsn
+from connectors.jdbc.capture.replication import ConnectionLost, ReplicationConnection, parameters, parse_lsn
 from tests.servers.postgresql import PostgresDatabase, PostgresServer
 from tests.support.waiting import until
 

@@ -10,7 +10,7 @@ from connect.data.record import TopicPartition
 from connect.data.schema import INT64, OPTIONAL_STRING, Schema
 from connect.pipeline.error_headers import ErrorContext
 from spark_sink.error_translation import translate_error
-from spark_sink.reading.schema_change import changed_at
+from spark_sink.reading.plan import changed_at
 from tests.integration.errors.conftest import all_of, produce
 from tests.integration.worker.conftest import herd
 

@@ -12,8 +12,7 @@ from connect.errors import SchemaError
 from connect.pipeline import RecordError
 from connect.pipeline.dead_letters import EncodedRecord
 from spark_sink.reading import executor
-from spark_sink.reading.plan import RowShape
-from spark_sink.reading.schema_change import SchemaChanged
+from spark_sink.reading.plan import RowShape, SchemaChanged
 
 from .conftest import JSON, STRING
 

@@ -5,7 +5,7 @@ import pickle
 import pytest
 
 from connect.data.record import TopicPartition
-from spark_sink.reading.schema_change import SchemaChanged, changed_at
+from spark_sink.reading.plan import SchemaChanged, changed_at
 
 
 @pytest.mark.parametrize("topic", ["orders", "a-1", "a.b_c-2.3", "x-7-8"])
