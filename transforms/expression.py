@@ -14,11 +14,12 @@ from typing import Any, NamedTuple, TypeVar
 from connect import Batch, ConfigError, DataError, Schema, Transformation, Type, Values, settings
 from connect.data.column import NoArrowForm
 from connect.data.struct_columns import FieldColumn, StructColumns
+from connect.data.times import timestamp_of
 from connect.data.values import GroupedValues
 from connect.settings import Config
 from transforms.expressions.compile import Compiled, compiled
 from transforms.expressions.kinds import ANY, Kind, Typed, of_schema, to_schema
-from transforms.expressions.moments import as_timestamp, from_epoch_ms
+from transforms.expressions.moments import as_timestamp
 from transforms.expressions.parse import Assignment, parse, parse_assignments
 from transforms.expressions.tree import ExpressionError, Node, Ref
 from transforms.rows import with_groups
@@ -391,7 +392,7 @@ def _of_record(ref: Ref, record: Any) -> Any:
 
 
 def _moment(milliseconds: int | None) -> Any:
-    return None if milliseconds is None else from_epoch_ms(milliseconds)
+    return None if milliseconds is None else timestamp_of(milliseconds)
 
 
 def _run(expression: Compiled, record: Any, label: str) -> Any:

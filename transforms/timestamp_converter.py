@@ -13,7 +13,7 @@ from typing import Any, Final
 from connect import ConfigError, ConnectError, DataError, Schema, SchemaAndValue, Type, Values, logical, settings
 from connect.data.schema import INT64, STRING
 from connect.data.struct_columns import FieldColumn, StructColumns
-from connect.data.times import DAY_MS, EPOCH, EPOCH_DAY, time_ms, timestamp_ms
+from connect.data.times import DAY_MS, EPOCH_DAY, time_ms, timestamp_ms, timestamp_of
 from connect.settings import Config
 from transforms.fields import Fields, FieldsTransformation, Plan, Struct
 from transforms.java_dates import JavaDates
@@ -98,7 +98,7 @@ class TimestampConverter(FieldsTransformation):
             "unix": self._to_unix,
             "Date": _date,
             "Time": _time,
-            "Timestamp": _timestamp,
+            "Timestamp": timestamp_of,
         }
         self._write = writers[self._target]
         self._by_type = _ByType(
@@ -250,13 +250,6 @@ class _ByType(dict[type, Callable[[Any], int]]):
 
     def __missing__(self, kind: type) -> Callable[[Any], int]:
         raise DataError(f"A value of type {kind.__name__} is no form of time.")
-
-
-def _timestamp(ms: int) -> dt.datetime:
-    try:
-        return EPOCH + dt.timedelta(milliseconds=ms)
-    except OverflowError:
-        raise DataError(f"{ms} ms since 1970 is outside of the years 1 to 9999.") from None
 
 
 def _date(ms: int) -> dt.date:

@@ -45,7 +45,7 @@ def from_json(node: Any, value_of: Callable[[Schema, Any], Any]) -> Schema | Non
     for name in ("name", "doc"):
         if isinstance(node.get(name), str):
             attributes[name] = node[name]
-    if _is_int(node.get("version")):
+    if is_int(node.get("version")):
         attributes["version"] = (node["version"] + (1 << 31)) % (1 << 32) - (1 << 31)
     if isinstance(node.get("parameters"), dict):
         if not all(isinstance(text, str) for text in node["parameters"].values()):
@@ -116,5 +116,6 @@ def _fields(node: dict[str, Any], value_of: Callable[[Schema, Any], Any]) -> dic
     return fields
 
 
-def _is_int(node: Any) -> bool:
+def is_int(node: Any) -> bool:
+    """Whether JSON has a whole number there: true and false are none."""
     return isinstance(node, int) and not isinstance(node, bool)

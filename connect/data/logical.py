@@ -12,7 +12,7 @@ from decimal import Decimal
 from typing import Any, Final
 
 from connect.data.schema import Schema, Type
-from connect.data.times import EPOCH, EPOCH_DAY
+from connect.data.times import DAY_MS, EPOCH, EPOCH_DAY
 from connect.errors import SchemaError
 
 DECIMAL_NAME: Final = "org.apache.kafka.connect.data.Decimal"
@@ -26,7 +26,6 @@ TIME: Final = Schema(Type.INT32, name=TIME_NAME, version=1)
 TIMESTAMP: Final = Schema(Type.INT64, name=TIMESTAMP_NAME, version=1)
 
 _MILLISECOND: Final = dt.timedelta(milliseconds=1)
-_DAY_MS: Final = 86_400_000
 
 _PYTHON_TYPES: Final[dict[str, type]] = {
     DECIMAL_NAME: Decimal,
@@ -89,7 +88,7 @@ def decode(schema: Schema, encoded: Any) -> Any:
             except (ValueError, OverflowError):
                 raise SchemaError(f"{encoded} days since 1970 is outside of the years 1 to 9999.") from None
         case "org.apache.kafka.connect.data.Time":
-            if not 0 <= encoded < _DAY_MS:
+            if not 0 <= encoded < DAY_MS:
                 raise SchemaError(f"{encoded} ms is not a time of day.")
             seconds, ms = divmod(encoded, 1000)
             minutes, second = divmod(seconds, 60)

@@ -1,9 +1,11 @@
-"""What times are counted from, and in."""
+"""What times are counted from, and in; and the way there and back."""
 
 from __future__ import annotations
 
 import datetime as dt
 from typing import Final
+
+from connect.errors import DataError
 
 #: What timestamps are counted from, and dates, by their number among Python's.
 EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
@@ -21,3 +23,11 @@ def time_ms(value: dt.time) -> int:
 def timestamp_ms(value: dt.datetime) -> int:
     """Milliseconds since 1970; of a time without a zone as if it were in UTC."""
     return ((value if value.tzinfo is not None else value.replace(tzinfo=dt.UTC)) - EPOCH) // _MILLISECOND
+
+
+def timestamp_of(ms: int) -> dt.datetime:
+    """The moment so many milliseconds after the beginning of 1970. DataError where Python has none."""
+    try:
+        return EPOCH + dt.timedelta(milliseconds=ms)
+    except OverflowError:
+        raise DataError(f"{ms} ms since 1970 is outside of the years 1 to 9999.") from None

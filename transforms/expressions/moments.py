@@ -7,7 +7,7 @@ import datetime as dt
 from typing import Any, Final
 
 from connect import DataError
-from connect.data.times import EPOCH
+from connect.data.times import EPOCH, timestamp_ms, timestamp_of
 from transforms.expressions.kinds import Interval, Kind, kind_of
 from transforms.expressions.registry import INTEGER, TEXT, function
 
@@ -128,19 +128,11 @@ def _date_diff(name: str, start: Any, end: Any) -> int:
 
 @function("epoch_ms", takes=[_MOMENT], gives=Kind.INTEGER)
 def _epoch_ms(value: Any) -> int:
-    return (as_timestamp(value) - EPOCH) // _MILLISECOND
+    return timestamp_ms(as_timestamp(value))
 
 
-def from_epoch_ms(value: int) -> dt.datetime:
-    """The moment so many milliseconds after the beginning of 1970."""
-    try:
-        return EPOCH + dt.timedelta(milliseconds=value)
-    except OverflowError:
-        raise DataError(f"{value} ms since 1970 is outside of the years 1 to 9999.") from None
-
-
-function("from_epoch_ms", takes=[INTEGER], gives=Kind.TIMESTAMP)(from_epoch_ms)
-function("from_epoch", "to_timestamp", takes=[INTEGER], gives=Kind.TIMESTAMP)(lambda value: from_epoch_ms(value * 1000))
+function("from_epoch_ms", takes=[INTEGER], gives=Kind.TIMESTAMP)(timestamp_of)
+function("from_epoch", "to_timestamp", takes=[INTEGER], gives=Kind.TIMESTAMP)(lambda value: timestamp_of(value * 1000))
 
 
 @function("strftime", takes=[_MOMENT, TEXT], gives=Kind.TEXT)

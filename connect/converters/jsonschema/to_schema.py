@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from connect.converters.json_schema import is_int
 from connect.converters.jsonschema import names
 from connect.converters.jsonschema.documents import Documents, Node
 from connect.converters.jsonschema.keys import JsonSchemaOptions
@@ -231,7 +232,7 @@ class _Mapping:
         changes: dict[str, Any] = {}
         if schema.name is None and isinstance(said.get("title"), str):
             changes["name"] = said["title"]
-        changes["version"] = said[names.CONNECT_VERSION] if _is_int(said.get(names.CONNECT_VERSION)) else version
+        changes["version"] = said[names.CONNECT_VERSION] if is_int(said.get(names.CONNECT_VERSION)) else version
         if isinstance(said.get("description"), str):
             changes["doc"] = said["description"]
         parameters = said.get(names.CONNECT_PARAMETERS)
@@ -272,10 +273,6 @@ def _says(node: Node, keyword: str, value: str | None = None) -> bool:
 def _index(schema: Any, otherwise: int) -> int:
     index = schema.get(names.CONNECT_INDEX) if isinstance(schema, dict) else None
     return index if isinstance(index, int) else otherwise
-
-
-def _is_int(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _symbol(value: Any) -> str:

@@ -19,7 +19,7 @@ import msgspec
 from connect import DataError
 from connect.data.times import EPOCH, EPOCH_DAY
 
-_EPOCH: Final = dt.datetime(1970, 1, 1)  # noqa: DTZ001  - counts days and microseconds, in no zone
+_EPOCH: Final = EPOCH.replace(tzinfo=None)  # counts days and microseconds, in no zone
 _DAY: Final = 86_400_000_000
 
 #: What stands for infinity, in microseconds. In milliseconds it is the thousandth of these.

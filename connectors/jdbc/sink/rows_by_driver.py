@@ -12,7 +12,7 @@ import sqlalchemy
 from sqlalchemy import Connection
 from sqlalchemy.dialects import mysql
 
-from connect.data.times import EPOCH, time_ms, timestamp_ms
+from connect.data.times import DAY_MS, EPOCH_DAY, time_ms, timestamp_ms
 from connectors.jdbc.sink import load_data
 from connectors.jdbc.sink.cells import python_rows
 from connectors.jdbc.sink.errors import RowError
@@ -249,7 +249,7 @@ def _datetime_text(value: dt.datetime) -> str:
 
 
 def _date_milliseconds(value: dt.date) -> int:
-    return (value.toordinal() - EPOCH.toordinal()) * 86_400_000
+    return (value.toordinal() - EPOCH_DAY) * DAY_MS
 
 
 def _time_text(value: dt.time) -> str:
