@@ -85,8 +85,8 @@ class _Written(settings.Options):
         importance="HIGH",
         group=_TABLE,
         validator=settings.one_of(*FORMATS),
-        doc="delta, parquet or json, or console, which prints rows. iceberg is refused: Iceberg has no jar for "
-        "Spark 4.2 yet, and the newest, for 4.1, was tried and cannot be loaded there.",
+        doc="delta, parquet or json, or console, which prints rows. iceberg is refused: Iceberg has no jar for Spark "
+        "4.2 yet, and the newest, for 4.1, cannot be loaded there.",
     )
     written_table = settings.String(
         "table",
@@ -95,9 +95,9 @@ class _Written(settings.Options):
         group=_TABLE,
         width="LONG",
         validator=_table,
-        doc="A path or URI (/lake/orders, s3a://lake/orders), or a name in a catalog (shop.orders). What has a "
-        "slash or a colon is a path. ${topic} is replaced by the record's topic, ${field} by what "
-        "table.field holds. Required, but for the console.",
+        doc="A path or URI (/lake/orders, s3a://lake/orders), or a name in a catalog (shop.orders). What has a slash "
+        "or a colon is a path. ${topic} is replaced by the record's topic, ${field} by the value of table.field. "
+        "Required, except for the console.",
     )
     table_field = settings.String(
         "table.field",
@@ -106,14 +106,14 @@ class _Written(settings.Options):
         group=_TABLE,
         width="MEDIUM",
         convert=lambda written: written or None,
-        doc="A field of the value that says which table a record goes to, where ${field} stands in table: letters, "
-        "digits, dots, dashes and underscores. A dot leads into a struct.",
+        doc="A field of the value that names a record's table, if table has ${field}: letters, digits, dots, dashes "
+        "and underscores. A dot leads into a struct.",
     )
     auto_create = settings.Boolean(
         "auto.create",
         default=True,
         group=_TABLE,
-        doc="Whether a table that is missing is created, with the columns of the first records.",
+        doc="Whether the sink creates a missing table, with the columns of the first records.",
     )
     partition_by = settings.List(
         "partition.by",
@@ -131,7 +131,7 @@ class _Written(settings.Options):
         width="LONG",
         validator=_distinct,
         doc="Columns that the table is clustered by (liquid clustering), when it is created: at most four. Takes "
-        "effect where rows are compacted, see compaction.interval.ms.",
+        "effect when rows are compacted, see compaction.interval.ms.",
     )
     column_mapping = settings.String(
         "column.mapping",
@@ -139,8 +139,8 @@ class _Written(settings.Options):
         importance="LOW",
         group=_TABLE,
         validator=settings.one_of("none", "name", "id"),
-        doc="name or id: delta.columnMapping.mode of a table that is created. Allows any character in names, "
-        "and columns to be renamed and dropped. Readers have to know it.",
+        doc="name or id: delta.columnMapping.mode of a table that is created. Allows any character in names, and "
+        "columns to be renamed and dropped. Readers must support it.",
     )
     mode = settings.String(
         "mode",
@@ -148,8 +148,8 @@ class _Written(settings.Options):
         importance="HIGH",
         group=_WRITING,
         validator=settings.one_of(APPEND, UPSERT, OVERWRITE),
-        doc="append: each record is a row. upsert: the newest record of a key is its row. overwrite: the "
-        "records of a batch replace the partitions that they belong to, or what replace.where says.",
+        doc="append: each record is a row. upsert: the newest record of a key is its row. overwrite: the records of a "
+        "batch replace the partitions that they belong to, or the rows of replace.where.",
     )
     pk_from_key = settings.String(
         "pk.mode",
@@ -175,7 +175,7 @@ class _Written(settings.Options):
         default=True,
         group=_WRITING,
         doc="For upsert: whether a tombstone (a record without a value) deletes the row of its key. If not, and in "
-        "other modes, it is left out. With pk.mode=record_value a tombstone names no key and is left out.",
+        "other modes, the sink leaves it out, as with pk.mode=record_value, where a tombstone names no key.",
     )
     replace_where = settings.String(
         "replace.where",
@@ -194,8 +194,8 @@ class _Written(settings.Options):
         group=_COLUMNS,
         width="LONG",
         convert=_metadata,
-        doc="What becomes a column beside the value's fields: topic, partition, offset, timestamp (of the "
-        "record, where it was consumed), key. Named _topic and so on, or as said: offset:kafka_offset.",
+        doc="Further columns beside the value's fields: topic, partition, offset, timestamp (of the record, where it "
+        "was consumed), key. Named _topic and so on, or as said: offset:kafka_offset.",
     )
 
 
@@ -261,8 +261,8 @@ class TableKeys(
     allowed = evolution_policy.EvolutionOptions.allowed.replaced(
         default=[evolution_policy.ADD, evolution_policy.NULLABLE],
         doc="How the table may be changed so that records fit: add (new columns), widen (a type that holds more, int "
-        "to bigint; it needs a newer version of Delta in every reader), nullable (NOT NULL is taken away). Several "
-        "with commas; full for all, none for none.",
+        "to bigint; it needs a newer version of Delta in every reader), nullable (NOT NULL is dropped). Several with "
+        "commas; full for all, none for none.",
     )
     mismatch = evolution_policy.EvolutionOptions.mismatch.replaced(
         validator=settings.one_of("fail", "quarantine"),
@@ -274,9 +274,8 @@ class TableKeys(
         default="interval",
         group=_RUNNING,
         validator=settings.one_of("interval", "available_now", "once", "real_time"),
-        doc="When batches are made: interval (every trigger.interval.ms), available_now (what is there now, "
-        "then the connector rests until it is restarted; once is the same). real_time is refused: Delta and "
-        "files cannot do it.",
+        doc="When batches are made: interval (every trigger.interval.ms), available_now (read what the topics hold "
+        "now, then rest until a restart; once is the same). real_time is refused: Delta and files cannot do it.",
     )
     interval_s = settings.Long(
         "trigger.interval.ms",
@@ -292,8 +291,8 @@ class TableKeys(
         default=0,
         group=_RUNNING,
         validator=settings.at_least(0),
-        doc="With engine=worker: so many records are written at the latest, whatever trigger.interval.ms says; 0 "
-        "for no such limit.",
+        doc="With engine=worker: the sink writes after so many records, whatever trigger.interval.ms says; 0 for no "
+        "such limit.",
     )
     flush_bytes = settings.Long(
         "flush.bytes",
@@ -301,16 +300,16 @@ class TableKeys(
         importance="LOW",
         group=_RUNNING,
         validator=settings.between(1 << 10, 1 << 30),
-        doc="With engine=worker: rows that take so many bytes of memory, in all of a task's tables, are written "
-        "at the latest. No more are taken while they cannot be.",
+        doc="With engine=worker: the sink writes when rows take so many bytes of memory, in all of a task's tables. "
+        "Consumption pauses while it cannot.",
     )
     checkpoint_location = settings.String(
         "checkpoint.location",
         default=None,
         group=_RUNNING,
         width="LONG",
-        doc="The folder that holds how far the connector is. None: _checkpoints/<connector> in the folder that "
-        "the table's path is in. Required where table is a name.",
+        doc="The folder for the connector's progress. Default: _checkpoints/<connector> in the folder of the table's "
+        "path. Required if table is a name.",
     )
     compaction_s = settings.Long(
         "compaction.interval.ms",
@@ -318,8 +317,8 @@ class TableKeys(
         group=_CARE,
         validator=settings.at_least(0),
         convert=settings.seconds,
-        doc="How often small files are joined into larger ones (OPTIMIZE), in milliseconds, after a batch; 0 "
-        "never. An hour, 3600000, suits a table that nobody else looks after.",
+        doc="How often small files are joined into larger ones (OPTIMIZE), in milliseconds, after a batch; 0 never. "
+        "An hour, 3600000, suits a table that nothing else maintains.",
     )
     vacuum_s = settings.Long(
         "vacuum.interval.ms",
@@ -336,7 +335,7 @@ class TableKeys(
         importance="LOW",
         group=_CARE,
         validator=settings.at_least(0),
-        doc="How long VACUUM keeps these files, for queries that are running and for looking at older versions.",
+        doc="How long VACUUM keeps these files, for running queries and for reading older versions.",
     )
     dead_letters = settings.String(
         "errors.deadletter.table",

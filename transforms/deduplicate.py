@@ -48,14 +48,14 @@ class Deduplicate(Transformation):
             "window.records",
             default=100_000,
             validator=settings.at_least(1),
-            doc="How many identities are remembered. The oldest is forgotten first. Each takes about 350 bytes.",
+            doc="How many identities the task remembers, about 350 bytes each. It forgets the oldest first.",
         ),
         settings.Long(
             "window.ms",
             default=-1,
             validator=settings.at_least(-1),
-            doc="For how long a record is remembered, by the timestamps of records. -1 for no limit. Records without a "
-            "timestamp know no time.",
+            doc="How long the task remembers a record, by the timestamps of records. -1 for no limit. Records without "
+            "a timestamp do not expire.",
         ),
     )
 

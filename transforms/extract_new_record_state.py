@@ -68,9 +68,9 @@ class ExtractNewRecordState(Transformation):
             "delete.tombstone.handling.mode",
             default="tombstone",
             validator=settings.one_of(*_MODES, ignore_case=True),
-            doc="What becomes of deletes and of the tombstones behind them: drop (both go), tombstone (the delete "
-            "becomes the tombstone, the one behind it goes), rewrite (the old row with __deleted=true, no tombstone), "
-            "rewrite-with-tombstone, delete-to-tombstone (as tombstone, but without a schema).",
+            doc="What to do with deletes and the tombstones behind them: drop (drop both), tombstone (the delete "
+            "becomes the tombstone, the one behind it is dropped), rewrite (the old row with __deleted=true, no "
+            "tombstone), rewrite-with-tombstone, delete-to-tombstone (as tombstone, but without a schema).",
         ),
         settings.String(
             "route.by.field",
@@ -79,7 +79,7 @@ class ExtractNewRecordState(Transformation):
             doc="A text field of the row that holds the topic to send the record to. Null or empty leaves the topic.",
         ),
         settings.String(
-            "add.fields.prefix", default="__", importance="LOW", doc="Goes before the names of add.fields."
+            "add.fields.prefix", default="__", importance="LOW", doc="The prefix of the names of add.fields."
         ),
         settings.List(
             "add.fields",
@@ -90,7 +90,7 @@ class ExtractNewRecordState(Transformation):
             "transaction.id; op:operation gives it another name. The names are __op, __source_ts_ms, __operation.",
         ),
         settings.String(
-            "add.headers.prefix", default="__", importance="LOW", doc="Goes before the names of add.headers."
+            "add.headers.prefix", default="__", importance="LOW", doc="The prefix of the names of add.headers."
         ),
         settings.List(
             "add.headers", default=[], importance="LOW", doc="The same as headers of the record; see add.fields."
@@ -114,7 +114,7 @@ class ExtractNewRecordState(Transformation):
             "replace.null.with.default",
             default=True,
             importance="LOW",
-            doc="Whether rewrite puts a field's default in place of null.",
+            doc="Whether rewrite replaces null by a field's default.",
         ),
         settings.Boolean(
             "drop.tombstones",

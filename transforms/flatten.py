@@ -38,7 +38,7 @@ class Flatten(FieldsTransformation):
     """
 
     settings = settings.define(
-        settings.String("delimiter", default=".", doc="What stands between the names of a path in the new name.")
+        settings.String("delimiter", default=".", doc="The separator of the names of a path in the new name.")
     )
     purpose = "flattening"
 

@@ -41,7 +41,7 @@ class HeaderFrom(FieldsTransformation):
                 "operation",
                 importance="HIGH",
                 validator=settings.one_of("move", "copy"),
-                doc="move takes the fields out of the value, copy leaves them there.",
+                doc="move removes the fields from the value, copy keeps them.",
             ),
         )
         | DEFAULTS

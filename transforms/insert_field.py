@@ -61,7 +61,7 @@ class InsertField(FieldsTransformation):
             settings.String(
                 "offset.field",
                 default=None,
-                doc="The field for the offset. For sinks only: a source's records are refused.",
+                doc="The field for the offset. For sinks only: records of a source are refused.",
             ),
             settings.String(
                 "timestamp.field",

@@ -53,8 +53,8 @@ class JsonToStructure(FieldsTransformation):
                 "on.malformed",
                 default="fail",
                 validator=settings.one_of("fail", "keep", "null"),
-                doc="What a text becomes that is no JSON: fail (the record goes to the error policy), keep (the record "
-                "stays as it is), null.",
+                doc="What to do with a text that is not JSON: fail (the record goes to the error policy), keep (the "
+                "record stays as it is), null.",
             ),
         )
         | SYNTAX

@@ -59,8 +59,8 @@ class MaskField(FieldsTransformation):
                 default=None,
                 importance="LOW",
                 validator=settings.non_empty,
-                doc="What stands in place of the values, which then have to be texts or numbers. Without it: 0, a text "
-                "without letters, false, 1970-01-01.",
+                doc="The replacement for the values, which then must be texts or numbers. Default: 0, an empty text, "
+                "false, 1970-01-01.",
             ),
         )
         | DEFAULTS

@@ -18,7 +18,7 @@ class HasHeaderKey(Predicate):
     """True for records with at least one header of the name."""
 
     settings = settings.define(
-        settings.String("name", validator=settings.non_empty, doc="The name of the header, letter by letter.")
+        settings.String("name", validator=settings.non_empty, doc="The name of the header, exactly.")
     )
 
     def configure(self, config: Config) -> None:
@@ -59,9 +59,7 @@ class TopicNameMatches(Predicate):
     """True for records whose whole topic the pattern takes in."""
 
     settings = settings.define(
-        settings.String(
-            "pattern", validator=_pattern, doc="Java's regular expression; it has to take in the whole name."
-        )
+        settings.String("pattern", validator=_pattern, doc="Java's regular expression; it must match the whole name.")
     )
 
     def configure(self, config: Config) -> None:

@@ -27,13 +27,13 @@ class RegexRouter(Transformation):
             "regex",
             importance="HIGH",
             validator=regular_expression,
-            doc="Java's regular expression for the topics to rename. It has to take in the whole name; other topics "
-            "stay.",
+            doc="Java's regular expression for the topics to rename. It must match the whole name; other topics stay "
+            "unchanged.",
         ),
         settings.String(
             "replacement",
             importance="HIGH",
-            doc="The new name. $1 stands for what the first group found, ${name} for a named one.",
+            doc="The new name. $1 stands for the match of the first group, ${name} for that of a named one.",
         ),
     )
 

@@ -51,7 +51,7 @@ class ReplaceField(FieldsTransformation):
 
     settings = (
         settings.define(
-            settings.List("exclude", default=[], doc="Fields to drop. Wins over include.", validator=_no_empty),
+            settings.List("exclude", default=[], doc="Fields to drop. Overrides include.", validator=_no_empty),
             settings.List("include", default=[], doc="Fields to keep. Empty keeps all.", validator=_no_empty),
             settings.List("renames", default=[], doc="Fields to rename: old:new, and so on.", validator=_pairs),
         )

@@ -25,8 +25,8 @@ class SetSchemaMetadata(PartTransformation):
 
     settings = (
         settings.define(
-            settings.String("schema.name", default=None, importance="HIGH", doc="The new name. Not set: as it was."),
-            settings.Int("schema.version", default=None, importance="HIGH", doc="The new version. Not set: as it was."),
+            settings.String("schema.name", default=None, importance="HIGH", doc="The new name. Unset: unchanged."),
+            settings.Int("schema.version", default=None, importance="HIGH", doc="The new version. Unset: unchanged."),
         )
         | DEFAULTS
     )

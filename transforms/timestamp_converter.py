@@ -42,7 +42,7 @@ class TimestampConverter(FieldsTransformation):
     settings = (
         settings.define(
             settings.String(
-                "field", default="", importance="HIGH", doc="The field to convert. Nothing means the whole value."
+                "field", default="", importance="HIGH", doc="The field to convert. Empty: the whole value."
             ),
             settings.String(
                 "target.type",
@@ -54,15 +54,14 @@ class TimestampConverter(FieldsTransformation):
                 "format",
                 default="",
                 doc="How texts are written and read: a pattern of Java's SimpleDateFormat, with English names. Needed "
-                "where text comes in or goes out.",
+                "if the input or the output is text.",
             ),
             settings.String(
                 "unix.precision",
                 default="milliseconds",
                 importance="LOW",
                 validator=settings.one_of("nanoseconds", "microseconds", "milliseconds", "seconds"),
-                doc="What Unix times count, those that come in and those that go out: seconds, milliseconds, "
-                "microseconds or nanoseconds.",
+                doc="The unit of Unix times, of input and output: seconds, milliseconds, microseconds or nanoseconds.",
             ),
         )
         | DEFAULTS

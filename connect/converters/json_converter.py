@@ -54,7 +54,7 @@ class JsonOptions(ConverterOptions):
     schemas_cache_size = settings.Int(
         "schemas.cache.size",
         default=1000,
-        doc="How many schemas are remembered, so that they are not read or written anew for each record.",
+        doc="How many schemas the converter remembers, so that it does not read or write them again for each record.",
         importance=settings.Importance.HIGH,
     )
     schema_content = settings.String(

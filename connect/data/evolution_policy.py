@@ -66,8 +66,8 @@ class EvolutionOptions(
         default="reject",
         validator=settings.one_of("reject", "ignore", ignore_case=True),
         group="Schema",
-        doc="What a field means that the target does not have and that may not be added: reject (the record does not "
-        "fit) or ignore (the field is not written).",
+        doc="What to do with a field that the target does not have and that may not be added: reject (the record does "
+        "not fit) or ignore (the field is not written).",
     )
     mismatch = settings.String(
         "schema.evolution.on.mismatch",

@@ -228,9 +228,9 @@ _PREDICATE = settings.define(
 )
 _TRANSFORMATION = _PREDICATE | settings.define(
     settings.String(
-        "predicate", default=None, doc="The alias of the predicate that says which records it is for. Empty: for all."
+        "predicate", default=None, doc="The alias of the predicate that chooses the records. Empty: all records."
     ),
-    settings.Boolean("negate", default=False, doc="Whether it is for the other records instead."),
+    settings.Boolean("negate", default=False, doc="Whether the predicate is inverted."),
 )
 
 

@@ -66,7 +66,7 @@ ERRORS: Final = define(
         order=1,
         width="MEDIUM",
         display_name="Retry Timeout for Errors",
-        doc="How long, in milliseconds, an operation that failed is tried again. 0 never, -1 without end.",
+        doc="How long, in milliseconds, the worker retries an operation that failed. 0: never, -1: without end.",
     ),
     Long(
         "errors.retry.delay.max.ms",
@@ -76,7 +76,8 @@ ERRORS: Final = define(
         order=2,
         width="MEDIUM",
         display_name="Maximum Delay Between Retries for Errors",
-        doc="The longest pause between two tries, in milliseconds. Pauses double from 300 ms, with jitter at the cap.",
+        doc="The longest pause between two attempts, in milliseconds. Pauses double from 300 ms, with jitter at the "
+        "cap.",
     ),
     String(
         "errors.tolerance",
@@ -95,7 +96,7 @@ ERRORS: Final = define(
         order=4,
         width="SHORT",
         display_name="Log Errors",
-        doc="Log each error with the operation and the record's place.",
+        doc="Log each error with the operation and the record's topic, partition and offset.",
     ),
     Boolean(
         "errors.log.include.messages",
@@ -141,7 +142,7 @@ COMMON: Final = (
             width="SHORT",
             display_name="Tasks max",
             validator=at_least(1),
-            doc="The most tasks that the work is cut into.",
+            doc="The maximum number of tasks.",
         ),
         Boolean(
             "tasks.max.enforce",
@@ -168,8 +169,7 @@ COMMON: Final = (
             width="LONG",
             display_name="Transforms",
             validator=unique,
-            doc="Aliases of the transformations, in the order in which records meet them. Each has its class in "
-            "transforms.<alias>.type.",
+            doc="Aliases of the transformations, in their order. Each has its class in transforms.<alias>.type.",
         ),
         List(
             "predicates",
@@ -193,7 +193,7 @@ COMMON: Final = (
             display_name="Reload Action",
             validator=one_of("none", "restart"),
             doc="What happens when a value of a config provider expires. It is without effect, as with Kafka Connect's "
-            "own providers: those of files, directories and environment variables never do.",
+            "own providers: values of files, directories and environment variables never expire.",
         ),
         String(
             "engine",
@@ -234,7 +234,7 @@ DEAD_LETTER: Final = define(
         width="MEDIUM",
         display_name="Dead Letter Queue Topic Name",
         validator=lambda name, value: topic_name(name, value) if value else None,
-        doc="The topic that bad records are written to. Empty for none.",
+        doc="The topic for bad records. Empty: none.",
     ),
     Short(
         "errors.deadletterqueue.topic.replication.factor",
@@ -293,7 +293,7 @@ SOURCE: Final = (
             width="SHORT",
             display_name="Exactly once support",
             validator=one_of("REQUIRED", "REQUESTED", ignore_case=True),
-            doc="required: the connector is refused unless it says that it can deliver exactly once.",
+            doc="required: the worker refuses the connector unless it declares that it can deliver exactly once.",
         ),
         String(
             "transaction.boundary",
@@ -326,7 +326,7 @@ SOURCE: Final = (
             width="LONG",
             display_name="Offsets topic",
             validator=non_empty,
-            doc="A topic for this connector's offsets, in place of the worker's.",
+            doc="A topic for this connector's offsets, instead of the worker's.",
         ),
     )
     | DEAD_LETTER
@@ -356,7 +356,7 @@ SINK: Final = (
             width="LONG",
             display_name="Topics regex",
             validator=java_pattern,
-            doc="A regular expression; topics whose whole name it matches are consumed. In place of topics.",
+            doc="A regular expression; the sink consumes topics whose whole name it matches. Instead of topics.",
         ),
     )
     | DEAD_LETTER

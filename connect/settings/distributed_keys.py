@@ -28,7 +28,7 @@ CLIENT: Final = define(
         "security.protocol",
         default="PLAINTEXT",
         validator=one_of("SASL_SSL", "PLAINTEXT", "SSL", "SASL_PLAINTEXT", ignore_case=True),
-        doc="How brokers are spoken to; ssl.* and sasl.* say the rest.",
+        doc="The protocol for brokers; ssl.* and sasl.* have the details.",
     ),
     Long("connections.max.idle.ms", default=540_000, doc="Milliseconds after which an idle connection is closed."),
     Int("request.timeout.ms", default=40_000, validator=at_least(0), doc="Milliseconds that an answer may take."),
@@ -90,7 +90,7 @@ class SigningOptions(Options):
         "inter.worker.key.generation.algorithm",
         default="HmacSHA256",
         importance="LOW",
-        doc="How the key is made that signs requests between workers.",
+        doc="The algorithm that makes the key for signing requests between workers.",
     )
     key_size = Int(
         "inter.worker.key.size", default=None, importance="LOW", doc="Its size in bits; empty for the usual one."
@@ -100,19 +100,19 @@ class SigningOptions(Options):
         default=3_600_000,
         importance="LOW",
         validator=between(0, _INT_MAX),
-        doc="Milliseconds after which a new one is made.",
+        doc="Milliseconds after which the leader makes a new one.",
     )
     algorithm = String(
         "inter.worker.signature.algorithm",
         default="HmacSHA256",
         importance="LOW",
-        doc="How requests between workers are signed.",
+        doc="The algorithm that signs requests between workers.",
     )
     verified_algorithms = List(
         "inter.worker.verification.algorithms",
         default=["HmacSHA256"],
         importance="LOW",
-        doc="Which signatures of other workers are taken.",
+        doc="The algorithms of other workers' signatures that the worker accepts.",
     )
 
 
@@ -122,13 +122,18 @@ DISTRIBUTED_ONLY: Final = (
     | _topic("status", 5, "The topic of connectors' and tasks' states: compacted.")
     | define(
         String("group.id", importance="HIGH", validator=non_empty, doc="The name of the group of workers."),
-        Int("session.timeout.ms", default=10_000, importance="HIGH", doc="Milliseconds of silence that mean death."),
-        Int("heartbeat.interval.ms", default=3_000, importance="HIGH", doc="Milliseconds between two signs of life."),
+        Int(
+            "session.timeout.ms",
+            default=10_000,
+            importance="HIGH",
+            doc="Milliseconds without a heartbeat after which the group removes a worker.",
+        ),
+        Int("heartbeat.interval.ms", default=3_000, importance="HIGH", doc="Milliseconds between two heartbeats."),
         Int(
             "rebalance.timeout.ms",
             default=60_000,
             importance="HIGH",
-            doc="Milliseconds that a worker has to stop what it must give away, and to join again.",
+            doc="Milliseconds in which a worker must stop what it gives away, and join again.",
         ),
         Int(
             "scheduled.rebalance.max.delay.ms",
@@ -142,7 +147,7 @@ DISTRIBUTED_ONLY: Final = (
             default="sessioned",
             importance="LOW",
             validator=one_of("eager", "compatible", "sessioned"),
-            doc="How workers share work out; sessioned also signs the requests between them.",
+            doc="How workers share connectors and tasks; sessioned also signs the requests between them.",
         ),
         String(
             "exactly.once.source.support",
@@ -155,8 +160,8 @@ DISTRIBUTED_ONLY: Final = (
         Int(
             "worker.unsync.backoff.ms",
             default=300_000,
-            doc="Of connect.protocol=eager alone, which is refused with it: a worker that cannot catch up with the "
-            "configurations stays in the group, and tries again after worker.sync.timeout.ms.",
+            doc="Only for connect.protocol=eager, where the worker refuses it: a worker that cannot catch up with the "
+            "configurations stays in the group, and retries after worker.sync.timeout.ms.",
         ),
     )
     | SigningOptions.definition()

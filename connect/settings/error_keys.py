@@ -53,8 +53,8 @@ RETRY_TOPICS: Final = define(
         width="LONG",
         display_name="Retry Topics",
         validator=_tiers,
-        doc="How long a record that failed waits before each further try, such as 5s,1m,10m. It waits in a topic for "
-        "each; records behind it go on. Empty for none.",
+        doc="How long a record that failed waits before each further attempt, such as 5s,1m,10m, each in a topic of "
+        "its own; records behind it go on. Empty: none.",
     ),
     String(
         "errors.retry.topics.prefix",
@@ -64,7 +64,7 @@ RETRY_TOPICS: Final = define(
         width="MEDIUM",
         display_name="Retry Topics Prefix",
         validator=_prefix,
-        doc="What their names begin with, before -5s and so on. By default connect-retry- and the connector's name.",
+        doc="The beginning of their names, before -5s and so on. By default connect-retry- and the connector's name.",
     ),
     Int(
         "errors.retry.topics.partitions",
@@ -93,7 +93,8 @@ RETRY_TOPICS: Final = define(
         order=5,
         width="SHORT",
         display_name="Keep the Order of Keys",
-        doc="Records of a key that is waiting wait behind it. The sink's topics must have one number of partitions.",
+        doc="Whether records wait behind an earlier record of their key. The sink's topics must have the same number "
+        "of partitions.",
     ),
 )
 
@@ -107,8 +108,8 @@ PUT_TOLERANCE: Final = define(
         width="SHORT",
         display_name="Error Tolerance of Puts",
         validator=one_of("none", "all"),
-        doc="none: a put that fails for good fails the task, as in Kafka. all: its batch is halved until the bad "
-        "record is alone; that one is treated like one that a converter does not take. For tasks that are atomic or "
+        doc="none: a put that fails for good fails the task, as in Kafka. all: the worker halves its batch until the "
+        "bad record is alone, and treats that like a record that a converter refuses. For tasks that are atomic or "
         "idempotent.",
     ),
 )

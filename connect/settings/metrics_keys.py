@@ -36,7 +36,7 @@ class MetricsOptions(Options):
         default=2,
         importance="LOW",
         validator=at_least(1),
-        doc="Of how many samples rates, averages and extremes are made.",
+        doc="The number of samples for rates, averages and extremes.",
     )
     sample_window = Long(
         "metrics.sample.window.ms",
@@ -51,7 +51,7 @@ class MetricsOptions(Options):
         default="INFO",
         importance="LOW",
         validator=one_of("INFO", "DEBUG"),
-        doc="How much a Java worker measures. Taken, and without effect: everything is always measured.",
+        doc="How much a Java worker measures. Without effect: this worker always measures everything.",
     )
     prometheus = Boolean(
         "metrics.prometheus.enable",
@@ -65,7 +65,7 @@ class MetricsOptions(Options):
         importance="LOW",
         validator=one_of("jmx", "short"),
         convert=_names,
-        doc="How the names of JMX are written there. jmx: as Prometheus's JMX exporter does by itself, and Confluent's "
+        doc="The form of JMX's names there. jmx: as Prometheus's JMX exporter writes them by default, and Confluent's "
         "dashboards expect (kafka_connect_source_task_metrics_source_record_poll_total). short: as by that exporter's "
         "example for Kafka Connect, which Strimzi's expect (kafka_connect_source_task_source_record_poll_total). Only "
         "here, not in Kafka.",
@@ -77,12 +77,12 @@ class MetricsOptions(Options):
         validator=_interval,
         convert=seconds,
         doc="Milliseconds between two looks at the lag of the sinks whose connectors run on this worker; 0 to look "
-        "only when it is asked for. Only here, not in Kafka.",
+        "only on request. Only here, not in Kafka.",
     )
     lag_samples = Int(
         "metrics.lag.samples",
         default=10,
         importance="LOW",
         validator=at_least(3),
-        doc="By how many looks the status of a partition is judged: OK, WARN or STALLED. Only here, not in Kafka.",
+        doc="The number of looks that decide the status of a partition: OK, WARN or STALLED. Only here, not in Kafka.",
     )

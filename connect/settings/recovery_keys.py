@@ -40,8 +40,8 @@ class RecoveryOptions(Options):
         default="on",
         validator=one_of("on", "off"),
         convert=lambda word: word == "on",
-        doc="on: a connector or task that FAILED with an error that may pass is restarted by itself. Errors of a "
-        "configuration or of a record never are. off: it stays FAILED, as in Kafka.",
+        doc="on: the worker restarts a connector or task that FAILED with an error that may pass, never one with an "
+        "error of its configuration or of a record. off: it stays FAILED, as in Kafka.",
     )
     initial_delay = Long(
         "restart.policy.initial.delay.ms",
@@ -63,8 +63,8 @@ class RecoveryOptions(Options):
         default=300_000,
         validator=at_least(1),
         convert=seconds,
-        doc="The longest of these pauses, in milliseconds. A run that lasted as long ends the row: the next pause is "
-        "the first one again.",
+        doc="The longest of these pauses, in milliseconds. After a run that lasted as long the next pause is the "
+        "first one again.",
     )
     multiplier = Double(
         "restart.policy.multiplier",
@@ -84,7 +84,7 @@ class RecoveryOptions(Options):
         display_name="Jitter",
         default=0.2,
         validator=between(0, 1),
-        doc="By what share of itself a pause is longer or shorter by chance, so that not all tasks come back at once.",
+        doc="The share of a pause that is random, so that not all tasks restart at once.",
     )
     max_restarts = Long(
         "restart.policy.max.restarts",
@@ -117,8 +117,8 @@ class RecoveryOptions(Options):
         default=300_000,
         validator=_stalled_after,
         convert=lambda milliseconds: max(0.0, seconds(milliseconds)),
-        doc="Milliseconds after which a task that is RUNNING but moves nothing, although there is work, is said to "
-        "stand still in its status. -1 switches that off.",
+        doc="Milliseconds after which the status shows a task as stalled that is RUNNING but moves nothing, although "
+        "there is work. -1 switches that off.",
     )
     restart_stalled = String(
         "task.stalled.action",

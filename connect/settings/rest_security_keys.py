@@ -57,8 +57,8 @@ class RestSecurityOptions(Options):
         AUTHENTICATION,
         default=[],
         validator=_some_of(*METHODS),
-        doc="How clients of the REST API prove who they are: some of basic, bearer and certificate. Empty lets in "
-        "whoever reaches it.",
+        doc="How users of the REST API log in: some of basic, bearer and certificate. Empty: no logins, everybody who "
+        "reaches it may use it.",
     )
     users_file = String(USERS_FILE, default=None, doc="The users for basic, as name:hash. `connect users` writes it.")
     tokens_file = String(
@@ -67,14 +67,15 @@ class RestSecurityOptions(Options):
     roles_file = String(
         ROLES_FILE,
         default=None,
-        doc="Who has which role for which connectors, in TOML. Without it whoever logs in may do everything.",
+        doc="The roles of users for connectors, in TOML. Without it every user may do everything.",
     )
     certificate_name = String(
         CERTIFICATE_NAME,
         default="subject",
         importance="LOW",
         validator=one_of("subject", "dns", "email", "uri"),
-        doc="What names the owner of a client certificate: its subject, or its first alternative name of a kind.",
+        doc="The part of a client certificate that names its owner: the subject, or the first alternative name of a "
+        "kind.",
     )
     mapping_rules = String(
         MAPPING_RULES,
@@ -89,14 +90,14 @@ class RestSecurityOptions(Options):
         importance="LOW",
         validator=_some_of(*_OPENABLE),
         convert=_paths,
-        doc="What anybody may read, for load balancers and the like: some of /, /health (with /health/live and "
-        "/health/ready) and /metrics.",
+        doc="What everybody may read without a login, for load balancers and the like: some of /, /health (with "
+        "/health/live and /health/ready) and /metrics.",
     )
     audit_log = String(
         AUDIT_LOG,
         default=None,
-        doc="The file to which a line of JSON is added for every change, refused change and failed login. Where it is "
-        "not set and somebody has to log in, they go to the logger connect.audit.",
+        doc="The file to which a line of JSON is added for every change, refused change and failed login. If it is not "
+        "set and there are logins, they go to the logger connect.audit.",
     )
     forwarded_allow_ips = List(
         FORWARDED_ALLOW_IPS,
@@ -110,6 +111,6 @@ class RestSecurityOptions(Options):
         ALLOWED_HOSTS,
         default=[],
         importance="LOW",
-        doc="Names besides localhost and its own by which it may be asked at listeners of this machine alone, where a "
-        "web page might use another one. *.example.com is every name below that, * any.",
+        doc="Host names, besides localhost and its own, that listeners of this machine alone accept; a web page might "
+        "use another one. *.example.com is every name below that, * any.",
     )

@@ -28,7 +28,7 @@ class RunOptions(Options):
         importance="LOW",
         validator=at_least(1),
         convert=seconds,
-        doc="Milliseconds between two times that a task's offsets are made durable.",
+        doc="Milliseconds between two commits of a task's offsets.",
     )
     flush_timeout = Long(
         "offset.flush.timeout.ms",
@@ -36,7 +36,7 @@ class RunOptions(Options):
         importance="LOW",
         validator=at_least(1),
         convert=seconds,
-        doc="Milliseconds that storing offsets may take; after that they are stored with the next ones.",
+        doc="Milliseconds that a commit of offsets may take; after that they are stored with the next ones.",
     )
     graceful = Long(
         "task.shutdown.graceful.timeout.ms",
@@ -44,7 +44,7 @@ class RunOptions(Options):
         importance="LOW",
         validator=at_least(1),
         convert=seconds,
-        doc="Milliseconds that all tasks together have to stop; those that still run then are killed.",
+        doc="Milliseconds in which all tasks together must stop; the worker kills those that still run then.",
     )
     makes_topics = Boolean(
         "topic.creation.enable",
@@ -89,7 +89,7 @@ class RestOptions(Options):
         default=None,
         importance="LOW",
         validator=urls,
-        doc="Addresses of the REST API's /admin part, if they are to differ. Empty switches that part off.",
+        doc="Addresses of the REST API's /admin part, if they differ. Empty switches that part off.",
     )
     advertised_host = String(
         "rest.advertised.host.name",
@@ -139,8 +139,8 @@ class RestOptions(Options):
         "rest.mask.secrets",
         default=True,
         importance="MEDIUM",
-        doc="Whether the REST API hides passwords and other secrets in configurations. What is read with a mask "
-        "may be written back: the mask stands for the stored secret. Only here, not in Kafka, which shows all.",
+        doc="Whether the REST API hides passwords and other secrets in configurations. A client may write a mask back: "
+        "it stands for the stored secret. Only here, not in Kafka, which shows all.",
     )
 
 
@@ -153,7 +153,7 @@ COMMON: Final = (
             importance="HIGH",
             validator=servers,
             doc="Brokers to find the Kafka cluster by: host:port, separated by commas. The word embedded means a real "
-            "broker that runs on this machine, started when there is none.",
+            "broker on this machine, which the worker starts if there is none.",
         ),
         String(
             "client.dns.lookup",
@@ -204,7 +204,8 @@ COMMON: Final = (
             default="hybrid_warn",
             importance="LOW",
             validator=one_of("only_scan", "service_load", "hybrid_warn", "hybrid_fail", ignore_case=True),
-            doc="How Java's worker looks for plug-ins. Taken, and without effect: here finding them imports nothing.",
+            doc="How Java's worker looks for plug-ins. It is without effect: this worker finds them without importing "
+            "anything.",
         ),
         List(
             "config.providers",
@@ -227,7 +228,7 @@ COMMON: Final = (
             default="INFO",
             importance="LOW",
             validator=one_of("DEBUG", "INFO", "WARN", "ERROR", ignore_case=True),
-            doc="The least important lines that are logged: DEBUG, INFO, WARN or ERROR. Only here, not in Kafka.",
+            doc="The lowest level that is logged: DEBUG, INFO, WARN or ERROR. Only here, not in Kafka.",
         ),
         String(
             "log.format",

@@ -105,30 +105,30 @@ class DatagenOptions(
         default="",
         importance="HIGH",
         group=_RECORDS,
-        doc="The field whose value is the record's key as well. Nothing: that of the quickstart, else no key.",
+        doc="The field whose value is also the record's key. Default: that of the quickstart, else no key.",
     )
     random_seed = settings.Long(
         "random.seed",
         default=None,
         importance="LOW",
         group=_DATA,
-        doc="The same seed gives the same records. Nothing: any, and the same one after each restart.",
+        doc="The same seed gives the same records. Default: a random one, kept over restarts.",
     )
     iterations = settings.Long(
         "iterations",
         default=-1,
         importance="HIGH",
         group=_PACE,
-        doc="How many records to make for each of tasks.max. Less than 1: without end. With their last one the tasks "
-        "do not fail, as Confluent's do, but have nothing more to give.",
+        doc="How many records to make for each of tasks.max. Less than 1: without end. After the last one the tasks "
+        "do not fail, as Confluent's do, but return nothing more.",
     )
     max_interval = settings.Long(
         "max.interval",
         default=500,
         importance="HIGH",
         group=_PACE,
-        doc="The longest pause before a record of a task, in milliseconds; pauses are of any length up to that. Less "
-        "than 1: none, as fast as it goes. Without effect where rate is set.",
+        doc="The longest pause before a record of a task, in milliseconds; pauses have a random length up to that. "
+        "Less than 1: none, as fast as possible. Without effect if rate is set.",
     )
     rate = settings.Double(
         "rate",
@@ -143,7 +143,7 @@ class DatagenOptions(
         default=None,
         importance="LOW",
         group=_PACE,
-        doc="Understood, without effect: making a record takes no time to speak of.",
+        doc="Without effect: making a record takes hardly any time.",
     )
     batch_size = settings.Int(
         "batch.size",
@@ -151,7 +151,7 @@ class DatagenOptions(
         importance="LOW",
         group=_PACE,
         validator=settings.between(1, 100_000),
-        doc="Added. The most records that are handed on at a time; fewer where records are big (2 MiB).",
+        doc="Added. The most records at a time; fewer if records are big (2 MiB).",
     )
     cardinality = settings.Int(
         "cardinality",
@@ -159,8 +159,8 @@ class DatagenOptions(
         importance="MEDIUM",
         group=_DATA,
         validator=settings.between(0, 10_000_000),
-        doc="Added. How many different keys there are: each record has one of the first so many that the key's field "
-        "would get. 0: as many as the field gives.",
+        doc="Added. The number of different keys: each record has one of the first so many values of the key's field. "
+        "0: all values of the field.",
     )
     null_share = settings.Double(
         "null.share",
@@ -168,7 +168,7 @@ class DatagenOptions(
         importance="LOW",
         group=_DATA,
         validator=_share,
-        doc="Added. The share of nulls in fields that may be null. A half is what Confluent's has.",
+        doc="Added. The share of nulls in fields that may be null. Confluent's has a half.",
     )
     tombstone_share = settings.Double(
         "tombstone.share",
@@ -194,14 +194,14 @@ class DatagenOptions(
         group=_RECORDS,
         convert=_moment,
         doc="Added. The timestamp of the first record, as 2026-01-31T12:00:00Z or in milliseconds since 1970. "
-        "Nothing: records have the time at which they are sent.",
+        "Default: the time of sending.",
     )
     timestamp_step_ms = settings.Long(
         "timestamp.step.ms",
         default=1,
         importance="LOW",
         group=_RECORDS,
-        doc="Added. How much later each record's timestamp is than the one before. Needs timestamp.start.",
+        doc="Added. The time between the timestamps of two records. Needs timestamp.start.",
     )
     task_id = settings.Int("task.id", default=0, internal=True, doc="Which of the tasks this is, from 0.")
     task_count = settings.Int(

@@ -35,15 +35,15 @@ class FileSinkOptions(settings.Options):
         importance="HIGH",
         group="Target",
         width="LONG",
-        doc="The file to append to; it is made if there is none. Nothing means standard output.",
+        doc="The file to append to; the sink makes it if there is none. Unset: standard output.",
     )
     fsync = settings.Boolean(
         "fsync",
         default=True,
         importance="LOW",
         group="Delivery",
-        doc="Added. Whether lines are brought to the disk before their offsets are committed. Without, the crash of "
-        "a machine, not of a task, may lose the last lines.",
+        doc="Added. Whether lines are synchronized to the disk before their offsets are committed. Otherwise the "
+        "crash of a machine, not of a task, may lose the last lines.",
     )
     exactly_once = settings.Boolean(
         "exactly.once",
@@ -51,7 +51,7 @@ class FileSinkOptions(settings.Options):
         importance="MEDIUM",
         group="Delivery",
         doc="Added. Whether offsets are kept beside the file, in <file>.offsets, so that a crash neither loses nor "
-        "repeats a line. Needs file, fsync=true and tasks.max=1; the connector has the file for itself.",
+        "repeats a line. Needs file, fsync=true and tasks.max=1; no other connector may write the file.",
     )
 
 

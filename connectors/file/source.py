@@ -46,9 +46,9 @@ class FileSourceOptions(settings.Options):
         importance="HIGH",
         group="Source",
         width="LONG",
-        doc="The file to read. Nothing means standard input. Several are separated by commas, and *, ? and [ ] "
-        "match names (** folders below): added. Such files are shared out among the tasks, and new ones are "
-        "noticed. The name of a file that exists is taken as it is, whatever characters are in it.",
+        doc="The file to read. Unset: standard input. Several are separated by commas, and *, ? and [ ] match names "
+        "(** folders below): added. The tasks share such files, and the connector notices new ones. The name of an "
+        "existing file is used literally, whatever characters it has.",
     )
     topic = settings.String(
         "topic",
@@ -64,8 +64,7 @@ class FileSourceOptions(settings.Options):
         importance="LOW",
         group="Source",
         validator=settings.at_least(1),
-        doc="The most lines that are read at a time. As long as it is not set, a mebibyte is read at a time, which is "
-        "faster.",
+        doc="The most lines at a time. Unset: a mebibyte at a time, which is faster.",
     )
     encoding = settings.String(
         "encoding",
@@ -74,8 +73,8 @@ class FileSourceOptions(settings.Options):
         group="Text",
         convert=encoding,
         doc="Added. The encoding of the files, by any name that Python knows: UTF-8, UTF-16, ISO-8859-1, cp1252, "
-        "Shift_JIS. UTF-16 and UTF-32 take the byte order from the mark at the file's beginning, else "
-        "big-endian. utf-8-sig is UTF-8 whose mark is no part of the first line.",
+        "Shift_JIS. UTF-16 and UTF-32 take the byte order from the mark at the file's beginning, else big-endian. "
+        "utf-8-sig is UTF-8 whose mark is not part of the first line.",
     )
     max_line_bytes = settings.Int(
         "max.line.bytes",

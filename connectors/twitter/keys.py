@@ -97,8 +97,8 @@ def _oauth(name: str) -> Setting[Secret | None]:
         name,
         default=None,
         group=_ACCOUNT,
-        doc="OAuth 1.0a, a user's own context: for search and timelines, where all four are given and no bearer "
-        "token. The stream takes a bearer token only.",
+        doc="OAuth 1.0a, a user's own context: for search and timelines, with all four keys and no bearer token. The "
+        "stream needs a bearer token.",
     )
 
 
@@ -140,8 +140,8 @@ class TwitterOptions(
         default=None,
         importance="HIGH",
         group=_ACCOUNT,
-        doc="The app's bearer token, from the developer portal. When X refuses it the task fails; started again, it "
-        "has that of then, where a config provider gives it.",
+        doc="The app's bearer token, from the developer portal. When X refuses it the task fails; at its next start "
+        "it asks a config provider again.",
     )
     oauth_consumer_key = _oauth(OAUTH[0])
     oauth_consumer_secret = _oauth(OAUTH[1])
@@ -152,7 +152,7 @@ class TwitterOptions(
         importance="HIGH",
         group=_WHAT,
         validator=settings.topic_name,
-        doc="The topic that posts go to. kafka.status.topic is understood.",
+        doc="The topic for posts. kafka.status.topic is an alias.",
     )
     mode = settings.String(
         "twitter.mode",
@@ -160,8 +160,8 @@ class TwitterOptions(
         importance="HIGH",
         group=_WHAT,
         validator=settings.one_of(STREAM, SEARCH, TIMELINES),
-        doc="stream: posts that match rules, as they are made. search: the same by asking again and again, up to seven "
-        "days back. timelines: the posts of users.",
+        doc="stream: posts that match rules, as they are made. search: the same by repeated queries, up to seven days "
+        "back. timelines: the posts of users.",
     )
     rules = settings.List(
         "twitter.rules",
@@ -169,23 +169,23 @@ class TwitterOptions(
         importance="HIGH",
         group=_WHAT,
         doc="Rules of the stream, or queries of the search; their syntax is the same. A rule with a comma in it, or "
-        "one that is to be told apart in records, is written as twitter.rule.<name>=<rule>.",
+        "one that records should name, is written as twitter.rule.<name>=<rule>.",
     )
     filter_keywords = settings.List(
         "filter.keywords",
         default=[],
         importance="HIGH",
         group=_WHAT,
-        doc="Words, hashtags or phrases, any of which is looked for; of several words in one entry all, in any order. "
-        "They become rules.",
+        doc="Words, hashtags or phrases, any of which a post must have; of several words in one entry all, in any "
+        "order. They become rules.",
     )
     filter_user_ids = settings.List(
         "filter.userIds",
         default=[],
         group=_WHAT,
         validator=_user_ids,
-        doc="Ids of users whose posts are wanted. They become rules from:ID; with twitter.mode=timelines they are "
-        "further users.",
+        doc="Ids of users whose posts the source reads. They become rules from:ID; with twitter.mode=timelines they "
+        "are further users.",
     )
     users = settings.List(
         "twitter.users",
@@ -208,8 +208,8 @@ class TwitterOptions(
         default=EARLIEST,
         group=_WHAT,
         convert=start_id,
-        doc="Where search and timelines begin as long as there is no offset: earliest (seven days back, or the last "
-        "3,200 posts of a user), latest, or a time such as 2026-01-31T12:00:00Z. The stream begins now.",
+        doc="Where search and timelines begin without an offset: earliest (seven days back, or the last 3,200 posts "
+        "of a user), latest, or a time such as 2026-01-31T12:00:00Z. The stream begins now.",
     )
     poll_interval = _milliseconds(
         "twitter.poll.interval.ms",
@@ -222,8 +222,8 @@ class TwitterOptions(
         default=True,
         importance="LOW",
         group=_STREAM,
-        doc="Whether the rules at X are kept in step with the configuration: those that carry our tag, no others. "
-        "false: rules are left alone, and posts that match any of the app's rules are taken.",
+        doc="Whether the source keeps its rules at X, those with its tag, in step with the configuration. false: it "
+        "changes no rules, and accepts posts that match any of the app's rules.",
     )
     rules_tag = settings.String(
         "twitter.rules.tag",
@@ -231,8 +231,8 @@ class TwitterOptions(
         importance="LOW",
         group=_STREAM,
         validator=settings.non_empty,
-        doc="What the tags of our rules begin with. Nothing: connect: and the connector's name. Two connectors of one "
-        "app need two.",
+        doc="The beginning of the tags of our rules. Default: connect: and the connector's name. Two connectors of "
+        "one app need two.",
     )
     rules_check_interval = _milliseconds(
         "twitter.rules.check.interval.ms",
@@ -246,7 +246,7 @@ class TwitterOptions(
         importance="LOW",
         group=_STREAM,
         validator=settings.at_least(64),
-        doc="How long a rule or query may be that is put together from keywords, ids or rules. X allows 512 to 4,096 "
+        doc="The longest rule or query that the source makes from keywords, ids or rules. X allows 512 to 4,096 "
         "characters, by access level.",
     )
     stream_keepalive_timeout = _milliseconds(
@@ -260,14 +260,13 @@ class TwitterOptions(
         default=0,
         group=_STREAM,
         validator=settings.between(0, 5),
-        doc="For access levels that have it: how many minutes X may send again after a disconnection. 0: it is not "
-        "asked for.",
+        doc="For access levels that have it: how many minutes X sends again after a disconnection. 0: none.",
     )
     backfill_search = settings.Boolean(
         "twitter.backfill.search",
         default=True,
         group=_STREAM,
-        doc="Whether gaps that X does not fill itself, after a disconnection or a restart, are filled by search.",
+        doc="Whether search fills the gaps that X does not fill, after a disconnection or a restart.",
     )
     backfill_overlap = _milliseconds(
         "twitter.backfill.overlap.ms",
@@ -289,7 +288,7 @@ class TwitterOptions(
         importance="LOW",
         group=_STREAM,
         validator=settings.at_least(0),
-        doc="How many ids of posts are remembered, by which those that come twice are left out. About 150 bytes each.",
+        doc="How many ids of posts the source remembers, to leave out repeated posts. About 150 bytes each.",
     )
     tweet_fields = _fields("tweet.fields", "Fields of posts.", [fields.ALL])
     user_fields = _fields("user.fields", "Fields of users.", [fields.ALL])
@@ -309,8 +308,8 @@ class TwitterOptions(
         default=RESOLVE,
         group=_RECORDS,
         validator=settings.one_of(RESOLVE, ARRAYS),
-        doc="Where the objects that come along stand in a struct. resolve: at the place that names them (author, "
-        "media, ...). arrays: in includes, by kind, as the API has them.",
+        doc="Where expanded objects stand in a struct. resolve: at the field that names them (author, media, ...). "
+        "arrays: in includes, by kind, as the API has them.",
     )
     queue_empty = _milliseconds("queue.empty.ms", 100, "How long to wait for posts when there are none.", _RECORDS)
     queue_batch_size = settings.Int(
@@ -319,7 +318,7 @@ class TwitterOptions(
         importance="LOW",
         group=_RECORDS,
         validator=settings.at_least(1),
-        doc="The most posts that are handed on at a time. The Java connector has 100.",
+        doc="The most posts at a time. The Java connector has 100.",
     )
     queue_max_bytes = settings.Long(
         "queue.max.bytes",
@@ -327,8 +326,8 @@ class TwitterOptions(
         importance="LOW",
         group=_RECORDS,
         validator=settings.at_least(1024),
-        doc="How many bytes of the stream may wait. When they are full nothing more is read; a reader that is slow for "
-        "long is disconnected by X, and the gap is filled then.",
+        doc="How many bytes of the stream may wait. At the limit the source stops reading; X disconnects a reader "
+        "that is slow for long, and the source then fills the gap.",
     )
     sort_max_bytes = settings.Long(
         "twitter.sort.max.bytes",
@@ -336,8 +335,8 @@ class TwitterOptions(
         importance="LOW",
         group=_RECORDS,
         validator=settings.at_least(0),
-        doc="The API gives the newest posts first. As many bytes of them are held to be given the oldest first; what "
-        "is more comes newest first.",
+        doc="The API returns the newest posts first. The source holds so many bytes of them to write the oldest "
+        "first; further posts come newest first.",
     )
     base_url = settings.String(
         "twitter.base.url",
@@ -345,7 +344,7 @@ class TwitterOptions(
         importance="LOW",
         group=_NETWORK,
         validator=_address,
-        doc="Where the API is.",
+        doc="The address of the API.",
     )
     connect_timeout = _milliseconds(
         "twitter.connect.timeout.ms", 10_000, "How long a connection may take to come about."
@@ -359,7 +358,8 @@ class TwitterOptions(
         importance="LOW",
         group=_NETWORK,
         validator=settings.at_least(-1),
-        doc="How often in a row something that may pass is tried again before the task fails. -1: always.",
+        doc="How often in a row the source retries after an error that may pass, before the task fails. -1: without "
+        "end.",
     )
     backoff_network = _milliseconds(
         "twitter.backoff.network.ms",

@@ -57,6 +57,6 @@ class FlushOptions(settings.Options):
         importance="LOW",
         group="Spark",
         width="SHORT",
-        doc="How long a sink may stay behind at the end of a micro-batch, in milliseconds, without one record more "
-        "becoming durable, before the task fails. A sink that writes when time is over needs as long as that takes.",
+        doc="How long a sink may stay behind at the end of a micro-batch, in milliseconds, while no further record "
+        "becomes durable, before the task fails. A sink that writes at an interval needs at least that interval.",
     )

@@ -20,8 +20,8 @@ class QueryOptions(settings.Options):
         default="interval",
         group=_GROUP,
         validator=settings.one_of("interval", "available_now", "once"),
-        doc="When batches are made: interval (every trigger.interval.ms), or available_now (what is there now, then "
-        "the connector rests until it is restarted; once is the same).",
+        doc="When batches are made: interval (every trigger.interval.ms), or available_now (read what the topics hold "
+        "now, then rest until a restart; once is the same).",
     )
     trigger_interval_ms = settings.Long(
         "trigger.interval.ms",
@@ -36,8 +36,8 @@ class QueryOptions(settings.Options):
         default=None,
         group=_GROUP,
         width="LONG",
-        doc="The folder that holds how far the connector is. By default in the worker's data folder; a path that all "
-        "workers and executors see lets any of them go on exactly.",
+        doc="The folder for the connector's progress. By default in the worker's data folder; a path that all workers "
+        "and executors see lets any of them continue exactly.",
     )
     most_records = settings.Long(
         "max.records.per.batch",
@@ -51,7 +51,7 @@ class QueryOptions(settings.Options):
         default=1_073_741_824,
         group=_GROUP,
         validator=settings.at_least(0),
-        doc="About how many bytes of keys and values one batch has at most, by the size of its first records; 0 for no "
+        doc="The most bytes of keys and values of one batch, estimated from the size of its first records; 0 for no "
         "limit.",
     )
     most_per_second = settings.Long(
@@ -67,7 +67,7 @@ class QueryOptions(settings.Options):
         group=_GROUP,
         importance="LOW",
         validator=settings.at_least(0),
-        doc="For tables: into how many parts a large batch is cut for the executors; 0 for as many as Spark has cores. "
+        doc="For tables: the number of parts of a large batch for the executors; 0 for as many as Spark has cores. "
         "Other sinks get one part for each partition, so that its records stay in order.",
     )
     fail_on_data_loss = settings.Boolean(
@@ -75,8 +75,8 @@ class QueryOptions(settings.Options):
         default=True,
         group=_GROUP,
         importance="LOW",
-        doc="Whether the task fails when records are gone before they were read. If not, reading goes on behind them; "
-        "a topic that was made anew is read from its first record.",
+        doc="Whether the task fails when records were deleted before it read them. If not, it continues behind them, "
+        "and reads a topic that was made again from its first record.",
     )
 
     def triggered(self, writer: Any) -> Any:

@@ -45,7 +45,7 @@ class SessionOptions(settings.Options):
         importance="MEDIUM",
         group="Spark",
         width="MEDIUM",
-        doc="A Spark Connect server, sc://host:15002, in place of spark.master. Options follow as /;key=value: "
+        doc="A Spark Connect server, sc://host:15002, instead of spark.master. Options follow as /;key=value: "
         "sc://host:15002/;token=...;use_ssl=true.",
     )
     shared = settings.String(
@@ -55,8 +55,8 @@ class SessionOptions(settings.Options):
         importance="MEDIUM",
         group="Spark",
         width="SHORT",
-        doc="A name: all connectors of this machine and user that say the same name share one local Spark, which the "
-        "first one starts and which ends when the last one is gone. Its settings are the first one's.",
+        doc="A name: all connectors of this machine and user with the same name share one local Spark, which the first "
+        "one starts with its settings and which ends after the last one.",
     )
     shared_idle = settings.Int(
         IDLE,
@@ -78,7 +78,7 @@ class SessionOptions(settings.Options):
         width="SHORT",
         doc="Whether executors are sent this runtime's and the plug-ins' Python code: auto sends it unless Spark is "
         "local; never is for executors that have the same version installed. Compiled packages, such as "
-        "confluent-kafka and pyarrow, have to be installed there in any case.",
+        "confluent-kafka and pyarrow, must be installed there in any case.",
     )
     start_timeout = settings.Int(
         START_TIMEOUT,
@@ -88,7 +88,7 @@ class SessionOptions(settings.Options):
         importance="LOW",
         group="Spark",
         width="SHORT",
-        doc="How long Spark may take to come up, in milliseconds, before the task fails.",
+        doc="How long Spark may take to start, in milliseconds, before the task fails.",
     )
 
 

@@ -64,21 +64,21 @@ class RowOptions(settings.Options):
         default=[],
         group=_RECORDS,
         validator=_distinct,
-        doc="Columns that the value has. By default all.",
+        doc="The columns of the value. By default all.",
     )
     columns_excluded = settings.List(
         "columns.exclude",
         default=[],
         group=_RECORDS,
         validator=_distinct,
-        doc="Columns that the value has not. A key may still have them.",
+        doc="Columns that the value leaves out. A key may still have them.",
     )
     order_by = settings.List(
         "order.by",
         default=[],
         group=_RECORDS,
         validator=_distinct,
-        doc="Columns by which the rows of a batch are sorted, ascending, after what else orders them.",
+        doc="Columns that sort the rows of a batch, ascending, after any other order.",
     )
 
 
@@ -98,7 +98,7 @@ class WriteOptions(settings.Options):
         default=False,
         group=_RUNNING,
         doc="Whether to write exactly once also where the worker does not (exactly.once.source.support=enabled in "
-        "distributed mode): batches are then accounted for in exactly.once.topic.",
+        "distributed mode): exactly.once.topic then lists the committed batches.",
     )
     exactly_once_topic = settings.String(
         "exactly.once.topic",
@@ -136,8 +136,7 @@ class _TableOptions(settings.Options):
         group=_TABLE,
         importance="HIGH",
         validator=settings.one_of(CHANGES, APPENDS),
-        doc="changes: inserts, updates and deletes, by the table's change data feed "
-        "(delta.enableChangeDataFeed=true). appends: rows of a table to which rows are only added.",
+        doc="batch: the query runs at an interval. stream: a streaming query.",
     )
     starting_version = settings.String(
         "starting.version",
@@ -158,8 +157,7 @@ class _TableOptions(settings.Options):
         "skip.change.commits",
         default=False,
         group=_TABLE,
-        doc="With mode=appends: whether versions that change or delete rows are passed over. Otherwise they fail the "
-        "task.",
+        doc="With mode=appends: whether to skip versions that change or delete rows. Otherwise they fail the task.",
     )
     envelope = settings.String(
         "envelope",
@@ -167,8 +165,8 @@ class _TableOptions(settings.Options):
         group=_RECORDS,
         importance="HIGH",
         validator=settings.one_of(NONE, DEBEZIUM, FLAT),
-        doc="With mode=changes, what a value is. none: the row. debezium: what was and what is (op, before, after, "
-        "source). flat: each row of the feed with _change_type, _commit_version and _commit_timestamp.",
+        doc="With mode=changes, the form of a value. none: the row. debezium: the row before and after (op, before, "
+        "after, source). flat: each row of the feed with _change_type, _commit_version and _commit_timestamp.",
     )
 
 
@@ -177,22 +175,22 @@ class _FeedOptions(settings.Options):
         "tombstones",
         default=None,
         group=_RECORDS,
-        doc="With mode=changes: whether null values tell that a key is gone: with envelope=none instead of the row, "
-        "otherwise after the event. By default yes where there are key.fields, but for envelope=flat.",
+        doc="With mode=changes: whether a null value follows a deletion: with envelope=none instead of the row, "
+        "otherwise after the event. By default yes with key.fields, except for envelope=flat.",
     )
     most_files = settings.Int(
         "max.files.per.trigger",
         default=1000,
         group=_RUNNING,
         validator=settings.at_least(1),
-        doc="About how many files of the table one batch reads at most. A version's changes are never cut.",
+        doc="About the most files of the table that one batch reads. A version's changes are never cut.",
     )
     most_bytes = settings.String(
         "max.bytes.per.trigger",
         default=None,
         group=_RUNNING,
         validator=_size,
-        doc="About how much of the table one batch reads at most: 512m, 10g.",
+        doc="About the largest part of the table that one batch reads: 512m, 10g.",
     )
 
 
@@ -250,22 +248,22 @@ class _QueryOptions(settings.Options):
         "incrementing.column.name",
         default=None,
         group=_QUERY,
-        doc="With mode=batch: a column of whole numbers that only grow. Each run takes the rows above the last one. "
-        "Without this and timestamp.column.name each run takes all rows.",
+        doc="With mode=batch: a column of whole numbers that only grow. Each run reads the rows above the last one. "
+        "Without this and timestamp.column.name each run reads all rows.",
     )
     timestamp_column = settings.String(
         "timestamp.column.name",
         default=None,
         group=_QUERY,
-        doc="With mode=batch: a column that says when a row was written or changed. With incrementing.column.name "
-        "rows of the same moment are told apart.",
+        doc="With mode=batch: a column with the time of a row's last change. incrementing.column.name distinguishes "
+        "rows of the same moment.",
     )
     timestamp_delay_ms = settings.Long(
         "timestamp.delay.interval.ms",
         default=0,
         group=_QUERY,
         validator=settings.at_least(0),
-        doc="Rows are taken when their timestamp is so old: for transactions that come late.",
+        doc="The source reads rows when their timestamp is so old: for transactions that come late.",
     )
     source_format = settings.String(
         "source.format",
@@ -286,7 +284,7 @@ class _QueryOptions(settings.Options):
         default="append",
         group=_QUERY,
         validator=settings.one_of("append", "update", "complete"),
-        doc="With mode=stream, for queries that aggregate: which rows a batch gives.",
+        doc="With mode=stream, for queries that aggregate: which rows a batch returns.",
     )
 
 

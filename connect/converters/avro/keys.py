@@ -39,7 +39,7 @@ class AvroOptions(settings.Options):
     generalized = settings.Boolean(
         "generalized.sum.type.support",
         default=False,
-        doc="Whether unions and enums are as the converters of other formats have them.",
+        doc="Whether unions and enums have the form of the other formats' converters.",
     )
     flatten = settings.Boolean(
         "flatten.singleton.unions",
@@ -50,7 +50,7 @@ class AvroOptions(settings.Options):
     flatten_unions = settings.Boolean(
         "flatten.unions",
         default=False,
-        doc="Taken for the sake of shared configurations; only unions in Protobuf can be flattened.",
+        doc="Accepted so that configurations can be shared; only unions in Protobuf can be flattened.",
         importance=Importance.LOW,
     )
     scrub = settings.Boolean(

@@ -30,7 +30,7 @@ class ProtobufOptions(settings.Options):
     scrub_names = settings.Boolean(
         "scrub.invalid.names",
         default=False,
-        doc="Whether characters that Protobuf does not take in names are replaced when schemas are written.",
+        doc="Whether characters that Protobuf refuses in names are replaced when schemas are written.",
     )
     int_for_enums = settings.Boolean(
         "int.for.enums", default=False, doc="Whether enums are numbers; else they are strings."
@@ -38,7 +38,7 @@ class ProtobufOptions(settings.Options):
     optional_for_nullables = settings.Boolean(
         "optional.for.nullables",
         default=False,
-        doc="Whether what is optional has the label optional, and only that. Without this or wrapper.for.nullables "
+        doc="Whether optional fields, and only those, have the label optional. Without this or wrapper.for.nullables "
         "null comes back as 0 or an empty text.",
     )
     optional_for_proto2 = settings.Boolean(

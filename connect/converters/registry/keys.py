@@ -70,14 +70,15 @@ class RegistryOptions(settings.Options, without_effect=_STRICT, more=_SSL):
 
     schema_registry_url = settings.List(
         "schema.registry.url",
-        doc="Addresses of the schema registry, comma-separated; the first that answers is asked, and stays the first.",
+        doc="Addresses of the schema registry, comma-separated; the converter asks the first that answers, and keeps "
+        "asking it.",
         importance=Importance.HIGH,
         validator=_addresses,
     )
     auto_register_schemas = settings.Boolean(
         "auto.register.schemas",
         default=True,
-        doc="Whether schemas of records that are written are registered. If not, they must be there already.",
+        doc="Whether schemas of records that are written are registered. If not, they must be registered already.",
     )
     use_latest_version = settings.Boolean(
         "use.latest.version",
@@ -89,7 +90,7 @@ class RegistryOptions(settings.Options, without_effect=_STRICT, more=_SSL):
     normalize_schemas = settings.Boolean(
         "normalize.schemas",
         default=False,
-        doc="Whether the registry is asked to bring schemas into a normal form before it compares them.",
+        doc="Whether the registry normalizes schemas before it compares them.",
     )
     use_schema_id = settings.Int(
         "use.schema.id",
@@ -100,33 +101,33 @@ class RegistryOptions(settings.Options, without_effect=_STRICT, more=_SSL):
     schema_format = settings.String(
         "schema.format",
         default=None,
-        doc="The form in which the registry gives out schemas, where it has several.",
+        doc="The form in which the registry returns schemas, if it has several.",
         importance=Importance.LOW,
     )
     max_schemas_per_subject = settings.Int(
         "max.schemas.per.subject",
         default=1000,
-        doc="How many schemas are remembered, so that they are not asked for again.",
+        doc="How many schemas the converter remembers, so that it does not ask for them again.",
         importance=Importance.LOW,
     )
     latest_cache_ttl_sec = settings.Long(
         "latest.cache.ttl.sec",
         default=-1,
-        doc="After how many seconds the latest version of a subject is asked for again; -1 for never.",
+        doc="After how many seconds the converter asks again for the latest version of a subject; -1 for never.",
         importance=Importance.LOW,
     )
     key_subject_name_strategy = settings.String(
         "key.subject.name.strategy",
         default=TOPIC,
         validator=_known(STRATEGIES),
-        doc="By what subjects of keys are named: TopicNameStrategy, RecordNameStrategy or TopicRecordNameStrategy.",
+        doc="How subjects of keys are named: TopicNameStrategy, RecordNameStrategy or TopicRecordNameStrategy.",
         importance=Importance.LOW,
     )
     value_subject_name_strategy = settings.String(
         "value.subject.name.strategy",
         default=TOPIC,
         validator=_known(STRATEGIES),
-        doc="By what subjects of values are named: TopicNameStrategy, RecordNameStrategy or TopicRecordNameStrategy.",
+        doc="How subjects of values are named: TopicNameStrategy, RecordNameStrategy or TopicRecordNameStrategy.",
         importance=Importance.LOW,
     )
     key_schema_id_serializer = settings.String(
@@ -147,14 +148,16 @@ class RegistryOptions(settings.Options, without_effect=_STRICT, more=_SSL):
         "key.schema.id.deserializer",
         default=DUAL_READER,
         validator=_known((DUAL_READER, PREFIX_READER)),
-        doc="Where a key's schema is looked for: in a header and the first bytes, or only there.",
+        doc="Where the converter looks for a key's schema: in a header and the first bytes, or only in the first "
+        "bytes.",
         importance=Importance.LOW,
     )
     value_schema_id_deserializer = settings.String(
         "value.schema.id.deserializer",
         default=DUAL_READER,
         validator=_known((DUAL_READER, PREFIX_READER)),
-        doc="Where a value's schema is looked for: in a header and the first bytes, or only there.",
+        doc="Where the converter looks for a value's schema: in a header and the first bytes, or only in the first "
+        "bytes.",
         importance=Importance.LOW,
     )
     basic_auth_credentials_source = settings.String(
@@ -177,7 +180,7 @@ class RegistryOptions(settings.Options, without_effect=_STRICT, more=_SSL):
         doc="STATIC_TOKEN: the token in bearer.auth.token.",
     )
     bearer_auth_token = settings.Password(
-        "bearer.auth.token", default="", convert=Secret.reveal, doc="The token to show."
+        "bearer.auth.token", default="", convert=Secret.reveal, doc="The bearer token."
     )
     bearer_auth_logical_cluster = settings.String(
         "bearer.auth.logical.cluster", default=None, doc="Confluent Cloud's name for the registry."
@@ -188,7 +191,7 @@ class RegistryOptions(settings.Options, without_effect=_STRICT, more=_SSL):
     proxy_host = settings.String(
         "proxy.host",
         default="",
-        doc="The HTTP proxy to the registry; without it this machine's variables https_proxy and no_proxy count.",
+        doc="The HTTP proxy to the registry; by default this machine's variables https_proxy and no_proxy decide.",
         importance=Importance.LOW,
     )
     proxy_port = settings.Int("proxy.port", default=-1, doc="The proxy's port.", importance=Importance.LOW)
@@ -196,20 +199,20 @@ class RegistryOptions(settings.Options, without_effect=_STRICT, more=_SSL):
         "http.connect.timeout.ms",
         default=60_000,
         convert=settings.seconds,
-        doc="How long an answer is waited for, if it is more than http.read.timeout.ms.",
+        doc="How long to wait for an answer, if it is more than http.read.timeout.ms.",
         importance=Importance.LOW,
     )
     http_read_timeout = settings.Int(
         "http.read.timeout.ms",
         default=60_000,
         convert=settings.seconds,
-        doc="How long an answer is waited for.",
+        doc="How long to wait for an answer.",
         importance=Importance.LOW,
     )
     max_retries = settings.Int(
         "max.retries",
         default=3,
-        doc="How often all addresses are asked again when none answers, before errors.retry.* applies.",
+        doc="How often the converter asks all addresses again when none answers, before errors.retry.* applies.",
         importance=Importance.LOW,
     )
     retries_wait = settings.Int(
@@ -302,7 +305,7 @@ class RegistryConverterOptions(RegistryOptions, ConverterOptions):
     schemas_cache_config = settings.Int(
         "schemas.cache.config",
         default=1000,
-        doc="How many schemas are remembered with what reads and writes their values.",
+        doc="How many schemas are remembered with their readers and writers.",
         importance=Importance.LOW,
     )
 

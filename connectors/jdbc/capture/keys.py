@@ -196,15 +196,14 @@ class CaptureOptions(settings.Options, without_effect=WITHOUT_EFFECT):
         default=None,
         importance="HIGH",
         group=_DATABASE,
-        doc="Who we are there. The role needs REPLICATION, and SELECT on the tables of a snapshot.",
+        doc="The user name. The role needs REPLICATION, and SELECT on the tables of a snapshot.",
     )
     database_password = settings.Password(
         "database.password",
         default=None,
         importance="HIGH",
         group=_DATABASE,
-        doc="The password. One that a config provider gives is asked for anew whenever the task starts, also by "
-        "itself after a failure.",
+        doc="The password. The task asks a config provider again whenever it starts, also after a failure.",
     )
     database_dbname = settings.String(
         "database.dbname", default=None, importance="HIGH", group=_DATABASE, doc="The database that is captured."
@@ -215,7 +214,7 @@ class CaptureOptions(settings.Options, without_effect=WITHOUT_EFFECT):
         importance="HIGH",
         group=_DATABASE,
         width="LONG",
-        doc="In place of the keys above: jdbc:postgresql://host:5432/database, or postgresql://host:5432/database.",
+        doc="Instead of the keys above: jdbc:postgresql://host:5432/database, or postgresql://host:5432/database.",
     )
     database_sslmode = settings.String(
         "database.sslmode",
@@ -239,7 +238,7 @@ class CaptureOptions(settings.Options, without_effect=WITHOUT_EFFECT):
         importance="HIGH",
         group=_EVENTS,
         validator=_prefix,
-        doc="Names the source, begins the names of its topics, and finds its offsets: never change it.",
+        doc="The name of the source: topics begin with it and offsets are stored under it. Never change it.",
     )
     delimiter = settings.String(
         "topic.delimiter", default=".", importance="LOW", group=_EVENTS, doc="Between a topic's parts."
@@ -250,8 +249,8 @@ class CaptureOptions(settings.Options, without_effect=WITHOUT_EFFECT):
         importance="MEDIUM",
         group=_SLOT,
         validator=_identifier,
-        doc="The replication slot. It is made when it is missing and nothing was captured so far; each connector needs "
-        "one of its own.",
+        doc="The replication slot. The source makes a missing one if nothing was captured so far; each connector "
+        "needs its own.",
     )
     slot_drop_on_stop = settings.Boolean(
         "slot.drop.on.stop",
@@ -264,7 +263,7 @@ class CaptureOptions(settings.Options, without_effect=WITHOUT_EFFECT):
         default=False,
         importance="LOW",
         group=_SLOT,
-        doc="Whether a new slot is kept in step on standbys (PostgreSQL 17 and newer).",
+        doc="Whether a new slot is synchronized to standbys (PostgreSQL 17 and newer).",
     )
     publication = settings.String("publication.name", default="dbz_publication", group=_SLOT, doc="The publication.")
     publication_autocreate_mode = settings.String(
@@ -272,8 +271,8 @@ class CaptureOptions(settings.Options, without_effect=WITHOUT_EFFECT):
         default="all_tables",
         group=_SLOT,
         validator=settings.one_of("all_tables", "disabled", "filtered", "no_tables"),
-        doc="What becomes of a publication that is missing: all_tables and no_tables make one, filtered makes one of "
-        "the captured tables and keeps it so, disabled is an error.",
+        doc="What to do about a missing publication: all_tables and no_tables make one, filtered makes one of the "
+        "captured tables and keeps it up to date, disabled is an error.",
     )
     publish_via_partition_root = settings.Boolean(
         "publish.via.partition.root",
@@ -296,7 +295,7 @@ class CaptureOptions(settings.Options, without_effect=WITHOUT_EFFECT):
         default="",
         group=_TABLES,
         convert=_key_columns,
-        doc="Columns that make a table's key in place of its primary key: schema.table:a,b;schema.other:c. The tables "
+        doc="Columns that make a table's key instead of its primary key: schema.table:a,b;schema.other:c. The tables "
         "are regular expressions.",
     )
     snapshot_mode = settings.String(
@@ -306,14 +305,14 @@ class CaptureOptions(settings.Options, without_effect=WITHOUT_EFFECT):
         validator=settings.one_of("initial", "initial_only", "no_data", "never", "always", "when_needed"),
         convert=lambda mode: "no_data" if mode == "never" else mode,
         doc="What is read before the stream: initial: all rows, once. initial_only: the same, and no stream. no_data "
-        "or never: nothing. always: all rows at every start. when_needed: all rows, again if the slot is gone.",
+        "or never: nothing. always: all rows at every start. when_needed: all rows, again if the slot is missing.",
     )
     snapshot_tables = settings.List(
         "snapshot.include.collection.list",
         default=[],
         group=_RUN,
         convert=filters,
-        doc="Which of the captured tables a snapshot reads: regular expressions of schema.table. Nothing: all.",
+        doc="Which of the captured tables a snapshot reads: regular expressions of schema.table. Default: all.",
     )
     snapshot_fetch_size = settings.Int(
         "snapshot.fetch.size",
@@ -339,7 +338,7 @@ class CaptureOptions(settings.Options, without_effect=WITHOUT_EFFECT):
         group=_RUN,
         validator=settings.at_least(100),
         convert=settings.seconds,
-        doc="How often to tell the server at least how far we are.",
+        doc="The longest time between two acknowledgements to the server.",
     )
     heartbeat_interval = settings.Int(
         "heartbeat.interval.ms",
@@ -347,10 +346,13 @@ class CaptureOptions(settings.Options, without_effect=WITHOUT_EFFECT):
         group=_RUN,
         validator=settings.at_least(0),
         convert=settings.seconds,
-        doc="How often to write a heartbeat, which moves the stored offset on while nothing changes. 0: never.",
+        doc="How often to write a heartbeat, which advances the stored offset while nothing changes. 0: never.",
     )
     heartbeat_topics_prefix = settings.String(
-        "heartbeat.topics.prefix", default="__debezium-heartbeat", group=_RUN, doc="Begins the heartbeats' topic."
+        "heartbeat.topics.prefix",
+        default="__debezium-heartbeat",
+        group=_RUN,
+        doc="The prefix of the heartbeats' topic.",
     )
     topic_heartbeat_prefix = settings.String(
         "topic.heartbeat.prefix",
@@ -418,13 +420,13 @@ class CaptureOptions(settings.Options, without_effect=WITHOUT_EFFECT):
         "include.unknown.datatypes",
         default=False,
         group=_EVENTS,
-        doc="Whether columns of types that have no form of their own are there, as the bytes of their text.",
+        doc="Whether columns of other types are included, as the bytes of their text.",
     )
     unavailable_value_placeholder = settings.String(
         "unavailable.value.placeholder",
         default="__debezium_unavailable_value",
         group=_EVENTS,
-        doc="Stands for a large value that an update did not touch, which PostgreSQL does not send.",
+        doc="The placeholder for a large value that an update did not change; PostgreSQL does not send it.",
     )
     skipped = settings.List(
         "skipped.operations",

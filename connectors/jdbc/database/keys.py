@@ -40,19 +40,19 @@ class DatabaseOptions(
         importance="HIGH",
         group=_GROUP,
         width="LONG",
-        doc="Where the database is, required: a JDBC URL (jdbc:postgresql://host:5432/database) or one of SQLAlchemy's "
-        "(postgresql://host:5432/database). What is in neither of the two is given as the dialect's package says.",
+        doc="The address of the database, required: a JDBC URL (jdbc:postgresql://host:5432/database) or one of "
+        "SQLAlchemy's (postgresql://host:5432/database). Other databases need a URL as the dialect's package "
+        "describes it.",
     )
     connection_user = settings.String(
-        "connection.user", default=None, importance="HIGH", group=_GROUP, doc="Who we are there."
+        "connection.user", default=None, importance="HIGH", group=_GROUP, doc="The user name."
     )
     connection_password = settings.Password(
         "connection.password",
         default=None,
         importance="HIGH",
         group=_GROUP,
-        doc="The password. One that a config provider gives is asked for anew whenever the task starts, also by "
-        "itself after a failure.",
+        doc="The password. The task asks a config provider again whenever it starts, also after a failure.",
     )
     jdbc_credentials_provider_class = settings.Class(
         "jdbc.credentials.provider.class",
@@ -60,15 +60,15 @@ class DatabaseOptions(
         importance="LOW",
         group=_GROUP,
         doc="A Python class, as module:Class, with a method credentials() that gives user and password for each new "
-        "connection; configure(config) is handed the keys jdbc.credentials.provider.*. Nothing: the two keys above.",
+        "connection; configure(config) receives the keys jdbc.credentials.provider.*. Unset: the two keys above.",
     )
     dialect = settings.String(
         "dialect.name",
         default="",
         importance="LOW",
         group=_GROUP,
-        doc="Which database it is, where the URL does not say it: PostgreSqlDatabaseDialect, MySqlDatabaseDialect, "
-        "SqliteDatabaseDialect or GenericDatabaseDialect. Generic leaves out what only this database has.",
+        doc="The kind of database, if the URL does not say it: PostgreSqlDatabaseDialect, MySqlDatabaseDialect, "
+        "SqliteDatabaseDialect or GenericDatabaseDialect. Generic leaves out the features of this database.",
     )
     attempts = settings.Int(
         "connection.attempts",
@@ -76,7 +76,7 @@ class DatabaseOptions(
         importance="LOW",
         group=_GROUP,
         validator=settings.at_least(1),
-        doc="How often to try to connect before it is an error.",
+        doc="How often to try to connect before the task fails.",
     )
     backoff = settings.Long(
         "connection.backoff.ms",
@@ -85,7 +85,7 @@ class DatabaseOptions(
         group=_GROUP,
         validator=settings.at_least(0),
         convert=settings.seconds,
-        doc="How long to wait between tries to connect.",
+        doc="How long to wait between two attempts to connect.",
     )
     zone = settings.String(
         "db.timezone",
@@ -99,7 +99,7 @@ class DatabaseOptions(
         default="always",
         group=_GROUP,
         convert=_always,
-        doc="always: names of tables and columns are taken as they are. never: the database folds them its own way.",
+        doc="always: names of tables and columns are used unchanged. never: the database folds their case.",
     )
 
     def __init__(self, config: Config) -> None:

@@ -109,16 +109,16 @@ class _OwnOptions(
         group=_WRITING,
         validator=settings.one_of(INSERT, UPSERT, UPDATE, ignore_case=True),
         convert=str.lower,
-        doc="insert: each record is a new row. upsert: it is the row of its primary key, whether that is there or not. "
-        "update: it changes the row of its primary key, if there is one.",
+        doc="insert: each record is a new row. upsert: it replaces or adds the row of its primary key. update: it "
+        "changes the row of its primary key, if there is one.",
     )
     batch_size = settings.Int(
         "batch.size",
         default=3000,
         group=_WRITING,
         validator=settings.at_least(1),
-        doc="How many rows a statement has at most, where rows are not copied in as a whole as PostgreSQL does. How "
-        "many records come at a time is consumer.override.max.poll.records.",
+        doc="The most rows of a statement, except where rows are copied as a whole, as in PostgreSQL. "
+        "consumer.override.max.poll.records sets the number of records at a time.",
     )
     deletes = settings.Boolean(
         "delete.enabled",
@@ -152,7 +152,8 @@ class _OwnOptions(
         "table.name.normalize",
         default=False,
         group=_MAPPING,
-        doc="Whether what is no letter, digit or underscore in a topic becomes an underscore in the table's name.",
+        doc="Whether every character of a topic other than letters, digits and underscores becomes an underscore in "
+        "the table's name.",
     )
     views = settings.List(
         "table.types",
@@ -170,8 +171,8 @@ class _OwnOptions(
         group=_MAPPING,
         validator=settings.one_of(NONE, KAFKA, RECORD_KEY, RECORD_VALUE, RECORD_HEADER, ignore_case=True),
         convert=str.lower,
-        doc="Where the primary key comes from: none; kafka (the topic, partition and offset that the record was "
-        "consumed from); record_key; record_value; record_header.",
+        doc="The origin of the primary key: none; kafka (the topic, partition and offset that the record was consumed "
+        "from); record_key; record_value; record_header.",
     )
     pk_fields_list = settings.List(
         "pk.fields",
@@ -200,7 +201,7 @@ class _OwnOptions(
         default="record_value",
         importance="LOW",
         group=_MAPPING,
-        doc="The column of values that are no structs, such as StringConverter's.",
+        doc="The column of values that are not structs, such as StringConverter's.",
     )
     defaults = settings.Boolean(
         "replace.null.with.default",
@@ -241,7 +242,7 @@ class _OwnOptions(
         importance="LOW",
         group=_TYPES,
         validator=settings.one_of("legacy", "proleptic_gregorian", ignore_case=True),
-        doc="Understood, without effect: the calendar is the proleptic Gregorian one, Java's old one differs.",
+        doc="Without effect: the calendar is the proleptic Gregorian one, Java's old one differs.",
     )
     inference = settings.Boolean(
         "schemaless.inference",
@@ -254,32 +255,32 @@ class _OwnOptions(
         "debezium.records",
         default=None,
         group=_TYPES,
-        doc="Whether events of Debezium are written as what they tell: envelopes are opened, op=d deletes, and "
-        "Debezium's types of times, JSON and UUID become such columns. By default when connector.class is Debezium's.",
+        doc="Whether the sink applies Debezium's events: it unwraps envelopes, op=d deletes, and Debezium's types of "
+        "times, JSON and UUID become such columns. Default: true if connector.class is Debezium's.",
     )
     auto_create = settings.Boolean(
-        "auto.create", default=False, group=_DDL, doc="Whether a table that is missing is created."
+        "auto.create", default=False, group=_DDL, doc="Whether the sink creates a missing table."
     )
     auto_evolve = settings.Boolean(
         "auto.evolve",
         default=False,
         group=_DDL,
-        doc="Whether a table may be changed so that records fit: columns are added, and where values need it, types "
-        "are widened and columns lose NOT NULL. Nothing is ever dropped.",
+        doc="Whether the sink may change a table so that records fit: it adds columns, and where values need it, "
+        "widens types and drops NOT NULL. It never drops a column or table.",
     )
     mssql_use_merge_holdlock = settings.Boolean(
         "mssql.use.merge.holdlock",
         default=True,
         importance="LOW",
         group=_WRITING,
-        doc="Understood, without effect: rows are not merged by MERGE.",
+        doc="Without effect: the sink does not use MERGE.",
     )
     max_retries = settings.Int(
         "max.retries",
         default=10,
         group=_RETRIES,
         validator=settings.at_least(0),
-        doc="How often a write is tried again after an error that passes: a lost connection, a deadlock.",
+        doc="How often the sink retries a write after an error that may pass: a lost connection, a deadlock.",
     )
     retry_backoff = settings.Int(
         "retry.backoff.ms",
@@ -294,14 +295,14 @@ class _OwnOptions(
         default=False,
         importance="LOW",
         group=_RETRIES,
-        doc="Whether errors leave out what the database says in detail, which may quote values.",
+        doc="Whether errors leave out the database's details, which may quote values.",
     )
     exactly_once = settings.Boolean(
         "exactly.once",
         default=False,
         group=_DELIVERY,
-        doc="Whether the offsets that were consumed are kept in a table of the database, written in the same "
-        "transaction as the rows. Added; needs tables that know transactions.",
+        doc="Whether the sink keeps its offsets in a table of the database, written in the same transaction as the "
+        "rows. Added; needs tables with transactions.",
     )
     offsets_table = settings.String(
         "offsets.table",
@@ -309,15 +310,15 @@ class _OwnOptions(
         group=_DELIVERY,
         validator=settings.non_empty,
         convert=lambda written: TableName.parse(written, key="offsets.table"),
-        doc="That table; several connectors may share it. It is created if it is missing.",
+        doc="That table; several connectors may share it. The sink creates it if it is missing.",
     )
     write_behind = settings.Boolean(
         "write.behind",
         default=True,
         importance="LOW",
         group=_DELIVERY,
-        doc="Whether, while many records come, the next ones are consumed and decoded as the database still writes. "
-        "Offsets are committed only behind what it has committed, either way.",
+        doc="Whether the task consumes and decodes the next records while the database still writes. Offsets are "
+        "committed only behind what the database has committed in any case.",
     )
 
 
@@ -376,7 +377,7 @@ class JdbcSinkOptions(_OwnOptions, EvolutionOptions):
     allowed = EvolutionOptions.allowed.replaced(
         group=_DDL,
         doc="How a table may be changed so that records fit: add (columns), widen (types, where a value needs it), "
-        "nullable (NOT NULL is taken away, where a value needs it), several with commas; full for all, none for none; "
+        "nullable (NOT NULL is dropped, where a value needs it), several with commas; full for all, none for none; "
         "basic (Debezium's) for auto.create and add.",
     )
     unknown_fields = EvolutionOptions.unknown_fields.replaced(group=_DDL)

@@ -80,21 +80,21 @@ class JdbcSourceOptions(
         group=_MODE,
         validator=settings.one_of("", *MODES),
         doc="bulk: all rows, at every poll. snapshot (added): all rows, once. incrementing: rows with a higher number "
-        "than those before. timestamp: rows with a later time. timestamp+incrementing: both. May be left out where "
-        "timestamp.columns.mapping or incrementing.column.mapping say it for each table.",
+        "than those before. timestamp: rows with a later time. timestamp+incrementing: both. Optional if "
+        "timestamp.columns.mapping or incrementing.column.mapping set it for each table.",
     )
     incrementing_column_name = settings.String(
         "incrementing.column.name",
         default="",
         group=_MODE,
-        doc="The column whose numbers only grow. Nothing: the one by which the database numbers rows. With "
-        "mode=snapshot the column by which a table is read in parts; nothing: its primary key.",
+        doc="The column whose numbers only grow. Default: the column by which the database numbers rows. With "
+        "mode=snapshot the column by which a table is read in parts; default: its primary key.",
     )
     timestamp_column_name = settings.List(
         "timestamp.column.name",
         default=[],
         group=_MODE,
-        doc="The columns that tell when a row was made or changed last. Of several the first counts that is not null.",
+        doc="The columns with the time of a row's last change. The first that is not null counts.",
     )
     incrementing_column_mapping = settings.List(
         "incrementing.column.mapping",
@@ -115,22 +115,22 @@ class JdbcSourceOptions(
         default=None,
         importance="LOW",
         group=_MODE,
-        doc="For tables that have no offset yet: begin after this time, in milliseconds since 1970. -1 means now, "
-        "nothing means the earliest row. Aiven's timestamp.initial.ms is understood.",
+        doc="For tables that have no offset yet: begin after this time, in milliseconds since 1970. -1: now; unset: "
+        "the earliest row. Aiven's timestamp.initial.ms is an alias.",
     )
     incrementing_initial = settings.Long(
         "incrementing.initial",
         default=None,
         group=_MODE,
-        doc="For tables that have no offset yet: begin after this number. Nothing means the lowest.",
+        doc="For tables that have no offset yet: begin after this number. Unset: the lowest.",
     )
     validate_non_null = settings.Boolean(
         "validate.non.null",
         default=True,
         importance="LOW",
         group=_MODE,
-        doc="Whether to refuse tables whose incrementing column, or all of whose timestamp columns, may be null: such "
-        "rows are never read.",
+        doc="Whether to refuse tables whose incrementing column, or all of whose timestamp columns, may be null: the "
+        "source never reads such rows.",
     )
     timestamp_delay_interval_ms = settings.Long(
         "timestamp.delay.interval.ms",
@@ -164,7 +164,7 @@ class JdbcSourceOptions(
         "catalog.pattern",
         default=None,
         group=_TABLES,
-        doc="Only tables of this catalog; in MySQL that is a database. Nothing: of the database of connection.url. "
+        doc="Only tables of this catalog; in MySQL that is a database. Default: of the database of connection.url. "
         "Empty: tables without a catalog.",
     )
     schema_pattern = settings.String(
@@ -172,8 +172,8 @@ class JdbcSourceOptions(
         default=None,
         importance="HIGH",
         group=_TABLES,
-        doc="Only tables of schemas like this (% and _ as in LIKE). Nothing: of all but the system's own. Empty: "
-        "tables without a schema.",
+        doc="Only tables of schemas like this (% and _ as in LIKE). Default: all but the system's own. Empty: tables "
+        "without a schema.",
     )
     table_types = settings.List(
         "table.types",
@@ -189,7 +189,7 @@ class JdbcSourceOptions(
         group=_TABLES,
         validator=settings.at_least(1),
         convert=settings.seconds,
-        doc="How often to look for new and dropped tables. Tasks start anew when there are some.",
+        doc="How often to look for new and dropped tables. The tasks restart if there are some.",
     )
     table_monitoring_startup_polling_limit = settings.Long(
         "table.monitoring.startup.polling.limit.ms",
@@ -206,8 +206,8 @@ class JdbcSourceOptions(
         importance="LOW",
         group=_TABLES,
         validator=settings.between(1, 1000),
-        doc="Added. With mode=bulk or snapshot: into how many ranges of its key to cut each table, which are shared "
-        "out among the tasks. Only tables with a whole number as their primary key (or incrementing.column.name) are.",
+        doc="Added. With mode=bulk or snapshot: into how many ranges of its key to cut each table, for several tasks. "
+        "Only for tables with a whole number as their primary key (or incrementing.column.name).",
     )
     table_names_qualify = settings.Boolean(
         "table.names.qualify",
@@ -220,14 +220,14 @@ class JdbcSourceOptions(
         "query",
         default="",
         group=_TABLES,
-        doc="A SELECT of your own instead of tables, for one task. The connector adds the condition on what is new.",
+        doc="A SELECT of your own instead of tables, for one task. The connector adds the condition for new rows.",
     )
     query_masked = settings.Password(
         "query.masked",
         convert=Secret.reveal,
         default="",
         group=_TABLES,
-        doc="The same as query, hidden as passwords are.",
+        doc="The same as query, hidden like a password.",
     )
     query_suffix = settings.String(
         "query.suffix",
@@ -243,7 +243,7 @@ class JdbcSourceOptions(
         group=_READING,
         validator=settings.at_least(0),
         convert=settings.seconds,
-        doc="How long after one reading of a table the next one begins.",
+        doc="The time between two polls of a table.",
     )
     batch_max_rows = settings.Int(
         "batch.max.rows",
@@ -251,22 +251,21 @@ class JdbcSourceOptions(
         importance="LOW",
         group=_READING,
         validator=settings.at_least(1),
-        doc="The most rows that are held in memory and handed on at a time; fewer where rows are big. Confluent's "
-        "connector has 1,000.",
+        doc="The most rows in memory and in a batch; fewer if rows are big. Confluent's connector has 1,000.",
     )
     max_buffer_size = settings.Int(
         "max.buffer.size",
         default=0,
         importance="LOW",
         group=_READING,
-        doc="Understood, without effect: rows are not read before they are wanted.",
+        doc="Without effect: the source reads no rows in advance.",
     )
     poll_linger_ms = settings.Long(
         "poll.linger.ms",
         default=5_000,
         importance="LOW",
         group=_READING,
-        doc="Understood, without effect: a poll never waits for a buffer to fill.",
+        doc="Without effect: a poll never waits for a buffer to fill.",
     )
     transaction_isolation_mode = settings.String(
         "transaction.isolation.mode",
@@ -283,7 +282,7 @@ class JdbcSourceOptions(
         importance="LOW",
         group=_READING,
         validator=settings.at_least(-1),
-        doc="How often in a row reading a table may fail, with errors that pass, before the task fails. -1: always.",
+        doc="How often in a row reading a table may fail with errors that may pass, before the task fails. -1: always.",
     )
     query_timeout_ms = settings.Long(
         "query.timeout.ms",
@@ -291,15 +290,14 @@ class JdbcSourceOptions(
         importance="LOW",
         group=_READING,
         validator=settings.at_least(0),
-        doc="Added. How long the database may work on one statement, where it can be told "
-        "(PostgreSQL, MySQL, MariaDB). 0: as long as it takes.",
+        doc="Added. The time-out of a statement, where the database has one (PostgreSQL, MySQL, MariaDB). 0: none.",
     )
     topic_prefix = settings.String(
         "topic.prefix",
         default="",
         importance="HIGH",
         group=_RECORDS,
-        doc="The topic of a table is this and the table's name; of a query, this alone.",
+        doc="A table's topic is this and the table's name; a query's topic is this alone.",
     )
     numeric_mapping = settings.String(
         "numeric.mapping",
@@ -310,7 +308,7 @@ class JdbcSourceOptions(
         convert=str.lower,
         doc="What NUMERIC and DECIMAL become. none: Decimal. precision_only: whole numbers of up to 18 digits INT8 to "
         "INT64. best_fit: others of up to 18 digits FLOAT64 as well. best_fit_eager_double: all with digits after the "
-        "point FLOAT64. Nothing: as numeric.precision.mapping says.",
+        "point FLOAT64. Default: as numeric.precision.mapping says.",
     )
     numeric_precision_mapping = settings.Boolean(
         "numeric.precision.mapping",
@@ -336,7 +334,7 @@ class JdbcSourceOptions(
         importance="LOW",
         group=_RECORDS,
         validator=settings.one_of("LEGACY", "PROLEPTIC_GREGORIAN", ignore_case=True),
-        doc="Understood, without effect: dates are the database's own, in the Gregorian calendar.",
+        doc="Without effect: dates are the database's own, in the Gregorian calendar.",
     )
     tables = settings.List("tables", default=[], internal=True, doc="The tables that a task reads.")
     tables_fetched = settings.Boolean(
@@ -349,7 +347,7 @@ class JdbcSourceOptions(
         "engine.shutdown.timeout",
         default=10,
         internal=True,
-        doc="Understood, without effect.",
+        doc="Without effect.",
     )
 
     def __init__(self, config: Config) -> None:

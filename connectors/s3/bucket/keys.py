@@ -112,7 +112,7 @@ class BucketOptions(
         importance="HIGH",
         group=_BUCKET,
         validator=settings.non_empty,
-        doc="The bucket. It has to exist.",
+        doc="The bucket. It must exist.",
     )
     region = settings.String(
         "s3.region",
@@ -129,7 +129,7 @@ class BucketOptions(
         width="LONG",
         validator=_url,
         convert=lambda written: written or None,
-        doc="The address of a store other than Amazon's that speaks S3: http://host:port. Nothing: Amazon's, of the "
+        doc="The address of a store other than Amazon's that speaks S3: http://host:port. Default: Amazon's, of the "
         "region.",
     )
     path_style = settings.Boolean(
@@ -143,23 +143,22 @@ class BucketOptions(
         "s3.wan.mode",
         default=False,
         group=_BUCKET,
-        doc="Whether Amazon's accelerated addresses are used. The bucket has to allow that; excludes store.url.",
+        doc="Whether to use Amazon's accelerated addresses. The bucket must allow that; excludes store.url.",
     )
     aws_access_key_id = settings.String(
         "aws.access.key.id",
         default="",
         importance="HIGH",
         group=_ACCESS,
-        doc="Who we are. Nothing, here and below: what boto3 finds in the environment, in ~/.aws or at the machine's "
-        "own service.",
+        doc="The access key. If neither this nor the keys below are set, boto3 looks for credentials in the "
+        "environment, in ~/.aws and at the machine's own service.",
     )
     aws_secret_access_key = settings.Password(
         "aws.secret.access.key",
         default=None,
         importance="HIGH",
         group=_ACCESS,
-        doc="The secret of that key. One that a config provider gives is asked for anew whenever the task starts, also "
-        "by itself after a failure.",
+        doc="The secret of that key. The task asks a config provider again whenever it starts, also after a failure.",
     )
     aws_session_token = settings.Password(
         "aws.session.token",
@@ -188,21 +187,21 @@ class BucketOptions(
         importance="LOW",
         group=_ACCESS,
         doc="A Python class, as module:Class, with a method credentials() that gives key, secret and token (or None) "
-        "whenever they are needed anew; configure(config) is handed the keys s3.credentials.provider.*. Of Java's "
-        "classes those are understood that look where boto3 looks as well, and the anonymous one.",
+        "whenever new ones are needed; configure(config) receives the keys s3.credentials.provider.*. Of Java's "
+        "classes it may be those that look where boto3 looks as well, and the anonymous one.",
     )
     role = settings.String(
         "aws.sts.role.arn",
         default="",
         group=_ACCESS,
-        doc="A role to assume with these credentials. Its own are renewed before they expire.",
+        doc="A role to assume with these credentials. The task renews the role's credentials before they expire.",
     )
     role_session = settings.String(
         "aws.sts.role.session.name",
         default="connect",
         importance="LOW",
         group=_ACCESS,
-        doc="How the session of the role is called in Amazon's records.",
+        doc="The name of the role's session in Amazon's records.",
     )
     role_seconds = settings.Int(
         "aws.sts.role.session.duration",
@@ -210,7 +209,7 @@ class BucketOptions(
         importance="LOW",
         group=_ACCESS,
         validator=settings.between(900, 43_200),
-        doc="How many seconds the credentials of the role are asked for.",
+        doc="For how many seconds to request the credentials of the role.",
     )
     role_external_id = settings.String(
         "aws.sts.role.external.id",
@@ -225,7 +224,7 @@ class BucketOptions(
         importance="LOW",
         group=_ACCESS,
         convert=lambda written: written or None,
-        doc="The address of the service that gives out roles. Nothing: Amazon's, of the region.",
+        doc="The address of the service for roles. Default: Amazon's, of the region.",
     )
     proxy = settings.String(
         "s3.proxy.url",
@@ -233,20 +232,20 @@ class BucketOptions(
         importance="LOW",
         group=_WAYS,
         validator=_url,
-        doc="An HTTP proxy for all requests: http://host:port. Nothing: what HTTPS_PROXY and NO_PROXY say.",
+        doc="An HTTP proxy for all requests: http://host:port. Default: as HTTPS_PROXY and NO_PROXY say.",
     )
     proxy_user = settings.String(
-        "s3.proxy.user", default=None, importance="LOW", group=_WAYS, doc="Who we are for the proxy."
+        "s3.proxy.user", default=None, importance="LOW", group=_WAYS, doc="The user name at the proxy."
     )
     proxy_password = settings.Password(
-        "s3.proxy.password", default=None, importance="LOW", group=_WAYS, doc="And the password there."
+        "s3.proxy.password", default=None, importance="LOW", group=_WAYS, doc="The password at the proxy."
     )
     retries = settings.Int(
         "s3.part.retries",
         default=3,
         group=_WAYS,
         validator=settings.at_least(0),
-        doc="How often a request that failed in passing is sent again at once, before it is an error.",
+        doc="How often the client repeats a request at once after an error that may pass.",
     )
     backoff = settings.Long(
         "s3.retry.backoff.ms",
@@ -255,7 +254,7 @@ class BucketOptions(
         group=_WAYS,
         validator=settings.at_least(0),
         convert=settings.seconds,
-        doc="How long to wait after such an error, the first time. It doubles, with some chance in it.",
+        doc="The first pause after such an error. It doubles, with a random part.",
     )
     longest_backoff = settings.Long(
         "s3.retry.backoff.max.ms",
@@ -264,7 +263,7 @@ class BucketOptions(
         group=_WAYS,
         validator=settings.at_least(0),
         convert=settings.seconds,
-        doc="How long at most.",
+        doc="The longest pause.",
     )
     connect_timeout = settings.Long(
         "s3.connect.timeout.ms",
@@ -290,7 +289,7 @@ class BucketOptions(
         importance="LOW",
         group=_OBJECTS,
         validator=_encryption,
-        doc="How the store encrypts objects: AES256, aws:kms or aws:kms:dsse. Nothing: as the bucket says.",
+        doc="How the store encrypts objects: AES256, aws:kms or aws:kms:dsse. Default: as the bucket says.",
     )
     customer_key = settings.Password(
         "s3.sse.customer.key",
@@ -298,15 +297,15 @@ class BucketOptions(
         importance="LOW",
         group=_OBJECTS,
         validator=_customer_key,
-        doc="A key of your own that objects are encrypted with: 32 bytes, in base64. The store keeps only its sum, and "
-        "who reads an object has to show it again.",
+        doc="A key of your own that objects are encrypted with: 32 bytes, in base64. The store keeps only its hash, "
+        "and readers of an object must send the key again.",
     )
     kms_key = settings.String(
         "s3.sse.kms.key.id",
         default="",
         importance="LOW",
         group=_OBJECTS,
-        doc="The key of Amazon's key service for aws:kms. Nothing: the account's own.",
+        doc="The key of Amazon's key service for aws:kms. Default: the account's own.",
     )
     access_list = settings.String(
         "s3.acl.canned",
@@ -321,7 +320,7 @@ class BucketOptions(
         default="",
         importance="LOW",
         group=_OBJECTS,
-        doc="The storage class of objects that are written, such as STANDARD_IA. Nothing: STANDARD.",
+        doc="The storage class of objects that are written, such as STANDARD_IA. Default: STANDARD.",
     )
 
     def __init__(self, config: Config) -> None:

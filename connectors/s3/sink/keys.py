@@ -72,8 +72,8 @@ class _OwnOptions(
         default="",
         importance="HIGH",
         group=_FORMAT,
-        doc="What is in a file: json (a line of JSON a record), jsonarray, csv, avro, parquet, bytes or string; or the "
-        "name of Confluent's class, such as io.confluent.connect.s3.format.json.JsonFormat. Nothing: "
+        doc="What is in a file: json (a line of JSON a record), jsonarray, csv, avro, parquet, bytes or string; or "
+        "the name of Confluent's class, such as io.confluent.connect.s3.format.json.JsonFormat. Default: "
         "format.output.type, else json.",
     )
     s3_compression_type = settings.String(
@@ -115,36 +115,36 @@ class _OwnOptions(
         importance="LOW",
         group=_FORMAT,
         validator=settings.one_of("BASE64", "NUMERIC", ignore_case=True),
-        doc="How decimals stand in JSON: BASE64 keeps every digit, NUMERIC is a number.",
+        doc="How decimals are written in JSON: BASE64 keeps every digit, NUMERIC is a number.",
     )
     format_bytearray_extension = settings.String(
         "format.bytearray.extension",
         default=".bin",
         importance="LOW",
         group=_FORMAT,
-        doc="What the names of files of the format bytes end with.",
+        doc="The extension of files of the format bytes.",
     )
     format_bytearray_separator = settings.String(
         "format.bytearray.separator",
         default=None,
         importance="LOW",
         group=_FORMAT,
-        doc=r"What stands behind each record in files of the format bytes; \n, \r, \t and \\ are understood. Nothing: "
-        "a line feed.",
+        doc="The separator behind each record in files of the format bytes, with the escapes \\n, \\r, \\t and \\\\. "
+        "Default: a line feed.",
     )
     enhanced_avro_schema_support = settings.Boolean(
         "enhanced.avro.schema.support",
         default=True,
         importance="LOW",
         group=_FORMAT,
-        doc="Whether enums and packages of Avro survive in files of Avro.",
+        doc="Whether files of Avro keep enums and packages of Avro.",
     )
     connect_meta_data = settings.Boolean(
         "connect.meta.data",
         default=True,
         importance="LOW",
         group=_FORMAT,
-        doc="Whether what only Connect's schemas have stands in Avro's as well.",
+        doc="Whether Avro's schemas keep the parts that only Connect's schemas have.",
     )
     allow_optional_map_keys = settings.Boolean(
         "allow.optional.map.keys",
@@ -177,15 +177,15 @@ class _OwnOptions(
         "format.output.envelope",
         default=True,
         group=_FORMAT,
-        doc='With format.output.type: whether a single field stands in an object of its own, {"value": ...}.',
+        doc='With format.output.type: whether a single field is wrapped in an object, {"value": ...}.',
     )
     file_compression_type = settings.String(
         "file.compression.type",
         default="",
         group=_FORMAT,
         validator=settings.one_of("", "none", "gzip", "snappy", "zstd", ignore_case=True),
-        doc="Aiven's name of the compression: none, gzip, snappy or zstd. Of Parquet and Avro it is that within the "
-        "file. Nothing: gzip for Aiven's class and formats.",
+        doc="Aiven's name of the compression: none, gzip, snappy or zstd. Parquet and Avro compress within the file. "
+        "Default: gzip for Aiven's class and formats.",
     )
     topics_dir = settings.String(
         "topics.dir",
@@ -199,14 +199,14 @@ class _OwnOptions(
         default="/",
         group=_NAMES,
         validator=settings.non_empty,
-        doc="What stands between folders.",
+        doc="The separator of folders.",
     )
     file_delim = settings.String(
         "file.delim",
         default="+",
         group=_NAMES,
         validator=settings.non_empty,
-        doc="What stands between topic, partition and offset in the name of a file.",
+        doc="The separator of topic, partition and offset in the name of a file.",
     )
     filename_offset_zero_pad_width = settings.Int(
         "filename.offset.zero.pad.width",
@@ -214,15 +214,15 @@ class _OwnOptions(
         importance="LOW",
         group=_NAMES,
         validator=settings.between(0, 19),
-        doc="How many digits the offset in the name of a file has at least.",
+        doc="The minimum number of digits of the offset in the name of a file.",
     )
     partitioner_class = settings.Class(
         "partitioner.class",
         default="default",
         importance="HIGH",
         group=_NAMES,
-        doc="Into which folder records go: default (partition=0), field, time, daily, hourly; or the name of "
-        "Confluent's class, such as io.confluent.connect.storage.partitioner.TimeBasedPartitioner.",
+        doc="The folder of a record: default (partition=0), field, time, daily, hourly; or the name of Confluent's "
+        "class, such as io.confluent.connect.storage.partitioner.TimeBasedPartitioner.",
     )
     partition_field_name = settings.List(
         "partition.field.name",
@@ -241,7 +241,7 @@ class _OwnOptions(
         "partition.duration.ms",
         default=-1,
         group=_NAMES,
-        doc="How much time a folder of the partitioner time covers. -1: an hour.",
+        doc="The time that a folder of the partitioner time covers. -1: an hour.",
     )
     path_format = settings.String(
         "path.format",
@@ -254,21 +254,21 @@ class _OwnOptions(
         "locale",
         default="",
         group=_NAMES,
-        doc="The language of names of months and days in that pattern. Only English is known.",
+        doc="The language of names of months and days in that pattern. Only English is supported.",
     )
     zone = settings.String(
         "timezone",
         default="",
         group=_NAMES,
         convert=_zone,
-        doc="The zone of dates and times in names of folders, and of rotate.schedule.interval.ms. Nothing: UTC.",
+        doc="The zone of dates and times in names of folders, and of rotate.schedule.interval.ms. Default: UTC.",
     )
     timestamp_extractor = settings.String(
         "timestamp.extractor",
         default="Wallclock",
         group=_NAMES,
-        doc="When a record is: Wallclock (now), Record (its timestamp) or RecordField (timestamp.field). With "
-        "Wallclock nothing that goes by time is delivered exactly once.",
+        doc="The time of a record: Wallclock (now), Record (its timestamp) or RecordField (timestamp.field). With "
+        "Wallclock, files and folders by time are not delivered exactly once.",
     )
     timestamp_field = settings.String(
         "timestamp.field",
@@ -288,7 +288,7 @@ class _OwnOptions(
         "file.name.prefix",
         default="",
         group=_NAMES,
-        doc="What stands before such a name; may have the same variables.",
+        doc="The prefix of such a name; may have the same variables.",
     )
     file_name_timestamp_timezone = settings.String(
         "file.name.timestamp.timezone",
@@ -312,8 +312,8 @@ class _OwnOptions(
         importance="HIGH",
         group=_ENDS,
         validator=settings.at_least(0),
-        doc="So many records of a partition, over all its open files, end those. 0: never. When nothing in this group "
-        "is set, files end at each commit of offsets (offset.flush.interval.ms).",
+        doc="So many records of a partition, over all its open files, end these files. 0: never. If nothing in this "
+        "group is set, files end at each commit of offsets (offset.flush.interval.ms).",
     )
     rotate_interval_ms = settings.Long(
         "rotate.interval.ms",
@@ -328,14 +328,14 @@ class _OwnOptions(
         default=-1,
         group=_ENDS,
         convert=lambda written: max(0, written),
-        doc="All files end whenever so much time is over, counted from midnight in the zone timezone. -1: never.",
+        doc="All files end at this interval, counted from midnight in the zone timezone. -1: never.",
     )
     file_max_bytes = settings.Long(
         "file.max.bytes",
         default=0,
         group=_ENDS,
         validator=settings.at_least(0),
-        doc="So many bytes of records, keys and values as they lie in Kafka, end a file. 0: never.",
+        doc="So many bytes of records, keys and values as they are in Kafka, end a file. 0: never.",
     )
     file_max_records = settings.Int(
         "file.max.records",
@@ -357,8 +357,7 @@ class _OwnOptions(
         default=-1,
         importance="LOW",
         group=_ENDS,
-        doc="How many files of a partition may be open; when there would be more, the one that began first ends. -1: "
-        "any number.",
+        doc="How many files of a partition may be open; if there would be more, the oldest ends. -1: any number.",
     )
     schema_compatibility = settings.String(
         "schema.compatibility",
@@ -368,7 +367,7 @@ class _OwnOptions(
         validator=settings.one_of("none", "backward", "forward", "full", ignore_case=True),
         doc="What a record with another schema than its file's does, in formats with schemas. NONE: it ends the file. "
         "BACKWARD, FULL: it is written with the file's schema if it fits that; else the file ends, and the next one's "
-        "schema takes both. FORWARD: it is written with the file's schema, without the fields that has not.",
+        "schema takes both. FORWARD: it is written with the file's schema, without the fields that this schema lacks.",
     )
     nulls = settings.String(
         "behavior.on.null.values",
@@ -407,7 +406,7 @@ class _OwnOptions(
         default=False,
         importance="LOW",
         group=_RECORDS,
-        doc="Whether headers are, with .headers.",
+        doc="Whether headers are written likewise, with .headers.",
     )
     keys_format_class = settings.Class(
         "keys.format.class",
@@ -429,23 +428,24 @@ class _OwnOptions(
         importance="HIGH",
         group=_UPLOADS,
         validator=settings.between(SMALLEST_PART, 2**31 - 1),
-        doc="A file that is larger goes up in parts of so many bytes, as it grows. At least 5 MiB.",
+        doc="The sink uploads a larger file in parts of so many bytes, as it grows. At least 5 MiB.",
     )
     memory = settings.Long(
         "s3.memory.bytes",
         default=128 * MIB,
         group=_UPLOADS,
         validator=settings.at_least(16 * MIB),
-        doc="How much memory a task gives to all its open files and uploads. When it is full, the largest file goes up "
-        "as a part if it has 5 MiB, else to the folder s3.spill.dir; when uploads are too slow, consumption waits.",
+        doc="How much memory a task gives to all its open files and uploads. When it is full, the sink uploads a part "
+        "of the largest file if it has 5 MiB, or else moves it to the folder s3.spill.dir; if uploads are too slow, "
+        "consumption waits.",
     )
     spill_folder = settings.String(
         "s3.spill.dir",
         default="",
         importance="LOW",
         group=_UPLOADS,
-        doc="Where what does not fit into the memory waits; at most s3.part.size for each open file. Nothing: the "
-        "machine's folder for temporary files.",
+        doc="The folder for data that does not fit into the memory; at most s3.part.size for each open file. Default: "
+        "the machine's folder for temporary files.",
     )
     threads = settings.Int(
         "s3.upload.threads",
@@ -453,15 +453,15 @@ class _OwnOptions(
         importance="LOW",
         group=_UPLOADS,
         validator=settings.between(1, 16),
-        doc="How many requests a task has under way at most.",
+        doc="The most requests of a task at a time.",
     )
     conditional_writes = settings.Boolean(
         "enable.conditional.writes",
         default=True,
         importance="LOW",
         group=_UPLOADS,
-        doc="Whether an object that is there is never replaced (If-None-Match), so that a task that lost its "
-        "partitions cannot harm. The sink then looks at what is there and goes on behind it.",
+        doc="Whether the sink never replaces an existing object (If-None-Match), so that a task that lost its "
+        "partitions does no harm. The sink then looks at the existing object and continues behind it.",
     )
     digest = settings.Boolean(
         "s3.send.digest",
@@ -499,8 +499,8 @@ class _OwnOptions(
         default=10,
         group=_UPLOADS,
         validator=settings.at_least(0),
-        doc="How often the uploads of a store that cannot be reached, or asks for patience, are tried again before the "
-        "task fails. Each of these tries is s3.part.retries requests.",
+        doc="How often the sink retries uploads before the task fails if the store cannot be reached or throttles. "
+        "Each attempt is s3.part.retries requests.",
     )
     retry_backoff = settings.Long(
         "retry.backoff.ms",
@@ -509,7 +509,7 @@ class _OwnOptions(
         group=_UPLOADS,
         validator=settings.at_least(0),
         convert=settings.seconds,
-        doc="How long to wait before the first of these tries. It doubles up to a minute, with some chance in it.",
+        doc="The pause before the first retry. It doubles up to a minute, with a random part.",
     )
     s3_schema_partition_affix_type = settings.String(
         "s3.schema.partition.affix.type",
@@ -517,7 +517,7 @@ class _OwnOptions(
         importance="LOW",
         group=_NAMES,
         validator=settings.one_of("none", ignore_case=True),
-        doc="Only NONE: names of schemas are no folders here.",
+        doc="Only NONE: names of schemas do not become folders here.",
     )
 
 
@@ -526,9 +526,9 @@ class S3SinkOptions(_OwnOptions, EvolutionOptions):
 
     allowed = EvolutionOptions.allowed.replaced(
         group=_ENDS,
-        doc="In formats with schemas, instead of schema.compatibility: what the next file may have that this one has "
-        "not, so that a record fits: add (fields), widen (types that hold more), nullable (fields that may be null); "
-        "several with commas, full for all, none for none. The file ends then.",
+        doc="In formats with schemas, instead of schema.compatibility: what the next file may have that this one "
+        "lacks, so that a record fits: add (fields), widen (types that hold more), nullable (fields that may be "
+        "null); several with commas, full for all, none for none. The file ends then.",
     )
     unknown_fields = EvolutionOptions.unknown_fields.replaced(group=_ENDS)
     mismatch = EvolutionOptions.mismatch.replaced(

@@ -142,16 +142,16 @@ class S3SourceOptions(
         default="",
         importance="HIGH",
         group=_OBJECTS,
-        doc="Only objects whose names begin so are read. The fewer others there are behind it, the less is listed.",
+        doc="The source reads only objects whose names begin so. The fewer other objects follow, the less it lists.",
     )
     written_mode = settings.String(
         "mode",
         default="",
         group=_OBJECTS,
         validator=settings.one_of("", GENERIC, RESTORE_BACKUP, ignore_case=True),
-        doc="RESTORE_BACKUP: names are those of our sink and of Confluent's, topics.dir/topic/.../topic+partition+"
-        "offset.ext, and records go back into that topic and partition. GENERIC: any names. Nothing: GENERIC where "
-        "topic, topic.regex.list or file.name.template is given, else RESTORE_BACKUP.",
+        doc="RESTORE_BACKUP: names are those of our sink and of Confluent's, "
+        "topics.dir/topic/.../topic+partition+offset.ext, and records go back into that topic and partition. GENERIC: "
+        "any names. Default: GENERIC if topic, topic.regex.list or file.name.template is set, else RESTORE_BACKUP.",
     )
     topics_dir = settings.String(
         "topics.dir",
@@ -180,15 +180,15 @@ class S3SourceOptions(
         default="",
         importance="LOW",
         group=_OBJECTS,
-        doc="With RESTORE_BACKUP: the partitioner that the sink had. Of those by time names ascend over all partitions "
-        "together, of others within each one; see object.order.",
+        doc="With RESTORE_BACKUP: the sink's partitioner. With those by time names ascend over all partitions "
+        "together, with others within each partition; see object.order.",
     )
     template = settings.String(
         "file.name.template",
         default="",
         group=_OBJECTS,
         validator=is_template,
-        doc="What names look like, behind aws.s3.prefix and any folders, and before an extension: a regular expression "
+        doc="The form of names, behind aws.s3.prefix and any folders, and before an extension: a regular expression "
         "with {{topic}}, {{partition}}, {{start_offset}}, {{timestamp}} and {{key}} in it. Other objects are left out.",
     )
     order = settings.String(
@@ -198,18 +198,18 @@ class S3SourceOptions(
         group=_OBJECTS,
         validator=settings.one_of("", BY_NAME, BY_PARTITION, BY_TIME, ignore_case=True),
         convert=str.lower,
-        doc="In which order objects are read, and therefore which ones are new. name: by their names; reading goes on "
+        doc="The order of reading, which decides which objects are new. name: by their names; reading continues "
         "behind the last one. partition: the same for each topic partition in the names. time: by when they were "
-        "written; every pass lists all of them. Nothing: partition where names have a partition and an offset behind "
-        "it, else name.",
+        "written; every pass lists all of them. Default: partition if names have a partition and an offset behind it, "
+        "else name.",
     )
     aws_s3_fetch_buffer_size = settings.Int(
         "aws.s3.fetch.buffer.size",
         default=64,
         group=_OBJECTS,
         validator=settings.between(1, 10_000),
-        doc="How many of the objects read last are remembered one by one, for each share or partition: an object that "
-        "comes late is read as long as fewer than that were read behind its place in the order.",
+        doc="How many of the last objects the source remembers one by one, for each share or partition: it reads a "
+        "late object as long as it has read fewer than that behind it.",
     )
     native_start_key = settings.String(
         "native.start.key",
@@ -223,7 +223,7 @@ class S3SourceOptions(
         importance="LOW",
         group=_OBJECTS,
         convert=_moment,
-        doc="Objects that were written before that are left out: milliseconds since 1970, or 2024-05-01T00:00:00Z.",
+        doc="The source leaves out objects that were written before: milliseconds since 1970, or 2024-05-01T00:00:00Z.",
     )
     distribution = settings.String(
         "distribution.type",
@@ -231,8 +231,8 @@ class S3SourceOptions(
         group=_OBJECTS,
         validator=settings.one_of(OBJECT_HASH, PARTITION_IN_FILENAME, "partition", ignore_case=True),
         convert=str.lower,
-        doc="How objects are shared out among tasks: object_hash by their names, partition_in_filename by the "
-        "partition in them, which keeps the objects of a partition with one task.",
+        doc="How tasks share objects: object_hash by their names, partition_in_filename by the partition in them, "
+        "which keeps the objects of a partition with one task.",
     )
     object_shares = settings.Int(
         "object.shares",
@@ -240,23 +240,23 @@ class S3SourceOptions(
         importance="LOW",
         group=_OBJECTS,
         validator=settings.between(1, 1000),
-        doc="With the orders name and time: into how many shares objects are dealt, which is the most tasks that there "
-        "can be. Offsets are of shares: another number reads everything again.",
+        doc="With the orders name and time: the number of shares of objects, which is the maximum number of tasks. "
+        "Offsets belong to shares: with another number the source reads everything again.",
     )
     topic = settings.String(
         "topic",
         default="",
         importance="HIGH",
         group=_TOPICS,
-        doc="The topic that records go to, where names do not say one.",
+        doc="The topic for records, if names do not name one.",
     )
     topic_regex_list = settings.List(
         "topic.regex.list",
         default=[],
         group=_TOPICS,
         validator=_topic_regexes,
-        doc="Topics by names, as topic:regex. The whole name of an object is compared, the first that matches counts, "
-        "and objects that none matches go to topic, if that is given, else they are left out.",
+        doc="Topics by names, as topic:regex. The first regex that matches an object's whole name counts; objects "
+        "without a match go to topic, if that is set, and are left out otherwise.",
     )
     record_key = settings.String(
         "record.key",
@@ -272,8 +272,8 @@ class S3SourceOptions(
         importance="HIGH",
         group=_FORMAT,
         validator=settings.one_of("", *FORMATS, ignore_case=True),
-        doc="What is in the objects: bytes, jsonl, json, csv, text (each line as a string), avro or parquet. Nothing: "
-        "what format.class says, else bytes.",
+        doc="What is in the objects: bytes, jsonl, json, csv, text (each line as a string), avro or parquet. Default: "
+        "as format.class says, else bytes.",
     )
     format_class = settings.Class(
         "format.class",
@@ -288,9 +288,8 @@ class S3SourceOptions(
         default="auto",
         group=_FORMAT,
         validator=settings.one_of(*COMPRESSIONS, ignore_case=True),
-        doc="What objects are compressed with as a whole: none, gzip, zstd, snappy, or auto to go by their first bytes "
-        "(of bytes without a separator nothing is taken off unless it is said here). Of avro and parquet, which "
-        "compress inside, nothing is to be said.",
+        doc="The compression of whole objects: none, gzip, zstd, snappy, or auto to recognize it by their first bytes "
+        "(not for bytes without a separator, which need it set here). Not for avro and parquet, which compress inside.",
     )
     format_json_schema_enable = settings.Boolean(
         "format.json.schema.enable",
@@ -302,15 +301,15 @@ class S3SourceOptions(
         "format.bytearray.separator",
         default=None,
         group=_FORMAT,
-        doc=r"What stands between records of bytes; \n, \r, \t and \\ are understood. Nothing: the whole object is one "
-        "record, but for ByteArrayFormat, where it is the end of a line.",
+        doc="The separator between records of bytes, with the escapes \\n, \\r, \\t and \\\\. Default: none, the "
+        "whole object is one record; for ByteArrayFormat the end of a line.",
     )
     transformer_max_buffer_size = settings.Int(
         "transformer.max.buffer.size",
         default=None,
         group=_FORMAT,
         validator=settings.at_least(1),
-        doc="Bytes without a separator are cut into records of this many bytes. Nothing: one record for an object. "
+        doc="Bytes without a separator are cut into records of this many bytes. Default: one record for an object. "
         "Aiven's connector has 4096.",
     )
     max_record_bytes = settings.Int(
@@ -319,8 +318,8 @@ class S3SourceOptions(
         importance="LOW",
         group=_FORMAT,
         validator=settings.at_least(1),
-        doc="The most bytes that one record may have in an object, which is also the memory that it may take while its "
-        "end is looked for. An object with a longer one is bad.",
+        doc="The most bytes of one record in an object, which also limits the memory while the source looks for its "
+        "end. An object with a longer one is bad.",
     )
     csv_first_row_as_header = settings.Boolean(
         "csv.first.row.as.header",
@@ -332,21 +331,21 @@ class S3SourceOptions(
         "csv.fields",
         default=[],
         group=_FORMAT,
-        doc="Names of the fields, in place of the first row's or where there is none. Nothing: column1, column2, ...",
+        doc="Names of the fields, instead of the first row's or if there is none. Default: column1, column2, ...",
     )
     csv_separator_char = settings.String(
         "csv.separator.char",
         default=",",
         group=_FORMAT,
         validator=_one_sign,
-        doc=r"What stands between fields; \t for a tab.",
+        doc="The separator of fields; \\t for a tab.",
     )
     csv_quote_char = settings.String(
         "csv.quote.char",
         default='"',
         group=_FORMAT,
         validator=_one_sign,
-        doc="What stands around fields with a separator or a line's end in them; doubled inside.",
+        doc="The quote around fields with a separator or a line's end in them; doubled inside.",
     )
     csv_encoding = settings.String(
         "csv.encoding",
@@ -361,7 +360,7 @@ class S3SourceOptions(
         default=60_000,
         group=_READING,
         validator=settings.at_least(1),
-        doc="How long after a pass over the names the next one looks for new ones.",
+        doc="The time between two passes over the names.",
     )
     aws_s3_fetch_page_size = settings.Int(
         "aws.s3.fetch.page.size",
@@ -369,15 +368,14 @@ class S3SourceOptions(
         importance="LOW",
         group=_READING,
         validator=settings.between(1, 1000),
-        doc="How many names are asked for in one request.",
+        doc="The number of names in one request.",
     )
     max_poll_records = settings.Int(
         "max.poll.records",
         default=500,
         group=_READING,
         validator=settings.at_least(1),
-        doc="The most records that are read at a time. As long as it is not set, about a mebibyte is read at a time, "
-        "which is faster.",
+        doc="The most records at a time. Unset: about a mebibyte at a time, which is faster.",
     )
     on_error = settings.String(
         "behavior.on.error",
@@ -386,7 +384,7 @@ class S3SourceOptions(
         validator=settings.one_of("", FAIL, LOG, IGNORE, ignore_case=True),
         convert=str.lower,
         doc="What to do about an object, or a line or row of one, that cannot be read: fail the task, log it and go "
-        "on, or ignore it and only count it. Nothing: log with errors.tolerance=all, else fail.",
+        "on, or ignore it and only count it. Default: log with errors.tolerance=all, else fail.",
     )
     object_changed = settings.String(
         "object.changed",
@@ -394,15 +392,16 @@ class S3SourceOptions(
         group=_READING,
         validator=settings.one_of(FAIL, RESTART, ignore_case=True),
         convert=str.lower,
-        doc="What to do about an object that is another one when reading it is to go on: fail the task, or restart "
-        "with its first record, so that records may come twice.",
+        doc="What to do about an object that was replaced while it was being read: fail the task, or restart with its "
+        "first record, so that records may come twice.",
     )
     read_retry_timeout_ms = settings.Long(
         "read.retry.timeout.ms",
         default=-1,
         group=_READING,
-        doc="How long the store may fail in passing (away, slow, throttling) before the task fails; -1 for any time. "
-        "Between tries it waits s3.retry.backoff.ms, twice as long each time up to s3.retry.backoff.max.ms.",
+        doc="How long errors of the store that may pass (unavailable, slow, throttling) may last before the task "
+        "fails; -1: without end. Between attempts the task waits s3.retry.backoff.ms, twice as long each time up to "
+        "s3.retry.backoff.max.ms.",
     )
     action = settings.String(
         "done.action",
@@ -410,7 +409,7 @@ class S3SourceOptions(
         group=_AFTER,
         validator=settings.one_of(NONE, TAG, MOVE, DELETE, ignore_case=True),
         convert=str.lower,
-        doc="What becomes of an object whose records are in Kafka and whose position is stored: none, tag, move or "
+        doc="What to do with an object whose records are in Kafka and whose offset is stored: none, tag, move or "
         "delete.",
     )
     done_tag = settings.String(
@@ -418,19 +417,19 @@ class S3SourceOptions(
         default="connect=read",
         group=_AFTER,
         validator=_tag,
-        doc="The tag, as key=value, that objects get beside those that they have.",
+        doc="The tag, as key=value, that objects get in addition to their own.",
     )
     done_prefix = settings.String(
         "done.prefix",
         default="",
         group=_AFTER,
-        doc="What is put before the names of objects that are moved.",
+        doc="The prefix of the names of moved objects.",
     )
     done_bucket = settings.String(
         "done.bucket",
         default="",
         group=_AFTER,
-        doc="The bucket that objects are moved to, of the same store. Nothing: the one that they are in.",
+        doc="The bucket for moved objects, of the same store. Default: the one that they are in.",
     )
     task_number = settings.String("task.number", default="0/1", internal=True, doc="Which of how many tasks it is.")
 
