@@ -21,7 +21,7 @@ from connect.kafka.produce import DeliveryError
 from connect.pipeline import Chain, ErrorPolicy, Stage
 from connect.telemetry.metrics import Registry
 from connect.worker import messages, source_loop
-from connect.worker.contexts import SourceContext
+from connect.worker.control import SourceContext
 from connect.worker.progress import ProgressReport
 from connect.worker.source_loop import SourceLoop
 
