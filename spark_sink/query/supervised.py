@@ -130,7 +130,7 @@ class SupervisedTask(EngineTask):
         self._open_gate()
 
     def stop(self) -> None:
-        self.lease_file.hold_until(0.0)
+        self.lease_file.hold_until(0.0)  # nothing new begins
         self._let_finish()
         for query in self.queries:
             self._end(query)
