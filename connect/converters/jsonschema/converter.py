@@ -5,7 +5,7 @@ magic byte and id of the schema | the JSON
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -19,9 +19,10 @@ from connect.converters.jsonschema.to_json_schema import text_of
 from connect.converters.jsonschema.to_schema import schema_of
 from connect.converters.jsonschema.writing import SchemaPreparer, is_tombstone, with_defaults
 from connect.converters.lru_cache import LruCache
-from connect.converters.registry.client import JSON, RegistrySchema, SchemaId
-from connect.converters.registry.converter import RegistryConverter
+from connect.converters.registry.client import JSON, RegistrySchema
+from connect.converters.registry.converter import RegistryConverter, Written
 from connect.converters.registry.keys import RegistryConverterOptions
+from connect.converters.registry.wire import Named
 from connect.data.schema import Schema
 from connect.data.values import Values
 from connect.errors import ConfigError, DataError, one_line
@@ -56,10 +57,12 @@ class JsonSchemaConverter(RegistryConverter):
 
     # Reading.
 
-    def _read(self, topic: str, schema: int | str, payloads: list[bytes], rest: bytes | None) -> Values:
-        reading = self._readings.get((topic, schema))
+    def _read(self, topic: str, named: Named, data: Sequence[bytes]) -> Values:
+        reading = self._readings.get((topic, named.id))
         if reading is None:
-            reading = self._readings[topic, schema] = self._reading(topic, schema)
+            reading = self._readings[topic, named.id] = self._reading(topic, named.id)
+        start = named.start
+        payloads = [record[start:] for record in data]
         if reading.validator is not None:
             for payload in payloads:
                 reading.validator.check(payload)
@@ -82,11 +85,11 @@ class JsonSchemaConverter(RegistryConverter):
 
     # Writing.
 
-    def _write(self, topic: str, schema: Schema | None, values: Values) -> tuple[SchemaId | None, bytes, list[Any]]:
+    def _write(self, topic: str, schema: Schema | None, values: Values) -> Written | None:
         items = with_defaults(schema, values.to_list(), self._options)
         present = [item for item in items if not is_tombstone(schema, item)]
         if not present:
-            return None, b"", []
+            return None
         if schema is None:
             raise DataError("JSON Schema needs a schema, and the value has none.")
         try:
@@ -102,8 +105,12 @@ class JsonSchemaConverter(RegistryConverter):
             validator = self._validator(used)
             for each in written:
                 validator.check(each)
-        rest = iter(written)
-        return id_, b"", [None if is_tombstone(schema, item) else next(rest) for item in items]
+
+        def framed(before: bytes) -> list[bytes | None]:
+            rest = iter(written)
+            return [None if is_tombstone(schema, item) else before + next(rest) for item in items]
+
+        return Written(id_, framed)
 
     def _validator(self, schema: RegistrySchema) -> Validator:
         if schema not in self._validators:

@@ -6,7 +6,7 @@ magic byte and id of the schema | indexes of the message | the message
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from google.protobuf.message import Message
 
@@ -18,8 +18,9 @@ from connect.converters.protobuf.reading import Reader
 from connect.converters.protobuf.to_proto import proto_of
 from connect.converters.protobuf.writing import Writer
 from connect.converters.registry.client import PROTOBUF, RegistrySchema, SchemaId
-from connect.converters.registry.converter import RegistryConverter
+from connect.converters.registry.converter import RegistryConverter, Written
 from connect.converters.registry.keys import RegistryConverterOptions
+from connect.converters.registry.wire import Named
 from connect.data.schema import Schema
 from connect.data.values import GroupedValues, Values
 from connect.errors import DataError
@@ -54,9 +55,11 @@ class ProtobufConverter(RegistryConverter):
 
     # Reading.
 
-    def _read(self, topic: str, schema: int | str, payloads: list[bytes], rest: bytes | None) -> Values:
-        if rest is not None:  # the header has the indexes too
-            return self._reader(topic, schema, indexes.read(rest, 0)[0]).read(payloads)
+    def _read(self, topic: str, named: Named, data: Sequence[bytes]) -> Values:
+        schema, start = named.id, named.start
+        payloads = [record[start:] for record in data]
+        if named.rest is not None:  # the header has the indexes too
+            return self._reader(topic, schema, indexes.read(named.rest, 0)[0]).read(payloads)
         if all([payload[:1] == b"\0" for payload in payloads]):  # noqa: C419 - a list is faster
             reader = self._reader(topic, schema, indexes.FIRST)
             return reader.read([payload[1:] for payload in payloads])
@@ -93,15 +96,18 @@ class ProtobufConverter(RegistryConverter):
 
     # Writing.
 
-    def _write(self, topic: str, schema: Schema | None, values: Values) -> tuple[SchemaId | None, bytes, list[Any]]:
+    def _write(self, topic: str, schema: Schema | None, values: Values) -> Written | None:
         if values.struct_columns is None and all(item is None for item in values.to_list()):
-            return None, b"", []
+            return None
         if schema is None:
             raise DataError("Protobuf needs a schema, and the value has none.")
         plan = self._plans.get((topic, schema))
         if plan is None or self._is_old(topic, schema, plan):
             plan = self._plans[topic, schema] = self._plan(topic, schema)
-        return plan.id, plan.indexes, plan.writer.write(values)
+        messages = plan.writer.write(values)
+        return Written(
+            plan.id, lambda before: [None if item is None else before + item for item in messages], plan.indexes
+        )
 
     def _plan(self, topic: str, schema: Schema) -> _Plan:
         text, name = proto_of(schema, self._options)

@@ -1,4 +1,4 @@
-"""What the converters of Protobuf and JSON Schema have in common: a batch is read by schemas.
+"""What the converters of Avro, Protobuf and JSON Schema have in common: a batch is read by schemas.
 
 reading: record -> id of its schema -> group of records with one schema -> `_read`
 writing: rows of one schema -> `_write` -> id of that schema before each value, or in a header
@@ -7,14 +7,14 @@ writing: rows of one schema -> `_write` -> id of that schema before each value, 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from connect.api.converter import NULL, Converter, RawHeaders, SchemaAndValue
 from connect.converters.registry.client import RegistrySchema, SchemaId
 from connect.converters.registry.http import RegistryNotFound, RegistryRefused, RegistryUnavailable
 from connect.converters.registry.keys import RegistryConverterOptions
-from connect.converters.registry.wire import PREFIX_LENGTH
+from connect.converters.registry.wire import PREFIX_LENGTH, Named, is_number
 from connect.data.column import Column, Constant, Plain
 from connect.data.headers import Headers
 from connect.data.schema import Schema
@@ -24,6 +24,20 @@ from connect.errors import ConfigError, DataError
 T = TypeVar("T")
 
 
+class Written(NamedTuple):
+    """Values of one schema, as they are written.
+
+    Attributes:
+        id: of the schema.
+        framed: makes the records, with what stands before each; None for a tombstone. Raises DataError.
+        between: what stands between the id and each value.
+    """
+
+    id: SchemaId
+    framed: Callable[[bytes], Sequence[bytes | None]]
+    between: bytes = b""
+
+
 class RegistryConverter(Converter):
     """A converter whose schemas are in a registry.
 
@@ -31,10 +45,12 @@ class RegistryConverter(Converter):
     Both raise `DataError` for a record or value they cannot take; a failed batch is run again in halves.
 
     Attributes:
-        schema_type: of the registry: PROTOBUF or JSON.
+        schema_type: of the registry: AVRO, PROTOBUF or JSON.
+        says_where: whether its errors say of which topic's key or value they are.
     """
 
     schema_type: str
+    says_where: ClassVar[bool] = True
 
     def _use_registry(self, options: RegistryConverterOptions, *, is_key: bool) -> None:
         """Take what all have in common. An heir calls it in `configure`."""
@@ -48,24 +64,12 @@ class RegistryConverter(Converter):
         self._normalize = options.normalize_schemas
 
     @abstractmethod
-    def _read(self, topic: str, schema: int | str, payloads: list[bytes], rest: bytes | None) -> Values:
-        """The values of records of one topic that name one schema.
-
-        Args:
-            topic: of the records.
-            schema: as they name it.
-            payloads: what comes after the name; no record is a tombstone.
-            rest: see `Named`.
-        """
+    def _read(self, topic: str, named: Named, data: Sequence[bytes]) -> Values:
+        """The values of records of one topic that name one schema, in one way; no record is a tombstone."""
 
     @abstractmethod
-    def _write(self, topic: str, schema: Schema | None, values: Values) -> tuple[SchemaId | None, bytes, list[Any]]:
-        """The records of values of one schema.
-
-        Returns:
-            The schema's id (None when all rows are), what stands between it and each value, and the values; None for a
-            tombstone.
-        """
+    def _write(self, topic: str, schema: Schema | None, values: Values) -> Written | None:
+        """The records of values of one schema; None when all are tombstones."""
 
     # Reading.
 
@@ -88,28 +92,40 @@ class RegistryConverter(Converter):
         if not data:
             return Values([])
         first = data[0]
-        no_headers = headers.constant and not headers[0]
-        if first and first[0] == 0 and len(first) >= PREFIX_LENGTH and topics.constant and no_headers:
+        in_headers = self._wire.is_in_headers(headers)
+        if not in_headers and topics.constant and first is not None and is_number(first):
             prefix = first[:PREFIX_LENGTH]
-            if all([item is not None and item.startswith(prefix) for item in data]):  # noqa: C419 - a list is faster
-                payloads = [item[PREFIX_LENGTH:] for item in data if item is not None]
-                return self._group(topics[0], int.from_bytes(prefix[1:], "big"), payloads, None)
-        groups: dict[tuple[str, int | str, bytes | None] | None, tuple[list[int], list[bytes]]] = {}
+            if None not in data and all([item.startswith(prefix) for item in data]):  # type: ignore[union-attr]  # noqa: C419 - a list is faster here
+                return self._group(topics[0], self._wire.id_of(first), data)  # type: ignore[arg-type]
+        return self._to_connect_mixed(topics, data, headers if in_headers else Constant(None, len(data)))
+
+    def _to_connect_mixed(
+        self, topics: Column[str], data: Sequence[bytes | None], headers: Column[RawHeaders]
+    ) -> Values:
+        """Records of several schemas, or tombstones among them."""
+        groups: dict[tuple[str, Named] | None, list[int]] = {}
+        known: dict[tuple[str, bytes], tuple[str, Named]] = {}
         for row, (topic, item, raw) in enumerate(zip(topics, data, headers, strict=True)):
-            if item is None:
-                groups.setdefault(None, ([], []))[0].append(row)
-                continue
-            named = self._at(topic, lambda item=item, raw=raw: self._wire.id_of(item, raw))  # type: ignore[misc]
-            rows, payloads = groups.setdefault((topic, named.id, named.rest), ([], []))
-            rows.append(row)
-            payloads.append(item[named.start :])
+            key: tuple[str, Named] | None = None
+            if item is not None:
+                start = (topic, item[:PREFIX_LENGTH])
+                key = None if raw else known.get(start)
+                if key is None:
+                    named = self._at(topic, lambda item=item, raw=raw: self._wire.id_of(item, raw))  # type: ignore[misc]
+                    key = (topic, named)
+                    if named.start == PREFIX_LENGTH:
+                        known[start] = key
+            groups.setdefault(key, []).append(row)
         read: list[tuple[Sequence[int], Values]] = []
-        for key, (rows, payloads) in groups.items():
-            read.append((rows, Values.nulls(len(rows)) if key is None else self._group(*key[:2], payloads, key[2])))
+        for key, rows in groups.items():
+            if key is None:
+                read.append((rows, Values.nulls(len(rows))))
+            else:
+                read.append((rows, self._group(*key, [data[row] for row in rows])))  # type: ignore[misc]
         return read[0][1] if len(read) == 1 else GroupedValues(len(data), read)
 
-    def _group(self, topic: str, schema: int | str, payloads: list[bytes], rest: bytes | None) -> Values:
-        return self._at(topic, lambda: self._read(topic, schema, payloads, rest), schema)
+    def _group(self, topic: str, named: Named, data: Sequence[bytes]) -> Values:
+        return self._at(topic, lambda: self._read(topic, named, data), named.id)
 
     def _at(self, topic: str, run: Callable[[], T], schema: int | str | None = None) -> T:
         """Run it; an error says which record it is about."""
@@ -118,6 +134,8 @@ class RegistryConverter(Converter):
         except RegistryUnavailable:
             raise
         except DataError as error:
+            if not self.says_where:
+                raise
             named = "" if schema is None else f" with schema {schema}"
             raise DataError(f"The {self._side} of a record of topic {topic}{named} cannot be read: {error}") from error
 
@@ -162,24 +180,25 @@ class RegistryConverter(Converter):
         written: list[bytes | None] = [None] * len(values)
         own: dict[int, tuple[str, bytes]] = {}
         for rows, part in values.groups():
-            for topic, members in _by_topic(topics, rows):
+            for topic, members in _by_topic(topics, rows).items():
                 alike = part if len(members) == len(part) else part.take(members)
                 try:
-                    id_, between, payloads = self._write(topic, alike.schemas[0], alike)
+                    made = self._write(topic, alike.schemas[0], alike)
+                    if made is None:
+                        continue
+                    header = self._wire.header_for(made.id, made.between) if self._wire.in_header else None
+                    records = made.framed(b"" if header else self._wire.prefix(made.id) + made.between)
                 except (RegistryUnavailable, RegistryRefused):
                     raise
                 except DataError as error:
+                    if not self.says_where:
+                        raise
                     text = f"The {self._side} of a record for topic {topic} cannot be written: {error}"
                     raise DataError(text) from error
-                if id_ is None:
-                    continue
-                before = b"" if self._wire.in_header else self._wire.prefix(id_) + between
-                header = self._wire.header_for(id_, between) if self._wire.in_header else None
-                for member, payload in zip(members, payloads, strict=True):
-                    if payload is not None:
-                        written[rows[member]] = before + payload
-                        if header is not None:
-                            own[rows[member]] = header
+                for member, record in zip(members, records, strict=True):
+                    written[rows[member]] = record
+                if header is not None:
+                    own |= {rows[at]: header for at, record in zip(members, records, strict=True) if record is not None}
         return written, own
 
     def _registered(self, topic: str, schema: RegistrySchema, record: str | None) -> tuple[SchemaId, RegistrySchema]:
@@ -208,12 +227,12 @@ class RegistryConverter(Converter):
             ) from error
 
 
-def _by_topic(topics: Column[str], rows: Sequence[int]) -> list[tuple[str, list[int]]]:
+def _by_topic(topics: Column[str], rows: Sequence[int]) -> Mapping[str, Sequence[int]]:
     """For each topic, where in `rows` its rows are."""
     if topics.constant and rows:
-        return [(topics[0], list(range(len(rows))))]
+        return {topics[0]: range(len(rows))}
     found: dict[str, list[int]] = {}
     names = topics.to_list()
     for member, row in enumerate(rows):
         found.setdefault(names[row], []).append(member)
-    return list(found.items())
+    return found
