@@ -162,5 +162,5 @@ def _extension(name: str) -> Extension:
             " and the worker's configuration; classes of Java do not run here.",
         ) from error
     if not callable(found):
-        raise ConfigError(key, f'"{name}" is no callable.')
+        raise ConfigError(key, f'"{name}" is not a callable.')
     return found  # type: ignore[no-any-return]  # as callable as it says

@@ -55,7 +55,7 @@ async def offsets(request: Request) -> list[OffsetEntry]:
     _only(body, {"offsets"}, "The request")
     entries = body.get("offsets") or []
     if not isinstance(entries, list):
-        raise ApiError(400, '"offsets" is no list. Write {"offsets": [{"partition": {...}, "offset": {...}}]}.')
+        raise ApiError(400, '"offsets" is not a list. Write {"offsets": [{"partition": {...}, "offset": {...}}]}.')
     if not entries:
         raise ApiError(400, "Partitions / offsets need to be provided for an alter offsets request")
     return [_offset(_object(entry, f"Offset {number}")) for number, entry in enumerate(entries, 1)]
@@ -69,7 +69,7 @@ async def typed(request: Request, kind: type[T]) -> T:
     try:
         return msgspec.json.decode(data, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ApiError(400, f"The request is not of the right form: {one_line(error)}.") from None
+        raise ApiError(400, f"The request has a wrong form: {one_line(error)}.") from None
 
 
 async def level(request: Request) -> str:
@@ -110,18 +110,18 @@ async def _json(request: Request, *, as_text: bool = False) -> Any:
             json.dumps(found, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:
         raise ApiError(
-            400, f"The request is no JSON: {error.msg} (line {error.lineno}, column {error.colno})."
+            400, f"The request is not JSON: {error.msg} (line {error.lineno}, column {error.colno})."
         ) from None
     except UnicodeEncodeError:
-        raise ApiError(400, "The request is no text: one of its \\u is half a character (a lone surrogate).") from None
+        raise ApiError(400, "The request is not text: one of its \\u is half a character (a lone surrogate).") from None
     except (UnicodeDecodeError, RecursionError):
-        raise ApiError(400, "The request is no JSON in UTF-8.") from None
+        raise ApiError(400, "The request is not JSON in UTF-8.") from None
     return found
 
 
 def _whole(digits: str) -> int:
     if len(digits) > _MOST_DIGITS:
-        raise ApiError(400, f"A number of the request has {len(digits):,} digits. Up to {_MOST_DIGITS:,} may be.")
+        raise ApiError(400, f"A number of the request has {len(digits):,} digits. The limit is {_MOST_DIGITS:,}.")
     return int(digits)
 
 
@@ -132,12 +132,12 @@ def _fraction(written: str) -> float:
 
 
 def _no_constant(word: str) -> NoReturn:
-    raise ApiError(400, f"The request is no JSON: {word} is no number.")
+    raise ApiError(400, f"The request is not JSON: {word} is not a number.")
 
 
 def _object(value: Any, what: str) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise ApiError(400, f"{what} is no JSON object.")
+        raise ApiError(400, f"{what} is not a JSON object.")
     return value
 
 
@@ -155,4 +155,4 @@ def _text(key: str, value: Any) -> str | None:
         return "true" if value else "false"
     if value is None or isinstance(value, str):
         return value
-    raise ApiError(400, f'The value of "{key}" is no text. Write lists as one text: "a,b".')
+    raise ApiError(400, f'The value of "{key}" is not text. Write lists as one text: "a,b".')

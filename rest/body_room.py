@@ -52,7 +52,7 @@ class CrowdedError(BodyError):
     """There is no room for a body: others are coming in."""
 
     def __init__(self) -> None:
-        super().__init__("The bodies of too many requests come in at this moment. Send it again, and all at once.")
+        super().__init__("The worker is receiving too many bodies. Send the request again, without pauses.")
 
 
 class Room:

@@ -70,16 +70,17 @@ class Connections:
         self._waiting: dict[_Closable, asyncio.TimerHandle] = {}  # the longest first
         self._changed = asyncio.Event()
         self._crowd = Row(
-            f"{most} connections to the REST API are open, as many as may be: who keeps it waiting longest is closed.",
-            "There is room for connections to the REST API again. Closed for others:",
+            f"{most} connections to the REST API are open, which is the limit: the worker closes the one that has "
+            f"waited longest for its client.",
+            "There is room for connections to the REST API again. Connections that were closed for others:",
         )
         self._scarcity = Row(
-            "No connection to the REST API can be taken: {error}. Raise the limit of descriptors (ulimit -n).",
-            "Connections to the REST API are taken again. Tries in vain:",
+            "The REST API cannot accept connections: {error}. Raise the limit of descriptors (ulimit -n).",
+            "The REST API accepts connections again. Failed attempts:",
         )
         self.nonsense = Row(
-            "A client of the REST API sends what makes no sense: {what}",
-            "Clients of the REST API make sense again. What made none:",
+            "A client of the REST API sends malformed requests: {what}",
+            "Clients of the REST API send well-formed requests again. Malformed ones:",
         )
 
     async def take(
@@ -122,7 +123,7 @@ class Connections:
         except OSError as error:  # of TLS as well
             connection.close()
             self._leave(served)
-            log.debug("A connection did not come about: %s", error)
+            log.debug("A connection failed: %s", error)
         except asyncio.CancelledError:  # it gives way to another one
             self._leave(served)
         finally:

@@ -42,7 +42,7 @@ async def _of_any_error(
     connector: ConnectorName,
     since: Annotated[str | None, _milliseconds("Of this time or later")] = None,
     until: Annotated[str | None, _milliseconds("Of this time or earlier")] = None,
-    stage: Annotated[str | None, Query(description="Where they failed, such as VALUE_CONVERTER.")] = None,
+    stage: Annotated[str | None, Query(description="The stage that failed, such as VALUE_CONVERTER.")] = None,
     error: Annotated[str | None, Query(description="A part of the error's class or message.")] = None,
     key: Annotated[str | None, Query(description="The record's key, as text.")] = None,
 ) -> Wanted:
@@ -61,7 +61,7 @@ _OfAnyError = Annotated[Wanted, Depends(_of_any_error)]
 
 async def _of_one_error(
     wanted: _OfAnyError,
-    fingerprint: Annotated[str | None, Query(description="Of the error, as /dlq/groups says it.")] = None,
+    fingerprint: Annotated[str | None, Query(description="Of the error, as in /dlq/groups.")] = None,
 ) -> Wanted:
     return replace(wanted, fingerprint=fingerprint)
 
@@ -71,9 +71,9 @@ async def list_dead_letters(
     connector: ConnectorName,
     api: ApiDep,
     wanted: Annotated[Wanted, Depends(_of_one_error)],
-    limit: Annotated[str | None, Query(description="At most so many.", json_schema_extra=_LIMIT)] = None,
+    limit: Annotated[str | None, Query(description="The maximum number.", json_schema_extra=_LIMIT)] = None,
     after: Annotated[
-        str | None, Query(description="What the page before said under next.", json_schema_extra=_AFTER)
+        str | None, Query(description="The value of next in the previous page.", json_schema_extra=_AFTER)
     ] = None,
 ) -> Response:
     """Dead letters, the newest first, with the beginnings of their payloads."""

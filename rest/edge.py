@@ -54,7 +54,7 @@ class Hosts:
         if given is None or self.known(given):  # only HTTP/1.0 has none, and no browser speaks that
             return None
         return (
-            f'This worker does not answer to the name "{given[:200]}". Ask it as localhost, or add the name to'
+            f'This worker does not answer to the name "{given[:200]}". Use localhost, or add the name to'
             f" {ALLOWED_HOSTS} of the worker."
         )
 
@@ -118,7 +118,7 @@ class Origins:
             origin = value.decode("latin-1")
             if name == b"origin" and origin not in self._allowed and not _same(origin, host):
                 return (
-                    f'A web page of "{origin[:200]}" may not change anything here. If it is to, add its origin to'
+                    f'A web page of "{origin[:200]}" may not change anything here. To allow it, add its origin to'
                     " access.control.allow.origin of the worker."
                 )
         return None
@@ -215,7 +215,7 @@ class Edge:
         self._hosts = hosts
         self._origins = origins
         self._proxies = proxies
-        self._refused = Row("A request is refused: {why}", "No such requests any more. Refused for Host or Origin:")
+        self._refused = Row("A request is refused: {why}", "No further refused requests. Refused for Host or Origin:")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":

@@ -52,7 +52,7 @@ def parse_rules(text: str) -> list[HeaderRule]:
     for written in next(csv.reader([text], skipinitialspace=True)):
         match = _RULE.fullmatch(written.strip())
         if match is None:
-            raise ConfigError(KEY, f'"{written}" is no rule. Write one like: add X-Frame-Options: DENY')
+            raise ConfigError(KEY, f'"{written}" is not a rule. Write one like: add X-Frame-Options: DENY')
         rule = HeaderRule(match[1], match[2], match[3].strip())
         if rule.action.endswith("Date") and not re.fullmatch(r"-?\d+", rule.value):
             raise ConfigError(KEY, f'"{written}" needs milliseconds from now, like: addDate Expires: 3600000')

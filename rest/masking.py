@@ -117,8 +117,8 @@ class Masks:
             if read[key] not in (value, now[key]):
                 raise ApiError(
                     400,
-                    f'The value of "{key}" stays from before, when it was a secret. With this change it is none, and'
-                    " would be shown. Take it out, with null as its value, or write another one.",
+                    f'The value of "{key}" is a secret now. With this change it would no longer be one, and would be'
+                    " shown. Remove it, with null as its value, or write another value.",
                 )
         return result
 
@@ -159,12 +159,12 @@ def _wrong(key: str, written: str, stored: str | None, now: str) -> str | None:
         return f"{holds}, which stands for a secret that is not shown, and no such secret is stored. {itself}"
     if MASK in stored:
         return (
-            f"{holds}, and so does what is stored: a worker that knows of no masks has written what was read here,"
+            f"{holds}, and so does the stored value: a worker without masks has written what was read here,"
             f" and the secret is lost. {itself}"
         )
     if now != written:
         return (
             f"{holds}, which stands for a secret, but this configuration does not treat it as one, and would show it."
-            " Write the value itself, or leave the key out."
+            " Write the value itself, or remove the key."
         )
     return None

@@ -92,7 +92,7 @@ async def _ask(api: Api, request: Request, worker: str) -> dict[str, ExpandedCon
 def _add(info: ConnectorMetricsInfo, worker: str, answer: dict[str, ExpandedConnector] | str, name: str) -> None:
     theirs = None if isinstance(answer, str) else answer.get(name)
     if isinstance(answer, str) or theirs is None or theirs.metrics is msgspec.UNSET:
-        reason = answer if isinstance(answer, str) else "It does not tell what it measures."
+        reason = answer if isinstance(answer, str) else "It does not report its metrics."
         info.unreachable.append(Unreachable(worker, reason))
         return
     metrics = theirs.metrics

@@ -45,7 +45,7 @@ async def live(api: ApiDep) -> Response:
     return _answer(api, found, 500 if found.status == "unhealthy" else 200)
 
 
-@router.get("/health/ready", **describe(HealthInfo, success="It can do what it is asked to.", also=_NOT_READY))
+@router.get("/health/ready", **describe(HealthInfo, success="It can serve requests.", also=_NOT_READY))
 async def ready(api: ApiDep) -> Response:
     """Whether the worker can do what it is asked to, and what it waits for."""
     found = api.herder.readiness()

@@ -84,7 +84,7 @@ def _refusal(path: _Path, scope: MutableMapping[str, Any]) -> Response | None:
     if content is not None:
         kind = _media(content)
         if "/" not in kind:
-            return error_answer(400, f"Content-Type: {content} is no media type.")
+            return error_answer(400, f"Content-Type: {content} is not a media type.")
         if kind not in {"application/json", "application/*", "*/*"}:
             return plain_error(415)
     elif method in path.taking_body and (headers.get(b"content-length", "0") != "0" or b"transfer-encoding" in headers):

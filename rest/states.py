@@ -41,7 +41,7 @@ async def _stalled(
     stalled: Annotated[
         str | None,
         Query(
-            description="true: a task that stands still is STALLED, not RUNNING. Kafka has no such state.",
+            description="true: a stalled task is STALLED, not RUNNING. Kafka has no such state.",
             json_schema_extra=BOOLEAN,
         ),
     ] = None,
@@ -68,7 +68,9 @@ async def pause(connector: ConnectorName, api: ApiDep) -> Response:
     return Response(status_code=202)
 
 
-@router.put("/resume", dependencies=[AT_LEADER], **describe(status=202, errors=(404, 409), success="It will go on."))
+@router.put(
+    "/resume", dependencies=[AT_LEADER], **describe(status=202, errors=(404, 409), success="It will be resumed.")
+)
 async def resume(connector: ConnectorName, api: ApiDep) -> Response:
     """Let a connector go on that is paused or stopped."""
     await api.result(api.herder.resume(connector))

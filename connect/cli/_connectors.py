@@ -44,7 +44,7 @@ def agree(question: str, args: argparse.Namespace) -> bool:
     if args.yes:
         return True
     if not sys.stdin.isatty():
-        print(f"connect: {question} Nobody is here to be asked: add --yes.", file=sys.stderr)
+        print(f"connect: {question} There is no terminal to ask at: add --yes.", file=sys.stderr)
         return False
     print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in {"y", "yes"}

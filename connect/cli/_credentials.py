@@ -59,7 +59,7 @@ class Credentials:
         """Have connections with this context show the certificate, if there is one. Raises ConfigError."""
         if not self.cert:
             if self.key:
-                raise ConfigError("--key", "is of no use without --cert.")
+                raise ConfigError("--key", "has no effect without --cert.")
             return
         try:
             context.load_cert_chain(self.cert, self.key, self._key_password)
@@ -73,7 +73,7 @@ class Credentials:
     def _password(self, name: str) -> str:
         if ":" in name:
             raise ConfigError(
-                "--user", "write the name alone: others see what is on a command line. You are asked for the password."
+                "--user", "write only the name: other users can see a command line. The command asks for the password."
             )
         if self.password_file:
             return _first_line(self.password_file, "--password-file")
@@ -82,7 +82,7 @@ class Credentials:
             password = getpass.getpass(f"Password of {name}: ")
         if password is None:
             raise ConfigError(
-                "--user", "nobody is here to be asked for the password: set CONNECT_PASSWORD, or name a file."
+                "--user", "there is no terminal to ask for the password at: set CONNECT_PASSWORD, or name a file."
             )
         return password
 
@@ -98,7 +98,9 @@ class Credentials:
 
 def add_credentials(parser: argparse._ArgumentGroup, key: str = "--key") -> None:
     """Declare what says who asks. `key` names the option that others call --key, where that says something else."""
-    parser.add_argument("--user", metavar="NAME", help="log in; the password is asked for, or in CONNECT_PASSWORD")
+    parser.add_argument(
+        "--user", metavar="NAME", help="log in; the command asks for the password, or reads CONNECT_PASSWORD"
+    )
     parser.add_argument("--password-file", metavar="FILE", help="holds the password of --user")
     parser.add_argument("--token-file", metavar="FILE", help="holds a bearer token; CONNECT_TOKEN is one")
     parser.add_argument("--cert", metavar="FILE", help="PEM file with a client certificate for https")
@@ -116,7 +118,7 @@ def _first_line(path: str, option: str) -> str:
     try:
         lines = Path(path).read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or "it is no text"
+        why = getattr(error, "strerror", None) or "it is not text"
         raise ConfigError(option, f"{path} cannot be read: {why}.") from error
     if not lines or not lines[0]:
         raise ConfigError(option, f"{path} is empty.")

@@ -52,7 +52,7 @@ def guarded(home: Path) -> Iterator[Path]:
     said = ""
     try:
         if not (said := guard.stdout.readline()):
-            raise DemoError(f"The demo cannot begin in {home}: what is to clean up after it has ended.")
+            raise DemoError(f"The demo cannot begin in {home}: its clean-up process has ended.")
         yield Path(said.removesuffix("\n"))
     finally:
         guard.stdin.close()

@@ -53,7 +53,7 @@ def letters_of(args: argparse.Namespace) -> Letters:
     if args.worker_config or args.bootstrap_server:
         return _Read(args)
     if args.topic:
-        raise ConfigError("--topic", "this reads the topic from here: add --bootstrap-server, or --worker-config.")
+        raise ConfigError("--topic", "the command reads this topic itself: add --bootstrap-server, or --worker-config.")
     return _Asked(client_of(args), args.connector)
 
 
@@ -171,7 +171,7 @@ def _config(args: argparse.Namespace, worker: WorkerSettings) -> dict[str, str]:
     config: dict[str, str] = client_of(args).get("connectors", args.connector, "config")
     for key, value in config.items():
         if MASK in value and ".override." in key:
-            message = "the cluster does not show it. Name the connector's file in the place of its name."
+            message = "the cluster does not show it. Name the connector's file instead of its name."
             raise ConfigError(key, message)
     return worker.resolved({**config, "name": args.connector})
 

@@ -23,7 +23,7 @@ def edit(data: bytes | None, name: str, command: str | None = None) -> bytes | N
         command: of an editor that ends when it is done; $VISUAL or $EDITOR unless given.
 
     Raises:
-        ConnectError: it is no text, the editor fails, or what was JSON is none any more.
+        ConnectError: it is not text, the editor fails, or what was JSON is none any more.
     """
     try:
         text = (data or b"").decode()
@@ -40,7 +40,7 @@ def edit(data: bytes | None, name: str, command: str | None = None) -> bytes | N
         except (OSError, ValueError) as error:
             raise ConnectError(f"The editor {editor} cannot be started: {error}.") from error
         if code:
-            raise ConnectError(f"The editor ended with {code}; nothing is taken from it.")
+            raise ConnectError(f"The editor ended with {code}; its result is discarded.")
         changed = file.read_text(encoding="utf-8")
     if changed == shown:
         return data

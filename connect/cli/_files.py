@@ -17,7 +17,7 @@ from connect.settings.properties import ConfigFileError
 from connect.telemetry.redaction import MASK
 
 FORMS = """\
-A FILE is one connector: properties, or JSON in any form that Kafka Connect takes or gives. - is the standard input."""
+A FILE is one connector: properties, or JSON in any form that Kafka Connect reads or writes. - is standard input."""
 
 
 def add_files(parser: argparse.ArgumentParser) -> None:
@@ -79,7 +79,7 @@ def check(client: RestClient, file: ConnectorFile, config: Mapping[str, str], pr
     """
     plugin = config.get("connector.class")
     if not plugin:
-        message = "is missing. Name the plug-in that this connector is."
+        message = "is missing. Name the connector's plug-in."
         problems.error(file.where("connector.class"), message, key="connector.class", connector=file.name)
         return set()
     try:

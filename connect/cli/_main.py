@@ -27,19 +27,19 @@ COMMANDS = {
     "test": "run the cases of YAML files for a connector's converters and transformations",
     # From here on for a cluster that runs.
     "list": "list the connectors of a running cluster",
-    "status": "show how they and their tasks are, once or as it changes",
+    "status": "show the state of connectors and tasks, once or at every change",
     "get": "show the configuration of a connector",
     "describe": "show all about a connector: state, tasks, topics, configuration, traces",
     "validate": "have the cluster check connector files",
     "apply": "create or update connectors from files, after showing the difference",
     "delete": "delete connectors",
-    "pause": "let connectors stop moving records",
-    "resume": "let connectors that were paused or stopped go on",
+    "pause": "pause connectors",
+    "resume": "resume connectors that were paused or stopped",
     "stop": "end the tasks of connectors",
     "restart": "restart connectors, their tasks, or only what failed",
-    "offsets": "show, set or forget how far a connector is",
+    "offsets": "show, set or reset the offsets of a connector",
     "dlq": "show and replay dead letters: the records that a connector gave up",
-    "logs": "show or set what the workers log",
+    "logs": "show or set the log levels of the workers",
     "completion": "print the script that completes these commands in bash, zsh or fish",
 }
 
@@ -50,7 +50,7 @@ examples:
   connect standalone worker.properties orders.json           run a connector
   connect list --url http://worker1:8083                     the connectors of a running cluster
   connect apply -f orders.json                               create or update one
-  connect COMMAND --help                                     what a command takes
+  connect COMMAND --help                                     the arguments of a command
 
 exit codes: 0 done, 1 failed, 2 the command line or a configuration is invalid, 3 a server cannot be reached
 """
@@ -74,7 +74,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             traceback.print_exc()
         print(f"connect: {_one_line(error)}", file=sys.stderr)
         if not debug and not _for_users(error):
-            print("  This was not foreseen. Run it again with --debug to see where it happened.", file=sys.stderr)
+            print("  This is an unexpected error. Run it again with --debug to see where it happened.", file=sys.stderr)
         return _exit_code(error)
     return code
 

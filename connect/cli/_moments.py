@@ -30,7 +30,9 @@ def milliseconds(option: str, text: str | None) -> int | None:
     try:
         moment = dt.datetime.fromisoformat(text)
     except ValueError:
-        raise ConfigError(option, f'"{text}" is no time. Write 2h (ago), 2026-01-02T03:04, or milliseconds.') from None
+        raise ConfigError(
+            option, f'"{text}" is not a time. Write 2h (ago), 2026-01-02T03:04, or milliseconds.'
+        ) from None
     return timestamp_ms(moment)
 
 

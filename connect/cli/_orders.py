@@ -21,7 +21,7 @@ class Order:
         self._told = told
         self.HELP = f"""\
 {does}
-Returns when the cluster has taken the order; connect status says when it is done.
+Returns when the cluster has accepted the request; connect status shows when it is done.
 
 examples:
   connect {name} orders
@@ -40,11 +40,11 @@ examples:
 pause: Final = Order(
     "pause",
     "is told to pause",
-    "Let a connector stop moving records. Its tasks stay where they are and keep what they hold, until it is resumed.",
+    "Pause connectors: they move no records until they are resumed. Their tasks stay and keep what they hold.",
 )
-resume: Final = Order("resume", "is told to run", "Let a connector that was paused or stopped move records again.")
+resume: Final = Order("resume", "is told to run", "Resume connectors that were paused or stopped.")
 stop: Final = Order(
     "stop",
     "is told to stop",
-    "Stop a connector and end its tasks. Its configuration and offsets stay; only now its offsets may be changed.",
+    "Stop connectors and end their tasks. Their configurations and offsets stay. Offsets can be changed only then.",
 )

@@ -186,4 +186,7 @@ def _kind(plugins: Plugins, config: Mapping[str, str]) -> tuple[Kind, str]:
     if not name:
         return kind, ""
     why = "it has topics to consume" if kind == "sink" else "it has neither topics nor topics.regex"
-    return kind, f"{name} is not installed here; it is taken for a {kind}, since {why} (--as says otherwise)."
+    return (
+        kind,
+        f"{name} is not installed here; the command treats it as a {kind}, because {why} (--as decides otherwise).",
+    )

@@ -210,5 +210,5 @@ def _topics(worker: WorkerFile) -> Iterator[tuple[str, str]]:
 
 def _protocol(worker: WorkerFile) -> Iterator[tuple[str, str]]:
     if worker.config["connect.protocol"] == "eager" and _UNSYNC in worker.raw:
-        message = "is not to be had with connect.protocol=eager: a worker that cannot catch up with the configurations"
-        yield _UNSYNC, f"{message} stays in the group, and tries again after worker.sync.timeout.ms. Take the key out."
+        message = "is not available with connect.protocol=eager: a worker that cannot catch up with the configurations"
+        yield _UNSYNC, f"{message} stays in the group, and tries again after worker.sync.timeout.ms. Remove the key."

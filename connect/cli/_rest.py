@@ -104,8 +104,8 @@ def _refuse_javas_extension(worker: WorkerFile, problems: Problems) -> None:
     if any(name.endswith("BasicAuthSecurityRestExtension") for name in RestOptions.parse(worker.config).extensions):
         message = (
             "Java's basic authentication does not run here. Set rest.security.authentication=basic and"
-            " rest.security.users.file instead; `connect users import FILE --file USERS` takes over the file that its"
-            " login module names. Then leave this key out."
+            " rest.security.users.file instead; `connect users import FILE --file USERS` imports the file that its "
+            "login module names. Then remove this key."
         )
         problems.error(worker.where(key), message, key=key)
 
@@ -129,7 +129,7 @@ def _warn_if_open(bound: Bound, worker: WorkerFile, guard: Guard | None) -> None
     if guard is None or guard.authentication is None:
         log.warning(
             "ANYBODY WHO REACHES %s may run connectors with the rights of this worker, read and change all of their"
-            " configurations, offsets and files: the REST API asks nobody who they are. Set %s=basic and %s"
+            " configurations, offsets and files: the REST API has no logins. Set %s=basic and %s"
             " (`connect users add` makes it), or listen on 127.0.0.1 only. See docs/security.md.",
             bound.listener,
             AUTHENTICATION,

@@ -45,7 +45,7 @@ class AnswerError(ConnectError):
     """
 
     def __init__(self, status: int, said: str, address: str) -> None:
-        advice = " Say who you are: --user NAME, --token-file FILE or CONNECT_TOKEN." if status == 401 else ""
+        advice = " Log in with --user NAME, --token-file FILE or CONNECT_TOKEN." if status == 401 else ""
         super().__init__(f"{said} ({status} from {address}){advice}")
         self.status = status
         self.said = said
@@ -170,7 +170,7 @@ class RestClient:
             answer = json.loads(content) if content.strip() else None
         except ValueError:
             if status < 300:
-                unlike = "What answers is not Kafka Connect: it sends no JSON. Check --url or CONNECT_URL."
+                unlike = "The server is not Kafka Connect: it sends no JSON. Check --url or CONNECT_URL."
                 raise AnswerError(status, unlike, self.address) from None
             answer = None
         if status < 300:
@@ -188,7 +188,7 @@ class RestClient:
                 return f"{self.address}: {distrust}. Name the authority that signed it with --ca."
             case ssl.SSLError() | ConnectionResetError() if self._tls is not None and not self._shows_certificate:
                 # TLS 1.3 tells late, and not every server says why.
-                why = "it broke the connection off; if it asks for a client certificate, show one with --cert"
+                why = "it closed the connection; if it asks for a client certificate, name one with --cert"
             case TimeoutError():
                 why = "no answer in time"
             case socket.gaierror():
@@ -196,7 +196,7 @@ class RestClient:
             case OSError():
                 why = (error.strerror or str(error)).lower()
             case _:
-                why = "what answers does not speak HTTP" if str(error) else "the connection was closed"
+                why = "the server does not speak HTTP" if str(error) else "the connection was closed"
         return f"No Connect worker answers at {self.address} ({why}). Start one, or name it with --url or CONNECT_URL."
 
 
@@ -209,7 +209,7 @@ def _split(url: str) -> SplitResult:
         usable = False
     if not usable:
         # Not the address itself: it may hold a password.
-        raise ConfigError("--url", "this is no address of a worker. Write http://host:8083 or https://host:8083.")
+        raise ConfigError("--url", "this is not the address of a worker. Write http://host:8083 or https://host:8083.")
     return parts
 
 

@@ -19,7 +19,7 @@ from connect.settings.properties import ConfigFileError, load
 def add_file(parser: argparse.ArgumentParser, key: str) -> None:
     """Declare where the file is: itself, or the worker's properties that name it."""
     where = parser.add_mutually_exclusive_group(required=True)
-    where.add_argument("--file", metavar="FILE", help="the file; made when there is none")
+    where.add_argument("--file", metavar="FILE", help="the file; created if it does not exist")
     where.add_argument("--worker", metavar="FILE", help=f"the worker's properties, whose {key} names it")
     parser.add_argument("--debug", action="store_true", help=argparse.SUPPRESS)
 
@@ -128,9 +128,9 @@ def ask_password(name: str) -> str:
     if sys.stdin.isatty():
         password = getpass.getpass(f"Password of {name}: ")
         if password != getpass.getpass("Once more: "):
-            raise ConnectError("The two are not the same. Nothing was changed.")
+            raise ConnectError("The two passwords differ. Nothing was changed.")
     else:
         password = sys.stdin.readline().rstrip("\r\n")
     if not password:
-        raise ConnectError("There is no password. Type it, or send it as a line of the standard input.")
+        raise ConnectError("There is no password. Type it, or send it as a line of standard input.")
     return password

@@ -67,7 +67,7 @@ def read_worker(path: str, problems: Problems, definition: Definition = STANDALO
     config = _parsed_where_possible(raw, definition)
     for folder in config["plugin.path"] or []:
         if not Path(folder).is_dir():
-            message = f"there is no folder {folder}. Make it, or take it out."
+            message = f"there is no folder {folder}. Create it, or remove it here."
             problems.warn(_where(written, "plugin.path"), message, key="plugin.path")
     return WorkerFile(written, raw, config, resolver)
 

@@ -85,7 +85,7 @@ def read_yaml(path: str) -> Node:
     try:
         import yaml
     except ImportError as error:
-        raise YamlError("This reads YAML, and PyYAML is not here: pip install 'connect-runtime[test]'.") from error
+        raise YamlError("This command needs PyYAML to read YAML: pip install 'connect-runtime[test]'.") from error
     try:
         document = yaml.compose(text, _loader(yaml))
     except yaml.MarkedYAMLError as error:
@@ -133,7 +133,7 @@ def _mapping(node: Any, file: str) -> dict[str, Node]:
         if key.value == "<<" and key.style is None:
             for one in value.value if value.id == "sequence" else [value]:
                 if one.id != "mapping":
-                    raise YamlError(f"{file}:{line}: << takes the keys of another mapping, and this is none.")
+                    raise YamlError(f"{file}:{line}: << needs another mapping.")
                 merged = {**_mapping(one, file), **merged}
         elif key.value in own:
             raise YamlError(f'{file}:{line}: "{key.value}" stands on line {own[key.value].line} too; keep one of them.')

@@ -12,7 +12,8 @@ from connect.kafka import broker as embedded
 
 HELP = """\
 Run the real Apache Kafka on this machine: one node, reachable from this machine only, its data in a folder that
-survives. It runs in the background until it is stopped. A worker with bootstrap.servers=embedded starts it by itself.
+survives. It runs in the background until it is stopped. A worker with bootstrap.servers=embedded starts it
+automatically.
 
 examples:
   connect broker start                       start it, or say where it runs
@@ -40,7 +41,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     start.add_argument("--json", action="store_true", help="print the answer as JSON")
     start.set_defaults(action=_start)
 
-    stop = actions.add_parser("stop", parents=[folder], help="stop it and wait until it is gone")
+    stop = actions.add_parser("stop", parents=[folder], help="stop it and wait for its end")
     stop.set_defaults(action=_stop)
 
     status = actions.add_parser("status", parents=[folder], help="say whether and where it runs")
@@ -49,7 +50,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
     logs = actions.add_parser("logs", parents=[folder], help="show the end of its log")
     logs.add_argument("--lines", "-n", type=int, default=50, metavar="N", help="how many lines (default: %(default)s)")
-    logs.add_argument("--follow", "-f", action="store_true", help="go on as lines are added, until Ctrl-C")
+    logs.add_argument("--follow", "-f", action="store_true", help="follow the log, until Ctrl-C")
     logs.set_defaults(action=_logs)
 
 
@@ -127,4 +128,4 @@ def _as_json(broker: embedded.Broker | None) -> str:
 def _port(text: str) -> int:
     if text.isdecimal() and int(text) < 65536:
         return int(text)
-    raise argparse.ArgumentTypeError(f"{text!r} is no port: write a number from 1 to 65535, or 0 for any free one")
+    raise argparse.ArgumentTypeError(f"{text!r} is not a port: write a number from 1 to 65535, or 0 for any free one")

@@ -7,8 +7,8 @@ from connect.cli._exit import FAILED
 from connect.cli._rest_client import add_options
 
 HELP = """\
-Delete connectors with their tasks and configurations. Their offsets stay in Kafka: a source of the same name goes on
-where this one was. To forget them, stop the connector and reset its offsets first.
+Delete connectors with their tasks and configurations. Their offsets stay in Kafka: a source of the same name continues
+where this one stopped. To forget them, stop the connector and reset its offsets first.
 
 examples:
   connect delete orders                            asks first

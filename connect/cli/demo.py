@@ -50,7 +50,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Whether Spark takes part."""
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--no-spark", action="store_true", help="leave Spark out")
-    which.add_argument("--only-spark", action="store_true", help="show nothing but a topic that becomes a table")
+    which.add_argument("--only-spark", action="store_true", help="show only a topic that becomes a table")
     parser.add_argument(
         "--cluster", type=int, metavar="N", help="with --only-spark: on a Spark cluster of N workers, started for it"
     )

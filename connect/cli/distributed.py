@@ -21,7 +21,7 @@ A worker may join a pool of Apache Kafka Connect workers, and they one of ours."
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the file."""
     parser.add_argument("worker", metavar="WORKER.properties", help="the worker's file")
-    parser.add_argument("--no-wait", action="store_true", help="end with exit code 3 where no broker answers yet")
+    parser.add_argument("--no-wait", action="store_true", help="end with exit code 3 if no broker answers yet")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 HELP = """\
 Look at dead letters, the records that a connector gave up, and replay them: into the topic where each was consumed,
-with its key, headers, timestamp and partition, and without the headers of the error. What was replayed is remembered,
-and not replayed again unless --again says so.
+with its key, headers, timestamp and partition, and without the headers of the error. A replay leaves out what was
+replayed before, unless --again is given.
 
-A worker of the cluster is asked for them; with --bootstrap-server or --worker-config the topic is read from here, which
+The command asks a worker of the cluster. With --bootstrap-server or --worker-config it reads the topic itself, which
 works with any Kafka Connect.
 
 examples:
@@ -47,7 +47,7 @@ _PAGE = 500
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare list, show and replay."""
     actions = parser.add_subparsers(metavar="ACTION", title="actions", required=True)
-    listing = actions.add_parser("list", help="a line each, or by what went wrong")
+    listing = actions.add_parser("list", help="a line each, or counted by error")
     showing = actions.add_parser("show", help="one in full")
     replaying = actions.add_parser("replay", help="write them again")
     for action, does in ((listing, _list), (showing, _show), (replaying, _replay)):
@@ -63,11 +63,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     showing.add_argument("--hex", action="store_true", help="payloads as bytes")
     listing.add_argument("--limit", type=int, default=_LIMIT, metavar="N", help="so many (default: %(default)s)")
-    listing.add_argument("--group", action="store_true", help="count them by what went wrong")
+    listing.add_argument("--group", action="store_true", help="count them by error")
     _add_replay(replaying)
     for action in (listing, showing, replaying):
         action.add_argument("--topic", help="the topic of dead letters, without a connector")
-        action.add_argument("--bootstrap-server", metavar="HOST:PORT", help="read the topic from here")
+        action.add_argument("--bootstrap-server", metavar="HOST:PORT", help="read the topic without a worker")
         action.add_argument("--worker-config", metavar="FILE", help="likewise, with a worker's client settings")
         add_options(action, key="--cert-key")
 
@@ -97,11 +97,11 @@ def _add_replay(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--into", metavar="TOPIC", help="another topic than the one that each came from")
     edits = parser.add_argument_group("edits of JSON values")
     edits.add_argument("--set", action="append", default=[], metavar="FIELD=VALUE", help="VALUE as JSON, or text")
-    edits.add_argument("--unset", action="append", default=[], metavar="FIELD", help="take a field away")
+    edits.add_argument("--unset", action="append", default=[], metavar="FIELD", help="remove a field")
     edits.add_argument("--edit", action="store_true", help="each value in $VISUAL or $EDITOR")
     edits.add_argument("--edit-with", metavar="COMMAND", help="in this editor")
     parser.add_argument("--again", action="store_true", help="also those that were replayed before")
-    parser.add_argument("--dry-run", action="store_true", help="only say what would be done")
+    parser.add_argument("--dry-run", action="store_true", help="only show what would be done")
     parser.add_argument("--yes", "-y", action="store_true", help="do not ask")
 
 
@@ -157,7 +157,7 @@ def _show(args: argparse.Namespace) -> int:
 
     *names, place = args.places
     if len(names) > 1:
-        raise ConfigError(names[1], "name one connector and one place: connect dlq show orders 0:812.")
+        raise ConfigError(names[1], "name one connector and one dead letter: connect dlq show orders 0:812.")
     args.connector = names[0] if names else None
     letters = letters_of(args)
     try:
@@ -238,7 +238,7 @@ def _order(args: argparse.Namespace) -> dict[str, Any]:
     if args.into:
         order["into"] = args.into
     if (args.set or args.unset) and (args.edit or args.edit_with):
-        raise ConfigError("--edit", "is not together with --set and --unset.")
+        raise ConfigError("--edit", "cannot be combined with --set and --unset.")
     if args.set:
         order["set"] = dict(map(_field, args.set))
     if args.unset:

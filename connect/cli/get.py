@@ -9,8 +9,8 @@ from connect.cli._rest_client import add_options, client_of
 from connect.cli._table import table
 
 HELP = """\
-Show the configuration of one connector. Secrets are shown as [hidden]; apply takes that for the stored value, so that
-what --json prints can be changed and applied.
+Show the configuration of one connector. Secrets are shown as [hidden]; apply keeps the stored value for that, so the
+output of --json can be changed and applied.
 
 examples:
   connect get orders                               for reading

@@ -11,7 +11,7 @@ from connect.cli._table import table
 from connect.errors import ConfigError
 
 HELP = """\
-See and change the levels of a running cluster's loggers. A change holds until the worker is restarted.
+Show and change the levels of a running cluster's loggers. A change lasts until the worker is restarted.
 
 examples:
   connect logs level                                            of every logger

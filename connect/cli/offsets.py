@@ -17,7 +17,7 @@ from connect.errors import ConfigError
 from connect.telemetry.redaction import redactor
 
 HELP = """\
-See and change how far a connector is: for a source what it stored itself, for a sink the offsets of its consumer group.
+Show and change the offsets of a connector: a source's own, or those of a sink's consumer group.
 A connector must be stopped before its offsets are changed.
 
 examples:
@@ -26,7 +26,7 @@ examples:
   connect stop orders                              before either of the next two
   connect offsets set orders -f offsets.json       an "offset" of null forgets that partition
   connect offsets set archive orders:0=42          a sink reads partition 0 of topic orders on from 42
-  connect offsets reset orders                     forget all: begin anew"""
+  connect offsets reset orders                     forget all: start again"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

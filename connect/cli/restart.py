@@ -28,7 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Order it for each connector."""
     if args.task is not None and (args.tasks or args.failed):
-        raise ConfigError("--task", "restarts one task, whatever its state. Leave --tasks and --failed out.")
+        raise ConfigError("--task", "restarts one task, whatever its state. Remove --tasks and --failed.")
     what = "is told to restart" if args.task is None else f"is told to restart task {args.task}"
 
     def restart(client: RestClient, name: str) -> None:

@@ -7,22 +7,22 @@ import argparse
 from connect.worker.processes import start_server
 
 HELP = """\
-Run connectors in one worker on this machine, until Ctrl-C or SIGTERM. What each connector has read is kept in the file
-that offset.storage.file.filename names, so that the next start goes on from there.
+Run connectors in one worker on this machine, until Ctrl-C or SIGTERM. The file in offset.storage.file.filename keeps
+the offsets of sources, so the next start continues there.
 
-The first file is the worker's: which Kafka, how records are converted, where offsets are kept. Every other file is one
-connector, as properties (key=value) or as JSON, as Kafka Connect takes them. Before anything starts all files are
-checked, and everything that is wrong with them is said at once.
+The first file is the worker's: brokers, converters, the file for offsets. Every other file is one
+connector, as properties (key=value) or as JSON, as Kafka Connect takes them. Before anything starts the worker checks
+all files and lists every error in them.
 
 bootstrap.servers=embedded in the worker's file starts a Kafka broker on this machine when none runs.
-log.level=DEBUG|INFO|WARN|ERROR and log.format=text|json there say what is logged, to standard error, and how.
+log.level=DEBUG|INFO|WARN|ERROR and log.format=text|json there set what is logged, to standard error, and how.
 
 examples:
   connect standalone config/connect-standalone.properties config/connect-file-source.properties
   connect standalone worker.properties orders.json customers.properties
   tail -F app.log | connect standalone worker.properties connect-console-source.properties
 
-A connector that fails leaves the others running; its error is in the log, and beside its name on a terminal."""
+When a connector fails, the others run on; its error is in the log, and beside its name on a terminal."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

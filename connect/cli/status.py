@@ -17,8 +17,8 @@ from connect.cli._table import table
 from connect.telemetry.redaction import redactor
 
 HELP = """\
-Show the state of connectors and of each of their tasks, and why those that failed did. All of them unless some are
-named. Exit code 1 when one has failed.
+Show the state of connectors and of each of their tasks, and why they failed. All connectors unless some are named. Exit
+code 1 when one has failed.
 
 examples:
   connect status                                   every connector
@@ -32,7 +32,7 @@ _CLEAR = "\x1b[H\x1b[J"
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare what the command takes."""
     parser.add_argument("connectors", nargs="*", metavar="CONNECTOR")
-    parser.add_argument("--watch", "-w", action="store_true", help="show it anew whenever it changes, until Ctrl-C")
+    parser.add_argument("--watch", "-w", action="store_true", help="show every change, until Ctrl-C")
     add_options(parser)
 
 

@@ -14,13 +14,13 @@ from connect.errors import ConfigError, ConnectError
 from connect.settings.rest_security_keys import TOKENS_FILE
 
 HELP = """\
-Keep the file of bearer tokens that a worker takes (rest.security.tokens.file). Running workers take a change at once. A
-token is shown once, when it is made: the file holds only its hash.
+Keep the file of bearer tokens that a worker accepts (rest.security.tokens.file). Running workers use a change at once.
+The command shows a token once, when it makes it: the file holds only its hash.
 
 examples:
   connect tokens create ci --file tokens > ci.token          make one; programs send it: Authorization: Bearer ...
-  connect tokens create tf --expires 90d --file tokens       one that counts for 90 days; or to a day: 2027-01-31
-  connect tokens revoke ci --worker worker.properties        one that counts no more
+  connect tokens create tf --expires 90d --file tokens       one that is valid for 90 days; or to a day: 2027-01-31
+  connect tokens revoke ci --worker worker.properties        end a token
   connect tokens list --file tokens"""
 
 
@@ -28,7 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare create, revoke and list."""
     actions = parser.add_subparsers(metavar="ACTION", title="actions", required=True)
     made = actions.add_parser("create", help="make a token, and print it")
-    made.add_argument("name", metavar="TOKEN", help="what roles and the audit log call it")
+    made.add_argument("name", metavar="TOKEN", help="its name in roles and the audit log")
     made.add_argument("--expires", metavar="WHEN", help="after so many days (90d), on a day, or at a moment")
     made.set_defaults(action=_create)
     revoked = actions.add_parser("revoke", help="remove tokens")
@@ -59,16 +59,16 @@ def _create(file: EntryFile, args: argparse.Namespace) -> None:
     file.put(args.name, str(token))
     file.save()
     print(secret)
-    print(f"This is shown once. Its role stands in rest.security.roles.file, as token:{args.name}.", file=sys.stderr)
+    print(f"This is shown once. rest.security.roles.file gives it a role, as token:{args.name}.", file=sys.stderr)
 
 
 def _revoke(file: EntryFile, args: argparse.Namespace) -> None:
     if unknown := [name for name in args.names if name not in file.names]:
-        raise ConnectError(f'There is no token "{unknown[0]}". `connect tokens list` shows which there are.')
+        raise ConnectError(f'There is no token "{unknown[0]}". `connect tokens list` lists them.')
     for name in args.names:
         file.remove(name)
     file.save()
-    print(f"{', '.join(args.names)} counts no more.")
+    print(f"No longer valid: {', '.join(args.names)}.")
 
 
 def _list(file: EntryFile, args: argparse.Namespace) -> None:
@@ -100,7 +100,7 @@ def _moment(text: str) -> datetime:
     try:
         found = expiry(text)
     except ValueError as error:
-        raise ConfigError("--expires", f"{error} Or a number of days: 90d.") from error
+        raise ConfigError("--expires", f"{error} Or write a number of days: 90d.") from error
     if found <= datetime.now(UTC):
         raise ConfigError("--expires", f"{text} is over already.")
     return found

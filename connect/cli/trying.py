@@ -23,9 +23,9 @@ HELP = """\
 Run the converters and transformations of a connector on sample records, in this process, without deploying anything:
 shows each record before, what every step changed in it, and the record then; or which step dropped it, or failed.
 
-CONFIG is a connector file, as standalone mode takes it; with --url the name of a connector of a running cluster.
+CONFIG is a connector file, as standalone mode reads it; with --url the name of a connector of a running cluster.
 Samples are read from a topic (no offset moves, no group is joined), from a file with a record as JSON on each line, or
-from the command line. For a sink they are what lies in Kafka, for a source what its task hands over.
+from the command line. For a sink they are messages in Kafka, for a source the records that its task returns.
 
 examples:
   connect try orders.json --topic orders --bootstrap-server localhost:9092     the first records of a topic
@@ -62,8 +62,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--worker-config", metavar="FILE", help="the worker's properties: converters, brokers, plug-ins"
     )
-    parser.add_argument("--bootstrap-server", metavar="HOST:PORT", help="the brokers, in place of the worker's")
-    parser.add_argument("--as", dest="kind", choices=["sink", "source"], help="where the plug-in is not installed here")
+    parser.add_argument("--bootstrap-server", metavar="HOST:PORT", help="the brokers, instead of the worker's")
+    parser.add_argument("--as", dest="kind", choices=["sink", "source"], help="if the plug-in is not installed here")
     parser.add_argument("--full", action="store_true", help="show long values whole")
     add_options(parser, key="--cert-key")
 
@@ -198,7 +198,7 @@ def _of_topic(args: argparse.Namespace, pipeline: Pipeline, worker: WorkerSettin
     from connect.pipeline.samples import consumed
 
     if pipeline.kind == "source":
-        raise ConfigError("--topic", "a source reads no topic. Give its records with --file or --value.")
+        raise ConfigError("--topic", "a source has no topic to read. Give its records with --file or --value.")
     limit = args.limit or _LIMIT
     browser = Browser(worker.with_brokers(args.bootstrap_server), {"name": "try", **pipeline.config})
     try:

@@ -12,11 +12,11 @@ from connect.settings.properties import ConfigFileError, load
 from connect.settings.rest_security_keys import USERS_FILE
 
 HELP = """\
-Keep the file of users that a worker asks for their passwords (rest.security.users.file). Running workers take a change
-at once. A password is asked for, or read as a line of the standard input; the file holds only its hash.
+Keep the file of users who log in with passwords (rest.security.users.file). Running workers use a change at once. The
+command asks for a password, or reads it as a line of standard input; the file holds only its hash.
 
 examples:
-  connect users add alice --file users                       make a user; the file is made when there is none
+  connect users add alice --file users                       make a user; creates the file if necessary
   connect users passwd alice --worker worker.properties      another password; the worker's file names the users'
   pass show connect/ci | connect users add ci --file users   from a program
   connect users import jaas-users.properties --file users    those of Kafka Connect's own basic authentication
@@ -38,7 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
             command.add_argument("name", metavar="USER")
         add_file(command, USERS_FILE)
         command.set_defaults(action=action)
-    taken = actions.add_parser("import", help="take over a file of names and plain passwords: name=password")
+    taken = actions.add_parser("import", help="import a file of names and plain passwords: name=password")
     taken.add_argument("plain", metavar="FILE", help="as Kafka Connect's PropertyFileLoginModule reads it")
     add_file(taken, USERS_FILE)
     taken.set_defaults(action=_import)
@@ -61,7 +61,7 @@ def _add(file: EntryFile, args: argparse.Namespace) -> None:
         raise ConnectError(f'There is a user "{args.name}". `connect users passwd` gives them another password.')
     _put(file, args.name, ask_password(args.name))
     file.save()
-    print(f"{args.name} is a user now. What they may do stands in rest.security.roles.file, as user:{args.name}.")
+    print(f"{args.name} is a user now. rest.security.roles.file gives them roles, as user:{args.name}.")
 
 
 def _passwd(file: EntryFile, args: argparse.Namespace) -> None:
@@ -76,7 +76,7 @@ def _remove(file: EntryFile, args: argparse.Namespace) -> None:
     for name in args.names:
         file.remove(name)
     file.save()
-    print(f"{', '.join(args.names)} can log in no more.")
+    print(f"{', '.join(args.names)} can no longer log in.")
 
 
 def _import(file: EntryFile, args: argparse.Namespace) -> None:
@@ -86,10 +86,10 @@ def _import(file: EntryFile, args: argparse.Namespace) -> None:
         raise ConfigError("FILE", str(error)) from error
     for name, password in plain.items():
         if not password:
-            raise ConfigError(name, f"{plain.where(name)}: this user has no password. Take the line out.")
+            raise ConfigError(name, f"{plain.where(name)}: this user has no password. Remove the line.")
         _put(file, name, password)
     file.save()
-    print(f"{len(plain)} users were taken over. Remove {args.plain}: it shows their passwords.")
+    print(f"{len(plain)} users were imported. Remove {args.plain}: it shows their passwords.")
 
 
 def _list(file: EntryFile, args: argparse.Namespace) -> None:
@@ -107,4 +107,4 @@ def _put(file: EntryFile, name: str, password: str) -> None:
 
 def _refuse_unknown(file: EntryFile, names: list[str]) -> None:
     if unknown := [name for name in names if name not in file.names]:
-        raise ConnectError(f'There is no user "{unknown[0]}". `connect users list` shows who there is.')
+        raise ConnectError(f'There is no user "{unknown[0]}". `connect users list` lists the users.')

@@ -10,7 +10,7 @@ from connect.cli._rest_client import add_options, client_of
 from connect.telemetry.redaction import MASK
 
 HELP = f"""\
-Have a running cluster check connector files. All that is wrong is said at once, with file and line; nothing changes.
+Have a running cluster check connector files. The command lists all errors, with file and line, and changes nothing.
 {FORMS}
 
 examples:

@@ -70,8 +70,8 @@ class AbandonedMembers:
                     return
         except Exception as error:
             log.warning(
-                "The member that this task left in group %s could not be removed; its partitions wait for the session"
-                " to end: %s",
+                "The worker could not remove the member that this task left in group %s; its partitions wait for the "
+                "end of the session: %s",
                 member.group,
                 error,
                 extra={"about": task.id},

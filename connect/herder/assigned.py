@@ -140,7 +140,7 @@ class AssignedWork:
     def source_offsets(self, connector: str, partitions: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any] | None]:
         return self._worker.source_offsets(connector, partitions)
 
-    # What fails, and is restarted by itself.
+    # What fails, and is restarted automatically.
 
     def failed(self, name: str, trace: str, kind: ErrorKind) -> None:
         """A connector FAILED. One that is not ours any more is not ours to tell of."""
@@ -202,7 +202,7 @@ class AssignedWork:
         try:
             self._leader.write_tasks(name, written, cut_for)
         except ConnectError as error:
-            log.warning("The tasks of %s were not written, trying again in %.3g s: %s", name, pause, error)
+            log.warning("The tasks of %s could not be written. Trying again in %.3g s: %s", name, pause, error)
             again = partial(self.publish_tasks, name, min(2 * pause, _LONGEST_PAUSE_S))
             timer = threading.Timer(pause, self.queue.submit, (name, f"reconfiguring connector {name}", again))
             timer.daemon = True

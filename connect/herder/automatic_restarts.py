@@ -96,10 +96,10 @@ class AutomaticRestarts:
             tell(_note(kind, decision, due) if policy.on else None)
         about = {"about": _about(part)}
         if due is not None:
-            log.info("is restarted in %.3g s (%s)", due.delay, decision.why, extra=about)
+            log.info("will be restarted in %.3g s (%s)", due.delay, decision.why, extra=about)
             self._timer.after(due.delay, due)
         elif policy.on and wanted is not None:
-            log.warning("is not restarted by itself: %s", decision.why, extra=about)
+            log.warning("will not be restarted automatically: %s", decision.why, extra=about)
 
     def cancel(self, name: str, number: int | None) -> None:
         """A user acts on a connector (None) or on one of its tasks."""
@@ -107,7 +107,7 @@ class AutomaticRestarts:
         with self._lock:
             self._history.pop(part, None)
             if self._due.pop(part, None) is not None:
-                log.info("is not restarted by itself any more: a user acts", extra={"about": _about(part)})
+                log.info("will not be restarted automatically: a user acts", extra={"about": _about(part)})
                 if (status := self._failed_here(part)) is not None:
                     self._statuses.put(replace(status, restart=None))
 
@@ -148,7 +148,7 @@ class AutomaticRestarts:
             if self._failed_here(due.part) is None or self._wanted(name, number) != due.wanted:
                 return
             self._history[due.part] = self._history.get(due.part, History()).with_restart(time.monotonic())
-        log.info("is restarted by itself", extra={"about": _about(due.part)})
+        log.info("is restarted automatically", extra={"about": _about(due.part)})
         self._restart(name, number)
 
     def _failed_here(self, part: Part) -> ConnectorStatus | TaskStatus | None:
@@ -164,7 +164,7 @@ class AutomaticRestarts:
         try:
             return self._policy(name)
         except ConfigError as error:
-            log.warning("%s Nothing is restarted by itself.", error, extra={"about": name})
+            log.warning("%s Nothing is restarted automatically.", error, extra={"about": name})
             return RestartPolicy(on=False)
 
 

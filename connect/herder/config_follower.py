@@ -58,13 +58,13 @@ class ConfigFollower:
             case ConnectorRemoved(name):
                 restarts.cancel_all(name)
                 self._submit(name, f"deleting connector {name}", partial(assigned.remove, name))
-                self._member.rebalance(f"connector {name} is gone")
+                self._member.rebalance(f"connector {name} was deleted")
             case TasksCommitted(name):
                 self._submit(name, f"starting tasks of {name}", partial(assigned.run_tasks, name))
-                self._member.rebalance(f"the tasks of {name} are others now")
+                self._member.rebalance(f"the tasks of {name} have changed")
             case TargetChanged(name):
                 restarts.cancel_all(name)
-                self._submit(name, f"following what is wanted of {name}", partial(self._follow_target, name))
+                self._submit(name, f"following the desired state of {name}", partial(self._follow_target, name))
             case RestartAsked(request):
                 name = request.connector
                 self._submit(name, f"restarting {name}", partial(self._restart, request))

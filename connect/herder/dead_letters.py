@@ -139,7 +139,7 @@ class DeadLetters:
         self.topic = topic or connector.get(TOPIC_KEY, "").strip()
         if not self.topic:
             name = connector.get("name", "")
-            raise NotFoundError(f"Connector {name} keeps no dead letters. Set {TOPIC_KEY} to the topic that is to.")
+            raise NotFoundError(f"Connector {name} keeps no dead letters. Set {TOPIC_KEY} to a topic for them.")
         self._may_be_missing = topic is None  # it is made for the first letter
         self.worker, self.connector = worker, connector
         self._patience = patience
@@ -326,5 +326,5 @@ def _cursor(text: str | None) -> dict[int, int]:
     if not text:
         return {}
     if not _PLACES.fullmatch(text) or len(text) > 100_000:
-        raise BadRequestError("after is what the page before said under next.")
+        raise BadRequestError("after is the value of next in the previous page.")
     return {int(number): int(offset) for number, _, offset in (one.partition(":") for one in text.split(","))}

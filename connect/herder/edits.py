@@ -33,7 +33,7 @@ def edited(payload: bytes | None, put: Mapping[str, Any], drop: Iterable[str] = 
         EditError: the payload is no JSON, or a path does not fit it.
     """
     if payload is None:
-        raise EditError("the value is null, and not JSON.")
+        raise EditError("the value is null, not JSON.")
     try:
         value = _DECODER.decode(payload)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -55,7 +55,7 @@ def edited(payload: bytes | None, put: Mapping[str, Any], drop: Iterable[str] = 
 def _keys(path: str) -> list[str]:
     keys = path.split(".")
     if not all(keys):
-        raise EditError(f'"{path}" is no path. Write field, or field.field.')
+        raise EditError(f'"{path}" is not a path. Write field, or field.field.')
     return keys
 
 

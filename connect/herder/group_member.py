@@ -192,7 +192,7 @@ class GroupMember:
         if mine.revoked:
             self.rebalance("work was given back", "given_back")
         elif mine.delay:
-            self._rejoin_in(mine.delay / 1000, "the work of a worker that is gone has waited long enough", "delay")
+            self._rejoin_in(mine.delay / 1000, "the work of a worker that left has waited long enough", "delay")
 
     def rejoining(self, protocol: str) -> None:
         self._rebalances.began()

@@ -17,7 +17,7 @@ def health_of(worker: Worker, *, started: bool) -> Health:
     """How a worker is by its own parts. That brokers are away makes none of them fail."""
     silent = worker.supervisor.silence()
     if silent > _SILENT_S:
-        return Health("unhealthy", f"The thread that looks after tasks has stood still for {silent:.0f} s.")
+        return Health("unhealthy", f"The thread that supervises tasks has not moved for {silent:.0f} s.")
     if not started:
         return Health("starting", "Worker is still starting up.")
     return Health("healthy", "Worker has completed startup and is ready to handle requests.")

@@ -234,4 +234,4 @@ class Leader:
             self._claim()
             self._config.put_session_key(SessionKey(secrets.token_bytes(size), algorithm, now_ms))
         except ConnectError as error:
-            log.warning("No session key was handed out: %s", error)
+            log.warning("No session key was published: %s", error)

@@ -33,7 +33,9 @@ def parse_listeners(urls: Sequence[str]) -> list[Listener]:
     for url in urls:
         match = _URL.fullmatch(url.strip())
         if match is None:
-            raise ValueError(f'"{url}" is no address to listen on. Write http://host:8083, or http://:8083 for all.')
+            raise ValueError(
+                f'"{url}" is not an address to listen on. Write http://host:8083, or http://:8083 for all.'
+            )
         scheme = cast("Literal['http', 'https']", match[1].lower())
         found.append(Listener(scheme, match[2].strip("[]"), int(match[3])))
     return found

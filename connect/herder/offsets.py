@@ -132,7 +132,7 @@ def _plain(what: str, fields: Mapping[str, Any]) -> None:
     for field, value in fields.items():
         if isinstance(value, dict | list):
             raise BadRequestError(
-                f'"{field}" of the {what} is no text, number, boolean or null. Nothing else can be stored.'
+                f'"{field}" of the {what} is not text, a number, a boolean or null. Nothing else can be stored.'
             )
 
 

@@ -14,8 +14,8 @@ from connect.herder.views import plugin_version
 from connect.storage import ConnectorStatus, RestartNote, State, TaskStatus
 
 _NAMELESS: Final = (
-    "No worker can be given this connector: its name has {length:,} bytes, and an assignment has room for"
-    f" {LONGEST_NAME:,}. Delete it, and create it under a shorter name. Workers of Java end when they lead a group with"
+    "No worker can get this connector: its name has {length:,} bytes, and an assignment has room for"
+    f" {LONGEST_NAME:,}. Delete it, and create it under a shorter name. Java workers end when they lead a group with"
     " such a name in its config topic."
 )
 

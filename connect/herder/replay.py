@@ -116,7 +116,7 @@ def replay(letters: DeadLetters, request: ReplayRequest) -> Replayed:
         marks.read()
     except ConnectError as error:
         # Without the right to use the group, all else works.
-        done.warning = f"It is not known what was replayed before: {error}"
+        done.warning = f"The worker cannot tell what was replayed before: {error}"
     destination = _Destination(letters, request)
     writer = None if request.dry_run else Resender(worker, connector)
     try:
@@ -174,14 +174,13 @@ class _Destination:
             raise _CannotError("its headers do not say which topic it came from; name one.")
         elif context.source_partition is not None:
             raise _CannotError(
-                "it is a source's, and lies here as JSON whatever the connector writes; name a topic that is to have it"
-                " so."
+                "it is a source's, and is JSON whatever the connector writes; name a topic to write it into as JSON."
             )
         else:
             topic, partition = context.topic, context.partition
         partitions = self._known(topic)
         if partitions is None:
-            raise _CannotError(f"there is no topic {topic}.")
+            raise _CannotError(f"topic {topic} does not exist.")
         known = partition if partition in partitions else None
         return OutgoingRecord(topic, stored.key, value, known, own, stored.timestamp)
 
@@ -193,7 +192,7 @@ class _Destination:
             raise _CannotError("its headers do not say where it came from.")
         partitions = self._known(tier.topic)
         if not partitions:
-            raise _CannotError(f"there is no topic {tier.topic}; the connector makes it when it starts.")
+            raise _CannotError(f"topic {tier.topic} does not exist; the connector makes it when it starts.")
         source = Original(context.topic, context.partition, context.offset, letter)
         made = parked(source, context, 0, int(time.time() * 1000), failed=False)
         partition = partitions[context.partition % len(partitions)]
@@ -253,7 +252,7 @@ class _Batch:
                 sent.to_partition, sent.to_offset = outcome.partition, outcome.offset
                 there.append(sent)
                 continue
-            why = f"{sent.topic} does not take it: {outcome.error} ({outcome.code})"
+            why = f"{sent.topic} refuses it: {outcome.error} ({outcome.code})"
             reason = why if outcome.code else "no broker answered in time."
             self._done.skipped.append(Skipped(sent.partition, sent.offset, reason))
         self._done.replayed += there
@@ -268,7 +267,7 @@ class _Batch:
             spans = self._letters.browser.spans(self._letters.topic)
             self._marks.store({number: span.begin for number, span in spans.items()})
         except ConnectError as error:
-            self._done.warning = f"It is not stored what was replayed: {error}"
+            self._done.warning = f"The replay could not be recorded: {error}"
 
 
 def _answered(outcomes: Sequence[Outcome]) -> bool:

@@ -1,4 +1,4 @@
-"""When something that FAILED is restarted by itself: decided from the kind of its error, what went before, the clock.
+"""When something that FAILED is restarted: decided from the kind of its error, what went before, the clock.
 
 Pauses grow from the first to the longest as failures follow each other. A run that lasted as long as the longest pause
 ends the row. Restarts are counted over a window; when the budget is used up, it stays FAILED until somebody acts.
@@ -34,7 +34,7 @@ HOPES: Final[Mapping[ErrorKind, Hope]] = {
     ErrorKind.RECORD: Hope.NONE,
 }
 _HOPELESS: Final = {
-    ErrorKind.CONFIGURATION: "the configuration, or what is installed, has to be changed",
+    ErrorKind.CONFIGURATION: "the configuration, or the installation, must be changed",
     ErrorKind.RECORD: "the same record would come again",
 }
 

@@ -114,9 +114,9 @@ def refuse_masks(worker: Worker, config: Mapping[str, str]) -> None:
         if instead:
             raise ConfigError(
                 key,
-                f"{MASK} stands there in the place of a secret, and not the secret itself. It was read here, where"
-                " secrets are not shown, and written by a worker of Java, which knows of no masks; or it came in a"
-                " file. PUT the configuration again with the secret, or with a variable of a config provider.",
+                f"{MASK} stands in place of the secret itself. Either a client read it here, where secrets are "
+                f"masked, and a Java worker, which does not know masks, wrote it; or it came in a file. PUT the "
+                f"configuration again with the secret, or with a variable of a config provider.",
             )
 
 

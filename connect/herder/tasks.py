@@ -149,7 +149,7 @@ class Tasks:
         with self._lock:
             before = self._running.get(key)
             if before is not None and not before.process.ended.is_set():
-                raise ConnectError(f"Task {spec.id} still runs.")
+                raise ConnectError(f"Task {spec.id} is still running.")
             self._measures.tasks.began()
             try:
                 process = self._supervisor.start_task(spec, self)
@@ -247,7 +247,7 @@ class Tasks:
                 if (running := self._find(task)) is not None:
                     running.cpu.take(time.monotonic(), cpu)
                     if running.cpu.cores is not None:
-                        log.debug("takes %.2f cores of CPU", running.cpu.cores, extra={"about": task.id})
+                        log.debug("uses %.2f cores of CPU", running.cpu.cores, extra={"about": task.id})
             case messages.Stalled(trace):
                 self._stalls(task, trace)
             case messages.Waiting():
@@ -293,7 +293,7 @@ class Tasks:
             return
         summary, _, stack = trace.partition("\n")
         if trace and task.spec.restart_stalled:
-            words = f"{summary} The process is ended, as task.stalled.action=restart says."
+            words = f"{summary} The worker ends the process (task.stalled.action=restart)."
             task.fail(words, f"{words}\n{stack}".rstrip())
             return
         if trace:
@@ -359,7 +359,7 @@ class Tasks:
             task.send(messages.Stored(request.question))
         except Exception as error:
             if task.spec.offsets_topic is not None:
-                log.warning("The shared topic does not take its offsets besides: %s", error, extra={"about": task.id})
+                log.warning("The shared topic refuses its offsets: %s", error, extra={"about": task.id})
             task.send(messages.Stored(request.question, f"Offsets cannot be stored: {error}"))
 
     def _answer_keys(self, task: TaskProcess, question: messages.AskOffsetKeys) -> None:
@@ -387,8 +387,8 @@ class Tasks:
                 log.info("aborted the transaction that the task left open", extra={"about": task.process.id})
         except Exception as error:
             log.warning(
-                "The transaction that this task left open could not be aborted; Kafka does it when"
-                " transaction.timeout.ms is over: %s",
+                "The worker could not abort the transaction that this task left open; Kafka aborts it after "
+                "transaction.timeout.ms: %s",
                 error,
                 extra={"about": task.process.id},
             )

@@ -66,7 +66,10 @@ class TopicPatterns:
             except ConnectorCallError as error:
                 kind, why = ConnectError, str(error)
                 if error.kind is ErrorKind.STALLED:
-                    kind, why = _TooLongError, "it takes too long. Write one without repetitions within repetitions"
+                    kind, why = (
+                        _TooLongError,
+                        "matching takes too long. Write a pattern without repetitions within repetitions",
+                    )
                 raise kind(f"The topics of connector {connector} are not known: topics.regex: {why}") from error
         return found
 

@@ -66,7 +66,7 @@ def heard(state: ConnectorState, wait: Wait | None, worker_id: str) -> Connector
     """The state as far as it is known: while this worker hears nothing of others, their tasks are as they said last."""
     if wait is None:
         return state
-    note = WaitNote(int(wait.since * 1000), f"This worker does not hear of it: {wait.why}")
+    note = WaitNote(int(wait.since * 1000), f"This worker has no news of it: {wait.why}")
     tasks = [
         replace(task, waiting=note) if task.state is State.RUNNING and task.worker_id != worker_id else task
         for task in state.tasks

@@ -78,7 +78,7 @@ class WorkerMetrics:
         self._options = MetricsOptions.parse(worker.config)
         for name in self._options.reporters:
             if name != JMX_REPORTER:
-                log.warning("metric.reporters: %s is not loaded. GET /metrics has all that it would report.", name)
+                log.warning("metric.reporters: %s is not loaded. GET /metrics has all its metrics.", name)
         self._texts: WeakKeyDictionary[TaskProcess, dict[str, str]] = WeakKeyDictionary()
         self._used: WeakKeyDictionary[TaskProcess, tuple[float, float | None, int | None]] = WeakKeyDictionary()
 

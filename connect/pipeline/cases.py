@@ -64,7 +64,7 @@ class Problem:
 def check_form(expected: Any) -> None:
     """Raise ExpectationError for what cannot be an expectation, before anything runs."""
     if not isinstance(expected, Mapping):
-        raise ExpectationError((), "what is expected of a record is written as keys: value, key, dropped, error.")
+        raise ExpectationError((), "an expectation has keys: value, key, dropped, error.")
     if unknown := sorted(str(key) for key in expected.keys() - _KNOWN):
         raise ExpectationError((unknown[0],), f'"{unknown[0]}" is not known here; known are {_listed(_KNOWN)}.')
     looked_at = [name for name in (*_ATTRIBUTES, "dropped", "error") if name in expected]
@@ -72,7 +72,7 @@ def check_form(expected: Any) -> None:
         raise ExpectationError((), f"nothing is expected; name one of {_listed(_KNOWN - {'match'})}.")
     for alone in ("dropped", "error"):
         if alone in expected and len(looked_at) > 1:
-            raise ExpectationError((alone,), f'"{alone}" stands alone: there is no record then to expect more of.')
+            raise ExpectationError((alone,), f'"{alone}" must be the only key: there is no record then.')
     if expected.get("match", "exact") not in ("exact", "partial"):
         raise ExpectationError(("match",), "match is exact or partial.")
     if not (expected.get("dropped", True) is True or isinstance(expected["dropped"], str)):
@@ -277,9 +277,7 @@ def _check_error(wanted: Any) -> None:
     try:
         re.compile(str(wanted.get("message", "")))
     except re.error as error:
-        raise ExpectationError(
-            ("error", "message"), f"message is a regular expression, and this is none: {error}."
-        ) from None
+        raise ExpectationError(("error", "message"), f"message is not a regular expression: {error}.") from None
 
 
 def _schema(name: str, wanted: Mapping[str, Any]) -> Schema | None:

@@ -50,17 +50,17 @@ def check_errors(found: Findings, config: Mapping[str, str]) -> None:
     if retry is None:
         for key in config:
             if key.startswith(f"{RETRY_TOPICS_KEY}."):
-                found.warn(key, f"has no effect without {RETRY_TOPICS_KEY}. Say there how long records wait.")
+                found.warn(key, f"has no effect without {RETRY_TOPICS_KEY}. Set how long records wait.")
         return
     if not tolerant:
         found.warn(
             RETRY_TOPICS_KEY,
-            "ends with a task that fails for a record that has been through all of them, because errors.tolerance is"
-            " none. Set errors.tolerance=all to go on.",
+            "ends with a FAILED task for a record that has failed in all of them, because errors.tolerance is none. "
+            "Set errors.tolerance=all to go on.",
         )
     wrong = [name for name in retry.topics if not LEGAL_TOPIC.fullmatch(name)]
     if wrong and not config.get(_PREFIX):
-        found.error(_PREFIX, f'is missing: "{wrong[0]}" cannot be the name of a topic. Say what names begin with.')
+        found.error(_PREFIX, f'is missing: "{wrong[0]}" cannot be the name of a topic. Choose another prefix.')
     topics = set(comma_separated(config.get("topics"))) | ({dead} if dead else set())
     for name in topics.intersection(retry.topics):
         found.error(_PREFIX, f'makes "{name}" a retry topic, which is named in another key too. Choose another prefix.')

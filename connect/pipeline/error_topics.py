@@ -102,10 +102,10 @@ class UnwrittenError(ConnectError):
         advice = {
             "MSG_SIZE_TOO_LARGE": " Raise max.message.bytes of that topic and producer.override.max.request.size.",
             "TOPIC_AUTHORIZATION_FAILED": f" Grant WRITE on topic {error.topic} to the connector's producer.",
-        }.get(error.code.removeprefix("_"), " Look at that topic.")
+        }.get(error.code.removeprefix("_"), " Check that topic.")
         super().__init__(
             f'A record that failed could not be written to the topic "{error.topic}" ({error.code}). The task stops, so'
-            f" that it is not lost.{advice}"
+            f" that the record is not lost.{advice}"
         )
 
 

@@ -111,8 +111,8 @@ def place_of(batch: SinkBatch, row: int) -> ParkedHeaders:
     except ValueError as error:
         where = f"{batch.original_topics[row]}-{batch.original_partitions[row]}@{batch.offsets[row]}"
         raise ConnectError(
-            f"The retry topic holds at {where} what was not parked there: {error}. Nobody else may write to it; delete"
-            " the record, or move the offset of the connector's group past it."
+            f"The retry topic has a foreign record at {where}: {error}. Only the connector may write to it; delete the "
+            f"record, or move the offset of the connector's group past it."
         ) from None
 
 

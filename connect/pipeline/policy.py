@@ -136,7 +136,7 @@ class ErrorPolicy:
             # A login that is refused, an address that is wrong: skipping would lose every record there is.
             self.counts.errors += 1
             self.counts.last_error_ms = int(time.time() * 1000)
-            raise RecordError(f"{message} Mend the configuration; no record is skipped for it.") from error
+            raise RecordError(f"{message} Correct the configuration; no record is skipped for it.") from error
         parked = self.park is not None and self.park(failure)
         if parked:
             self.counts.parked += 1
@@ -144,13 +144,13 @@ class ErrorPolicy:
             self.counts.errors += 1
             self.counts.last_error_ms = int(time.time() * 1000)
         if self.log_errors:
-            self._log(message, failure, " It is tried again later." if parked else "")
+            self._log(message, failure, " It will be retried later." if parked else "")
         if parked:
             return
         if self.dead_letter is not None:
             self.dead_letter(failure)
         if not self.tolerate:
-            advice = 'Mend the record or the configuration, or skip such records with "errors.tolerance": "all".'
+            advice = 'Correct the record or the configuration, or skip such records with "errors.tolerance": "all".'
             raise RecordError(f"{message} {advice}") from error
         self.counts.skipped += 1
 

@@ -32,8 +32,8 @@ def halves_puts(connector: Mapping[str, str], task: SinkTask) -> bool:
     if not (task.atomic or task.idempotent):
         raise ConfigError(
             _KEY,
-            f"cannot be all: {type(task).__qualname__} does not say that its put is atomic or idempotent, so part of"
-            " a batch might be written twice. Remove the key, or hand in single records by context.errant_records.",
+            f"cannot be all: {type(task).__qualname__} does not declare its put atomic or idempotent, so part of"
+            " a batch might be written twice. Remove the key, or report single records by context.errant_records.",
         )
     return True
 

@@ -184,15 +184,13 @@ class Trial:
             return "The task would fail, whatever errors.tolerance says: every record would meet this."
         again = ""
         if isinstance(error, RetriableError):
-            again = "A task would try it again, as long as errors.retry.timeout allows. "
+            again = "A task would retry it, as long as errors.retry.timeout allows. "
         if self._retry_topic:
-            again += (
-                f"The record would wait in topic {self._retry_topic} and be tried again. After the last such topic: "
-            )
+            again += f"The record would wait in topic {self._retry_topic} and be retried. After the last such topic: "
         letter = f"sent to topic {self._dead_letters}" if self._dead_letters else None
         if not self._chain.policy.tolerate:
             first = f"The record would be {letter}, and the" if letter else "The"
-            advice = 'mend the record or the configuration, or set "errors.tolerance": "all".'
+            advice = 'correct the record or the configuration, or set "errors.tolerance": "all".'
             return f"{again}{first} task would fail: {advice}"
         return f"{again}The record would be {letter or 'skipped'}, and the task would go on (errors.tolerance=all)."
 

@@ -42,17 +42,18 @@ class Lifetime(Generic[P]):
         self._started = True
 
     def end(self) -> None:
-        """Stop it, if it has started, and close its exit stack. Nothing when that is done.
+        """Stop it and close its exit stack. Nothing where it has not started, or that is done.
 
         Raises what `stop` raises, else what closing raises.
         """
-        started, self._started = self._started, False
-        if started:
-            try:
-                self.plugin.stop()
-            except BaseException:
-                self._close_after_error()
-                raise
+        if not self._started:
+            return
+        self._started = False
+        try:
+            self.plugin.stop()
+        except BaseException:
+            self._close_after_error()
+            raise
         self._close()
 
     def _close(self) -> None:

@@ -204,7 +204,7 @@ class Outages:
 
 
 def _sentence(text: str) -> str:
-    return text if text.endswith((".", "!", "?")) else f"{text}."
+    return text if text.rstrip(')"').endswith((".", "!", "?")) else f"{text}."
 
 
 def _who(waiting: list[Waiter]) -> str:

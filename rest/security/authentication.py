@@ -108,12 +108,12 @@ class Authentication:
             return await self._by_password(self._users.current(), credentials.strip(), address)
         if len(sent) == 1 and scheme.lower() == "bearer" and self._tokens is not None:
             return self._by_token(self._tokens.current(), credentials.strip(), address)
-        raise self._failed(address, f"credentials of the kind {_kind(scheme)} are not taken")
+        raise self._failed(address, f"credentials of the kind {_kind(scheme)} are not accepted")
 
     def _by_certificate(self, scope: Scope) -> Identity:
         certificate = scope.get(CERTIFICATE)
         if self._certificates is None or not certificate:
-            raise LoginError(401, "Say who you are: this worker answers nobody else.")
+            raise LoginError(401, "This worker needs a login.")
         name = self._certificates.name(certificate)
         if name is None:
             raise LoginError(401, _WRONG, "no rule names the owner of the certificate")
@@ -133,7 +133,7 @@ class Authentication:
         except (binascii.Error, UnicodeDecodeError):
             name = colon = password = ""
         if not colon:
-            raise self._failed(address, "credentials that make no sense")
+            raise self._failed(address, "malformed credentials")
         if self._known_of is not users:
             self._known.clear()
             self._known_of = users
@@ -182,12 +182,12 @@ class Authentication:
     def _too_many(self, address: str, claimed: str | None) -> LoginError:
         if time.monotonic() >= self._say_again_at:
             self._say_again_at = time.monotonic() + _SAY_EVERY_S
-            log.warning("Too many logins from %s failed; those that follow are not looked at.", address)
+            log.warning("Too many logins from %s failed; the worker does not check further ones.", address)
         wait = self._attempts.wait(address)
         return LoginError(429, "Too many logins failed. Wait, and ask again.", "too many failures", claimed, wait)
 
 
-_WRONG: Final = "These credentials are not right."
+_WRONG: Final = "These credentials are wrong."
 
 
 def _kind(scheme: str) -> str:

@@ -101,7 +101,7 @@ def parse_rules(text: str) -> list[Rule]:
     while at < len(text):
         match = _RULE.match(text, at)
         if match is None:
-            raise ValueError(f'"{text[at:]}" is no rule. Write one like RULE:^CN=([^,]+),.*$/$1/L, or DEFAULT.')
+            raise ValueError(f'"{text[at:]}" is not a rule. Write one like RULE:^CN=([^,]+),.*$/$1/L, or DEFAULT.')
         default, pattern, replacement, case = match.groups()
         if default:
             rules.append(Rule())
@@ -109,7 +109,7 @@ def parse_rules(text: str) -> list[Rule]:
             try:
                 compiled = re.compile(pattern.replace("\\/", "/"))
             except re.error as error:
-                raise ValueError(f'"{pattern}" is no pattern: {error}.') from error
+                raise ValueError(f'"{pattern}" is not a pattern: {error}.') from error
             if any(int(group) > compiled.groups for group in re.findall(r"\$(\d)", replacement)):
                 raise ValueError(f'"{replacement}" names a group that "{pattern}" does not have.')
             rules.append(Rule(compiled, replacement.replace("\\/", "/"), case))

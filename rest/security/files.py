@@ -69,7 +69,11 @@ class WatchedFile(Generic[T]):
                 self._value, self._text, self._stamp = self._nothing, None, None
             if str(error) != self._last_error:
                 self._last_error = str(error)
-                held = "It holds nothing now." if self._value is self._nothing else "What it said before still counts."
+                held = (
+                    "It counts as empty now."
+                    if self._value is self._nothing
+                    else "Its previous content stays in effect."
+                )
                 log.error("%s %s", error, held)
         return self._value
 
@@ -90,7 +94,7 @@ class WatchedFile(Generic[T]):
         except OSError as error:
             raise self._unreadable(error) from error
         except UnicodeDecodeError as error:
-            raise ConfigError(self._key, f"{self._path} is no text in UTF-8.") from error
+            raise ConfigError(self._key, f"{self._path} is not text in UTF-8.") from error
         value = self._value if self._text == text else self._parsed(text)
         self._text = text
         settled = time.time_ns() - max(found.st_mtime_ns, found.st_ctime_ns) > _SETTLED_NS
@@ -106,7 +110,7 @@ class WatchedFile(Generic[T]):
 
     def _check_mode(self, mode: int) -> None:
         if not stat.S_ISREG(mode):
-            raise ConfigError(self._key, f"{self._path} is no file.")
+            raise ConfigError(self._key, f"{self._path} is not a file.")
         if mode & stat.S_IWOTH:
             raise ConfigError(self._key, f"everybody on this machine may write {self._path}. Run chmod o-w on it.")
         if self._private and mode & stat.S_IROTH:

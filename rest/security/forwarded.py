@@ -130,7 +130,7 @@ class Vouching:
                 raise ValueError("of another length")
             forwarded = msgspec.json.decode(base64.b64decode(header), type=Forwarded)
         except (binascii.Error, ValueError) as error:
-            raise DisbelievedError("its signature makes no sense.") from error
+            raise DisbelievedError("its signature is malformed.") from error
         apart = abs(self._clock() - forwarded.time)
         if apart > _LASTS_S:
             raise DisbelievedError(f"it is {apart:.0f} s old, or the clocks of the workers are that far apart.", 409)
@@ -150,7 +150,7 @@ class Vouching:
         if not hmac.compare_digest(base64.b64decode(signature), right):
             raise DisbelievedError("its signature is not one of this group.", 403 if self._settled() else 409)
         if right in self._seen:
-            raise DisbelievedError("it was here before.")
+            raise DisbelievedError("it was used before.")
         self._seen[right] = None
         if len(self._seen) > _SEEN:
             self._seen.popitem(last=False)

@@ -79,8 +79,8 @@ class Security:
         self._open = open_paths
         self._room = room
         self._disbelieved = Row(
-            "A request that another worker is said to send on is not believed: {why}",
-            "Requests that other workers send on are believed again. Not believed:",
+            "A request that claims to be forwarded by another worker is refused: {why}",
+            "Requests that other workers forward are accepted again. Refused:",
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -66,15 +66,15 @@ class PasswordHash:
         match = _FORM.fullmatch(text)
         if match is None:
             kind = next((kind for start, kind in _OTHERS.items() if text.startswith(start)), None)
-            what = f"a hash by {kind}, which is not known here" if kind else "no hash of a password"
-            raise ValueError(f"what stands behind the name is {what}. Let `connect users passwd` write it.")
+            what = f"a hash by {kind}, which is not supported" if kind else "not the hash of a password"
+            raise ValueError(f"the text behind the name is {what}. Let `connect users passwd` write it.")
         ln, r, p = (int(number) for number in match.group(1, 2, 3))
         if not (ln and r and p) or 128 * r * 2**ln > _MOST_MEMORY or r * p * 2**ln > _MOST_WORK:
             raise ValueError("the costs of this hash are out of bounds. Let `connect users passwd` write it.")
         try:
             return cls(ln, r, p, _decoded(match[4]), _decoded(match[5]))
         except binascii.Error as error:
-            raise ValueError("the hash is no base64. Let `connect users passwd` write it.") from error
+            raise ValueError("the hash is not base64. Let `connect users passwd` write it.") from error
 
     def __str__(self) -> str:
         return f"$scrypt$ln={self.ln},r={self.r},p={self.p}${_encoded(self.salt)}${_encoded(self.digest)}"

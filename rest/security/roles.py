@@ -153,7 +153,7 @@ def parse_roles(text: str) -> Roles:
         found = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         line = re.search(r"line (\d+)", str(error))
-        raise LineError(int(line[1]) if line else 0, f"this is no TOML: {error}.") from error
+        raise LineError(int(line[1]) if line else 0, f"this is not TOML: {error}.") from error
     _only(found, {"groups", "grant"}, "the file")
     groups = _table(found.get("groups", {}), "groups")
     members = {name: _subjects(value, f'group "{name}"') for name, value in groups.items()}
@@ -176,7 +176,7 @@ def _grant(written: Mapping[str, Any], place: str, groups: Mapping[str, Sequence
         role = Role[str(written.get("role", "")).upper()]
     except KeyError:
         known = ", ".join(str(role) for role in Role)
-        raise LineError(0, f'{place}: "{written.get("role", "")}" is no role. Write one of {known}.') from None
+        raise LineError(0, f'{place}: "{written.get("role", "")}" is not a role. Write one of {known}.') from None
     to: set[str] = set()
     for subject in _subjects(written.get("to", []), place):
         group = subject.removeprefix("group:")
@@ -188,7 +188,7 @@ def _grant(written: Mapping[str, Any], place: str, groups: Mapping[str, Sequence
             raise LineError(0, f'{place}: there is no group "{group}" under [groups].')
     patterns = _texts(written.get("connectors", ["*"]), f"{place}: connectors")
     if role is Role.ADMIN and "*" not in patterns:
-        raise LineError(0, f"{place}: an admin is one for the whole worker. Take connectors out, or grant editor.")
+        raise LineError(0, f"{place}: an admin is one for the whole worker. Remove connectors, or grant editor.")
     secrets = written.get("secrets", False)
     if not isinstance(secrets, bool):
         raise LineError(0, f"{place}: secrets is true or false.")
@@ -203,7 +203,9 @@ def _subjects(value: Any, place: str) -> list[str]:
         kind, colon, name = subject.partition(":")
         if subject != EVERYBODY and (not colon or not name or kind not in {*_KINDS, "group"}):
             raise LineError(
-                0, f'{place}: "{subject}" is nobody. Write user:name, token:name, certificate:name, group:name, or "*".'
+                0,
+                f'{place}: "{subject}" is not a subject.'
+                ' Write user:name, token:name, certificate:name, group:name, or "*".',
             )
     return subjects
 
@@ -216,7 +218,7 @@ def _texts(value: Any, place: str) -> list[str]:
 
 def _table(value: Any, place: str) -> Mapping[str, Any]:
     if not isinstance(value, dict):
-        raise LineError(0, f"{place} is no table.")
+        raise LineError(0, f"{place} is not a table.")
     return value
 
 

@@ -138,7 +138,7 @@ def _certificates(options: RestSecurityOptions, config: Config, raw: Mapping[str
     if not any(client_auth(raw, prefix) in {"requested", "required"} for prefix in secure):
         raise ConfigError(
             AUTHENTICATION,
-            "has certificate, and no listener asks for one. Set an https listener and"
+            "has certificate, but no listener asks for certificates. Set an https listener and"
             " listeners.https.ssl.client.auth=requested, or required.",
         )
     return CertificateNames(options.certificate_name, rules)
@@ -154,7 +154,7 @@ def _see_to_the_rest(options: RestSecurityOptions, config: Config, wrong: Callab
             )
         )
     if not options.roles_file:
-        log.warning("%s is not set: whoever logs in at the REST API may do everything.", ROLES_FILE)
+        log.warning("%s is not set: every user of the REST API may do everything.", ROLES_FILE)
     for key, path, method in ((USERS_FILE, options.users_file, "basic"), (TOKENS_FILE, options.tokens_file, "bearer")):
         if path and method not in options.authentication:
             log.warning("%s has no effect: %s does not have %s.", key, AUTHENTICATION, method)

@@ -77,9 +77,7 @@ def parse_tokens(text: str) -> Tokens:
             raise LineError(number, wrong)
         match = _HASH.fullmatch(written)
         if match is None:
-            raise LineError(
-                number, f'token "{name}": what stands behind the name is no sha256$<64 hexadecimal digits>.'
-            )
+            raise LineError(number, f'token "{name}": the text behind the name is not sha256$<64 hexadecimal digits>.')
         sent = bytes.fromhex(match[1])
         if sent in found or any(name == other.name for other in found.values()):
             raise LineError(number, f'token "{name}" stands here twice. Remove one of the lines.')
@@ -100,5 +98,5 @@ def expiry(text: str) -> datetime:
     except ValueError:
         found = None
     if found is None or found.tzinfo is None:
-        raise ValueError(f'"{text}" is no expiry. Write a day, 2027-01-31, or a moment, 2027-01-31T12:00:00Z.')
+        raise ValueError(f'"{text}" is not an expiry. Write a day, 2027-01-31, or a moment, 2027-01-31T12:00:00Z.')
     return found

@@ -45,7 +45,7 @@ def parse_users(text: str) -> Users:
     for number, line in entries(text):
         name, colon, written = line.partition(":")
         if not colon:
-            raise LineError(number, "this is no user. Write name:hash, or let `connect users add` write it.")
+            raise LineError(number, "this is not a user. Write name:hash, or let `connect users add` write it.")
         if wrong := name_error(name):
             raise LineError(number, wrong)
         if name in found:

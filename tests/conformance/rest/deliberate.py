@@ -30,7 +30,7 @@ class Difference:
 
 
 _BODY = "The request has no body"
-_OBJECT = "The request is no JSON object"
+_OBJECT = "The request is not a JSON object"
 _CONFIG = '"config" is missing'
 #: What is wrong is said in our words; Kafka Connect names errors of Java, and prints the whole configuration, secrets
 #: too, where its class is missing. For each request what ours have to tell: the key at fault, else the cause.
@@ -38,7 +38,7 @@ OUR_WORDS = {
     **dict.fromkeys(("create from nothing", "put nothing", "patch with nothing", "alter with nothing"), _BODY),
     **dict.fromkeys(("validate nothing", "a level from nothing"), _BODY),
     **dict.fromkeys(("create from []", "create from null", "put null", "patch with a list", "alter with []"), _OBJECT),
-    **dict.fromkeys(("create from {", "put half an object"), r"The request is no JSON: .*line 1"),
+    **dict.fromkeys(("create from {", "put half an object"), r"The request is not JSON: .*line 1"),
     **dict.fromkeys(("create from {}", "create without a config"), _CONFIG),
     "create with an empty config": '"a".* Set connector.class',
     "put an empty config": '"src".* Set connector.class',
@@ -48,10 +48,10 @@ OUR_WORDS = {
     "create of an unknown class": r" 1 error.*\bconnector.class: .*\"Nope\"",
     "create with a wrong number": r" 1 error.*\btasks.max: \"x\" is not a whole number",
     "create with null": r"Null value .*\bnone\b",
-    "create with an object": '"nested" is no text',
+    "create with an object": '"nested" is not text',
     "create with a wrong word": r" 1 error.*\berrors.tolerance: \"b\" is not one of none, all",
     "patch a needed one away": r" 1 error.*\btopic: is required",
-    'alter with {"offsets": "x"}': '"offsets" is no list',
+    'alter with {"offsets": "x"}': '"offsets" is not a list',
     'alter with {"x": 1}': 'unknown field "x"',
     "alter a wrong partition": '"filename"',
     "alter with a partition inside of a partition": '"filename"',

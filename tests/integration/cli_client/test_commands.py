@@ -151,7 +151,7 @@ def test_pause_resume_stop_restart_and_delete(connect, name, source):
     assert "(404 from" in connect("restart", name, "--task", "7", code=1)
     connect("stop", name)
     stopped(connect, name)
-    assert connect("delete", name, code=1) == (f"connect: Delete {name}? Nobody is here to be asked: add --yes.\n")
+    assert connect("delete", name, code=1) == (f"connect: Delete {name}? There is no terminal to ask at: add --yes.\n")
     assert connect("delete", name, "--yes") == f"{name} is deleted\n"
     assert connect.json("list") == []
 

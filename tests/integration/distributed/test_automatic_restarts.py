@@ -157,7 +157,7 @@ def test_what_a_user_does_calls_it_off(healing: Pool, name: str, tmp_path: Path,
         asked.do("PUT", f"/connectors/{name}/config", frail(tmp_path, **SLOWLY, other="value"))
         healing.until(lambda: asked.runs(name, 1), "it runs with the new configuration")
     wait_for_another_to_come_back(healing, tmp_path, pauses=2)
-    assert not any(f"{name}-0  is restarted by itself\n" in one.log for one in healing.workers)
+    assert not any(f"{name}-0  is restarted automatically\n" in one.log for one in healing.workers)
     assert how == "config" or starts(tmp_path) == 1
     if how != "delete":
         asked.do("DELETE", f"/connectors/{name}")
@@ -198,4 +198,4 @@ def test_who_lost_a_task_does_not_restart_it(pool: Pool, tmp_path: Path) -> None
     assert {task: second.log.count(f"  moves-{task}  running") for task in owners} == {
         task: int(task in moved) for task in owners
     }
-    assert not any(f"moves-{task}  is restarted by itself" in first.log for task in moved)
+    assert not any(f"moves-{task}  is restarted automatically" in first.log for task in moved)

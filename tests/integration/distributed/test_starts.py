@@ -46,7 +46,7 @@ def test_what_is_wrong_is_told_at_once_with_its_line_before_any_broker_is_asked(
         ("value.converter", 'There is no converter "NoSuchConverter"'),
         ("status.storage.topic", '"shared" is the topic of offset.storage.topic already'),
         ("config.storage.topic", '"not legal" cannot be the name of a topic'),
-        ("worker.unsync.backoff.ms", "is not to be had with connect.protocol=eager"),
+        ("worker.unsync.backoff.ms", "is not available with connect.protocol=eager"),
         ("ssl.truststore.location", "No such file or directory"),
     ):
         (line,) = (line for line in told if f'key "{key}": ' in line)

@@ -7,10 +7,10 @@ from contextlib import ExitStack
 import psutil
 import pytest
 
-FULL = "connections to the REST API are open, as many as may be"
-ROOM = "There is room for connections to the REST API again. Closed for others: "
-NONE_LEFT = "No connection to the REST API can be taken: Too many open files."
-TAKEN = "Connections to the REST API are taken again. Tries in vain: "
+FULL = "connections to the REST API are open, which is the limit"
+ROOM = "There is room for connections to the REST API again. Connections that were closed for others: "
+NONE_LEFT = "The REST API cannot accept connections: Too many open files."
+TAKEN = "The REST API accepts connections again. Failed attempts: "
 
 
 @pytest.fixture

@@ -163,10 +163,10 @@ def test_everything_that_is_wrong_is_said_before_anything_starts(workers, tmp_pa
     )
     assert worker.process.wait(60) == 2
     for says in (
-        f'"rest.security.users.file": {users}:2: user "alice": what stands behind the name is a hash by bcrypt',
+        f'"rest.security.users.file": {users}:2: user "alice": the text behind the name is a hash by bcrypt',
         '"rest.security.tokens.file": is missing',
-        f'"rest.security.roles.file": {roles}: grant 1: "owner" is no role',
-        '"rest.security.authentication": has certificate, and no listener asks for one',
+        f'"rest.security.roles.file": {roles}: grant 1: "owner" is not a role',
+        '"rest.security.authentication": has certificate, but no listener asks for certificates',
         '"rest.security.certificate.name"',
         '"rest.security.audit.log"',
         "`connect users import FILE --file USERS`",

@@ -77,7 +77,7 @@ def test_what_no_worker_signed_is_refused_and_one_line(worker: GuardedWorker) ->
         assert status in (403, 409)  # 409 while the session key is new
     for _ in range(50):
         assert worker.ask("POST", "/connectors/a/tasks", b"[]", FORGED).status == 403
-    assert worker.log.count("is not believed") <= 2
+    assert worker.log.count("claims to be forwarded") <= 2
     assert "10.0.0.7" not in worker.audit.read_text()
 
 

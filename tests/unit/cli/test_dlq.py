@@ -270,14 +270,14 @@ def test_a_worker_of_java_is_said_to_know_none(server, capsys):
         (["list"], "name a connector, or with --topic"),
         (["list", "orders", "--topic", "t"], "one of the two"),
         (["list", "--topic", "t"], "add --bootstrap-server"),
-        (["list", "orders", "--since", "yesterday"], '"yesterday" is no time'),
+        (["list", "orders", "--since", "yesterday"], '"yesterday" is not a time'),
         (["list", "orders", "--limit", "0"], "is at least 1"),
         (["show", "orders", "812"], "write PARTITION:OFFSET"),
-        (["show", "orders", "more", "0:1"], "name one connector and one place"),
+        (["show", "orders", "more", "0:1"], "name one connector and one dead letter"),
         (["show", "0:1"], "name a connector, or with --topic"),
         (["replay", "orders", "--offset", "x"], "write PARTITION:OFFSET"),
         (["replay", "orders", "--set", "x"], '"x" is not FIELD=VALUE'),
-        (["replay", "orders", "--set", "x=1", "--edit"], "is not together with"),
+        (["replay", "orders", "--set", "x=1", "--edit"], "cannot be combined with"),
     ],
 )
 def test_a_wrong_command_line_is_explained(worker, capsys, words, said):
@@ -289,7 +289,7 @@ def test_client_settings_that_the_cluster_hides_are_not_guessed(server, capsys):
     config = {"errors.deadletterqueue.topic.name": "dead", "consumer.override.sasl.jaas.config": "[hidden]"}
     server.answers["GET /connectors/orders/config"] = (200, config)
     assert main(["dlq", "list", "orders", "--bootstrap-server", "127.0.0.1:1"]) == 2
-    assert "Name the connector's file in the place of its name" in capsys.readouterr().err
+    assert "Name the connector's file instead of its name" in capsys.readouterr().err
 
 
 def test_times(monkeypatch):

@@ -226,7 +226,7 @@ cases:
         (("expected: {key: k1", "expected: {kee: k1"), 'a.yaml:19: "kee" is not known here'),
         (("      - {value: null}\n", ""), "a.yaml:25: there are 3 records and 2 expectations"),
         (("    error: {stage", "    dropped: true\n    error: {stage"), "say what is expected: one of"),
-        (("message: invalid literal", "message: ("), "message is a regular expression"),
+        (("message: invalid literal", "message: ("), "message is not a regular expression"),
         (("key: k2}", "keys: k2}"), "a.yaml:24: keys: is no field of a record"),
         (("once.type: steps_of_test.Once", "once.type: Nonsense"), 'a.yaml:9: There is no transformation "Nonsense"'),
         (("transforms.whole.predicate: tombstone", "transforms.whole.predicate: x"), "a.yaml:11: "),

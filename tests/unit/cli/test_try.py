@@ -95,7 +95,7 @@ def test_what_fails_is_said_with_stage_error_and_advice_and_gives_the_exit_code(
     shown = capsys.readouterr().out
     assert shown.startswith("record 1, orders-0@0: failed in transformation whole (Whole)\n")
     assert "  4 transformation whole (Whole): fails\n      ValueError: invalid literal for int()" in shown
-    assert 'The task would fail: mend the record or the configuration, or set "errors.tolerance": "all".' in shown
+    assert 'The task would fail: correct the record or the configuration, or set "errors.tolerance": "all".' in shown
 
 
 def test_each_line_of_a_file_is_tried(folder, capsys):
@@ -147,8 +147,8 @@ def test_a_plugin_that_is_not_here_does_not_hinder(folder, capsys):
     assert tried("--value", '{"id": "5"}') == 0
     shown = capsys.readouterr()
     assert shown.err == (
-        "warning: com.example.OrdersSink is not installed here; it is taken for a sink, since it has topics to consume"
-        " (--as says otherwise).\n"
+        "warning: com.example.OrdersSink is not installed here; the command treats it as a sink, because"
+        " it has topics to consume (--as decides otherwise).\n"
     )
     assert tried("--value", '{"id": "5"}', "--as", "source") == 0
     assert capsys.readouterr().out.startswith("record 1, for topic orders: kept")

@@ -84,7 +84,7 @@ def test_anchors_and_merges(read):
         ("a: 1\nb: !!python/name:os.system x\n", "a.yaml:2: the tag"),
         ("a: !!binary §\n", "a.yaml:1: this is not base64"),
         ("a: 1\n[1]: 2\n", "a.yaml:2: a key is text"),
-        ("a: 1\n<<: 5\n", "a.yaml:2: << takes the keys"),
+        ("a: 1\n<<: 5\n", "a.yaml:2: << needs another mapping"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_line(read, text, said):

@@ -41,7 +41,7 @@ def test_paths_lead_into_objects_and_lists(put, drop, result) -> None:
         (b'{"a":[1]}', {"a." + "1" * 5000: 1}, "in a list of 1"),
         (b'{"a":[1]}', {"a." + "1" * 5000 + ".b": 1}, "in a list of 1"),
         (b'{"a":5}', {"a.b.c": 1}, 'no "b" in a number'),
-        (b"{}", {"a..b": 1}, "is no path"),
+        (b"{}", {"a..b": 1}, "is not a path"),
     ],
 )
 def test_what_does_not_fit_is_said(payload, put, said) -> None:

@@ -18,7 +18,7 @@ def test_addresses_are_read() -> None:
 
 @pytest.mark.parametrize("url", ["localhost:8083", "http://a", "ftp://a:1", ""])
 def test_what_is_no_address_is_refused(url: str) -> None:
-    with pytest.raises(ValueError, match="no address to listen on"):
+    with pytest.raises(ValueError, match="not an address to listen on"):
         parse_listeners([url])
 
 

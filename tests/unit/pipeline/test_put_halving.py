@@ -68,5 +68,5 @@ def test_only_a_task_that_declares_it_is_handed_parts_of_a_batch() -> None:
     wanted = {"errors.put.tolerance": "all"}
     assert not halves_puts({}, Plain())
     assert halves_puts(wanted, Upserts())
-    with pytest.raises(ConfigError, match="Plain does not say"):
+    with pytest.raises(ConfigError, match="Plain does not declare"):
         halves_puts(wanted, Plain())

@@ -108,7 +108,7 @@ def test_a_transformation_that_remembers_sees_the_records_in_turn():
     ("raised", "advice"),
     [
         (ValueError("no\nnumber"), "The record would be sent to topic dead, and the task would fail"),
-        (RetriableError("away"), "A task would try it again"),
+        (RetriableError("away"), "A task would retry it"),
         (SystemExit(3), "The record would be sent to topic dead, and the task would fail"),
         (ConfigError("url", "refused"), "The task would fail, whatever errors.tolerance says"),
     ],
@@ -141,7 +141,7 @@ def test_a_record_that_would_be_tolerated_is_told_so():
 def test_a_record_that_would_wait_is_told_so():
     chain = sink_chain(Plugins(), PLAIN, {}, fail)
     outcome = run(Trial(chain, retry_topic="later-5s"), value="{")
-    assert outcome.steps[-1].failure.advice.startswith("The record would wait in topic later-5s and be tried again.")
+    assert outcome.steps[-1].failure.advice.startswith("The record would wait in topic later-5s and be retried.")
 
 
 def test_a_source_ends_in_bytes():

@@ -146,7 +146,7 @@ def test_a_replay_is_ordered_as_the_body_says(client, orders) -> None:
     ("body", "said"),
     [
         ("", "no body"),
-        ("{", "not of the right form"),
+        ("{", "has a wrong form"),
         ('{"since": "1"}', "$.since"),
         ('{"since": -1}', "$.since"),
         ('{"setting": {}}', "setting"),

@@ -24,7 +24,7 @@ def test_a_body_without_a_type_is_refused_where_one_is_taken(client) -> None:
 
 def test_a_type_that_is_none_is_said(client) -> None:
     answer = client.get("/connectors", headers={"Content-Type": "bogus"})
-    assert (answer.status_code, answer.json()["message"]) == (400, "Content-Type: bogus is no media type.")
+    assert (answer.status_code, answer.json()["message"]) == (400, "Content-Type: bogus is not a media type.")
 
 
 def test_pages_are_for_browsers(client) -> None:

@@ -154,3 +154,9 @@ def test_lines_are_about_the_task_while_it_is_the_only_one(
     other.waits("The database is away.")
     pass_time(outages, clock, 30)
     assert [getattr(record, "about", "worker") for record in caplog.records] == ["a-0", "worker"]
+
+
+@pytest.mark.parametrize("why", ["It is away. (Retry 1 of 5.)", 'It says "Not now."', "It is away"])
+def test_a_sentence_has_one_full_stop(outages: Outages, lines: Lines, why: str) -> None:
+    Waiter("a-0", "a-0", outages).waits(why)
+    assert lines() == [f"WARNING {why}{'' if '.' in why else '.'} Trying again; nothing is lost."]

@@ -79,7 +79,7 @@ def test_what_a_worker_signs_is_believed_once(vouching: Vouching) -> None:
         "r1",
         "first:8083",
     )
-    with pytest.raises(DisbelievedError, match="here before"):
+    with pytest.raises(DisbelievedError, match="used before"):
         vouching.check(*asked)
 
 
@@ -246,7 +246,7 @@ def test_many_forgeries_are_one_line_of_the_log_and_a_count(
     forged = {**from_worker(CERTIFICATE), SIGNATURE: base64.b64encode(b"x" * 32).decode()}
     for _ in range(30):
         assert leader.put(PAUSE, headers=forged).status_code == 403
-    (said,) = [record for record in caplog.records if "not believed" in record.getMessage()]
+    (said,) = [record for record in caplog.records if "claims to be forwarded" in record.getMessage()]
     assert said.levelname == "WARNING"
     assert len(guarded.lines()) == 10
     assert {line["reason"] for line in guarded.lines()} == {"not believed: its signature is not one of this group."}

@@ -62,7 +62,7 @@ def test_nobody_passes_who_says_not_who_they_are(client: Client, herder) -> None
 def test_wrong_credentials_are_all_answered_alike(client: Client, headers: dict[str, str]) -> None:
     answer = client.get("/connectors", headers=headers)
     assert answer.status_code == 401
-    assert answer.json()["message"] == "These credentials are not right."
+    assert answer.json()["message"] == "These credentials are wrong."
 
 
 #: For each request the roles that may, for connector a1; the worker's own for all.

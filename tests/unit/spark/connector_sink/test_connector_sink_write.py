@@ -140,7 +140,7 @@ def test_a_put_is_halved_where_that_is_asked_for() -> None:
     done = write(plan("Picky", connector=config), 0, [rows(b"a", b"bad", b"c", b"d")])
     assert [value for put in puts(calls()) for value in put] == [b"a", b"c", b"d"]
     assert done.tally == Tally(read=4, written=3, errors=1, skipped=1)
-    with pytest.raises(ConfigError, match="does not say that its put is atomic or idempotent"):
+    with pytest.raises(ConfigError, match="does not declare its put atomic or idempotent"):
         write(plan("Noting", connector=config), 0, [rows(b"a")])
 
 
