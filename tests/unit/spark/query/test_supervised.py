@@ -48,7 +48,7 @@ def _folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def opens(monkeypatch: pytest.MonkeyPatch, task: Task) -> None:
-    session = SimpleNamespace(close=lambda: task.calls.append("session closed"), ended=lambda: None)
+    session = SimpleNamespace(turns=None, close=lambda: task.calls.append("session closed"), ended=lambda: None)
     monkeypatch.setattr(supervised, "open_session", lambda *_, **__: session)
 
 
