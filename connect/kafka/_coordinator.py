@@ -118,7 +118,7 @@ class Coordinator(BaseCoordinator):
         try:
             self._net.run(self._say_goodbye, reason, within * 1000)
         except (errors.KafkaError, RuntimeError) as error:
-            _log.warning("group %s: could not say good-bye: %s", self.group_id, error)
+            _log.warning("group %s: could not leave: %s", self.group_id, error)
         self._waiter.leaves()
         self._client.close()
 
@@ -225,7 +225,7 @@ class Coordinator(BaseCoordinator):
     def _start_over(self) -> None:
         if self.coordinator_id is not None:
             self._manager.close(self.coordinator_id)  # whatever waits for an answer there fails now
-            self.coordinator_dead("no word from it for the session's time")
+            self.coordinator_dead("no answer from it for the session's time")
         self.request_rejoin()
 
     async def _stay(self) -> None:

@@ -94,7 +94,7 @@ def _assignors(key: str, value: str, java: Mapping[str, str]) -> dict[str, str]:
 
 def _only_classic(key: str, value: str, java: Mapping[str, str]) -> dict[str, str]:
     if java.get("group.protocol", "").strip().lower() == "consumer":
-        raise ClientSettingError(key, "the broker decides it under group.protocol=consumer; take one of the two out")
+        raise ClientSettingError(key, "the broker decides it under group.protocol=consumer; remove one of the two")
     return _assignors(key, value, java) if key == "partition.assignment.strategy" else {key: value}
 
 

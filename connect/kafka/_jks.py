@@ -96,7 +96,7 @@ def read_jks(data: bytes, password: str | None) -> JksStore:
 def _parse(data: bytes) -> JksStore:
     reader = _Reader(data[:-_SHA1])
     if reader.take(4) != MAGIC:
-        raise JksError("it is no JKS store")
+        raise JksError("it is not a JKS store")
     version = reader.number()
     if version not in (1, 2):
         raise JksError(f"version {version} of JKS is not known")
@@ -131,7 +131,7 @@ class _Reader:
 
     def take(self, length: int) -> bytes:
         if self._at + length > len(self._data):
-            raise JksError("the file is cut off")
+            raise JksError("the file is truncated")
         self._at += length
         return self._data[self._at - length : self._at]
 
@@ -170,7 +170,7 @@ def _der(data: bytes, tag: int) -> tuple[bytes, bytes]:
         begin += length & 0x7F
         length = int.from_bytes(data[2:begin])
     if begin + length > len(data):
-        raise JksError("a key in it is cut off")
+        raise JksError("a key in it is truncated")
     return data[begin : begin + length], data[begin + length :]
 
 

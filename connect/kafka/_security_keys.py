@@ -62,7 +62,7 @@ def _jaas(key: str, value: str, java: Mapping[str, str]) -> dict[str, str]:
         options[name] = bare or re.sub(r"\\(.)", r"\1", double or single or "", flags=re.DOTALL)
         at = option.end()
     if unknown := options.keys() - _MODULES[module].keys() - _KERBEROS_OF_JAVA:
-        raise ClientSettingError(key, f"{module} has no option {', '.join(sorted(unknown))} here; take it out")
+        raise ClientSettingError(key, f"{module} has no option {', '.join(sorted(unknown))} here; remove it")
     return {setting: options[name] for name, setting in _MODULES[module].items() if name in options}
 
 
@@ -100,7 +100,9 @@ def _truststore_password(key: str, value: str, java: Mapping[str, str]) -> dict[
 
 def _store_kind(key: str, value: str, java: Mapping[str, str]) -> dict[str, str]:
     if value.strip().upper() not in {"PEM", "PKCS12", "JKS"}:
-        raise ClientSettingError(key, f'"{value}" is no kind of store that can be read here; write PEM, PKCS12 or JKS')
+        raise ClientSettingError(
+            key, f'"{value}" is not a kind of store that can be read here; write PEM, PKCS12 or JKS'
+        )
     return {}  # what it means is decided at the store's location
 
 

@@ -123,7 +123,7 @@ def _from_pkcs12(data: bytes, java: Mapping[str, str], which: Which, password: s
         content = pkcs12.load_pkcs12(data, password.encode() if password else None)
     except ValueError as error:
         raise ClientSettingError(
-            location, f"it is no PKCS#12 or JKS store, or ssl.{which}.password is wrong"
+            location, f"it is not a PKCS#12 or JKS store, or ssl.{which}.password is wrong"
         ) from error
     others = "".join(each.certificate.public_bytes(Encoding.PEM).decode() for each in content.additional_certs)
     private = own = ""

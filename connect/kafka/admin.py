@@ -221,7 +221,7 @@ class Admin(Asking):
                     silent += 1
                     if silent == len(brokers):
                         raise
-                    log.warning("Broker %s does not tell of its groups: %s", broker, self._told(error).words)
+                    log.warning("Broker %s does not list its groups: %s", broker, self._told(error).words)
                     continue
                 found |= {group.group_id for group in answer.groups if group.protocol_type in {"consumer", ""}}
             return sorted(found)

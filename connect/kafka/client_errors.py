@@ -161,7 +161,7 @@ class ClientErrors:
             return
         if client is None or not _answered(client):
             raise self._refusal
-        self.say(f"{self._refusal} A broker lets us in now: going on.")
+        self.say(f"{self._refusal} A broker accepts the login now: continuing.")
         self._refusal = None
 
     def look(self, client: Any) -> None:
@@ -197,7 +197,7 @@ class ClientErrors:
         if _UNTRUSTED in said:
             key = self._key("ssl.truststore.location")
             words = f"The certificate of the {brokers} is not trusted: {_UNTRUSTED}. Put that of its authority into the"
-            words += f" trust store ({key}); the names in bootstrap.servers have to stand in the brokers' own."
+            words += f" trust store ({key}); the names in bootstrap.servers must be in the brokers' own."
         elif _OURS_REFUSED.search(said):
             key = self._key("ssl.keystore.location")
             words = f"The {brokers} want a certificate of ours that they trust: {why}. Check {key}."
@@ -205,7 +205,7 @@ class ClientErrors:
             return None
         elif "mechanism handshake failed" in said:
             key = self._key("sasl.mechanism")
-            words = f"The {brokers} do not take {self._mechanism}: {why}. Set {key} to one that they have."
+            words = f"The {brokers} refuse {self._mechanism}: {why}. Set {key} to one that they have."
         else:
             key = self._key("sasl.jaas.config")
             check = "client and secret" if self._mechanism == "OAUTHBEARER" else "user and password"

@@ -227,14 +227,14 @@ class CompactedLog:
             if error is None:
                 done.set_result(message.offset())
             else:
-                done.set_exception(ConnectError(f"Topic {self.topic} does not take a record: {error.str()}"))
+                done.set_exception(ConnectError(f"Topic {self.topic} refuses a record: {error.str()}"))
 
         with self._sending:
             try:
                 self._make_producer().produce(self.topic, value, key, on_delivery=report)
             except (KafkaException, BufferError) as error:
                 self._give_up_if_fatal(error)
-                done.set_exception(ConnectError(f"Topic {self.topic} does not take a record: {_reason(error)}"))
+                done.set_exception(ConnectError(f"Topic {self.topic} refuses a record: {_reason(error)}"))
         return done
 
     def close(self, within: float = _CLOSE_S) -> None:
@@ -328,7 +328,7 @@ class CompactedLog:
             refused = refused or error.args[0].str()
             self._give_up()  # how the transaction ends is unknown; whoever claims next ends it
         if refused:
-            raise ConnectError(f"Topic {self.topic} does not take a record: {refused}")
+            raise ConnectError(f"Topic {self.topic} refuses a record: {refused}")
         return dict(sorted((outcome.partition, outcome.offset + 1) for outcome in outcomes))
 
     # Reading.

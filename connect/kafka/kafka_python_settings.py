@@ -183,7 +183,7 @@ def _raise_if_final(settings: Mapping[str, Any], error: Exception) -> None:
         advice = f"Check user and password in {key}."
     elif isinstance(error, errors.UnsupportedSaslMechanismError | errors.IllegalSaslStateError):
         key = "sasl.mechanism"
-        problem = f"The brokers at {where} do not take {settings['sasl_mechanism']}: {_said(error)}."
+        problem = f"The brokers at {where} refuse {settings['sasl_mechanism']}: {_said(error)}."
         advice = f"Set {key} to one they have."
     elif isinstance(error.__context__, ssl.SSLCertVerificationError):
         key = "ssl.truststore.location"

@@ -33,7 +33,7 @@ _ADVICE: Final = {
     "GroupMaxSizeReachedError": "it has as many members as the brokers allow (group.max.size)",
     "InconsistentGroupProtocolError": "its members are of another kind, or share no protocol with this one. "
     "Choose another group.id, or the connect.protocol of the others",
-    "InvalidGroupIdError": "the brokers do not take this group.id",
+    "InvalidGroupIdError": "the brokers refuse this group.id",
     "InvalidSessionTimeoutError": "the brokers do not allow this session.timeout.ms. "
     "Choose one between their group.min.session.timeout.ms and group.max.session.timeout.ms",
     "SaslAuthenticationFailedError": "the brokers refuse the login. Check user and password in sasl.jaas.config",
@@ -202,7 +202,7 @@ class Membership:
     def _look_at_clock(self) -> None:
         """Independent of the network's thread: whatever holds that up, the end of the session is seen."""
         if self._coordinator and self._session.held() and not self._session.live() and self._session.lose():
-            self._callbacks.lost("no word from the coordinator for session.timeout.ms")
+            self._callbacks.lost("no answer from the coordinator for session.timeout.ms")
             self._coordinator.start_over()
 
     def _callback_failed(self, error: Exception) -> None:

@@ -69,4 +69,4 @@ class NoteProducer:
     def _on_error(self, error: Any) -> None:
         if error.str() != self._problem:
             self._problem = error.str()
-            log.warning("%s: topic %s does not take notes: %s", self._name, self._topic, error.str())
+            log.warning("%s: topic %s refuses notes: %s", self._name, self._topic, error.str())

@@ -43,7 +43,7 @@ class OffsetProducer:
         error = refusal(write_once(self._producer, outgoing, timeout))
         if error:
             self.close()  # with all that is under way: the next ones are written by another client
-            raise ConnectError(f"Topic {self._topic} does not take an offset: {error}")
+            raise ConnectError(f"Topic {self._topic} refuses an offset: {error}")
 
     def close(self) -> None:
         """Forget what is under way."""

@@ -31,18 +31,18 @@ def _keys(text: str) -> frozenset[str]:
 
 CLIENTS: Final[tuple[Kind, ...]] = ("producer", "consumer", "admin")
 
-_LOADS: Final = "it would load a library into our processes, which nobody may; take it out"
-_OF_RUNTIME: Final = "it would change how the client talks to our own loops; take it out"
-_POSITIONS: Final = "offsets are stored in Kafka, with what they belong to; take it out"
+_LOADS: Final = "it would load a library into our processes, which nobody may; remove it"
+_OF_RUNTIME: Final = "it would change how the client talks to our own loops; remove it"
+_POSITIONS: Final = "offsets are stored in Kafka, with what they belong to; remove it"
 #: Refused everywhere, with the reason: in the worker's properties too.
 NEVER: Final[Mapping[str, str]] = {
     "plugin.library.paths": _LOADS,
     "ssl.engine.id": _LOADS,
     "ssl.engine.location": _LOADS,
-    "internal.termination.signal": "librdkafka would send this signal to its threads: the process may end; take it out",
+    "internal.termination.signal": "librdkafka would send this signal to its threads: the process may end; remove it",
     "enabled_events": _OF_RUNTIME,
     "log.queue": _OF_RUNTIME,
-    "group.protocol.type": "the members of a sink's group are consumers; take it out",
+    "group.protocol.type": "the members of a sink's group are consumers; remove it",
     "offset.store.method": _POSITIONS,
     "offset.store.path": _POSITIONS,
     "offset.store.sync.interval.ms": _POSITIONS,
@@ -54,7 +54,7 @@ _SENDS_FILE: Final = "the file would be sent to a server that the connector name
 _OPERATORS: Final[Mapping[str, str]] = {
     "sasl.kerberos.kinit.cmd": "it is a command that would be run",
     "sasl.oauthbearer.assertion.file": _SENDS_FILE,
-    "sasl.oauthbearer.assertion.private.key.file": "a file of the worker's would sign for whoever names it",
+    "sasl.oauthbearer.assertion.private.key.file": "a file of the worker's would sign for any user who names it",
     "sasl.oauthbearer.assertion.template.file": _SENDS_FILE,
     "sasl.oauthbearer.assertion.jwt.template.file": _SENDS_FILE,
     "sasl.oauthbearer.metadata.authentication.type": "it would log in as this machine",
@@ -138,7 +138,7 @@ def refused_of_worker(worker: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 def never(key: str, value: str) -> str | None:
     """Why no client of ours is made with this setting; None where one may be."""
     if key == "ssl.providers" and (unknown := sorted({*value.replace(",", " ").split()} - _OPENSSLS_OWN)):
-        return f'OpenSSL would load "{unknown[0]}"; write some of {", ".join(sorted(_OPENSSLS_OWN))}, or take it out'
+        return f'OpenSSL would load "{unknown[0]}"; write some of {", ".join(sorted(_OPENSSLS_OWN))}, or remove it'
     return NEVER.get(key)
 
 
@@ -162,9 +162,9 @@ def _why_not(kind: Kind, key: str, value: str) -> str | None:
         return message
     known = PROPERTIES.get(key)
     if why := _OPERATORS.get(key):
-        return f"{why}, so only the operator may set it: as {kind}.{key} in the worker's properties, or take it out"
+        return f"{why}, so only the operator may set it: as {kind}.{key} in the worker's properties, or remove it"
     if known is not None and key not in RULES[kind] and key not in _NATIVE and known.scope in {"any", kind}:
-        return f"only the operator may set it: as {kind}.{key} in the worker's properties, or take it out"
+        return f"only the operator may set it: as {kind}.{key} in the worker's properties, or remove it"
     if key in _FILES and (problem := _unfit(key, value)):
         return problem
     if key in _OF_KINIT and not _PLAIN.fullmatch(value.strip()):

@@ -45,7 +45,7 @@ class DeliveryError(ConnectError):
     """
 
     def __init__(self, topic: str, code: str, message: str) -> None:
-        super().__init__(f'Topic "{topic}" does not take a record: {message} ({code}).{_advice(topic, code)}')
+        super().__init__(f'Topic "{topic}" refuses a record: {message} ({code}).{_advice(topic, code)}')
         self.topic = topic
         self.code = code
 
@@ -59,9 +59,9 @@ class WrongClockError(DeliveryError):
     def __init__(self, refusal: DeliveryError) -> None:
         ConnectError.__init__(
             self,
-            f'Topic "{refusal.topic}" does not take the time of this machine ({refusal.code}): its clock or that of the'
+            f'Topic "{refusal.topic}" refuses the time of this machine ({refusal.code}): its clock or that of the'
             " broker is wrong, by more than message.timestamp.before.max.ms and message.timestamp.after.max.ms of the"
-            " topic let pass. Nothing is lost: it goes on when the clock is right.",
+            " topic let pass. Nothing is lost: the task continues when the clock is right.",
         )
         self.topic = refusal.topic
         self.code = refusal.code
@@ -310,7 +310,7 @@ class BatchProducer:
             self._told_of_zero = True
             log.warning(
                 "A record has the timestamp 0 (1970-01-01T00:00Z), which the client library cannot write: "
-                "it is written as 1, one millisecond later. This is said once."
+                "it is written as 1, one millisecond later. The log says this once."
             )
         return 1
 
@@ -391,7 +391,7 @@ class BatchProducer:
                 found = admin.describe_configs([asked], request_timeout=_METADATA_S)[asked].result()
                 self._compacted[topic] = "compact" in found["cleanup.policy"].value
             except KafkaException as error:
-                log.debug("the settings of topic %s are not to be had: %s", topic, error)
+                log.debug("the settings of topic %s cannot be read: %s", topic, error)
                 return False
         return self._compacted[topic]
 

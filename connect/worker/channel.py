@@ -87,7 +87,7 @@ class Channel:
         if len(data) > LARGEST:
             raise ConnectError(
                 f"A control pipe takes messages of up to {LARGEST >> 20} MiB; this {type(message).__name__} has"
-                f" {len(data) >> 20} MiB. Have the connector ask for, or tell, less at once."
+                f" {len(data) >> 20} MiB. The connector must send less at once."
             )
         deadline = math.inf if timeout is None else time.monotonic() + timeout
         if not self._sending.acquire(timeout=-1 if timeout is None else timeout):

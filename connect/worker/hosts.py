@@ -258,7 +258,7 @@ class _Host:
             try:
                 self._take(message)
             except Exception:  # its neighbours still wait for answers
-                log.exception("What a connector said was not taken", extra={"about": self.key})
+                log.exception("A connector's message could not be handled", extra={"about": self.key})
         self.alive = False
         self._child.kill()
         code = self._child.reap()

@@ -97,7 +97,7 @@ class SinkLoop(Loop):
         if self._report.records != self._lag_seen[0]:
             self._lag_seen = (self._report.records, lag)
         if held is not None:
-            return f"put does not take the {len(held)} records that it was given: {self._refusal}"
+            return f"put refuses the {len(held)} records that it got: {self._refusal}"
         if self.partitions.paused_by_task and lag > 0:
             return f"{lag} records wait and the task has paused their partitions"
         # The end of a partition may be markers of transactions, which are no records: only what came since counts.

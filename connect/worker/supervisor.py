@@ -158,7 +158,7 @@ class TaskProcess:
         """End its process when the time that it had to end is over."""
         if self.kill_at is not None and moment >= self.kill_at:
             self.kill_at = None
-            log.warning("%s did not stop in time and is killed", self.id)
+            log.warning("%s did not stop in time; the worker kills it", self.id)
             self.kill()
 
     def renew(self, until: float, lease: float) -> None:
@@ -173,7 +173,7 @@ class TaskProcess:
         silent = moment - self._heard
         if self.spec.stalled_after and not self._silent and silent >= max(self.spec.stalled_after, lease):
             self._silent = True
-            words = f"The task's process (pid {self.pid}) has said nothing for {silent:.0f} s: no thread of it runs."
+            words = f"The task's process (pid {self.pid}) has sent nothing for {silent:.0f} s: no thread of it runs."
             self._tell(messages.Stalled(words))
         # A renewal that finds the pipe full is not sent: the task does not read, and no one may wait for it here.
         self.offer(messages.Renew(until))
@@ -375,7 +375,7 @@ def _surviving(task: TaskProcess) -> Iterator[None]:
     try:
         yield
     except Exception:
-        log.exception("%s: what it said was not taken", task.id)
+        log.exception("%s: its message could not be handled", task.id)
 
 
 def _ready(fd: int, event: int) -> bool:

@@ -109,7 +109,7 @@ def _run(task: messages.TaskSpec, control: Control, redact: Callable[[str], str]
     if task.kind == "source":
         if not isinstance(plugin, SourceTask):
             raise ConnectError(
-                f"{task_class.__qualname__} is no SourceTask. A source connector's task class extends it."
+                f"{task_class.__qualname__} is not a SourceTask. A source connector's task class extends it."
             )
         open_output = OpenOutput(task, control, worker)
         plugin.context = SourceContext(
@@ -121,7 +121,9 @@ def _run(task: messages.TaskSpec, control: Control, redact: Callable[[str], str]
         source.run(started)
     else:
         if not isinstance(plugin, SinkTask):
-            raise ConnectError(f"{task_class.__qualname__} is no SinkTask. A sink connector's task class extends it.")
+            raise ConnectError(
+                f"{task_class.__qualname__} is not a SinkTask. A sink connector's task class extends it."
+            )
         chain = sink_chain(plugins, task.worker_config, task.connector_config, control.sleep)
         sink = _sink_loop(task, plugin, chain, plugins, control, registry, worker)
         _watch(task, sink, control, redact)

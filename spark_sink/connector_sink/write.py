@@ -250,5 +250,5 @@ class Write:
 def _task(plan: WritePlan) -> SinkTask:
     made = load_class(plan.task, plan.folder)()
     if not isinstance(made, SinkTask):
-        raise ConnectError(f"{type(made).__qualname__} is no SinkTask. A sink connector's task class extends it.")
+        raise ConnectError(f"{type(made).__qualname__} is not a SinkTask. A sink connector's task class extends it.")
     return made

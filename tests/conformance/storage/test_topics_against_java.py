@@ -341,6 +341,6 @@ def test_a_java_leader_and_ours_fence_each_other(start_java: START, ours: Callab
     # Java leads, and claims the topic again when its write is refused: then ours is.
     java.until(lambda: java.ask("PUT", "/connectors/a/config", {**config, "batch.size": "3"})[0] == 200)
     java.until(lambda: stores.config.read_to_end(30).connectors["a"].get("batch.size") == "3")
-    with pytest.raises(Exception, match="does not take a record"):
+    with pytest.raises(Exception, match="refuses a record"):
         stores.config.put_target("a", "STOPPED")
     assert not stores.config.claimed

@@ -51,7 +51,7 @@ def test_what_would_load_code_or_kill_is_refused_and_does_nothing_where_it_stand
     assert answer.status == 400
     for key in overrides:
         assert answer.body["message"].count(f"Invalid configuration {key}: ") == 1
-    assert "it would load a library into our processes, which nobody may; take it out" in answer.body["message"]
+    assert "it would load a library into our processes, which nobody may; remove it" in answer.body["message"]
     found = asked.do(
         "PUT", "/connector-plugins/FileStreamSink/config/validate", sink(topic, tmp_path, name=name, **overrides)
     )

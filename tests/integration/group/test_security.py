@@ -53,7 +53,7 @@ def test_a_wrong_password_ends_the_groups_client_at_once_and_is_not_shown(secure
 
 
 def test_a_mechanism_the_broker_does_not_have_is_named(secure: SecureBroker) -> None:
-    with pytest.raises(ConnectError, match="do not take SCRAM-SHA-256"):
+    with pytest.raises(ConnectError, match="refuse SCRAM-SHA-256"):
         connect(secure.settings("SCRAM-SHA-256", "bob", "builder"), timeout=60)
 
 

@@ -68,7 +68,7 @@ def test_offsets_are_written_in_order_or_it_is_an_error(broker: Any, new_topic: 
     topic = new_topic(config={"cleanup.policy": "compact"})
     producer = OffsetProducer(topic, {"bootstrap.servers": broker.bootstrap_servers})
     producer.write([(b"a", b"1"), (b"b", None), (b"a", b"2")], 30)
-    with pytest.raises(ConnectError, match=f"Topic {topic} does not take an offset: .*large"):
+    with pytest.raises(ConnectError, match=f"Topic {topic} refuses an offset: .*large"):
         producer.write([(b"a", b"x" * 5_000_000)], 30)
     producer.write([(b"a", b"3")], 30)
     producer.close()
@@ -80,6 +80,6 @@ def test_offsets_are_written_in_order_or_it_is_an_error(broker: Any, new_topic: 
 
 def test_offsets_that_nobody_answers_for_are_an_error_in_time() -> None:
     producer = OffsetProducer("any", {"bootstrap.servers": NOBODY})
-    with pytest.raises(ConnectError, match=r"Topic any does not take an offset: no answer within 0\.5 s"):
+    with pytest.raises(ConnectError, match=r"Topic any refuses an offset: no answer within 0\.5 s"):
         producer.write([(b"a", b"1")], 0.5)
     producer.close()

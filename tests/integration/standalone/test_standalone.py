@@ -131,7 +131,7 @@ def test_a_task_that_does_not_stop_is_killed_after_the_graceful_time(standalone,
     running = standalone.start(stuck)
     running.until((standalone.folder / "polled").exists)
     assert running.stop() == 0
-    assert "stuck-0 did not stop in time and is killed" in running.log
+    assert "stuck-0 did not stop in time; the worker kills it" in running.log
 
 
 @pytest.mark.quick

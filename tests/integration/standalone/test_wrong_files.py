@@ -115,7 +115,7 @@ def test_each_variable_without_a_value_and_each_wrong_provider_is_told_at_once_w
         (
             {"consumer.plugin.library.paths": "/tmp/library.so"},
             "consumer.plugin.library.paths",
-            "it would load a library into our processes, which nobody may; take it out",
+            "it would load a library into our processes, which nobody may; remove it",
         ),
     ],
 )

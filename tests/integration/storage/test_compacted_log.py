@@ -190,7 +190,7 @@ def test_a_record_that_is_too_large_is_an_error_and_the_next_is_taken(make_log: 
         log.start()
         log.claim()
         for size in (5000, 5_000_000):  # refused by the broker, and by the client
-            with pytest.raises(ConnectError, match=f"Topic {topic} does not take a record: .*large"):
+            with pytest.raises(ConnectError, match=f"Topic {topic} refuses a record: .*large"):
                 log.send([(b"a", b"small"), (b"a", random.Random(size).randbytes(size)), (b"a", b"small")])
             if not log.claimed:
                 log.claim()
@@ -225,7 +225,7 @@ def test_who_claims_fences_who_claimed_before(make_log: Make, topic: str) -> Non
     former.claim()
     former.send([(b"k", b"1")])
     leader.claim()
-    with pytest.raises(ConnectError, match=f"Topic {topic} does not take a record"):
+    with pytest.raises(ConnectError, match=f"Topic {topic} refuses a record"):
         former.send([(b"k", b"stale")])
     assert not former.claimed
     with pytest.raises(ConnectError, match="may be written by the group's leader only"):

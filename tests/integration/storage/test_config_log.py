@@ -115,7 +115,7 @@ def test_no_commit_stands_where_a_task_was_refused(join: Callable[..., Config], 
     leader.put_connector("a", {})
     leader.put_tasks("a", [{"v": "1"}, {"v": "1"}])
     # The last one is refused by the broker, the first is in the topic.
-    with pytest.raises(ConnectError, match="does not take a record"):
+    with pytest.raises(ConnectError, match="refuses a record"):
         leader.put_tasks("a", [{"v": "2"}, {"v": "2" * 5000}])
     for config in (leader, join()):
         config.read_to_end(30)

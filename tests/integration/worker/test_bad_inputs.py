@@ -93,7 +93,7 @@ def test_a_plugin_whose_import_fails_is_named(herd, tmp_path):
 def test_a_task_class_that_is_no_task_is_named(herd, new_topic):
     run = herd()
     run.run("lines", connector__class="odd.NoTaskConnector", topic=new_topic())
-    assert "NoTask is no SourceTask" in run.await_state("lines", "FAILED")
+    assert "NoTask is not a SourceTask" in run.await_state("lines", "FAILED")
 
 
 @pytest.mark.promise("P9")

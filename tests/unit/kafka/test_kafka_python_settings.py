@@ -91,9 +91,9 @@ def test_missing_brokers_are_named() -> None:
         ("cececece00000002", "it is a JCEKS store.*keytool -importkeystore .* -srcstoretype JCEKS"),
         ("0000000200000014", "it is a BKS store.*keytool -importkeystore .* -srcstoretype BKS"),
         ("feedfeed00000003" + 24 * "00", "version 3 of JKS"),
-        ("feedfeed00000002", "the file is cut off"),
+        ("feedfeed00000002", "the file is truncated"),
         (b"-----BEGIN CERTIFICATE-----".hex(), "it is a PEM file; set ssl.truststore.type=PEM"),
-        ("123456", "no PKCS#12 or JKS store, or ssl.truststore.password is wrong"),
+        ("123456", "not a PKCS#12 or JKS store, or ssl.truststore.password is wrong"),
     ],
 )
 def test_a_store_that_cannot_be_read_is_refused_with_advice(tmp_path: Path, content: str, message: str) -> None:

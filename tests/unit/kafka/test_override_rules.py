@@ -68,7 +68,7 @@ def test_what_loads_code_or_breaks_the_loops_is_refused_whoever_sets_it(kind: Ki
     with pytest.raises(ClientSettingError) as caught:
         task_client_settings(kind, {**WORKER, f"{kind}.{key}": value}, {"name": "orders"})
     assert caught.value.key == f"{kind}.{key}"
-    assert "take it out" in caught.value.message
+    assert "remove it" in caught.value.message
     assert dict(refused_of_worker({f"{kind}.{key}": value, key: value})).keys() == {f"{kind}.{key}", key}
     override = {f"{kind}.override.{key}": value}
     assert told(override).keys() == override.keys()
@@ -88,7 +88,7 @@ def test_some_are_the_operators_alone(kind: Kind, key: str) -> None:
     task_client_settings(kind, worker, {"name": "orders"})
     assert not list(refused_of_worker(worker))
     (message,) = told({f"{kind}.override.{key}": OPERATORS[key]}).values()
-    assert f"only the operator may set it: as {kind}.{key} in the worker's properties, or take it out" in message
+    assert f"only the operator may set it: as {kind}.{key} in the worker's properties, or remove it" in message
 
 
 @pytest.mark.parametrize("kind", CLIENTS)

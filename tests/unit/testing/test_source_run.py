@@ -166,7 +166,7 @@ def test_bytes_need_converters() -> None:
 def test_a_refused_record_fails_the_task_or_is_skipped_as_configured() -> None:
     with SourceRun(Numbers, {"topic": "n"}) as run:
         run.refuse()
-        with pytest.raises(ConnectError, match='Topic "n" does not take a record'):
+        with pytest.raises(ConnectError, match='Topic "n" refuses a record'):
             run.poll()
         assert run.offsets == []
         run.restart({"errors.tolerance": "all"})

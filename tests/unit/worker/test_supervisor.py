@@ -204,7 +204,7 @@ def test_an_error_comes_with_its_trace_and_without_its_secrets(run):
 @pytest.mark.promise("P9")
 def test_a_class_that_is_no_task_is_named(run):
     error, _ = run.await_end(run.start("idle", connector_class="trying:NoTaskConnector"))
-    assert error == "NoTask is no SourceTask. A source connector's task class extends it."
+    assert error == "NoTask is not a SourceTask. A source connector's task class extends it."
 
 
 @pytest.mark.promise("P9")

@@ -67,7 +67,7 @@ def test_records_that_put_does_not_take_wait(sink: Sink) -> None:
 
     sink.task.on_put = refuse
     sink.run(gives, quiet(sink, 0, seen))
-    assert seen == ["put does not take the 3 records that it was given: the target is away"]
+    assert seen == ["put refuses the 3 records that it got: the target is away"]
 
 
 def test_a_sink_that_paused_its_partitions_has_work(sink: Sink) -> None:

@@ -91,7 +91,7 @@ def test_an_error_says_where_and_closes_the_task() -> None:
     with pytest.raises(ConnectError, match="^NotStarting.start failed: No target.$"):
         write(plan("NotStarting"), 0, [rows(b"a")])
     assert calls() == [("closed",)]
-    with pytest.raises(ConnectError, match="NoTask is no SinkTask"):
+    with pytest.raises(ConnectError, match="NoTask is not a SinkTask"):
         write(plan("NoTask"), 0, [rows(b"a")])
 
 
