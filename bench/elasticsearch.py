@@ -24,7 +24,7 @@ from bench.standalone import MeasurementFailed, Memory, program, watch, worker
 from bench.tables import CPU, MEMORY, START, Figure, compare
 from bench.topics import produce
 from connect.jvm.jars import read_set
-from connect.kafka import broker
+from connect.kafka.broker import embedded as broker
 
 if TYPE_CHECKING:
     from tests.servers.elasticsearch import ElasticsearchServer

@@ -19,7 +19,7 @@ from bench.pool import FILE_SOURCE, pool
 from bench.standalone import Memory, watch
 from bench.tables import between, markdown
 from bench.topics import Topics
-from connect.kafka import broker
+from connect.kafka.broker import embedded as broker
 
 _EXACTLY: Final = {"exactly.once.source.support": "enabled"}
 _SMALL: Final = {"batch.size": "2000"}

@@ -22,7 +22,7 @@ from bench.topics import Topics, TopicUnreadable
 from bench.work import FILLED, LINES, Work
 from bench.workers import SIDES
 from connect.jvm.jars import classpath
-from connect.kafka import broker
+from connect.kafka.broker import embedded as broker
 
 WITHIN_S = 180.0  # seconds for one measurement
 FIGURES = (

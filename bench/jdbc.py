@@ -27,7 +27,7 @@ from bench.standalone import WITHIN_S, MeasurementFailed, Memory, end_of_log, fa
 from bench.tables import MEMORY, RATE, START, Figure, compare
 from bench.topics import Topics, make, produce
 from connect.jvm.jars import resolve
-from connect.kafka import broker
+from connect.kafka.broker import embedded as broker
 
 if TYPE_CHECKING:
     from tests.servers.postgresql import PostgresDatabase, PostgresServer

@@ -13,7 +13,7 @@ from bench.standalone import MeasurementFailed
 from bench.topics import Topics
 from bench.work import Work, transformed
 from bench.workers import Worker, running
-from connect.kafka.broker import Broker
+from connect.kafka.broker.embedded import Broker
 
 LOOK_EVERY = 0.01  # seconds between two looks at the output
 MEMORY_EVERY = 0.2  # seconds between two looks at the memory, at least

@@ -20,7 +20,7 @@ from bench.tables import CPU, MEMORY, RATE, START, compare
 from bench.topics import produce
 from bench.workers import SIDES
 from connect.jvm.jars import classpath
-from connect.kafka import broker
+from connect.kafka.broker import embedded as broker
 
 _LOOK_S = 0.05
 _BYTES = "org.apache.kafka.connect.converters.ByteArrayConverter"

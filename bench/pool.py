@@ -34,7 +34,7 @@ from bench.work import write_properties
 from bench.workers import JVM_OPTIONS, SIDES, stop
 from connect.jvm.jars import classpath
 from connect.jvm.java import find_java
-from connect.kafka import broker
+from connect.kafka.broker import embedded as broker
 from connect.ports import free_port
 
 WORKERS = 3

@@ -30,7 +30,7 @@ from bench.tables import markdown, marked
 from bench.topics import Topics
 from bench.workers import SIDES
 from connect.jvm.jars import classpath
-from connect.kafka import broker
+from connect.kafka.broker import embedded as broker
 
 WORKERS = 2
 PAIRS = 2  # of a source and a sink

@@ -24,7 +24,7 @@ from bench.part import Settings
 from bench.standalone import MeasurementFailed, Memory, program, watch, worker
 from bench.tables import CPU, MEMORY, RATE, compare
 from bench.topics import produce
-from connect.kafka import broker
+from connect.kafka.broker import embedded as broker
 
 if TYPE_CHECKING:
     from tests.servers.s3 import S3Bucket

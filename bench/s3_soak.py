@@ -21,7 +21,7 @@ from bench.s3 import WORKER, row
 from bench.standalone import MeasurementFailed, end_of_log, worker
 from bench.tables import markdown, marked
 from bench.topics import make
-from connect.kafka import broker
+from connect.kafka.broker import embedded as broker
 
 MINUTES = 5.0
 RATE = 20_000

@@ -31,7 +31,7 @@ from bench.standalone import MeasurementFailed, Memory, end_of_log, failed, work
 from bench.tables import CPU, MEMORY, RATE, Figure, compare
 from bench.topics import produce
 from connect.jvm.jars import JarsUnavailable, resolve
-from connect.kafka import broker
+from connect.kafka.broker import embedded as broker
 
 PARTITIONS = 2
 BATCH = 1_000_000  # the connector's own default

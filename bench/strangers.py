@@ -14,7 +14,7 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 from bench.machine import say
-from connect.kafka import broker
+from connect.kafka.broker import embedded as broker
 from tests.integration.rest.guarded_worker import ADA, GuardedWorker, a_guarded_worker
 from tests.integration.rest.test_strangers import FORGED, LARGE
 from tests.support.attacks import MIB, SLOW, crowd, post, took

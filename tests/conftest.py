@@ -18,7 +18,7 @@ from tests.support import class_archive
 from tests.support.selection import Selection, add_options
 
 if TYPE_CHECKING:
-    from connect.kafka.broker import Broker
+    from connect.kafka.broker.embedded import Broker
     from tests.servers.elasticsearch import ElasticsearchServer
     from tests.servers.mariadb import MariaServer
     from tests.servers.opensearch import OpenSearchServer

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from connect.cli._demo_run import DemoError
-from connect.kafka import broker as embedded
+from connect.kafka.broker import embedded
 from connect.storage.file_lock import FileLock, Locked
 
 _BEGINS_WITHIN_S = 90.0  # a guard before this one may still be stopping its broker

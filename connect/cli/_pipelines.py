@@ -85,7 +85,7 @@ class WorkerSettings:
                 "bootstrap.servers", "is not known. Name the brokers with --bootstrap-server, or --worker-config."
             )
         if values["bootstrap.servers"].strip() == "embedded":
-            from connect.kafka.broker import status
+            from connect.kafka.broker.embedded import status
 
             running = status()
             if running is None:

@@ -22,12 +22,12 @@ from connect.herder.listeners import advertised
 from connect.herder.offset_stores import topic_shape, transactional_leader
 from connect.herder.worker import Worker
 from connect.herder.worker_herder import WorkerHerder
-from connect.kafka.admin import Admin
-from connect.kafka.admin_answers import NO_ANSWER, AdminError
-from connect.kafka.client_checks import check_client
-from connect.kafka.client_errors import NotLetInError, away_from
-from connect.kafka.client_settings import task_java_settings
-from connect.kafka.kafka_python_settings import kafka_python_settings
+from connect.kafka.admin.answers import NO_ANSWER, AdminError
+from connect.kafka.admin.client import Admin
+from connect.kafka.clients.checks import check_client
+from connect.kafka.clients.errors import NotLetInError, away_from
+from connect.kafka.clients.kafka_python_settings import kafka_python_settings
+from connect.kafka.clients.settings import task_java_settings
 from connect.peers import PeerClient
 from connect.peers.tls import peer_context
 from connect.plugins import CONVERTERS, Plugins

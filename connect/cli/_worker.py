@@ -159,7 +159,7 @@ def embedded_broker(worker: Config) -> dict[str, str]:
     """
     if worker["bootstrap.servers"] != ["embedded"]:
         return {}
-    from connect.kafka.broker import ensure_running
+    from connect.kafka.broker.embedded import ensure_running
 
     broker = ensure_running(say=log.info)
     log.info("Kafka runs on this machine at %s", broker.bootstrap_servers)

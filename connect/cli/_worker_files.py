@@ -8,7 +8,7 @@ from pathlib import Path
 
 from connect.cli._problems import Problems
 from connect.errors import ConfigError, ConnectError
-from connect.kafka.override_rules import refused_of_worker
+from connect.kafka.clients.override_rules import refused_of_worker
 from connect.pipeline.findings import Validation
 from connect.settings.connector_files import ConnectorFile, load_connector
 from connect.settings.definition import Config, Definition

@@ -8,7 +8,7 @@ from collections import deque
 from pathlib import Path
 
 from connect.cli._exit import FAILED, OK, UNREACHABLE
-from connect.kafka import broker as embedded
+from connect.kafka.broker import embedded
 
 HELP = """\
 Run the real Apache Kafka on this machine: one node, reachable from this machine only, its data in a folder that

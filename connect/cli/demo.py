@@ -20,7 +20,7 @@ from connect.cli._demo_guard import broker_data, guarded
 from connect.cli._demo_run import FILES, DemoError, append, await_, config_folder, copy_changed, say, worker
 from connect.cli._demo_spark import show_lines_as_rows, show_table
 from connect.cli._exit import OK
-from connect.kafka import broker as embedded
+from connect.kafka.broker import embedded
 from connect.storage.file_lock import FileLock, Locked
 from connect.worker import orphans
 

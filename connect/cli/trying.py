@@ -194,7 +194,7 @@ def _of_file(args: argparse.Namespace, pipeline: Pipeline, topic: str) -> Iterat
 
 
 def _of_topic(args: argparse.Namespace, pipeline: Pipeline, worker: WorkerSettings) -> Iterator[Record]:
-    from connect.kafka.browse import Browser, Span
+    from connect.kafka.reading.browse import Browser, Span
     from connect.pipeline.samples import consumed
 
     if pipeline.kind == "source":

@@ -15,7 +15,7 @@ from connect.data.batch import SourceBatch
 from connect.delivery.source import Output, Source, records_to_confirm, reports, sent_rows
 from connect.delivery.source_offsets import Positions
 from connect.errors import ConnectError
-from connect.kafka.produce import BatchProducer
+from connect.kafka.writing.produce import BatchProducer
 from connect.telemetry.outages import Waiter
 
 __connect_loop__ = True  # see `connect.worker.watchdog.LOOP`

@@ -12,12 +12,12 @@ from connect.data.record import SinkRecord, TopicPartition
 from connect.delivery.retry_topics import RetryTopics
 from connect.delivery.retrying_consumer import RetryingConsumer, SinkConsumer
 from connect.errors import ConnectError
-from connect.kafka.client_settings import Kind, task_client_settings
-from connect.kafka.consume import RebalanceListener
-from connect.kafka.new_topics import NewTopic, TopicMaker
-from connect.kafka.produce import BatchProducer, DeliveryError
-from connect.kafka.purge import Purge
-from connect.kafka.read_range import StoredRecord, read_records
+from connect.kafka.admin.new_topics import NewTopic, TopicMaker
+from connect.kafka.admin.purge import Purge
+from connect.kafka.clients.settings import Kind, task_client_settings
+from connect.kafka.reading.consume import RebalanceListener
+from connect.kafka.reading.read_range import StoredRecord, read_records
+from connect.kafka.writing.produce import BatchProducer, DeliveryError
 from connect.pipeline import ErrorPolicy
 from connect.pipeline.build import record_encoder
 from connect.pipeline.dead_letters import DeadLetterSettings, EncodedRecord

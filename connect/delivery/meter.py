@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from connect.data.batch import SinkBatch, SourceBatch
-from connect.kafka.produce import Delivery
+from connect.kafka.writing.produce import Delivery
 from connect.pipeline import Chain, ErrorCounts, Step
 from connect.telemetry.metrics import AGES, RECORDS, Counter, Histogram, Registry
 

@@ -15,8 +15,8 @@ from connect.data.batch import SinkBatch
 from connect.data.record import TopicPartition
 from connect.delivery.retry_topics import RetryTopics
 from connect.errors import ConnectError
-from connect.kafka.consume import RebalanceListener
-from connect.kafka.read_range import StoredRecord
+from connect.kafka.reading.consume import RebalanceListener
+from connect.kafka.reading.read_range import StoredRecord
 from connect.pipeline.error_headers import ParkedHeaders
 from connect.pipeline.key_order import KeyOrder, Turn
 from connect.pipeline.parked import place_of, unparked
@@ -32,7 +32,7 @@ _BEGINNING: Final = -2
 
 
 class SinkConsumer(Protocol):
-    """What a sink task's loop needs of a consumer; the contract stands at `connect.kafka.consume.BatchConsumer`."""
+    """What a sink task's loop needs of a consumer. The contract stands at `BatchConsumer` of `connect.kafka`."""
 
     @property
     def assignment(self) -> frozenset[TopicPartition]: ...

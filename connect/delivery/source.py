@@ -16,7 +16,7 @@ from connect.data.record import SourceRecord
 from connect.delivery.meter import SourceMeter
 from connect.delivery.source_errors import SourceErrors
 from connect.delivery.source_offsets import Positions, positions
-from connect.kafka.produce import BatchProducer, DeliveryError, Report
+from connect.kafka.writing.produce import BatchProducer, DeliveryError, Report
 from connect.pipeline import Chain, RecordError
 
 __connect_loop__ = True  # see `connect.worker.watchdog.LOOP`

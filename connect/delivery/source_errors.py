@@ -19,8 +19,8 @@ from connect.data.batch import SourceBatch
 from connect.data.column import Plain
 from connect.data.record import SourceRecord
 from connect.data.values import Values
-from connect.kafka.new_topics import NewTopic
-from connect.kafka.produce import DeliveryError
+from connect.kafka.admin.new_topics import NewTopic
+from connect.kafka.writing.produce import DeliveryError
 from connect.pipeline import ErrorPolicy
 from connect.pipeline.dead_letters import DeadLetterSettings, EncodedRecord, context_of
 from connect.pipeline.error_headers import ErrorContext

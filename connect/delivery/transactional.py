@@ -15,7 +15,7 @@ from connect.delivery.boundaries import Boundary, End
 from connect.delivery.source import Output, Source, records_to_confirm, reports, sent_rows
 from connect.delivery.source_offsets import Entries, Positions
 from connect.errors import ConnectError, FencedError
-from connect.kafka.transactional import AbortableError, TransactionalProducer
+from connect.kafka.writing.transactional import AbortableError, TransactionalProducer
 
 log = logging.getLogger("connect.worker.source")
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 
 from connect.errors import ConnectError
 from connect.herder.background import Background
-from connect.kafka.groups import session_of
+from connect.kafka.admin.groups import session_of
 from connect.worker.messages import Membership
 from connect.worker.supervisor import TaskProcess
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
-from connect.kafka.read_range import StoredRecord
+from connect.kafka.reading.read_range import StoredRecord
 from connect.pipeline.error_headers import ErrorContext
 from connect.telemetry.redaction import redactor
 

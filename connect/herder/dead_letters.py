@@ -19,8 +19,8 @@ import msgspec
 from connect.errors import ConnectError
 from connect.herder.dead_letter_view import PREVIEW, DeadLetterView, fingerprint
 from connect.herder.errors import BadRequestError, NotFoundError
-from connect.kafka.browse import Browser, NoTopicError, Span
-from connect.kafka.read_range import StoredRecord
+from connect.kafka.reading.browse import Browser, NoTopicError, Span
+from connect.kafka.reading.read_range import StoredRecord
 from connect.pipeline.error_headers import ErrorContext
 from connect.telemetry.redaction import redactor
 

@@ -20,8 +20,8 @@ from connect.herder.leader import CATCH_UP_S, Leader
 from connect.herder.offset_stores import exactly_once
 from connect.herder.pool import Pool
 from connect.herder.views import connector_plugin, connector_type
-from connect.kafka.client_settings import task_java_settings
-from connect.kafka.fencing import fence
+from connect.kafka.clients.settings import task_java_settings
+from connect.kafka.writing.fencing import fence
 from connect.peers import PeerError
 from connect.plugins import PluginKind
 from connect.worker import messages

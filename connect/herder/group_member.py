@@ -27,7 +27,7 @@ from connect.group.wire import NO_ERROR
 from connect.herder.measures import span_of
 from connect.herder.membership import Role, WorkListener
 from connect.herder.rebalances import Rebalances
-from connect.kafka.membership import Membership
+from connect.kafka.group.membership import Membership
 from connect.peers import PeerClient
 from connect.settings.definition import Config
 from connect.storage.config_log import ConfigLog
@@ -42,7 +42,7 @@ _DELAY: Final = "scheduled.rebalance.max.delay.ms"
 class GroupMember:
     """Holds what this worker owns, and has it started and stopped.
 
-    A `connect.herder.membership.Membership`, and `connect.kafka.membership.GroupCallbacks`.
+    A `connect.herder.membership.Membership`, and `connect.kafka.group.membership.GroupCallbacks`.
 
     Args:
         raw: the worker's properties, brokers known.

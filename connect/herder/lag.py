@@ -18,8 +18,8 @@ from connect.herder.task_figures import Figures
 from connect.herder.topic_patterns import TopicPatterns
 from connect.herder.views import connector_plugin
 from connect.herder.worker import Worker
-from connect.kafka.group_lag import GroupLag, Reach
-from connect.kafka.topic_ends import Topics
+from connect.kafka.reading.group_lag import GroupLag, Reach
+from connect.kafka.reading.topic_ends import Topics
 from connect.plugins import PluginKind
 from connect.settings.metrics_keys import MetricsOptions
 from connect.settings.subscription import topics_or_pattern

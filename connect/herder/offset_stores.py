@@ -9,9 +9,9 @@ import threading
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from connect.kafka.client_settings import Kind, task_java_settings
-from connect.kafka.override_rules import of_questions
-from connect.kafka.topics import TopicShape
+from connect.kafka.admin.topics import TopicShape
+from connect.kafka.clients.override_rules import of_questions
+from connect.kafka.clients.settings import Kind, task_java_settings
 from connect.settings.definition import Config
 from connect.settings.raw import comma_separated, prefixed
 from connect.storage import OffsetStore

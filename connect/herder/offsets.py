@@ -18,10 +18,10 @@ from connect.herder.errors import BadRequestError, HerderError
 from connect.herder.model import OffsetEntry, TargetState
 from connect.herder.views import connector_plugin
 from connect.herder.worker import Worker
-from connect.kafka import groups
-from connect.kafka.client_settings import task_client_settings
-from connect.kafka.override_rules import of_questions
-from connect.kafka.topic_ends import TopicEnds
+from connect.kafka.admin import groups
+from connect.kafka.clients.override_rules import of_questions
+from connect.kafka.clients.settings import task_client_settings
+from connect.kafka.reading.topic_ends import TopicEnds
 from connect.plugins import PluginKind, PluginRef
 from connect.worker import messages
 from connect.worker.hosts import ConnectorCallError

@@ -18,11 +18,11 @@ from connect.errors import ConfigError, ConnectError
 from connect.herder.dead_letters import DeadLetters, Wanted
 from connect.herder.edits import EditError, edited
 from connect.herder.errors import BadRequestError
-from connect.kafka.browse import NoTopicError
-from connect.kafka.read_range import StoredRecord
-from connect.kafka.replay_marks import Marks
-from connect.kafka.resend import Resender
-from connect.kafka.write_once import Outcome, OutgoingRecord
+from connect.kafka.admin.replay_marks import Marks
+from connect.kafka.reading.browse import NoTopicError
+from connect.kafka.reading.read_range import StoredRecord
+from connect.kafka.writing.resend import Resender
+from connect.kafka.writing.write_once import Outcome, OutgoingRecord
 from connect.pipeline.dead_letters import EncodedRecord, Original
 from connect.pipeline.error_headers import ErrorContext
 from connect.pipeline.parked import RetrySettings, Tier, parked

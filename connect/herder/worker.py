@@ -15,9 +15,9 @@ from connect.herder.membership import Membership
 from connect.herder.offset_stores import OffsetStores, exactly_once
 from connect.herder.tasks import MayBegin, TaskFailed, Tasks
 from connect.herder.topics import ActiveTopics
-from connect.kafka.client_settings import task_java_settings
-from connect.kafka.fencing import abort_left_open
-from connect.kafka.groups import remove_member
+from connect.kafka.admin.groups import remove_member
+from connect.kafka.clients.settings import task_java_settings
+from connect.kafka.writing.fencing import abort_left_open
 from connect.pipeline.findings import Validation
 from connect.plugins import PluginKind, PluginRef, Plugins
 from connect.settings.definition import Config

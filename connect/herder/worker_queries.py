@@ -46,7 +46,7 @@ class WorkerQueries:
 
     def kafka_cluster_id(self) -> str | None:
         """The id of the Kafka cluster, None while no broker tells it."""
-        from connect.kafka.admin import cluster_id
+        from connect.kafka.admin.client import cluster_id
 
         if self._cluster_id is None:
             try:

@@ -14,13 +14,13 @@ from concurrent.futures import Future
 from typing import Any, NamedTuple
 
 from connect.errors import ConnectError
-from connect.kafka._arrivals import Arrivals, arrivals
-from connect.kafka._messages import assigned_consumer
-from connect.kafka.client_errors import ClientErrors
-from connect.kafka.client_log import log as client_log
-from connect.kafka.client_settings import Kind, client_settings
-from connect.kafka.topics import TopicShape, end_offsets, make_or_check
-from connect.kafka.write_once import Outcome, OutgoingRecord, refusal, write_once
+from connect.kafka.admin.topics import TopicShape, end_offsets, make_or_check
+from connect.kafka.clients.errors import ClientErrors
+from connect.kafka.clients.log import log as client_log
+from connect.kafka.clients.settings import Kind, client_settings
+from connect.kafka.reading.arrivals import Arrivals, arrivals
+from connect.kafka.reading.messages import assigned_consumer
+from connect.kafka.writing.write_once import Outcome, OutgoingRecord, refusal, write_once
 from connect.telemetry.outages import Wait
 
 log = logging.getLogger("connect.kafka")
@@ -102,7 +102,7 @@ class CompactedLog:
         """
         from confluent_kafka import OFFSET_BEGINNING, TopicPartition
 
-        from connect.kafka.admin import Admin
+        from connect.kafka.admin.client import Admin
 
         deadline = time.monotonic() + timeout
         # Asked for the log's end: the consumer cannot be while another thread polls it (it hangs, 2.16.1).

@@ -6,8 +6,8 @@ import ssl
 from collections.abc import Mapping
 
 from connect.errors import ConfigError
-from connect.kafka.client_settings import ClientSettingError
-from connect.kafka.tls import client_tls_context
+from connect.kafka.clients.settings import ClientSettingError
+from connect.kafka.clients.tls import client_tls_context
 from connect.settings.raw import prefixed
 
 LISTENERS = "listeners.https."

@@ -19,8 +19,8 @@ from connect.errors import (
     RetriableError,
     chain_of,
 )
-from connect.kafka.client_errors import NotLetInError
-from connect.kafka.produce import DeliveryError, WrongClockError
+from connect.kafka.clients.errors import NotLetInError
+from connect.kafka.writing.produce import DeliveryError, WrongClockError
 from connect.pipeline.policy import RecordError
 from connect.plugins import PluginLoadError
 from connect.settings.providers import ProviderError

@@ -11,8 +11,8 @@ from connect.data.column import Constant, Plain
 from connect.data.record import SinkRecord
 from connect.data.values import Values
 from connect.errors import ConnectError
-from connect.kafka.new_topics import NewTopic
-from connect.kafka.produce import BatchProducer, DeliveryError
+from connect.kafka.admin.new_topics import NewTopic
+from connect.kafka.writing.produce import BatchProducer, DeliveryError
 from connect.pipeline.dead_letters import DeadLetterSettings, EncodedRecord, Original, context_of, dead_letter, original
 from connect.pipeline.failure import Failure
 from connect.pipeline.policy import ErrorCounts

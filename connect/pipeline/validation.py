@@ -14,10 +14,10 @@ from connect import settings
 from connect.api import Connector
 from connect.api.engine import WORKER
 from connect.errors import ConfigError, ConnectError, one_line
-from connect.kafka.client_checks import check_client
-from connect.kafka.client_settings import ClientSettingError, task_client_settings, task_java_settings
-from connect.kafka.client_settings import Kind as ClientKind
-from connect.kafka.override_rules import refused
+from connect.kafka.clients.checks import check_client
+from connect.kafka.clients.override_rules import refused
+from connect.kafka.clients.settings import ClientSettingError, task_client_settings, task_java_settings
+from connect.kafka.clients.settings import Kind as ClientKind
 from connect.pipeline.build import SIMPLE_HEADERS, converter_config
 from connect.pipeline.error_checks import check_dead_letters, check_errors, writes_aside
 from connect.pipeline.exactly_once_checks import check_exactly_once

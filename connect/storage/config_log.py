@@ -10,8 +10,8 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 
+from connect.kafka.admin.topics import TopicShape
 from connect.kafka.compacted_log import CompactedLog, LogRecord
-from connect.kafka.topics import TopicShape
 from connect.storage import config_state
 from connect.storage.config_state import ConfigReader, ConfigState, Event, Record, RestartRequest, SessionKey, Target
 

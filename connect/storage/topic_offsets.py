@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from connect.errors import ConnectError
+from connect.kafka.admin.topics import TopicShape
 from connect.kafka.compacted_log import Clients, CompactedLog, LogRecord
-from connect.kafka.topics import TopicShape
 from connect.storage.offsets import Offset, OffsetStore, OffsetStoreError, Partition, identity, key, to_json
 
 log = logging.getLogger("connect.storage")

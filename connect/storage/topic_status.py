@@ -22,8 +22,8 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
 
+from connect.kafka.admin.topics import TopicShape
 from connect.kafka.compacted_log import CompactedLog, LogRecord
-from connect.kafka.topics import TopicShape
 from connect.storage.offsets import to_json
 from connect.storage.status import ConnectorStatus, MemoryStatusStore, RestartNote, State, Status, TaskStatus, WaitNote
 from connect.telemetry.outages import Wait

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from connect.data.batch import SourceBatch
 from connect.data.record import SourceRecord, TopicPartition
-from connect.kafka.produce import Delivery, DeliveryError
+from connect.kafka.writing.produce import Delivery, DeliveryError
 
 
 class Message(NamedTuple):
@@ -94,7 +94,7 @@ class _Answer:
 
 
 class MemoryProducer:
-    """Stands in for `connect.kafka.produce.BatchProducer`.
+    """Stands in for `connect.kafka.writing.produce.BatchProducer`.
 
     Args:
         broker: where records go.

@@ -8,7 +8,7 @@ from typing import Any
 from connect.data.batch import SinkBatch
 from connect.data.column import Plain
 from connect.data.record import SinkRecord, TopicPartition
-from connect.kafka.consume import RebalanceListener
+from connect.kafka.reading.consume import RebalanceListener
 
 
 class MemoryTopics:
@@ -39,7 +39,7 @@ class MemoryTopics:
 
 
 class MemoryConsumer:
-    """Stands in for `connect.kafka.consume.BatchConsumer`.
+    """Stands in for `connect.kafka.reading.consume.BatchConsumer`.
 
     Args:
         topics: what it reads.

@@ -14,7 +14,7 @@ from connect.delivery.context import SinkContext
 from connect.delivery.retrying_consumer import SinkConsumer
 from connect.delivery.sink import SinkDelivery
 from connect.errors import ConnectError, RetriableError
-from connect.kafka.consume import RebalanceListener
+from connect.kafka.reading.consume import RebalanceListener
 from connect.pipeline.errant import PolicyReporter
 from connect.pipeline.error_checks import takes_reports
 from connect.settings.raw import comma_separated

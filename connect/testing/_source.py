@@ -16,7 +16,7 @@ from connect.delivery.meter import SourceMeter
 from connect.delivery.source import Source
 from connect.delivery.source_errors import SourceErrors
 from connect.errors import ConnectError, RetriableError
-from connect.kafka.produce import BatchProducer
+from connect.kafka.writing.produce import BatchProducer
 from connect.storage.offsets import MemoryOffsetStore
 from connect.telemetry.metrics import Registry
 from connect.testing._broker import MemoryBroker, MemoryProducer, Message, Refusal

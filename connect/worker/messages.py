@@ -193,7 +193,7 @@ class Membership(Message, frozen=True):
 
     Attributes:
         member_id: its id; empty where it has a name, and no answer yet.
-        instance_id: its name, by which it is removed then; see `connect.kafka.static_member`.
+        instance_id: its name, by which it is removed then; see `connect.kafka.group.static_member`.
     """
 
     group: str

@@ -16,7 +16,7 @@ from connect.delivery.meter import SinkMeter
 from connect.delivery.retrying_consumer import SinkConsumer
 from connect.delivery.sink import NO_RECORDS, SinkDelivery
 from connect.errors import ConnectError, RetriableError
-from connect.kafka.consume import RebalanceListener
+from connect.kafka.reading.consume import RebalanceListener
 from connect.plugins.lifetime import Lifetime
 from connect.worker.control import Control
 from connect.worker.loop import Loop

@@ -19,12 +19,12 @@ from connect.delivery.source_errors import source_errors
 from connect.delivery.source_offsets import Entries, OffsetRecords, Positions
 from connect.delivery.transactional import TransactionalOutput
 from connect.errors import ConnectError
-from connect.kafka.client_settings import Translated, task_client_settings, task_java_settings
-from connect.kafka.new_topics import NewTopic, TopicMaker
-from connect.kafka.offset_producer import OffsetProducer
-from connect.kafka.produce import BatchProducer
-from connect.kafka.topic_creation import rules_of
-from connect.kafka.transactional import TransactionalProducer
+from connect.kafka.admin.new_topics import NewTopic, TopicMaker
+from connect.kafka.admin.topic_creation import rules_of
+from connect.kafka.clients.settings import Translated, task_client_settings, task_java_settings
+from connect.kafka.writing.offset_producer import OffsetProducer
+from connect.kafka.writing.produce import BatchProducer
+from connect.kafka.writing.transactional import TransactionalProducer
 from connect.pipeline import Chain
 from connect.settings.worker_keys import RunOptions
 from connect.worker.control import Control, Stopping

@@ -24,9 +24,9 @@ from connect.delivery.error_outputs import ErrorOutputs, TaskConfigs
 from connect.delivery.retrying_consumer import SinkConsumer
 from connect.delivery.sink import SinkDelivery
 from connect.errors import ConnectError, one_line
-from connect.kafka.client_settings import task_client_settings
-from connect.kafka.consume import ROWS_PER_BATCH, BatchConsumer, RebalanceListener
-from connect.kafka.static_member import as_static_member
+from connect.kafka.clients.settings import task_client_settings
+from connect.kafka.group.static_member import as_static_member
+from connect.kafka.reading.consume import ROWS_PER_BATCH, BatchConsumer, RebalanceListener
 from connect.pipeline import Chain, sink_chain, source_chain
 from connect.pipeline.errant import PolicyReporter
 from connect.pipeline.error_kinds import kind_of

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from connect import ConnectError, ExactlyOnceSupport, SourceConnector, __version__
-from connect.kafka.cluster_admin import ClusterAdmin
+from connect.kafka.admin.cluster import ClusterAdmin
 from connect.kit import Watch, shared_out
 from connectors.mirror.checkpoint_task import MirrorCheckpointTask
 from connectors.mirror.clusters import admin, make_internal_topic

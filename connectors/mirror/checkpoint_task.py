@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from connect import RetriableError, SourceBatch, SourceRecord, SourceTask, TopicPartition, __version__
 from connect.data.schema import BYTES
-from connect.kafka.partition_reader import BEGINNING, PartitionReader
+from connect.kafka.reading.partition_reader import BEGINNING, PartitionReader
 from connectors.mirror.clusters import admin, called, client
 from connectors.mirror.filters import TopicFilter
 from connectors.mirror.groups import Checkpoints, commit_for_idle

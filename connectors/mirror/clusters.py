@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from connect.api.metrics import PluginMetrics
-from connect.kafka.client_settings import Kind, client_settings
-from connect.kafka.cluster_admin import ClusterAdmin
+from connect.kafka.admin.cluster import ClusterAdmin
+from connect.kafka.clients.settings import Kind, client_settings
 from connectors.mirror.keys import (
     READ_COMMITTED,
     MirrorCheckpointOptions,

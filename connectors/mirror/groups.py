@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping
 
 from connect import TopicPartition
-from connect.kafka.cluster_admin import ClusterAdmin, RefusedError
+from connect.kafka.admin.cluster import ClusterAdmin, RefusedError
 from connectors.mirror.notes import Checkpoint
 from connectors.mirror.syncs import SyncStore
 

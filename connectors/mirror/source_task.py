@@ -20,8 +20,8 @@ from connect import (
     __version__,
 )
 from connect.data import NO_HEADERS, BytesHeaders, Column, Constant, Deferred, Dictionary, Plain
-from connect.kafka.note_producer import NoteProducer
-from connect.kafka.partition_reader import BEGINNING, END, PartitionReader
+from connect.kafka.reading.partition_reader import BEGINNING, END, PartitionReader
+from connect.kafka.writing.note_producer import NoteProducer
 from connectors.mirror import positions
 from connectors.mirror.clusters import called, client
 from connectors.mirror.keys import SOURCE, MirrorSourceOptions

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from connect import TopicPartition
-from connect.kafka.cluster_admin import ClusterAdmin, RefusedError, TopicSetting
+from connect.kafka.admin.cluster import ClusterAdmin, RefusedError, TopicSetting
 from connectors.mirror.filters import NameFilter, TopicFilter
 from connectors.mirror.keys import SOURCE, MirrorSourceOptions
 

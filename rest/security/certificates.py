@@ -25,8 +25,8 @@ from typing import Any, Final
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from connect.errors import ConfigError
-from connect.kafka.client_settings import ClientSettingError
-from connect.kafka.tls import server_tls_context
+from connect.kafka.clients.settings import ClientSettingError
+from connect.kafka.clients.tls import server_tls_context
 from connect.peers.tls import tls_settings
 
 

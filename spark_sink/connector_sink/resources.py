@@ -9,8 +9,8 @@ from typing import Final
 
 from connect.delivery.error_outputs import ErrorOutputs, TaskConfigs
 from connect.errors import ConnectError
-from connect.kafka.client_settings import task_client_settings
-from connect.kafka.consume import ROWS_PER_BATCH
+from connect.kafka.clients.settings import task_client_settings
+from connect.kafka.reading.consume import ROWS_PER_BATCH
 from connect.pipeline import Chain, sink_chain
 from connect.plugins import Plugins
 from spark_sink.connector_sink.plan import WritePlan

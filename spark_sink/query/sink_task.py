@@ -12,10 +12,10 @@ from typing import Any, Final
 from connect.data.record import TopicPartition
 from connect.delivery.error_outputs import TaskConfigs, make_dead_letter_topic
 from connect.errors import ConnectError, RetriableError
-from connect.kafka.admin_answers import Committed
-from connect.kafka.client_settings import task_client_settings
-from connect.kafka.group_notes import GroupNotes
-from connect.kafka.topic_ends import TopicEnds
+from connect.kafka.admin.answers import Committed
+from connect.kafka.admin.group_notes import GroupNotes
+from connect.kafka.clients.settings import task_client_settings
+from connect.kafka.reading.topic_ends import TopicEnds
 from connect.settings.subscription import subscription
 from spark_sink.error_translation import translate_error
 from spark_sink.query.generations import Generation, Generations

@@ -16,8 +16,8 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMa
 
 from connect.data.record import TopicPartition
 from connect.errors import ConnectError
-from connect.kafka.range_consumer import DataLossError
-from connect.kafka.topic_ends import TopicEnds
+from connect.kafka.reading.range_consumer import DataLossError
+from connect.kafka.reading.topic_ends import TopicEnds
 from spark_sink.lease_file import work_may_begin
 from spark_sink.reading.admission import Pace, take
 from spark_sink.reading.part import Part, cut

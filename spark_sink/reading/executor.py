@@ -17,8 +17,8 @@ from connect.data.batch import SinkBatch
 from connect.data.collector import freeze, tune_collector
 from connect.data.record import TopicPartition
 from connect.data.tables import Unfit
-from connect.kafka.client_settings import task_client_settings
-from connect.kafka.range_consumer import RangeConsumer
+from connect.kafka.clients.settings import task_client_settings
+from connect.kafka.reading.range_consumer import RangeConsumer
 from connect.pipeline import sink_chain
 from connect.plugins import Plugins
 from spark_sink.reading.columns import RawColumns, RowColumns

@@ -15,9 +15,9 @@ from connect.data.record import TopicPartition
 from connect.data.schema import Schema
 from connect.data.tables import Unfit, schema_of
 from connect.data.values import Values
-from connect.kafka.client_settings import task_client_settings
-from connect.kafka.range_consumer import RangeConsumer
-from connect.kafka.topic_ends import TopicEnds
+from connect.kafka.clients.settings import task_client_settings
+from connect.kafka.reading.range_consumer import RangeConsumer
+from connect.kafka.reading.topic_ends import TopicEnds
 from connect.pipeline import sink_chain
 from connect.plugins import Plugins
 from spark_sink.reading.plan import ReadPlan

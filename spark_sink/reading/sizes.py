@@ -15,8 +15,8 @@ from typing import Final
 from connect.data.batch import SinkBatch
 from connect.data.record import TopicPartition
 from connect.errors import ConnectError
-from connect.kafka.client_settings import task_client_settings
-from connect.kafka.range_consumer import RangeConsumer
+from connect.kafka.clients.settings import task_client_settings
+from connect.kafka.reading.range_consumer import RangeConsumer
 from spark_sink.reading.plan import ReadPlan
 
 log = logging.getLogger("connect.spark")

@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from connect.kafka.client_settings import Translated, task_client_settings, task_java_settings
-from connect.kafka.new_topics import NewTopic, TopicMaker
-from connect.kafka.newest import NewestRecords
-from connect.kafka.produce import BatchProducer, DeliveryError
-from connect.kafka.topic_creation import rules_of
-from connect.kafka.transactional import TransactionalProducer
+from connect.kafka.admin.new_topics import NewTopic, TopicMaker
+from connect.kafka.admin.topic_creation import rules_of
+from connect.kafka.clients.settings import Translated, task_client_settings, task_java_settings
+from connect.kafka.reading.newest import NewestRecords
+from connect.kafka.writing.produce import BatchProducer, DeliveryError
+from connect.kafka.writing.transactional import TransactionalProducer
 
 log = logging.getLogger(__name__)
 

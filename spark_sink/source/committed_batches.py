@@ -29,9 +29,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from connect.errors import ConnectError, FencedError
-from connect.kafka.fencing import fence
-from connect.kafka.newest import NewestRecords
-from connect.kafka.transactional import TransactionalProducer
+from connect.kafka.reading.newest import NewestRecords
+from connect.kafka.writing.fencing import fence
+from connect.kafka.writing.transactional import TransactionalProducer
 from connect.storage.offsets import key, to_json
 from spark_sink.source.clients import SourceClients
 

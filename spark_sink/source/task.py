@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Final, NamedTuple
 
 from connect.api.metrics import PluginMetrics
 from connect.errors import ConnectError
-from connect.kafka.new_topics import NewTopic
+from connect.kafka.admin.new_topics import NewTopic
 from spark_sink.error_translation import text_of
 from spark_sink.lease_file import work_may_begin
 from spark_sink.query.progress import QueryProgress, rows_in

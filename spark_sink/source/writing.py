@@ -28,7 +28,7 @@ from connect.delivery.source import Output, Source
 from connect.delivery.source_errors import source_errors
 from connect.delivery.transactional import TransactionalOutput
 from connect.errors import ConnectError
-from connect.kafka.newest import NewestRecords
+from connect.kafka.reading.newest import NewestRecords
 from connect.pipeline import source_chain
 from connect.plugins import Plugins
 from connect.telemetry.metrics import Registry

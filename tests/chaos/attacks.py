@@ -13,7 +13,7 @@ from tests.support.waiting import until
 from .worker import Worker
 
 if TYPE_CHECKING:
-    from connect.kafka.broker import Broker
+    from connect.kafka.broker.embedded import Broker
 
 #: Longer than a lease holds.
 FREEZE_S = 7.0
@@ -130,7 +130,7 @@ class Attacks:
 
     def _kill_broker(self) -> None:
         assert self._broker is not None
-        from connect.kafka.broker import ended_by_itself
+        from connect.kafka.broker.embedded import ended_by_itself
 
         data = self._broker.data
         self._moment()
@@ -138,7 +138,7 @@ class Attacks:
         until(lambda: ended_by_itself(data), 20, "the broker is gone")
 
     def _start_broker(self) -> None:
-        from connect.kafka.broker import ensure_running
+        from connect.kafka.broker.embedded import ensure_running
 
         assert self._broker is not None
         before = self._broker.bootstrap_servers

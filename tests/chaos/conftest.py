@@ -13,7 +13,7 @@ from . import topic
 from .worker import Worker, running
 
 if TYPE_CHECKING:
-    from connect.kafka.broker import Broker
+    from connect.kafka.broker.embedded import Broker
 
 StartWorker = Callable[..., Worker]
 

@@ -19,7 +19,7 @@ from .topic import Topic
 from .worker import Worker
 
 if TYPE_CHECKING:
-    from connect.kafka.broker import Broker
+    from connect.kafka.broker.embedded import Broker
 
 #: Attacks in a long test.
 ROUNDS = rounds(6)

@@ -14,7 +14,7 @@ from .attacks import Attacks
 from .conftest import StartWorker
 
 if TYPE_CHECKING:
-    from connect.kafka.broker import Broker
+    from connect.kafka.broker.embedded import Broker
     from tests.servers.postgresql import PostgresDatabase
 
 PARTITIONS = 3

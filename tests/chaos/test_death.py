@@ -17,7 +17,7 @@ from .conftest import StartWorker
 from .worker import Worker, hanging_pid, notes, unruly
 
 if TYPE_CHECKING:
-    from connect.kafka.broker import Broker
+    from connect.kafka.broker.embedded import Broker
 
 LEASE_S = 6.0
 

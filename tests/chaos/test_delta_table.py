@@ -19,7 +19,7 @@ from .test_crashes import ROUNDS
 from .worker import Worker
 
 if TYPE_CHECKING:
-    from connect.kafka.broker import Broker
+    from connect.kafka.broker.embedded import Broker
 
 PARTITIONS = 3
 BATCHES = 90  # a round; a commit takes up to nine, in 0.2 s

@@ -14,7 +14,7 @@ from .conftest import StartWorker
 from .worker import Worker, hanging_pid, notes, unruly
 
 if TYPE_CHECKING:
-    from connect.kafka.broker import Broker
+    from connect.kafka.broker.embedded import Broker
 
 GRACEFUL_S = 1.5  # in less, a busy machine may not get as far as to the hang
 #: For threads to have their turn and processes to be killed, by the worker's own clock.

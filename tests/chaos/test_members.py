@@ -13,7 +13,7 @@ from . import topic as topics
 from .conftest import StartWorker
 
 if TYPE_CHECKING:
-    from connect.kafka.broker import Broker
+    from connect.kafka.broker.embedded import Broker
 
 #: Without help the partitions stay with the dead member until its session ends: a long one, to tell the two apart.
 SESSION_S = 120

@@ -16,7 +16,7 @@ from .conftest import StartWorker
 from .worker import notes, unruly
 
 if TYPE_CHECKING:
-    from connect.kafka.broker import Broker
+    from connect.kafka.broker.embedded import Broker
 
 COUNT = 5000
 POISON = 3217

@@ -36,7 +36,7 @@ from .topic import Topic
 from .worker import notes, unruly
 
 if TYPE_CHECKING:
-    from connect.kafka.broker import Broker
+    from connect.kafka.broker.embedded import Broker
 
 SECONDS = int(os.environ.get("POOL_SECONDS", "180"))
 FILES = 4

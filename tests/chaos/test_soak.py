@@ -25,7 +25,7 @@ from .topic import QUIET
 from .worker import Worker
 
 if TYPE_CHECKING:
-    from connect.kafka.broker import Broker
+    from connect.kafka.broker.embedded import Broker
 
 SECONDS = int(os.environ.get("SOAK_SECONDS", "150"))
 PER_SECOND = 4000  # records

@@ -20,7 +20,7 @@ from .attacks import Attacks
 from .conftest import StartWorker
 
 if TYPE_CHECKING:
-    from connect.kafka.broker import Broker
+    from connect.kafka.broker.embedded import Broker
     from tests.servers.postgresql import PostgresDatabase
     from tests.servers.s3 import S3Bucket
     from tests.servers.search_server import SearchServer

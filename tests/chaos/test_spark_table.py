@@ -22,7 +22,7 @@ from .test_delta_table import numbers
 from .worker import Worker
 
 if TYPE_CHECKING:
-    from connect.kafka.broker import Broker
+    from connect.kafka.broker.embedded import Broker
 
 PARTITIONS = 2
 AT_A_TIME = 3000  # of a partition: more batches than an attack waits for

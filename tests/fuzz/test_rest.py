@@ -21,7 +21,7 @@ from urllib.parse import quote
 
 import pytest
 
-from connect.kafka.broker import Broker
+from connect.kafka.broker.embedded import Broker
 from tests.conformance.rest.parties import party
 from tests.conformance.rest.talk import Party
 from tests.fuzz.running import LIMIT, SECONDS, Fuzz, corpus

@@ -10,7 +10,7 @@ import pytest
 from confluent_kafka import Consumer, Message, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from connect.kafka.broker import Broker, ensure_running, stop
+from connect.kafka.broker.embedded import Broker, ensure_running, stop
 from tests.integration.group.secure_broker import SecureBroker, start_secure_broker
 from tests.support.waiting import until
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from connect.kafka.broker import Broker, ensure_running, stop
+from connect.kafka.broker.embedded import Broker, ensure_running, stop
 
 #: Tests write records of any time; a broker that keeps a week's would delete them while they are read.
 KEEPS = {"log.retention.ms": "-1"}

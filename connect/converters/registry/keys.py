@@ -270,7 +270,7 @@ class RegistryOptions(settings.Options, without_effect=_STRICT, more=_SSL):
                 raise ConfigError("basic.auth.user.info", "is missing or has no colon. Write <user>:<password>.")
             return {"Authorization": basic(user_info)}
         if self.basic_auth_credentials_source == "SASL_INHERIT":
-            from connect.kafka.client_settings import client_login
+            from connect.kafka.clients.settings import client_login
 
             return {"Authorization": basic(":".join(client_login(self._written())))}
         return {}  # what stands in the address
@@ -280,7 +280,7 @@ class RegistryOptions(settings.Options, without_effect=_STRICT, more=_SSL):
         if not any(url.startswith("https:") for url in self.schema_registry_url):
             return None
         # Not before it is needed: it knows the formats of Java's stores.
-        from connect.kafka.tls import client_tls_context
+        from connect.kafka.clients.tls import client_tls_context
 
         own = {key.removeprefix(_NAMESPACE): value for key, value in self._written().items() if key.startswith(_TLS)}
         try:

@@ -10,7 +10,7 @@ import urllib3
 from urllib3.util import Timeout, make_headers
 
 from connect import ConfigError
-from connect.kafka.tls import client_tls_context
+from connect.kafka.clients.tls import client_tls_context
 from connectors.elasticsearch.cluster.keys import ProductOptions
 
 log = logging.getLogger(__name__)

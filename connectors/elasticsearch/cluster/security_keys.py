@@ -111,7 +111,7 @@ class ProxyOptions(settings.Options):
         return login(self.proxy_username, self.proxy_password)
 
 
-#: Java's keys, as `connect.kafka.tls` reads them: kind of setting, default, doc.
+#: Java's keys, as `connect.kafka.clients.tls` reads them: kind of setting, default, doc.
 _SSL: Final[tuple[tuple[str, str, Any, str], ...]] = (
     (
         "ssl.truststore.location",

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-from connect.kafka.broker import Broker
+from connect.kafka.broker.embedded import Broker
 from tests.conformance.rest.conversation import Ask
 from tests.conformance.rest.parties import java_command, party
 from tests.conformance.rest.talk import PATIENCE, Party, by_name, differences

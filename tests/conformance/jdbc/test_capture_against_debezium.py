@@ -10,7 +10,7 @@ import pytest
 
 from connect.jvm.jars import JarsUnavailable, resolve
 from connect.jvm.java import JavaNotFound, find_java
-from connect.kafka.broker import Broker
+from connect.kafka.broker.embedded import Broker
 from connect.testing import SourceRun
 from connectors.jdbc.capture import PostgresCdcSourceConnector
 from tests.servers.postgresql import PostgresDatabase, PostgresServer

@@ -13,7 +13,7 @@ import pytest
 
 from connect.jvm.jars import JarsUnavailable, resolve
 from connect.jvm.java import JavaNotFound, find_java
-from connect.kafka.broker import Broker
+from connect.kafka.broker.embedded import Broker
 from tests.servers.mariadb import MariaServer
 from tests.servers.postgresql import PostgresServer
 

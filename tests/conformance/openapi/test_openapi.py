@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from connect.kafka.broker import Broker
+from connect.kafka.broker.embedded import Broker
 from tests.conformance.rest.conversation import Ask
 from tests.conformance.rest.parties import party
 from tests.conformance.rest.talk import Party

@@ -10,7 +10,7 @@ import pytest
 from confluent_kafka import Consumer, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from connect.kafka.broker import Broker
+from connect.kafka.broker.embedded import Broker
 from tests.support.waiting import until
 from tests.support.worker_process import our_command
 

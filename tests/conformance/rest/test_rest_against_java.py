@@ -6,7 +6,7 @@ from typing import NoReturn
 
 import pytest
 
-from connect.kafka.broker import Broker
+from connect.kafka.broker.embedded import Broker
 from tests.support.worker_process import our_command
 
 from .conversation import CONVERSATION

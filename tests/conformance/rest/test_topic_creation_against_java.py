@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import pytest
 from confluent_kafka.admin import AdminClient, ConfigResource, ConfigSource, ResourceType
 
-from connect.kafka.broker import Broker
+from connect.kafka.broker.embedded import Broker
 from tests.support.worker_process import our_command
 
 from .conversation import SOURCE, Ask, Wait, state

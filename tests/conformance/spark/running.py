@@ -7,7 +7,7 @@ from typing import Any
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from connect.kafka.broker import Broker
+from connect.kafka.broker.embedded import Broker
 from tests.integration.errors.conftest import A_WHILE_AGO_MS
 
 from .cases import Group

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from connect.kafka.broker import Broker
+from connect.kafka.broker.embedded import Broker
 from connect.plugins import PluginKind
 from connect.plugins.builtin import BUILT_IN
 from spark_sink.connector_sink.plan import WritePlan

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from connect.kafka.broker import Broker
+from connect.kafka.broker.embedded import Broker
 from spark_sink.query.sink_task import TooEarly
 from spark_sink.query.table_task import shape_of
 from spark_sink.reading import ReadPlan, register

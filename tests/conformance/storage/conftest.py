@@ -11,7 +11,7 @@ import pytest
 
 from connect.jvm.jars import JarsUnavailable, classpath
 from connect.jvm.java import JavaNotFound, find_java
-from connect.kafka.broker import Broker
+from connect.kafka.broker.embedded import Broker
 from connect.ports import free_port
 from tests.support.rest import NO_ANSWER, Answer, ask
 from tests.support.worker_process import WorkerProcess

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from connect.kafka.broker import Broker
+from connect.kafka.admin.topics import TopicShape
+from connect.kafka.broker.embedded import Broker
 from connect.kafka.compacted_log import CompactedLog, LogRecord
-from connect.kafka.topics import TopicShape
 from connect.storage.config_log import TopicConfigLog
 from connect.storage.config_state import (
     ConnectorChanged,

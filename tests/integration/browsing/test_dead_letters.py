@@ -4,7 +4,7 @@ import pytest
 
 from connect.herder.dead_letters import DeadLetters, Wanted
 from connect.herder.errors import BadRequestError, NotFoundError
-from connect.kafka.browse import NoTopicError
+from connect.kafka.reading.browse import NoTopicError
 
 from .letters import KEPT, OWN, letter, write
 

@@ -10,7 +10,7 @@ from connect.errors import ConnectError
 from connect.herder.dead_letters import DeadLetters, Wanted
 from connect.herder.errors import BadRequestError
 from connect.herder.replay import ReplayRequest, replay
-from connect.kafka.replay_marks import Marks
+from connect.kafka.admin.replay_marks import Marks
 
 from .letters import KEPT, OWN, letter, write
 

@@ -7,7 +7,7 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 
 from connect.cli import main
-from connect.kafka.browse import Browser, NoTopicError, Span
+from connect.kafka.reading.browse import Browser, NoTopicError, Span
 
 from .letters import KEPT
 

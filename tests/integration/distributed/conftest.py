@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from connect.kafka.broker import Broker
+from connect.kafka.broker.embedded import Broker
 
 from .committed import Committed
 from .pool import Pool, a_pool

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from connect.kafka.broker import Broker
+from connect.kafka.broker.embedded import Broker
 
 from .pool import Pool, PoolWorker, a_pool
 

@@ -19,7 +19,7 @@ from tests.support.rest import Answer
 from .pool import Pool, PoolWorker, a_pool, steady
 
 if TYPE_CHECKING:
-    from connect.kafka.broker import Broker
+    from connect.kafka.broker.embedded import Broker
 
 GRACEFUL_S = 1.5
 #: For a connector to be given up on a busy machine. A call that is not ended goes on for a minute.

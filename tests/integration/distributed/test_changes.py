@@ -13,7 +13,7 @@ from tests.chaos.worker import unruly
 from .pool import Pool, PoolWorker, a_pool, steady
 
 if TYPE_CHECKING:
-    from connect.kafka.broker import Broker
+    from connect.kafka.broker.embedded import Broker
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from typing import Any
 
 from confluent_kafka import Producer
 
-from connect.kafka.broker import Broker
+from connect.kafka.broker.embedded import Broker
 
 from .pool import Pool
 

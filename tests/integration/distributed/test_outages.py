@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from connect.kafka import broker as kafka
-from connect.kafka.broker import Broker
+from connect.kafka.broker import embedded as kafka
+from connect.kafka.broker.embedded import Broker
 from tests.servers.broker import a_broker
 
 from .pool import Pool, a_pool

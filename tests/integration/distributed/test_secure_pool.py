@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from connect import peers
-from connect.kafka.broker import Broker
+from connect.kafka.broker.embedded import Broker
 from rest.security.passwords import PasswordHash
 from tests.support.rest import Answer, exchange
 

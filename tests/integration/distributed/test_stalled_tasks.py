@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
-from connect.kafka.broker import Broker
+from connect.kafka.broker.embedded import Broker
 
 from .pool import Pool, PoolWorker, a_pool
 

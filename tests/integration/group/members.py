@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from connect.errors import ConnectError
 from connect.group import Configured, Delays, Memory, Metadata, TaskId, Work, assign, decode_assignment, encode_metadata
 from connect.group.wire import EAGER, PROTOCOLS, Assignment
-from connect.kafka.membership import Membership
+from connect.kafka.group.membership import Membership
 from connect.worker.lease import now
 from tests.support.waiting import until
 

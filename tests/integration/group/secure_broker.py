@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.serialization.pkcs12 import (
 )
 from cryptography.x509.oid import NameOID
 
-from connect.kafka.broker import ensure_running
+from connect.kafka.broker.embedded import ensure_running
 from connect.ports import free_port
 
 PASSWORD = "of the stores"

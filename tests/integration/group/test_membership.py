@@ -17,7 +17,7 @@ import pytest
 
 from connect.errors import ConnectError
 from connect.group.work import NOTHING
-from connect.kafka.broker import Broker, ensure_running, stop
+from connect.kafka.broker.embedded import Broker, ensure_running, stop
 from connect.worker.lease import now
 from tests.servers.broker import a_broker
 

@@ -11,9 +11,9 @@ import pytest
 from confluent_kafka.admin import AdminClient
 
 from connect.errors import ConnectError
-from connect.kafka.client_settings import client_settings
-from connect.kafka.groups import remove_member
-from connect.kafka.kafka_python_settings import connected_client, kafka_python_settings
+from connect.kafka.admin.groups import remove_member
+from connect.kafka.clients.kafka_python_settings import connected_client, kafka_python_settings
+from connect.kafka.clients.settings import client_settings
 from tests.support.java import to_jks
 
 from .members import Group

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from connect.kafka.broker import Broker
+from connect.kafka.broker.embedded import Broker
 from tests.integration.distributed.committed import Committed
 from tests.integration.distributed.pool import TURNS, Pool, a_pool
 from tests.servers.postgresql import PostgresDatabase

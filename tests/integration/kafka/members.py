@@ -6,8 +6,8 @@ from typing import Any
 
 from connect.data.batch import SinkBatch
 from connect.data.record import TopicPartition
-from connect.kafka.client_settings import client_settings
-from connect.kafka.consume import BatchConsumer
+from connect.kafka.clients.settings import client_settings
+from connect.kafka.reading.consume import BatchConsumer
 
 WITHIN_S = 40.0
 

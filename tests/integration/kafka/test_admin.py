@@ -11,9 +11,9 @@ from confluent_kafka import Consumer
 from kafka import errors
 
 from connect.data.record import TopicPartition
-from connect.kafka.admin import Admin, shared_admin
-from connect.kafka.admin_answers import EARLIEST, LATEST, NO_ANSWER, AdminError, Committed
-from connect.kafka.client_errors import NotLetInError
+from connect.kafka.admin.answers import EARLIEST, LATEST, NO_ANSWER, AdminError, Committed
+from connect.kafka.admin.client import Admin, shared_admin
+from connect.kafka.clients.errors import NotLetInError
 from tests.servers.mock_cluster import TOPIC, MockCluster, a_mock_cluster
 from tests.support.waiting import until
 

@@ -19,8 +19,8 @@ from confluent_kafka import Consumer, Producer
 
 from connect.jvm import class_archive
 from connect.jvm.java import JavaNotFound, find_java
-from connect.kafka import broker as embedded
-from connect.kafka.broker import BrokerError, ended_by_itself, ensure_running, status, stop
+from connect.kafka.broker import embedded
+from connect.kafka.broker.embedded import BrokerError, ended_by_itself, ensure_running, status, stop
 from tests.support.processes import gone
 from tests.support.waiting import until
 

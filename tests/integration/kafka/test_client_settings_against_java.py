@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from connect.kafka._java_keys import RULES
+from connect.kafka.clients.java_keys import RULES
 from tests.support.java import JavaProgram
 
 KEYS = """

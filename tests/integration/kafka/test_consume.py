@@ -10,7 +10,7 @@ from confluent_kafka import Producer
 
 from connect.data.record import TopicPartition
 from connect.errors import ConnectError
-from connect.kafka import consume
+from connect.kafka.reading import consume
 
 from .members import until
 
@@ -255,7 +255,7 @@ def test_a_wait_ends_when_a_record_comes_and_when_another_thread_says_so(member,
     """Held to an hour: a wait that nothing ends would be seen. What else arrives in between may end one for nothing."""
     one = member([topic := new_topic()])
     until(lambda: one.assignment, one)
-    assert one.consumer.can_be_woken, "confluent-kafka changed: try connect.kafka._arrivals with it"
+    assert one.consumer.can_be_woken, "confluent-kafka changed: try connect.kafka.reading.arrivals with it"
     write(topic, 0, 3)
     while not one.batches:
         one.poll(3600)

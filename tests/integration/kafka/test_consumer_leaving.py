@@ -10,7 +10,7 @@ from confluent_kafka.admin import AdminClient
 
 from connect.data.record import TopicPartition
 from connect.errors import ConnectError
-from connect.kafka.groups import remove_member
+from connect.kafka.admin.groups import remove_member
 
 from .members import until
 

@@ -9,9 +9,9 @@ from confluent_kafka.admin import AdminClient
 
 from connect.data.record import TopicPartition
 from connect.errors import ConnectError
-from connect.kafka import group_notes
-from connect.kafka.admin_answers import Committed
-from connect.kafka.group_notes import GroupNotes
+from connect.kafka.admin import group_notes
+from connect.kafka.admin.answers import Committed
+from connect.kafka.admin.group_notes import GroupNotes
 
 from .members import until
 

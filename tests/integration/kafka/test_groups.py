@@ -9,7 +9,7 @@ from confluent_kafka import Consumer
 from confluent_kafka.admin import AdminClient
 
 from connect.errors import ConnectError
-from connect.kafka.groups import remove_member
+from connect.kafka.admin.groups import remove_member
 
 
 def joined(broker: Any, topic: str, group: str) -> Consumer:

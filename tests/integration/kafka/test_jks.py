@@ -10,11 +10,11 @@ from confluent_kafka import Producer
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_der_private_key
 
-from connect.kafka._java_rules import ClientSettingError
-from connect.kafka._jks import JksError, WrongPassword, read_jks
-from connect.kafka._stores import read_store
-from connect.kafka.client_settings import client_settings
-from connect.kafka.tls import client_tls_context, server_tls_context
+from connect.kafka.clients.java_rules import ClientSettingError
+from connect.kafka.clients.jks import JksError, WrongPassword, read_jks
+from connect.kafka.clients.settings import client_settings
+from connect.kafka.clients.stores import read_store
+from connect.kafka.clients.tls import client_tls_context, server_tls_context
 
 STORE, KEY = "store-secret", "other-secret-ß"
 

@@ -10,8 +10,8 @@ from confluent_kafka import Producer
 
 from connect.data.record import TopicPartition
 from connect.errors import ConnectError, RetriableError
-from connect.kafka.client_settings import client_settings
-from connect.kafka.partition_reader import BEGINNING, END, PartitionReader
+from connect.kafka.clients.settings import client_settings
+from connect.kafka.reading.partition_reader import BEGINNING, END, PartitionReader
 
 PATIENCE = 60.0
 

@@ -13,9 +13,9 @@ import pytest
 from connect.data.batch import SourceBatch
 from connect.data.column import Constant, Plain
 from connect.data.values import Values
-from connect.kafka import produce
-from connect.kafka.client_settings import client_settings
-from connect.kafka.produce import BatchProducer, DeliveryError, WrongClockError
+from connect.kafka.clients.settings import client_settings
+from connect.kafka.writing import produce
+from connect.kafka.writing.produce import BatchProducer, DeliveryError, WrongClockError
 
 PARTITIONS = """
 import org.apache.kafka.clients.producer.internals.BuiltInPartitioner;

@@ -11,9 +11,9 @@ from confluent_kafka.admin import AdminClient
 
 from connect.data.record import TopicPartition
 from connect.errors import RetriableError
-from connect.kafka import range_consumer
-from connect.kafka.client_settings import client_settings
-from connect.kafka.range_consumer import DataLossError, RangeConsumer
+from connect.kafka.clients.settings import client_settings
+from connect.kafka.reading import range_consumer
+from connect.kafka.reading.range_consumer import DataLossError, RangeConsumer
 from tests.support.waiting import until
 
 COMPACTED = {

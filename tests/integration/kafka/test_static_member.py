@@ -4,7 +4,7 @@ import pytest
 from confluent_kafka.admin import AdminClient
 
 from connect.errors import ConnectError
-from connect.kafka.groups import remove_member
+from connect.kafka.admin.groups import remove_member
 
 from .members import until
 

@@ -9,8 +9,8 @@ from confluent_kafka.admin import AdminClient, NewPartitions
 
 from connect.data.record import TopicPartition
 from connect.errors import ConnectError
-from connect.kafka import topic_ends
-from connect.kafka.topic_ends import TopicEnds
+from connect.kafka.reading import topic_ends
+from connect.kafka.reading.topic_ends import TopicEnds
 from tests.support.waiting import until
 
 

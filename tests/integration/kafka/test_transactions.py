@@ -12,11 +12,11 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from connect.data.batch import SourceBatch
 from connect.data.record import SourceRecord
 from connect.errors import FencedError
-from connect.kafka.broker import Broker
-from connect.kafka.client_settings import task_client_settings
-from connect.kafka.fencing import abort_left_open, fence
-from connect.kafka.produce import DeliveryError
-from connect.kafka.transactional import TransactionalProducer
+from connect.kafka.broker.embedded import Broker
+from connect.kafka.clients.settings import task_client_settings
+from connect.kafka.writing.fencing import abort_left_open, fence
+from connect.kafka.writing.produce import DeliveryError
+from connect.kafka.writing.transactional import TransactionalProducer
 
 Make = Callable[..., TransactionalProducer]
 

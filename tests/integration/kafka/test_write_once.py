@@ -7,11 +7,11 @@ import pytest
 
 from connect.data.record import TopicPartition
 from connect.errors import ConnectError
-from connect.kafka.client_settings import client_settings
-from connect.kafka.offset_producer import OffsetProducer
-from connect.kafka.read_range import StoredRecord, read_records
-from connect.kafka.resend import Resender
-from connect.kafka.write_once import OutgoingRecord, refusal
+from connect.kafka.clients.settings import client_settings
+from connect.kafka.reading.read_range import StoredRecord, read_records
+from connect.kafka.writing.offset_producer import OffsetProducer
+from connect.kafka.writing.resend import Resender
+from connect.kafka.writing.write_once import OutgoingRecord, refusal
 
 NOBODY = "127.0.0.1:1"
 

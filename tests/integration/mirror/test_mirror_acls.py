@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 from confluent_kafka.admin import AclBinding, AclOperation, AclPermissionType, ResourcePatternType, ResourceType
 
-from connect.kafka.broker import Broker
-from connect.kafka.cluster_admin import ClusterAdmin
+from connect.kafka.admin.cluster import ClusterAdmin
+from connect.kafka.broker.embedded import Broker
 from connectors.mirror.keys import MirrorSourceOptions
 from connectors.mirror.topics import TopicSync
 from tests.integration.mirror.conftest import Cluster

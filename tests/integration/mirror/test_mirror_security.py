@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pytest
 
-from connect.kafka.broker import Broker, status, stop
+from connect.kafka.broker.embedded import Broker, status, stop
 from tests.integration.group.secure_broker import SecureBroker, start_secure_broker
 from tests.integration.mirror.conftest import Mirror
 from tests.integration.standalone.conftest import Standalone

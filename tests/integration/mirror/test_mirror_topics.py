@@ -91,7 +91,7 @@ def test_a_topic_grows_and_changes_and_others_come(mirror: Mirror) -> None:
 
 
 def _alter(mirror: Mirror, change: dict[str, str | None]) -> None:
-    from connect.kafka.cluster_admin import ClusterAdmin
+    from connect.kafka.admin.cluster import ClusterAdmin
 
     admin = ClusterAdmin({"bootstrap.servers": mirror.source.servers}, "source", 30)
     admin.change_topic_settings(mirror.topic, change)

@@ -32,7 +32,7 @@ def create(worker: JavaWorker, config: dict[str, str]) -> None:
 
 
 def settings_of(mirror: Mirror, topic: str) -> dict[str, str | None]:
-    from connect.kafka.cluster_admin import ClusterAdmin
+    from connect.kafka.admin.cluster import ClusterAdmin
 
     admin = ClusterAdmin({"bootstrap.servers": mirror.target.servers}, "target", 30)
     return {name: each.value for name, each in admin.topic_settings([topic])[topic].items() if each.is_own}

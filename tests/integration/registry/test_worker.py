@@ -10,7 +10,7 @@ from confluent_kafka.schema_registry import SchemaRegistryClient
 from confluent_kafka.schema_registry.avro import AvroDeserializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 
-from connect.kafka.broker import Broker
+from connect.kafka.broker.embedded import Broker
 from tests.integration.standalone.conftest import Standalone
 
 from .front import Front, running

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from connect.kafka.broker import Broker
+from connect.kafka.broker.embedded import Broker
 from connect.ports import free_port
 from tests.support.rest import ask
 from tests.support.worker_process import WorkerProcess, our_command

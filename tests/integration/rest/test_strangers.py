@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from connect import peers
-from connect.kafka.broker import Broker
+from connect.kafka.broker.embedded import Broker
 from rest.security.forwarded import HEADER, SIGNATURE, Forwarded
 from tests.support.attacks import MIB, SLOW, crowd, post, raw
 from tests.support.waiting import until

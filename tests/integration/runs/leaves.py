@@ -19,7 +19,7 @@ from tests.support.waiting import until
 from tests.support.worker_process import WorkerProcess, our_command
 
 if TYPE_CHECKING:
-    from connect.kafka.broker import Broker
+    from connect.kafka.broker.embedded import Broker
 
 SLEEP = ["sleep", "600"]
 _started: list[subprocess.Popen[bytes]] = []  # Python would complain of one that runs and is forgotten
@@ -60,7 +60,7 @@ def test_of_processes(number: str, tmp_path: Path) -> None:
 
 
 def test_of_a_worker(broker: "Broker", tmp_path: Path) -> None:
-    from connect.kafka.broker import ensure_running
+    from connect.kafka.broker.embedded import ensure_running
 
     another = ensure_running(tmp_path / "broker", port=0)
     converter = "org.apache.kafka.connect.storage.StringConverter"

@@ -12,7 +12,7 @@ from typing import Any
 import psutil
 import pytest
 
-from connect.kafka.broker import Broker
+from connect.kafka.broker.embedded import Broker
 from tests.support.processes import running
 from tests.support.waiting import until
 

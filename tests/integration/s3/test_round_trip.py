@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from confluent_kafka import Producer
 
-from connect.kafka.broker import Broker
+from connect.kafka.broker.embedded import Broker
 from tests.integration.worker.conftest import herd
 from tests.servers.s3 import S3Bucket
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from confluent_kafka import Producer
 
-from connect.kafka.broker import Broker
+from connect.kafka.broker.embedded import Broker
 from tests.integration.distributed.pool import TURNS, Pool, a_pool
 from tests.integration.s3.sink_runs import Numbers, json_lines
 from tests.integration.worker.conftest import herd

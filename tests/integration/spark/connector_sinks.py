@@ -9,7 +9,7 @@ from typing import Any
 
 from confluent_kafka import Producer
 
-from connect.kafka.broker import Broker
+from connect.kafka.broker.embedded import Broker
 from spark_sink.connector_sink.plan import WritePlan
 from spark_sink.connector_sink.register import register_writer
 from spark_sink.reading import ReadPlan, register

@@ -9,7 +9,7 @@ from typing import Any
 from confluent_kafka import Producer
 
 from connect.data.schema import Schema
-from connect.kafka.broker import Broker
+from connect.kafka.broker.embedded import Broker
 from spark_sink.reading import ReadPlan, RowShape, register
 from tests.support.waiting import until
 

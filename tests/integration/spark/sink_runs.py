@@ -9,8 +9,8 @@ from typing import Any
 from confluent_kafka import ConsumerGroupTopicPartitions, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from connect.kafka.admin import Admin
-from connect.kafka.broker import Broker
+from connect.kafka.admin.client import Admin
+from connect.kafka.broker.embedded import Broker
 from connect.plugins.lifetime import Lifetime
 from spark_sink.query import supervised
 from spark_sink.query.table_task import TableTask

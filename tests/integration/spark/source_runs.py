@@ -9,7 +9,7 @@ from typing import Any
 
 from confluent_kafka import Consumer, Message, TopicPartition
 
-from connect.kafka.broker import Broker
+from connect.kafka.broker.embedded import Broker
 from connect.plugins.lifetime import Lifetime
 from connect.storage.offsets import identity
 from connect.telemetry.metrics import Registry

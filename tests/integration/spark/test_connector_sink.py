@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from connect.errors import RetriableError
-from connect.kafka.broker import Broker
+from connect.kafka.broker.embedded import Broker
 from connect.pipeline.error_kinds import ErrorKind, kind_of
 from spark_sink.connector_sink import progress_files
 from spark_sink.connector_sink.progress_files import Tally

@@ -10,7 +10,7 @@ import psutil
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
-from connect.kafka.broker import Broker
+from connect.kafka.broker.embedded import Broker
 from tests.integration.worker.conftest import Herd, herd
 
 from .connector_sinks import PLUGINS, ConnectorSinks

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from connect.errors import ConfigError
-from connect.kafka.broker import Broker
+from connect.kafka.broker.embedded import Broker
 from spark_sink.session import Session
 from spark_sink.source.delta_task import DeltaSourceTask
 from tests.integration.spark.source_runs import JSON, Context, everything, running, values

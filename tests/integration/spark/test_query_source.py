@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from connect.errors import ConfigError, ConnectError
-from connect.kafka.broker import Broker
+from connect.kafka.broker.embedded import Broker
 from spark_sink.session import Session
 from spark_sink.source.sql_task import SqlSourceTask
 from tests.integration.spark.source_runs import Context, everything, running, values

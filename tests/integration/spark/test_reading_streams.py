@@ -9,7 +9,7 @@ import pytest
 from confluent_kafka.admin import AdminClient, NewPartitions
 
 from connect.data.schema import INT64, Schema
-from connect.kafka.topic_ends import TIMEOUT_S
+from connect.kafka.reading.topic_ends import TIMEOUT_S
 from connect.telemetry.metrics import Registry
 from spark_sink.lease_file import LeaseFile
 from spark_sink.query.progress import QueryProgress

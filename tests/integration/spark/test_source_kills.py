@@ -16,7 +16,7 @@ import pytest
 from deltalake import write_deltalake
 
 from connect.errors import ConnectError
-from connect.kafka.broker import Broker
+from connect.kafka.broker.embedded import Broker
 from spark_sink.session import Session
 from spark_sink.source.delta_task import DeltaSourceTask
 from tests.integration.spark.source_runs import Context, everything, running, values

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from connect.kafka.broker import Broker
+from connect.kafka.broker.embedded import Broker
 from spark_sink.session import open_session
 from spark_sink.session.server import Server
 from spark_sink.source.delta_task import DeltaSourceTask

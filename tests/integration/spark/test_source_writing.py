@@ -16,8 +16,8 @@ import pytest
 from confluent_kafka import Consumer, Message, Producer, TopicPartition
 
 from connect import ConnectError, FencedError
-from connect.kafka.broker import Broker
-from connect.kafka.newest import NewestRecords
+from connect.kafka.broker.embedded import Broker
+from connect.kafka.reading.newest import NewestRecords
 from connect.pipeline import RecordError
 from spark_sink.source.clients import SourceClients
 from spark_sink.source.committed_batches import CommittedBatches, Partitioning, Run

@@ -10,7 +10,7 @@ import pytest
 from deltalake import DeltaTable
 
 from connect.errors import ConnectError, RetriableError
-from connect.kafka.broker import Broker
+from connect.kafka.broker.embedded import Broker
 from spark_sink.query import supervised, table_task
 from spark_sink.session import Session
 from spark_sink.tables import TableWriter

@@ -11,7 +11,7 @@ from confluent_kafka import Producer
 from deltalake import DeltaTable
 
 from connect.errors import ConnectError
-from connect.kafka.broker import Broker
+from connect.kafka.broker.embedded import Broker
 from spark_sink.reading import sample
 from spark_sink.session import Session
 

@@ -9,7 +9,7 @@ from typing import IO
 
 import pytest
 
-from connect.kafka.broker import Broker
+from connect.kafka.broker.embedded import Broker
 from tests.support.worker_process import WorkerProcess, our_command
 
 WORKER = {

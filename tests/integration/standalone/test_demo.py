@@ -13,8 +13,8 @@ from typing import NoReturn
 import psutil
 import pytest
 
-from connect.kafka import broker as embedded
-from connect.kafka.broker import Broker
+from connect.kafka.broker import embedded
+from connect.kafka.broker.embedded import Broker
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.slow

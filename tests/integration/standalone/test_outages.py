@@ -13,8 +13,8 @@ from typing import Any, NoReturn, Protocol
 import pytest
 from confluent_kafka import Producer
 
-from connect.kafka import broker as kafka
-from connect.kafka.broker import Broker
+from connect.kafka.broker import embedded as kafka
+from connect.kafka.broker.embedded import Broker
 from connect.ports import free_port
 from tests.servers.broker import a_broker
 from tests.servers.elasticsearch import ElasticsearchServer

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from connect.kafka.broker import Broker
+from connect.kafka.broker.embedded import Broker
 from connect.ports import free_port
 from tests.servers.postgresql import PostgresDatabase
 from tests.servers.s3 import S3Bucket

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from confluent_kafka import Producer
 
-from connect.kafka.broker import Broker
+from connect.kafka.broker.embedded import Broker
 from tests.integration.standalone.conftest import Standalone
 from tests.servers.webhook import Webhook, webhook
 from tests.support.worker_process import WorkerProcess

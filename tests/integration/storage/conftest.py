@@ -7,9 +7,9 @@ from contextlib import ExitStack, contextmanager
 import psutil
 import pytest
 
-from connect.kafka.broker import Broker
+from connect.kafka.admin.topics import TopicShape
+from connect.kafka.broker.embedded import Broker
 from connect.kafka.compacted_log import CompactedLog, LogRecord
-from connect.kafka.topics import TopicShape
 from tests.support.waiting import until
 
 ONE = TopicShape(1, 1, {}, exact_partitions=1)

@@ -12,9 +12,9 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType
 
 from connect.errors import ConnectError
-from connect.kafka.broker import Broker
+from connect.kafka.admin.topics import TopicShape
+from connect.kafka.broker.embedded import Broker
 from connect.kafka.compacted_log import LogRecord
-from connect.kafka.topics import TopicShape
 
 from .conftest import ONE, Log
 

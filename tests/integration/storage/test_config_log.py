@@ -11,7 +11,7 @@ import pytest
 from confluent_kafka import Producer
 
 from connect.errors import ConnectError
-from connect.kafka.broker import Broker
+from connect.kafka.broker.embedded import Broker
 from connect.storage.config_log import TopicConfigLog
 from connect.storage.config_state import (
     ConnectorChanged,

@@ -14,9 +14,9 @@ import pytest
 from confluent_kafka import Producer
 
 from connect.errors import DataError
-from connect.kafka.broker import Broker
+from connect.kafka.admin.topics import TopicShape
+from connect.kafka.broker.embedded import Broker
 from connect.kafka.compacted_log import CompactedLog
-from connect.kafka.topics import TopicShape
 from connect.storage.offsets import Offset, OffsetStoreError, Partition, key
 from connect.storage.topic_offsets import TopicOffsetStore
 
@@ -162,7 +162,7 @@ def test_a_closed_store_says_so(join: Join, broker: Broker, topic: str) -> None:
 
 def test_every_key_lies_where_the_log_puts_it(broker: Broker, topic: str, join: Join) -> None:
     """So a task's own producer and a worker's log write one key into one partition."""
-    from connect.kafka.client_settings import client_settings
+    from connect.kafka.clients.settings import client_settings
 
     store = join()
     partitions = [{"f": str(number)} for number in range(200)]

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from confluent_kafka import Producer
 
-from connect.kafka.broker import Broker
-from connect.kafka.topics import TopicShape
+from connect.kafka.admin.topics import TopicShape
+from connect.kafka.broker.embedded import Broker
 from connect.storage.status import ConnectorStatus, State, Status, TaskStatus
 from connect.storage.topic_status import TopicStatusStore
 

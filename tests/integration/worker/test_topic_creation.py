@@ -22,9 +22,9 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
-from connect.kafka.broker import Broker
-from connect.kafka.client_settings import client_settings
-from connect.kafka.new_topics import NewTopic, TopicMaker
+from connect.kafka.admin.new_topics import NewTopic, TopicMaker
+from connect.kafka.broker.embedded import Broker
+from connect.kafka.clients.settings import client_settings
 from connect.ports import free_port
 from tests.servers.broker import a_broker
 from tests.support.waiting import until

@@ -18,7 +18,7 @@ from connect.delivery.source_errors import SourceErrors
 from connect.delivery.source_offsets import OffsetRecords
 from connect.delivery.transactional import TransactionalOutput
 from connect.errors import ConnectError, FencedError
-from connect.kafka.transactional import AbortableError
+from connect.kafka.writing.transactional import AbortableError
 from connect.pipeline import Chain, ErrorPolicy
 from connect.telemetry.metrics import Registry
 from connect.worker.control import Stopping

@@ -4,8 +4,8 @@ import pytest
 
 from connect.herder.dead_letter_view import Bytes, DeadLetterView, fingerprint
 from connect.herder.dead_letters import Wanted
-from connect.kafka.read_range import StoredRecord
-from connect.kafka.replay_marks import _joined, _parsed
+from connect.kafka.admin.replay_marks import _joined, _parsed
+from connect.kafka.reading.read_range import StoredRecord
 from connect.pipeline.error_headers import ErrorContext
 from connect.telemetry.redaction import redactor
 

@@ -5,7 +5,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[3]
 #: What runs in processes that may die: a task's, and a command's.
-MAY = {"connect/kafka/broker.py", "connect/kafka/new_topics.py", "connect/kafka/produce.py", "connect/kafka/purge.py"}
+MAY = {
+    "connect/kafka/broker/embedded.py",
+    "connect/kafka/admin/new_topics.py",
+    "connect/kafka/writing/produce.py",
+    "connect/kafka/admin/purge.py",
+}
 
 
 def test_only_what_may_die_asks_by_librdkafkas_admin_client() -> None:

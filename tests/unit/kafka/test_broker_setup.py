@@ -5,7 +5,7 @@ import socket
 
 import pytest
 
-from connect.kafka import broker_setup as setup
+from connect.kafka.broker import setup
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ ASKS = {
     "describe_consumer_groups": {"request_timeout"},
 }
 CLIENTS = {"_consumer", "_producer", "_admin", "consumer", "producer", "admin"}
-#: Bounded by itself: of `connect.kafka.admin.Admin`, and of no client of librdkafka's.
+#: Bounded by itself: of `connect.kafka.admin.client.Admin`, and of no client of librdkafka's.
 OURS = {("admin", "committed"), ("_admin", "committed")}
 
 
@@ -45,7 +45,7 @@ def unbounded(file: Path) -> Iterator[str]:
 
 def test_every_call_that_asks_a_broker_has_an_end() -> None:
     folder = Path(connect.kafka.__file__).parent
-    assert [place for file in sorted(folder.glob("*.py")) for place in unbounded(file)] == []
+    assert [place for file in sorted(folder.rglob("*.py")) for place in unbounded(file)] == []
 
 
 def test_one_without_is_found(tmp_path: Path) -> None:

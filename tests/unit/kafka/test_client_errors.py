@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from connect.kafka.client_errors import ClientErrors, NotLetInError
+from connect.kafka.clients.errors import ClientErrors, NotLetInError
 from connect.pipeline.error_kinds import ErrorKind, kind_of
 
 HOST = "sasl_ssl://b1:9093/bootstrap: "

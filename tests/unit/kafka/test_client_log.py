@@ -5,7 +5,7 @@ import logging
 import pytest
 from confluent_kafka import Producer
 
-from connect.kafka.client_log import log
+from connect.kafka.clients.log import log
 
 
 @pytest.mark.parametrize(

@@ -16,10 +16,10 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, PrivateFormat, pkcs12
 from cryptography.x509.oid import NameOID
 
-from connect.kafka import _librdkafka, _librdkafka_generate
-from connect.kafka._java_keys import RULES
-from connect.kafka._java_rules import Computed, Kind, Mapped, NoEffect, Refused
-from connect.kafka.client_settings import (
+from connect.kafka.clients import librdkafka, librdkafka_generate
+from connect.kafka.clients.java_keys import RULES
+from connect.kafka.clients.java_rules import Computed, Kind, Mapped, NoEffect, Refused
+from connect.kafka.clients.settings import (
     CONSUMER_DEFAULTS,
     PRODUCER_DEFAULTS,
     ClientSettingError,
@@ -139,8 +139,8 @@ def make(kind: Kind, settings: Mapping[str, object]) -> None:
 
 def test_the_table_of_librdkafka_is_what_the_installed_library_says() -> None:
     made: dict[str, object] = {}
-    exec(_librdkafka_generate.generated(), made)
-    assert made["PROPERTIES"] == _librdkafka.PROPERTIES
+    exec(librdkafka_generate.generated(), made)
+    assert made["PROPERTIES"] == librdkafka.PROPERTIES
 
 
 @pytest.mark.parametrize(("kind", "key"), EFFECTIVE)
@@ -448,7 +448,7 @@ def test_errors_and_warnings_name_the_key_as_it_stands_in_its_file() -> None:
 
 def test_translating_loads_no_client_library() -> None:
     program = (
-        "import sys; from connect.kafka.client_settings import client_settings; client_settings('producer', {});"
+        "import sys; from connect.kafka.clients.settings import client_settings; client_settings('producer', {});"
         "sys.exit('confluent_kafka' in sys.modules)"
     )
     subprocess.run([sys.executable, "-c", program], check=True)

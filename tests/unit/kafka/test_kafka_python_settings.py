@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from connect.kafka.client_settings import ClientSettingError
-from connect.kafka.kafka_python_settings import kafka_python_settings
+from connect.kafka.clients.kafka_python_settings import kafka_python_settings
+from connect.kafka.clients.settings import ClientSettingError
 
 BROKERS = {"bootstrap.servers": "one:9092, two:9092"}
 SASL = BROKERS | {"security.protocol": "sasl_plaintext"}

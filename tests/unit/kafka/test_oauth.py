@@ -8,8 +8,8 @@ from urllib.parse import parse_qs
 import pytest
 from kafka.errors import SaslAuthenticationFailedError
 
-from connect.kafka._java_rules import ClientSettingError
-from connect.kafka._oauth import TokenFromUrl
+from connect.kafka.clients.java_rules import ClientSettingError
+from connect.kafka.clients.oauth import TokenFromUrl
 
 
 class Issuer(HTTPServer):

@@ -8,15 +8,15 @@ from typing import Any
 import confluent_kafka
 import pytest
 
-from connect.kafka import override_rules
-from connect.kafka._java_keys import RULES
-from connect.kafka._librdkafka import PROPERTIES
-from connect.kafka._librdkafka_property import Property
-from connect.kafka.browse import Browser, Span
-from connect.kafka.client_settings import ClientSettingError, Kind, client_settings, task_client_settings
-from connect.kafka.group_lag import GroupLag
-from connect.kafka.override_rules import CLIENTS, NEVER, of_questions, refused, refused_of_worker
-from connect.kafka.resend import Resender
+from connect.kafka.clients import override_rules
+from connect.kafka.clients.java_keys import RULES
+from connect.kafka.clients.librdkafka import PROPERTIES
+from connect.kafka.clients.librdkafka_property import Property
+from connect.kafka.clients.override_rules import CLIENTS, NEVER, of_questions, refused, refused_of_worker
+from connect.kafka.clients.settings import ClientSettingError, Kind, client_settings, task_client_settings
+from connect.kafka.reading.browse import Browser, Span
+from connect.kafka.reading.group_lag import GroupLag
+from connect.kafka.writing.resend import Resender
 
 WORKER = {"bootstrap.servers": "127.0.0.1:1"}
 OPERATORS = {

@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from connect.kafka._session import Session
+from connect.kafka.group.session import Session
 
 
 class Clock:

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from connect.kafka.static_member import KEY, as_static_member, instance_id
+from connect.kafka.group.static_member import KEY, as_static_member, instance_id
 
 POOL = {"config.storage.topic": "configs", "group.id": "pool", "bootstrap.servers": "here:1"}
 

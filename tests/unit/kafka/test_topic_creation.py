@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from connect import ConfigError
-from connect.kafka.new_topics import NewTopic
-from connect.kafka.topic_creation import TopicRules, rules_of
+from connect.kafka.admin.new_topics import NewTopic
+from connect.kafka.admin.topic_creation import TopicRules, rules_of
 
 DEFAULT = {"default.replication.factor": "1", "default.partitions": "3"}
 

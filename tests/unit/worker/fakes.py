@@ -10,7 +10,7 @@ from connect.data.batch import SinkBatch, SourceBatch
 from connect.data.record import TopicPartition
 from connect.data.values import Values
 from connect.errors import ConnectError
-from connect.kafka.produce import Delivery, DeliveryError
+from connect.kafka.writing.produce import Delivery, DeliveryError
 from connect.worker.control import Stopping
 from connect.worker.messages import Message, Progress
 

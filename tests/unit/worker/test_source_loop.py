@@ -17,7 +17,7 @@ from connect.delivery.meter import SourceMeter
 from connect.delivery.source import Source
 from connect.delivery.source_errors import SourceErrors
 from connect.errors import ConnectError, RetriableError
-from connect.kafka.produce import DeliveryError
+from connect.kafka.writing.produce import DeliveryError
 from connect.pipeline import Chain, ErrorPolicy, Stage
 from connect.telemetry.metrics import Registry
 from connect.worker import messages, source_loop

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from connect.kafka.broker import Broker
+from connect.kafka.broker.embedded import Broker
 from tests.integration.distributed.committed import Committed
 from tests.integration.distributed.pool import Pool, a_pool
 from tests.integration.elasticsearch.source.conftest import Index, NewIndex

@@ -10,7 +10,7 @@ from typing import Any
 import fastavro
 import pytest
 
-from connect.kafka.broker import Broker
+from connect.kafka.broker.embedded import Broker
 from tests.integration.spark.source_runs import everything
 from tests.integration.worker.conftest import herd
 from tests.unit.converters.registry.memory_registry import MemoryRegistry

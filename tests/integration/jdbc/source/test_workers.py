@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from connect.kafka.broker import Broker
+from connect.kafka.broker.embedded import Broker
 from tests.integration.distributed.committed import Committed
 from tests.integration.distributed.pool import TURNS, Pool, a_pool
 

@@ -16,7 +16,7 @@ from connect.data.batch import SinkBatch
 from connect.data.record import SinkRecord, TopicPartition
 from connect.data.schema import INT64, Schema
 from connect.errors import ConnectError
-from connect.kafka.range_consumer import DataLossError
+from connect.kafka.reading.range_consumer import DataLossError
 from spark_sink.lease_file import LeaseFile
 from spark_sink.reading import admission, driver
 from spark_sink.reading import sizes as reading_sizes

@@ -1,0 +1,1 @@
+"""Questions to brokers beside records, and changes of topics and groups."""

@@ -1,0 +1,55 @@
+"""Deletes what is done from topics that no time limit empties: records before an offset (KIP-107)."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Mapping
+from typing import Any, Final
+
+from connect.data.record import TopicPartition
+from connect.kafka.clients.log import log as client_log
+
+log = logging.getLogger("connect.kafka")
+
+_EVERY_S: Final = 60.0
+
+
+class Purge:
+    """Asks brokers to delete records, once a minute at most, and waits for nothing. Called from one thread.
+
+    Args:
+        settings: librdkafka's, for an admin client.
+    """
+
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        self._settings = settings
+        self._admin: Any = None
+        self._wanted: dict[TopicPartition, int] = {}
+        self._asked: list[Any] = []
+        self._due = 0.0
+
+    def before(self, offsets: Mapping[TopicPartition, int]) -> None:
+        """Records before these offsets are not needed any more. What is refused is said, and not asked again."""
+        self._wanted.update({partition: offset for partition, offset in offsets.items() if offset > 0})
+        if not self._wanted or time.monotonic() < self._due:
+            return
+        from confluent_kafka import TopicPartition as ClientPartition
+        from confluent_kafka.admin import AdminClient
+
+        for answer in self._asked:
+            if answer.done() and (error := answer.exception()) is not None:
+                log.warning(
+                    "Records that were tried again cannot be deleted from their retry topic, which grows: %s. Grant"
+                    " DELETE on it to the connector's admin client, or set its retention.ms.",
+                    error,
+                )
+                self._due = float("inf")
+                return
+        if self._admin is None:
+            settings: dict[str, Any] = {**self._settings, "logger": client_log}
+            self._admin = AdminClient(settings)
+        before = [ClientPartition(*partition, offset) for partition, offset in self._wanted.items()]
+        self._asked = list(self._admin.delete_records(before).values())
+        self._wanted.clear()
+        self._due = time.monotonic() + _EVERY_S

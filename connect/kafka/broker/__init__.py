@@ -1,0 +1,1 @@
+"""The broker that runs on this machine."""

@@ -1,0 +1,1 @@
+"""Membership in the group of workers."""

@@ -1,0 +1,1 @@
+"""Records out of Kafka: in a group, by ranges, of partitions; and how far others have read."""

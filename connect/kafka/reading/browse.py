@@ -1,0 +1,109 @@
+"""Looking at what lies in a topic: reads only, joins no group, commits nothing.
+
+By the client settings that a connector's own consumer has, so that whoever may run the connector may look.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from connect.data.record import TopicPartition
+from connect.errors import ConnectError
+from connect.kafka.admin.answers import EARLIEST, LATEST, AdminError
+from connect.kafka.clients.override_rules import of_questions
+from connect.kafka.clients.settings import task_client_settings, task_java_settings
+from connect.kafka.reading.read_range import StoredRecord, read_records
+
+#: How much is fetched ahead: nobody looks at much.
+_AHEAD: Final = {"queued.max.messages.kbytes": 4096, "fetch.message.max.bytes": 1_048_576}
+
+
+class NoTopicError(ConnectError):
+    """There is no such topic."""
+
+
+class Span(NamedTuple):
+    """A part of a partition: from an offset up to, not including, another."""
+
+    begin: int
+    end: int
+
+
+class Browser:
+    """Reads topics. Called from one thread; close it.
+
+    Args:
+        worker, connector: their configurations, with secrets filled in.
+
+    Raises:
+        ConnectError: a client setting is wrong.
+    """
+
+    def __init__(self, worker: Mapping[str, str], connector: Mapping[str, str]) -> None:
+        from connect.kafka.admin.client import Admin
+
+        connector = of_questions(connector)
+        self._consumer_settings: dict[str, Any] = dict(task_client_settings("consumer", worker, connector).librdkafka)
+        self._admin = Admin(task_java_settings("admin", worker, connector))
+
+    def close(self) -> None:
+        """End the clients."""
+        self._admin.close()
+
+    def spans(self, topic: str) -> dict[int, Span]:
+        """Where the records of each partition begin and end. Raises NoTopicError, ConnectError."""
+        partitions = self.partitions(topic)
+        begins = self._offsets(topic, partitions, EARLIEST)
+        ends = self._offsets(topic, partitions, LATEST)
+        return {number: Span(begins[number], ends[number]) for number in partitions}
+
+    def partitions(self, topic: str) -> list[int]:
+        """The numbers of a topic's partitions. Does not make the topic. Raises NoTopicError, ConnectError."""
+        try:
+            found = self._admin.partitions([topic])
+        except AdminError as error:
+            raise _refused(topic, error) from error
+        if topic not in found:
+            raise NoTopicError(f"There is no topic {topic}, or this user may not see it.")
+        return found[topic]
+
+    def offsets_at(self, topic: str, spans: Mapping[int, Span], timestamp: int) -> dict[int, int]:
+        """For each partition the first offset whose record is of this moment (ms) or later; its end where none is."""
+        found = self._offsets(topic, list(spans), timestamp)
+        return {number: offset if offset >= 0 else spans[number].end for number, offset in found.items()}
+
+    def read(self, topic: str, spans: Mapping[int, Span], timeout: float) -> Iterator[StoredRecord]:
+        """The records of these spans, those of one partition in order. Ends with the last, or after `timeout` seconds.
+
+        Raises:
+            TimeoutError: the time was over before the last one came; what was yielded is good.
+            ConnectError: a broker refuses.
+        """
+        begin = {TopicPartition(topic, number): span.begin for number, span in spans.items() if span.begin < span.end}
+        until = {TopicPartition(topic, number): span.end for number, span in spans.items()}
+        if not begin:
+            return
+        deadline = time.monotonic() + timeout
+
+        def in_time() -> None:
+            if time.monotonic() >= deadline:
+                raise TimeoutError(f"Topic {topic} could not be read to its end within {timeout:g} s.")
+
+        settings = {**self._consumer_settings, "group.id": f"browse-{uuid.uuid4()}", **_AHEAD}
+        yield from read_records(settings, begin, in_time, until)
+
+    def _offsets(self, topic: str, partitions: Sequence[int], which: int) -> dict[int, int]:
+        committed_only = self._consumer_settings.get("isolation.level", "read_committed") == "read_committed"
+        asked = {TopicPartition(topic, number): which for number in partitions}
+        try:
+            found = self._admin.offsets(asked, committed_only=committed_only)
+        except AdminError as error:
+            raise _refused(topic, error) from error
+        return {partition.partition: offset for partition, offset in found.items()}
+
+
+def _refused(topic: str, error: AdminError) -> ConnectError:
+    return ConnectError(f"Topic {topic} cannot be read: {error.words} ({error.code}).")

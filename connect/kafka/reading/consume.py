@@ -1,0 +1,429 @@
+"""Consumes batches of records for a sink task, and keeps the task's positions.
+
+Columns are made from the client's messages only where somebody looks: topics, partitions, offsets, timestamps and
+headers of a batch that is written as plain values are never touched.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+from connect.data.batch import SinkBatch
+from connect.data.record import TopicPartition
+from connect.errors import ConnectError
+from connect.kafka.clients.errors import ClientErrors, is_away
+from connect.kafka.clients.log import log as client_log
+from connect.kafka.group.static_member import KEY as STATIC
+from connect.kafka.reading.arrivals import arrivals
+from connect.kafka.reading.backlog import Backlog
+from connect.kafka.reading.commits import Commits
+from connect.kafka.reading.messages import batch_of, records_of
+
+log = logging.getLogger("connect.kafka")
+
+#: More is slower: the client fills its queue in batches of about this size (measured: 2,000 beat 10,000).
+ROWS_PER_BATCH = 2000
+_REGEX_REFRESH_S = 30.0
+_COMMITTED_S = 30.0
+_TOPICS_WITHIN_S = 1.0
+#: How long a look at all topics may take, and when the next one comes after one that found no broker.
+_LIST_S = 2.0
+_LIST_AGAIN_S = 1.0
+#: How long to wait for the broker to let a member go that owns nothing; some milliseconds, unless it is busy otherwise.
+_LEAVE_S = 1.0
+_TICK_S = 0.01
+
+
+class RebalanceListener(Protocol):
+    """Told of partitions that come and go, from within `BatchConsumer.poll`."""
+
+    def assigned(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, int] | None:
+        """These partitions are ours. Returns where to begin in the ones for which that is known."""
+
+    def revoked(self, partitions: Sequence[TopicPartition]) -> None:
+        """These partitions go to somebody else; commits are still possible."""
+
+    def lost(self, partitions: Sequence[TopicPartition]) -> None:
+        """These partitions are somebody else's already."""
+
+
+class BatchConsumer:
+    """A consumer of one task. Called from one thread, but for `wake`.
+
+    Args:
+        settings: librdkafka's, from `client_settings`.
+        topics: names, or a compiled pattern that whole names must match.
+        listener: see `RebalanceListener`.
+        rows: at most so many records a batch.
+        also: names of topics that are read besides.
+        keys: see `ClientErrors`.
+    """
+
+    def __init__(
+        self,
+        settings: Mapping[str, Any],
+        topics: Sequence[str] | re.Pattern[str],
+        listener: RebalanceListener,
+        rows: int = ROWS_PER_BATCH,
+        also: Sequence[str] = (),
+        keys: Mapping[str, str] | None = None,
+    ) -> None:
+        from confluent_kafka import Consumer
+
+        self._group = str(settings["group.id"])
+        self._topics = topics
+        self._also = tuple(also)
+        self._may_create = settings.get("allow.auto.create.topics") is True
+        self._subscribed: list[str] = []
+        self._regex_due = 0.0
+        self._listener = listener
+        self._rows = rows
+        self._assignment: frozenset[TopicPartition] = frozenset()
+        self._places: tuple[frozenset[TopicPartition], tuple[str | None, int | None]] = (frozenset(), (None, None))
+        self._paused: set[TopicPartition] = set()
+        self._changed = False
+        self._assigning = False
+        self._closing = False
+        self._leaving = False
+        self._raised: list[BaseException] = []
+        self._brokers = ClientErrors(settings, keys)
+        self._incremental = (
+            "cooperative" in str(settings.get("partition.assignment.strategy", ""))
+            or settings.get("group.protocol") == "consumer"
+        )
+        self._instance = "" if settings.get("group.protocol") == "consumer" else str(settings.get(STATIC, ""))
+        self._consumer = Consumer({**settings, "error_cb": self._on_error, "logger": client_log})
+        self._commits = Commits(self._consumer)
+        self._arrivals = arrivals(self._consumer, str(settings.get("client.id", "rdkafka")))
+        from_end = str(settings.get("auto.offset.reset", "latest")) in {"latest", "end", "largest"}
+        self._backlog = Backlog(self._consumer, from_end=from_end)
+        self._subscribe()
+
+    @property
+    def assignment(self) -> frozenset[TopicPartition]:
+        """The partitions that are ours now."""
+        return self._assignment
+
+    @property
+    def group(self) -> str:
+        """The consumer group's name."""
+        return self._group
+
+    @property
+    def member_id(self) -> str | None:
+        """Our member of the consumer group, once it has joined."""
+        member: str | None = self._consumer.memberid()
+        return member or None
+
+    @property
+    def instance_id(self) -> str:
+        """The name under which every process of the task is the same member; empty where it has none."""
+        return self._instance
+
+    @property
+    def can_be_woken(self) -> bool:
+        """Whether `wake` ends a poll that waits; else polls should be short."""
+        return self._arrivals is not None
+
+    def wake(self) -> None:
+        """Have `poll` return soon, with or without records. From any thread."""
+        if self._arrivals is not None:
+            self._arrivals.wake()
+
+    def poll(self, timeout: float) -> SinkBatch | None:
+        """The next records, at most `rows`; waits so many seconds for the first. None when there are none.
+
+        Runs the listener. Raises what the listener raised, and `ConnectError` for errors that do not pass by
+        themselves: `NotLetInError` where the brokers refuse this client.
+        """
+        if isinstance(self._topics, re.Pattern) and time.monotonic() >= self._regex_due:
+            self._subscribe()
+        self._changed = False
+        # `consume` waits for all rows or the whole time; a first message by itself keeps a quiet topic's latency low.
+        first = self._first(timeout)
+        if self._raised:
+            raise self._raised.pop(0)
+        if first is None:
+            self._brokers.check(self._consumer)
+            return None
+        self._brokers.answered()
+        messages = self._consumer.consume(self._rows - 1, 0)
+        if self._raised:
+            raise self._raised.pop(0)
+        messages.insert(0, first)
+        messages = records_of(messages, self._brokers.say)
+        if self._changed:
+            # Partitions moved while we polled: what came from those that left is for their next owner.
+            ours = self._assignment
+            messages = [m for m in messages if (m.topic(), m.partition()) in ours]
+        if not messages:
+            return None
+        if self._places[0] is not self._assignment:
+            self._places = (self._assignment, _common(self._assignment))
+        return batch_of(messages, self._places[1])
+
+    def _first(self, timeout: float) -> Any:
+        if self._arrivals is None:
+            return self._consumer.poll(timeout)
+        first = self._consumer.poll(0)
+        if first is None and timeout > 0 and not self._raised:
+            self._arrivals.wait(timeout)
+            first = self._consumer.poll(0)
+        return first
+
+    def positions(self) -> dict[TopicPartition, int]:
+        """For each assigned partition from which something came, the offset of the record that comes next."""
+        from confluent_kafka import TopicPartition as ClientPartition
+
+        asked = [ClientPartition(*partition) for partition in self._assignment]
+        found = self._consumer.position(asked) if asked else []
+        return {TopicPartition(str(p.topic), int(p.partition)): int(p.offset) for p in found if p.offset >= 0}
+
+    def commit(self, offsets: Mapping[TopicPartition, int]) -> None:
+        """Commit, and wait for the broker's answer, but for some seconds at most.
+
+        Raises:
+            ConnectError: the broker did not take it, or not yet.
+        """
+        from confluent_kafka import KafkaException
+        from confluent_kafka import TopicPartition as ClientPartition
+
+        if not offsets:
+            return
+        try:
+            answers = self._commits.commit(
+                [ClientPartition(p.topic, p.partition, offset) for p, offset in offsets.items()]
+            )
+        except TimeoutError:
+            raise ConnectError("Offsets were not committed: the brokers do not answer") from None
+        except KafkaException as error:
+            raise ConnectError(f"Offsets were not committed: {error.args[0].str()}") from error
+        for answer in answers:
+            if answer.error is not None:
+                where = f"{answer.topic}-{answer.partition}"
+                raise ConnectError(f"The offset of {where} was not committed: {answer.error.str()}")
+
+    def committed(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+        """What the group has committed of these partitions, as far as it has.
+
+        Raises:
+            ConnectError: the broker does not say.
+        """
+        from confluent_kafka import KafkaException
+        from confluent_kafka import TopicPartition as ClientPartition
+
+        try:
+            found = self._consumer.committed(
+                [ClientPartition(*partition) for partition in partitions], timeout=_COMMITTED_S
+            )
+        except KafkaException as error:
+            raise ConnectError(f"The group's offsets cannot be read: {error.args[0].str()}") from error
+        return {TopicPartition(str(p.topic), int(p.partition)): int(p.offset) for p in found if p.offset >= 0}
+
+    def seek(self, offsets: Mapping[TopicPartition, int]) -> None:
+        """Go on from these offsets, in partitions that are ours."""
+        from confluent_kafka import TopicPartition as ClientPartition
+
+        for partition, offset in offsets.items():
+            if partition in self._assignment:
+                self._consumer.seek(ClientPartition(partition.topic, partition.partition, offset))
+
+    def pause(self, partitions: Iterable[TopicPartition]) -> None:
+        """Deliver no more of these."""
+        self._switch(self._consumer.pause, self._paused.update, partitions)
+
+    def resume(self, partitions: Iterable[TopicPartition]) -> None:
+        """Deliver these again."""
+        self._switch(self._consumer.resume, self._paused.difference_update, partitions)
+
+    def lag(self, without: Iterable[TopicPartition] = ()) -> int:
+        """Records that wait in our partitions, but for some; -1 while that is unknown. See `Backlog.count`."""
+        return self._backlog.count(self._assignment.difference(without), self.positions())
+
+    def close(self) -> bool:
+        """Leave the group; the listener is told of the partitions that go. Raises what it raised.
+
+        Returns:
+            whether we left. If not, our member stays until its session ends or somebody removes it, and the client's
+            threads until this process ends.
+        """
+        self._closing = True
+        if self._arrivals is not None:
+            self._arrivals.close()
+        if self._assignment:
+            from confluent_kafka import TopicPartition as ClientPartition
+
+            self._revoke(self._consumer, [ClientPartition(*partition) for partition in self._assignment])
+        left = self._leave()
+        self._brokers.close()
+        if self._raised:
+            raise self._raised.pop(0)
+        return left
+
+    def _leave(self) -> bool:
+        """Close the client, which may be joining, but wait for it no longer than a moment.
+
+        While a join waits for other members, the broker answers nothing else on its connection, and librdkafka waits
+        for the answer to its request to leave: for five seconds, which is all that a task has to stop.
+        """
+        self._leaving = True
+        # With a name it is a member as soon as it has asked to join: the client cannot leave without the answer.
+        unanswered = bool(self._instance and self._subscribed and not self._consumer.memberid())
+
+        def close() -> None:
+            try:
+                self._commits.under_way(None)  # it must not meet a client that is closed
+                if self._instance:
+                    self._say_goodbye()
+                self._consumer.close()
+            except Exception as error:
+                self._raised.append(error)
+
+        thread = threading.Thread(target=close, name="leave", daemon=True)
+        thread.start()
+        thread.join(_LEAVE_S)
+        return not unanswered and not thread.is_alive()
+
+    def _say_goodbye(self) -> None:
+        """Tell the group: a member with a name that only closes is expected back until its session ends."""
+        from confluent_kafka import KafkaError, KafkaException
+
+        try:
+            self._consumer.unsubscribe()
+        except KafkaException as error:
+            if error.args[0].code() == KafkaError._FATAL:
+                return  # its successor is the member
+            raise
+        while self._consumer.memberid():
+            self._consumer.poll(_TICK_S)
+
+    # The group.
+
+    def _subscribe(self) -> None:
+        if isinstance(self._topics, re.Pattern):
+            known = self._all_topics()
+            self._regex_due = time.monotonic() + (_LIST_AGAIN_S if known is None else _REGEX_REFRESH_S)
+            if known is None:
+                return  # no broker answers: `poll` tells of it, and what is subscribed stays so
+            names = sorted({name for name in known if self._topics.fullmatch(name)} | set(self._also))
+        else:
+            names = [*self._topics, *self._also]
+            self._await_topics(names)
+        if names and names != self._subscribed:
+            self._subscribed = names
+            self._consumer.subscribe(names, on_assign=self._assign, on_revoke=self._revoked, on_lost=self._lost)
+
+    def _all_topics(self) -> Iterable[str] | None:
+        """The names of all topics; None where no broker answers."""
+        from confluent_kafka import KafkaException
+
+        try:
+            return list(self._consumer.list_topics(timeout=_LIST_S).topics)
+        except KafkaException as error:
+            if not is_away(error.args[0]):
+                raise ConnectError(f"The topics cannot be listed: {error.args[0].str()}") from error
+            return None
+
+    def _await_topics(self, names: Sequence[str]) -> None:
+        """Let the broker make topics that are not there, as Kafka's consumers do by default, before subscribing.
+
+        Otherwise librdkafka finds them missing, and looks again only after two seconds.
+        """
+        from confluent_kafka import KafkaException
+
+        deadline = time.monotonic() + _TOPICS_WITHIN_S
+        for name in names if self._may_create else ():
+            while (left := deadline - time.monotonic()) > 0:
+                try:
+                    if self._consumer.list_topics(name, timeout=left).topics[name].error is None:
+                        break
+                except KafkaException:
+                    return  # no broker answers; the subscription tells of it
+                time.sleep(0.02)
+
+    def _assign(self, consumer: Any, partitions: list[Any]) -> None:
+        if self._closing:
+            return  # given to us while we leave: they go with us
+        with self._commits.in_callback():
+            self._take_over(consumer, partitions)
+
+    def _take_over(self, consumer: Any, partitions: list[Any]) -> None:
+        # The client swallows what a callback raises: it is kept for `poll`.
+        try:
+            added = [TopicPartition(p.topic, p.partition) for p in partitions]
+            self._changed = True
+            self._assignment |= frozenset(added)
+            self._assigning = True  # what the listener pauses is paused below: the client does not have it yet
+            try:
+                begin = self._listener.assigned(added) or {}
+            finally:
+                self._assigning = False
+            for partition in partitions:
+                offset = begin.get(TopicPartition(partition.topic, partition.partition))
+                if offset is not None:
+                    partition.offset = offset
+                    self._backlog.begins(TopicPartition(partition.topic, partition.partition), offset)
+            (consumer.incremental_assign if self._incremental else consumer.assign)(partitions)
+            still_paused = self._paused & set(added)
+            if still_paused:
+                self.pause(still_paused)
+        except BaseException as error:
+            self._raised.append(error)
+
+    def _revoked(self, consumer: Any, partitions: list[Any]) -> None:
+        with self._commits.in_callback():
+            self._revoke(consumer, partitions)
+
+    def _revoke(self, consumer: Any, partitions: list[Any]) -> None:
+        self._give_up(consumer, partitions, self._listener.revoked)
+
+    def _lost(self, consumer: Any, partitions: list[Any]) -> None:
+        self._give_up(consumer, partitions, self._listener.lost)
+
+    def _give_up(self, consumer: Any, partitions: list[Any], tell: Callable[[Sequence[TopicPartition]], None]) -> None:
+        gone = [TopicPartition(p.topic, p.partition) for p in partitions]
+        self._changed = True
+        try:
+            if not self._leaving:  # else it was told, and this is another thread
+                tell(gone)
+        except BaseException as error:
+            self._raised.append(error)
+        finally:
+            self._assignment -= frozenset(gone)
+            self._paused -= set(gone)
+            self._backlog.forget(gone)
+            if self._incremental:
+                consumer.incremental_unassign([] if self._leaving else partitions)  # given back already
+            else:
+                consumer.unassign()
+
+    def _switch(
+        self,
+        switch: Callable[[list[Any]], None],
+        note: Callable[[list[TopicPartition]], None],
+        partitions: Iterable[TopicPartition],
+    ) -> None:
+        from confluent_kafka import TopicPartition as ClientPartition
+
+        ours = [partition for partition in partitions if partition in self._assignment]
+        if ours:
+            note(ours)
+        if ours and not self._assigning:
+            switch([ClientPartition(p.topic, p.partition) for p in ours])
+
+    def _on_error(self, error: Any) -> None:
+        if error.fatal():
+            self._raised.append(ConnectError(f"The consumer cannot go on: {error.str()} ({error.name()})."))
+        else:
+            self._brokers.hear(error)
+
+
+def _common(assigned: frozenset[TopicPartition]) -> tuple[str | None, int | None]:
+    """The topic, and the partition, of all of these, where they have one."""
+    topics, partitions = {partition.topic for partition in assigned}, {partition.partition for partition in assigned}
+    return topics.pop() if len(topics) == 1 else None, partitions.pop() if len(partitions) == 1 else None

@@ -1,0 +1,1 @@
+"""Records into Kafka: in batches, in transactions, one by one."""
