@@ -12,7 +12,7 @@ import pytest
 
 from connect.plugins.builtin import BUILT_IN
 from connect.plugins.ref import PluginKind
-from tests.integration.s3.sink_runs import Numbers
+from tests.integration.connectors.s3.sink_runs import Numbers
 from tests.support.waiting import until
 
 from . import topic as topics

@@ -14,7 +14,7 @@ from connect.plugins.builtin import BUILT_IN
 from spark_sink.connector_sink.plan import WritePlan
 from spark_sink.connector_sink.register import register_writer
 from spark_sink.reading import ReadPlan, register
-from tests.integration.spark.conftest import session, shared_spark, spark
+from tests.integration.spark_sink.conftest import session, shared_spark, spark
 from tests.integration.worker.conftest import herd
 from tests.unit.converters.registry.memory_registry import MemoryRegistry
 

@@ -17,7 +17,7 @@ from spark_sink.reading import ReadPlan, register
 from spark_sink.reading.plan import RowShape
 from spark_sink.reading.sample import Sampler
 from spark_sink.tables import TableSettings, TableWriter
-from tests.integration.spark.conftest import session, shared_spark, spark
+from tests.integration.spark_sink.conftest import session, shared_spark, spark
 from tests.integration.worker.conftest import herd
 from tests.unit.converters.registry.memory_registry import MemoryRegistry
 

@@ -1,0 +1,236 @@
+"""Tables that are missing or too small for records: created, changed, or named in an error."""
+
+from decimal import Decimal
+
+import pytest
+
+from connect import ConnectError, Schema, SinkRecord, Type, logical
+from connect.testing import SinkRun
+from connectors.jdbc.sink import JdbcSinkConnector
+from tests.integration.connectors.jdbc.sink_fixtures import target
+from tests.integration.connectors.jdbc.sink_targets import Postgres, Target, person
+from tests.servers.postgresql import PostgresDatabase
+
+__all__ = ["target"]
+
+
+def run(target: Target, **more: str) -> SinkRun:
+    keys = {name.replace("_", "."): value for name, value in more.items()}
+    return SinkRun(JdbcSinkConnector, {"topics": "people", **target.config, **keys}, timeout=60)
+
+
+def test_a_table_that_is_missing_is_named(target: Target) -> None:
+    with pytest.raises(ConnectError, match='Table "people" is missing in .*auto.create=true'), run(target) as sink:
+        sink.put(person(1))
+
+
+def test_a_created_table_has_the_key_and_knows_what_may_be_null(target: Target) -> None:
+    with run(target, auto_create="true", pk_mode="record_key", insert_mode="upsert") as sink:
+        sink.put(person(1))
+    with pytest.raises(Exception, match=r"(?i)null|unique|duplicate"):
+        target.execute("INSERT INTO people (id) VALUES (1)")
+    target.execute("INSERT INTO people (id) VALUES (2)")
+
+
+def test_a_column_that_is_missing_is_named_or_added(target: Target) -> None:
+    target.execute("CREATE TABLE people (id integer)")
+    target.execute("INSERT INTO people VALUES (0)")
+    with pytest.raises(ConnectError, match='Table "people" has no column "name", "balance"'), run(target) as sink:
+        sink.put(person(1))
+    with run(target, auto_evolve="true") as sink:
+        sink.put(person(1))
+    assert target.execute("SELECT id, name FROM people ORDER BY id") == [(0, None), (1, "Ada")]
+
+
+def test_fields_without_a_column_may_be_left_out(target: Target) -> None:
+    target.execute("CREATE TABLE people (id integer)")
+    with run(target, schema_evolution_unknown_fields="ignore") as sink:
+        sink.put(person(1))
+    assert target.execute("SELECT id FROM people") == [(1,)]
+
+
+def test_a_field_finds_a_column_in_another_case(target: Target) -> None:
+    target.execute('CREATE TABLE people ("ID" integer, "Name" varchar(20), "BALANCE" integer)')
+    with run(target) as sink:
+        sink.put(person(1))
+    assert target.execute('SELECT "ID", "Name" FROM people') == [(1, "Ada")]
+
+
+def test_somebody_else_s_new_column_is_found(target: Target) -> None:
+    target.execute("CREATE TABLE people (id integer)")
+    one = Schema.struct({"id": Schema(Type.INT32)})
+    with run(target) as sink:
+        sink.put(SinkRecord("people", {"id": 1}, one))
+        target.execute("ALTER TABLE people ADD COLUMN name varchar(20)")
+        target.execute("ALTER TABLE people ADD COLUMN balance integer")
+        sink.put(person(2))
+    assert target.execute("SELECT id, name FROM people ORDER BY id") == [(1, None), (2, "Ada")]
+
+
+WIDE = Schema.struct(
+    {
+        "id": Schema(Type.INT64),
+        "price": logical.decimal(4),
+        "ratio": Schema(Type.FLOAT64),
+        "name": Schema(Type.STRING, optional=True),
+    }
+)
+
+
+@pytest.mark.parametrize("target", ["postgresql", "mariadb"], indirect=True)
+def test_columns_grow_when_a_value_needs_it_and_not_before(target: Target) -> None:
+    target.execute("CREATE TABLE people (id smallint, price decimal(5, 2), ratio float(24), name varchar(3) NOT NULL)")
+    types = (
+        "SELECT column_name, data_type, is_nullable FROM information_schema.columns WHERE table_name = 'people' "
+        f"AND table_schema = {'current_schema()' if target.kind == 'postgresql' else 'database()'} ORDER BY 1"
+    )
+    before = target.execute(types)
+    small = {"id": 1, "price": Decimal("1.5000"), "ratio": 0.5, "name": "Ada"}
+    large = {"id": 2**40, "price": Decimal("123456.7891"), "ratio": 0.1, "name": None}
+    with run(target, auto_evolve="true") as sink:
+        sink.put(small, schema=WIDE)
+        assert target.execute(types) == before
+        sink.put(large, {**small, "name": "Adaline"}, schema=WIDE)
+    assert target.execute("SELECT id, price, ratio, name FROM people ORDER BY id, name") == [
+        (1, Decimal("1.5000"), 0.5, "Ada"),
+        (1, Decimal("1.5000"), 0.5, "Adaline"),
+        (2**40, Decimal("123456.7891"), 0.1, None),
+    ]
+
+
+@pytest.mark.parametrize("target", ["postgresql", "mariadb"], indirect=True)
+def test_only_what_is_allowed_is_changed(target: Target) -> None:
+    target.execute("CREATE TABLE people (id smallint, extra integer NOT NULL)")
+    schema = Schema.struct({"id": Schema(Type.INT64)})
+    with pytest.raises(ConnectError, match="offset 0"), run(target, schema_evolution="add,nullable") as sink:
+        sink.put({"id": 2**40}, schema=schema, topic="people")
+    with run(target, schema_evolution="widen,nullable") as sink:
+        sink.put({"id": 2**40}, schema=schema, topic="people")
+    assert target.execute("SELECT * FROM people") == [(2**40, None)]
+
+
+def test_debezium_s_basic_evolution_creates_and_adds(target: Target) -> None:
+    with run(target, schema_evolution="basic") as sink:
+        sink.put(SinkRecord("people", {"id": 1}, Schema.struct({"id": Schema(Type.INT32)})))
+        sink.put(person(2))
+    assert target.execute("SELECT id, name FROM people ORDER BY id") == [(1, None), (2, "Ada")]
+
+
+def test_two_tasks_that_create_one_table_both_go_on(target: Target) -> None:
+    with (
+        run(target, auto_create="true", auto_evolve="true", tasks_max="1") as one,
+        run(target, auto_create="true", auto_evolve="true") as two,
+    ):
+        small = Schema.struct({"id": Schema(Type.INT32)})
+        one.put(SinkRecord("people", {"id": 1}, small))
+        two.put(person(2))
+        one.put(person(3))
+    assert len(target.execute("SELECT name FROM people")) == 3
+
+
+def test_a_view_is_written_to_only_if_that_is_said(postgres_database: PostgresDatabase) -> None:
+    target = Postgres(postgres_database)
+    target.execute("CREATE TABLE real (id integer PRIMARY KEY, name text, balance numeric)")
+    target.execute("CREATE VIEW people AS SELECT * FROM real")
+    with pytest.raises(ConnectError, match="is a view"), run(target) as sink:
+        sink.put(person(1))
+    with run(target, table_types="TABLE,VIEW") as sink:
+        sink.put(person(1))
+    assert target.execute("SELECT id, name FROM people") == [(1, "Ada")]
+
+
+def test_partitioned_tables_and_other_schemas_are_written_to(postgres_database: PostgresDatabase) -> None:
+    target = Postgres(postgres_database)
+    target.execute("CREATE SCHEMA shop")
+    target.execute(
+        "CREATE TABLE shop.people (id integer PRIMARY KEY, name text, balance numeric) PARTITION BY HASH (id)"
+    )
+    target.execute("CREATE TABLE shop.people_0 PARTITION OF shop.people FOR VALUES WITH (MODULUS 1, REMAINDER 0)")
+    for mode in ("insert", "upsert"):
+        with run(target, table_name_format="shop.${topic}", insert_mode=mode, pk_mode="record_key") as sink:
+            sink.put(person(1 if mode == "insert" else 2))
+    assert target.execute("SELECT id, name FROM shop.people ORDER BY id") == [(1, "Ada"), (2, "Ada")]
+
+
+NUMBERS = Schema.struct({"id": Schema(Type.INT64, optional=True), "name": Schema(Type.STRING, optional=True)})
+FITS = {"id": 1, "name": "Ada"}
+#: What does not fit a table people (id smallint NOT NULL, name varchar(3)), and what is said of it.
+UNFIT = [
+    ({"id": 2**40, "name": "Ada"}, 'field "id" holds a value'),
+    ({"id": None, "name": "Ada"}, 'field "id" is null'),
+    ({"id": 2, "name": "Adaline"}, 'field "name" holds a value'),
+]
+CHANGEABLE = pytest.mark.parametrize("target", ["postgresql", "mariadb"], indirect=True)
+
+
+def table_of(target: Target) -> list[tuple[str, ...]]:
+    """The columns of `people`, with their types and whether they may be null."""
+    schema = "current_schema()" if target.kind == "postgresql" else "database()"
+    return target.execute(
+        "SELECT column_name, data_type, is_nullable FROM information_schema.columns WHERE table_name = 'people' "
+        f"AND table_schema = {schema} ORDER BY 1"
+    )
+
+
+@CHANGEABLE
+@pytest.mark.parametrize(("value", "why"), UNFIT)
+def test_a_record_that_does_not_fit_goes_where_on_mismatch_says(target: Target, value: dict, why: str) -> None:
+    target.execute("CREATE TABLE people (id smallint NOT NULL, name varchar(3))")
+    before = table_of(target)
+    tolerant = {"errors_tolerance": "all", "errors_log_enable": "true"}
+    with run(target, schema_evolution_on_mismatch="quarantine", **tolerant) as sink:
+        sink.put(FITS, value, {**FITS, "id": 3}, schema=NUMBERS, topic="people")
+        ((record, error),) = sink.errant
+    assert (record.original_offset, why in str(error)) == (1, True), error
+    assert target.execute("SELECT id FROM people ORDER BY id") == [(1,), (3,)]
+    failing = run(target, schema_evolution_on_mismatch="fail", **tolerant)
+    with pytest.raises(ConnectError, match=f"offset 0: .*{why}"), failing as sink:
+        sink.put(value, FITS, schema=NUMBERS, topic="people")
+    assert target.execute("SELECT id FROM people ORDER BY id") == [(1,), (3,)]
+    assert table_of(target) == before
+
+
+@CHANGEABLE
+def test_text_is_no_number_unless_the_database_decides(target: Target) -> None:
+    target.execute("CREATE TABLE people (id integer)")
+    text = Schema.struct({"id": Schema(Type.STRING)})
+    with (
+        pytest.raises(ConnectError, match='"id" is string, and its column .* holds numbers'),
+        run(target, schema_evolution="full", schema_evolution_on_mismatch="fail") as sink,
+    ):
+        sink.put({"id": "7"}, schema=text, topic="people")
+    with run(target, schema_evolution_on_mismatch="pass") as sink:
+        sink.put({"id": "7"}, schema=text, topic="people")
+    assert target.execute("SELECT id FROM people") == [(7,)]
+
+
+@CHANGEABLE
+def test_what_is_allowed_is_changed_and_what_is_not_goes_aside(target: Target) -> None:
+    target.execute("CREATE TABLE people (id smallint, extra integer NOT NULL)")
+    wide = Schema.struct({"id": Schema(Type.INT64), "new": Schema(Type.STRING)})
+    fits = Schema.struct({"id": Schema(Type.INT16), "new": Schema(Type.STRING), "extra": Schema(Type.INT32)})
+    aside = {"errors_tolerance": "all", "errors_log_enable": "true", "schema_evolution_on_mismatch": "quarantine"}
+    with run(target, schema_evolution="add", **aside) as sink:
+        sink.put({"id": 2**40, "new": "x"}, schema=wide, topic="people")
+        assert len(sink.errant) == 1
+        assert [name for name, *_ in table_of(target)] == ["extra", "id"]  # what does not fit changes nothing
+        sink.put({"id": 1, "new": "x", "extra": 5}, schema=fits, topic="people")
+        assert len(sink.errant) == 1
+    assert [name for name, *_ in table_of(target)] == ["extra", "id", "new"]
+    with run(target, schema_evolution="full", **aside) as sink:
+        sink.put({"id": 2**40, "new": "y"}, schema=wide, topic="people")
+        assert sink.errant == []
+    assert target.execute("SELECT id, new, extra FROM people ORDER BY id") == [(1, "x", 5), (2**40, "y", None)]
+
+
+def test_an_unknown_field_is_a_mismatch_or_left_out(target: Target) -> None:
+    target.execute("CREATE TABLE people (id integer)")
+    with (
+        pytest.raises(ConnectError, match='has no column "name", "balance"'),
+        run(target, schema_evolution_on_mismatch="fail", errors_tolerance="all", errors_log_enable="true") as sink,
+    ):
+        sink.put(person(1))
+    ignoring = {"schema_evolution_unknown_fields": "ignore", "schema_evolution_on_mismatch": "fail"}
+    with run(target, **ignoring) as sink:
+        sink.put(person(1))
+    assert target.execute("SELECT id FROM people") == [(1,)]

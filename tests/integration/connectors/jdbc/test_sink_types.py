@@ -1,0 +1,231 @@
+"""Every type of Connect's in a column and back, exactly; time zones; defaults."""
+
+import datetime as dt
+import json
+from decimal import Context, Decimal
+from typing import Any
+
+import pytest
+
+from connect import ConnectError, Schema, SinkRecord, Type, logical
+from connect.testing import SinkRun
+from connectors.jdbc.sink import JdbcSinkConnector
+from tests.integration.connectors.jdbc.sink_fixtures import target
+from tests.integration.connectors.jdbc.sink_targets import Maria, Postgres, Target
+from tests.servers.mariadb import MariaServer
+from tests.servers.postgresql import PostgresDatabase
+
+__all__ = ["target"]
+
+INSTANT = dt.datetime(2024, 3, 31, 1, 30, 15, 123456, tzinfo=dt.UTC)
+VALUES: dict[str, tuple[Schema, list[Any]]] = {
+    "i8": (Schema(Type.INT8, optional=True), [-128, 127, None]),
+    "i16": (Schema(Type.INT16, optional=True), [-32768, 32767, None]),
+    "i32": (Schema(Type.INT32, optional=True), [-(2**31), 2**31 - 1, None]),
+    "i64": (Schema(Type.INT64, optional=True), [-(2**63), 2**63 - 1, None]),
+    "f32": (Schema(Type.FLOAT32, optional=True), [0.5, -1.25, None]),
+    "f64": (Schema(Type.FLOAT64, optional=True), [0.1, 1.7976931348623157e308, None]),
+    "yes": (Schema(Type.BOOLEAN, optional=True), [True, False, None]),
+    "text": (Schema(Type.STRING, optional=True), ["", "q\"u'o\\te,\n\t😀%s\\N", None]),
+    "raw": (Schema(Type.BYTES, optional=True), [b"", bytes(range(256)), None]),
+    "exact": (logical.decimal(4, optional=True), [Decimal("-0.0001"), Decimal("12345678901234567890.1234"), None]),
+    "day": (logical.DATE.as_optional(), [dt.date(1, 1, 1), dt.date(9999, 12, 31), None]),
+    "clock": (logical.TIME.as_optional(), [dt.time(0, 0), dt.time(23, 59, 59, 999000), None]),
+    "moment": (logical.TIMESTAMP.as_optional(), [INSTANT, dt.datetime(1900, 1, 1, tzinfo=dt.UTC), None]),
+    "words": (Schema.array(Schema(Type.STRING), optional=True), [["a,b", '"', "\\", ""], [], None]),
+    "nested": (
+        Schema.struct({"x": logical.decimal(2)}, optional=True),
+        [{"x": Decimal("1.10")}, {"x": Decimal("0.00")}, None],
+    ),
+    "map": (Schema.map(Schema(Type.STRING), Schema(Type.INT32), optional=True), [{"a": 1}, {}, None]),
+}
+SCHEMA = Schema.struct({"id": Schema(Type.INT32), **{name: schema for name, (schema, _) in VALUES.items()}})
+
+
+def records(times: int = 1) -> list[SinkRecord]:
+    return [
+        SinkRecord("types", {"id": number, **{name: items[number % 3] for name, (_, items) in VALUES.items()}}, SCHEMA)
+        for number in range(3 * times)
+    ]
+
+
+def run(target: Target, **more: str) -> SinkRun:
+    keys = {name.replace("_", "."): value for name, value in more.items()}
+    return SinkRun(JdbcSinkConnector, {"topics": "types", **target.config, "auto.create": "true", **keys}, timeout=60)
+
+
+def plain(name: str, found: Any) -> Any:
+    """What a database's driver gives, as what was written."""
+    if found is None:
+        return None
+    if name == "yes":
+        return bool(found)
+    if name == "f32":
+        return float(found)
+    if name == "exact":
+        return Decimal(str(found))
+    if name in ("words", "nested", "map"):
+        read = json.loads(found, parse_float=Decimal) if isinstance(found, str) else found
+        return {"x": Decimal(str(read["x"]))} if name == "nested" else read
+    if name == "day" and isinstance(found, str):
+        return dt.date.fromisoformat(found)
+    if name == "clock":
+        if isinstance(found, dt.timedelta):
+            return (dt.datetime(2000, 1, 1, tzinfo=dt.UTC) + found).time()
+        return dt.time.fromisoformat(found) if isinstance(found, str) else found
+    if name == "moment":
+        read = dt.datetime.fromisoformat(found) if isinstance(found, str) else found
+        return read.replace(tzinfo=dt.UTC)
+    return found
+
+
+@pytest.mark.parametrize("times", [1, 100])
+@pytest.mark.parametrize("mode", ["insert", "upsert"])
+def test_every_type_comes_back_exactly(target: Target, mode: str, times: int) -> None:
+    """A hundred times: columns that are Arrow's, and not lists."""
+    # SQLite as a database that nothing is known of keeps decimals as what it has: doubles.
+    names = [name for name in VALUES if name != "exact" or target.kind != "generic"]
+    with run(target, insert_mode=mode, pk_mode="record_value", pk_fields="id") as sink:
+        sink.put(*records(times))
+    rows = target.execute(f"SELECT {', '.join(names)} FROM types ORDER BY id")
+    assert len(rows) == 3 * times
+    for number, row in enumerate(rows):
+        found = {name: plain(name, value) for name, value in zip(names, row, strict=True)}
+        assert found == {name: VALUES[name][1][number % 3] for name in names}
+
+
+def test_numbers_that_are_none_are_written_where_there_are_such(target: Target) -> None:
+    schema = Schema.struct({"x": Schema(Type.FLOAT64)})
+    with run(target) as sink:
+        if target.kind in ("mysql", "sqlite"):
+            with pytest.raises(ConnectError, match="nan, a number|takes for null"):
+                sink.put({"x": float("nan")}, schema=schema)
+            return
+        sink.put({"x": float("inf")}, {"x": float("-inf")}, schema=schema)
+    assert sorted(target.execute("SELECT x FROM types")) == [(float("-inf"),), (float("inf"),)]
+
+
+def test_an_instant_is_the_wall_clock_of_db_timezone(target: Target) -> None:
+    schema = Schema.struct({"at": logical.TIMESTAMP, "day": logical.DATE})
+    with run(target, db_timezone="America/New_York") as sink:
+        sink.put({"at": INSTANT, "day": dt.date(2024, 3, 31)}, schema=schema)
+    with run(target, db_timezone="America/New_York", date_timezone="UTC") as sink:
+        sink.put({"at": INSTANT, "day": dt.date(2024, 3, 31)}, schema=schema)
+    rows = [(plain("moment", at), plain("day", day)) for at, day in target.execute("SELECT at, day FROM types")]
+    here = dt.datetime(2024, 3, 30, 21, 30, 15, 123456, tzinfo=dt.UTC)
+    assert sorted(rows) == [(here, dt.date(2024, 3, 30)), (here, dt.date(2024, 3, 31))]
+
+
+def test_a_column_with_a_zone_holds_the_instant_itself(postgres_database: PostgresDatabase) -> None:
+    target = Postgres(postgres_database)
+    target.execute("CREATE TABLE types (at timestamptz)")
+    with run(target, db_timezone="Asia/Tokyo") as sink:
+        sink.put({"at": INSTANT}, schema=Schema.struct({"at": logical.TIMESTAMP}))
+    assert target.execute("SELECT at AT TIME ZONE 'UTC' FROM types") == [(INSTANT.replace(tzinfo=None),)]
+
+
+def test_numbers_since_1970_are_instants_where_they_are_said_to_be(target: Target) -> None:
+    schema = Schema.struct({"us": Schema(Type.INT64), "other": Schema(Type.INT64)})
+    micros = int(INSTANT.timestamp()) * 1_000_000 + 123456
+    with run(target, timestamp_fields_list="us") as sink:
+        sink.put({"us": micros, "other": 5}, schema=schema)
+    with run(target, timestamp_fields_list="us", timestamp_precision_mode="nanoseconds") as sink:
+        sink.put({"us": micros * 1000 + 789, "other": 5}, schema=schema)
+    assert [(plain("moment", at), other) for at, other in target.execute("SELECT us, other FROM types")] == [
+        (INSTANT, 5)
+    ] * 2
+
+
+def test_decimals_with_a_scale_each_are_exact(target: Target) -> None:
+    fields = {"scale": Schema(Type.INT32), "value": Schema(Type.BYTES)}
+    schema = Schema.struct({"n": Schema.struct(fields, name="io.debezium.data.VariableScaleDecimal")})
+    values = [Decimal("-123456789012345678901234567890.12345"), Decimal("0.001"), Decimal(70)]
+    with run(target, debezium_records="true", table_name_format="exact") as sink:
+        for value in values:
+            _, digits, scale = value.as_tuple()
+            unscaled = int(value.scaleb(-int(scale), Context(prec=60)))
+            assert len(digits) < 60
+            encoded = {"scale": -int(scale), "value": unscaled.to_bytes(20, "big", signed=True)}
+            sink.put({"n": encoded}, schema=schema)
+    if target.kind != "generic":  # SQLite's own numbers are doubles
+        assert sorted(Decimal(str(found)) for (found,) in target.execute("SELECT n FROM exact")) == sorted(values)
+
+
+def test_texts_are_read_as_what_the_column_is(postgres_database: PostgresDatabase) -> None:
+    target = Postgres(postgres_database)
+    target.execute("CREATE TYPE mood AS ENUM ('good', 'bad')")
+    target.execute("CREATE TABLE types (u uuid, j jsonb, i inet, m mood, n numeric(4,1), d date)")
+    names = ["u", "j", "i", "m", "n", "d"]
+    texts = ["0b1c2d3e-0000-0000-0000-000000000001", '{"a": 1}', "10.0.0.1", "bad", "12.5", "2024-02-29"]
+    with run(target) as sink:
+        sink.put(dict(zip(names, texts, strict=True)), schema=Schema.struct(dict.fromkeys(names, Schema(Type.STRING))))
+    assert target.execute("SELECT u::text, j, i::text, m::text, n, d FROM types") == [
+        (texts[0], {"a": 1}, "10.0.0.1/32", "bad", Decimal("12.5"), dt.date(2024, 2, 29))
+    ]
+
+
+@pytest.mark.parametrize("replaced", [True, False])
+def test_a_null_becomes_the_default_of_its_field_unless_that_is_switched_off(target: Target, replaced: bool) -> None:
+    schema = Schema.struct(
+        {
+            "id": Schema(Type.INT32),
+            "s": Schema(Type.STRING, optional=True, default="50% d'or"),
+            "n": Schema(Type.INT32, optional=True, default=7),
+        }
+    )
+    with run(target, replace_null_with_default=str(replaced).lower()) as sink:
+        sink.put({"id": 1, "s": None, "n": None}, {"id": 2, "s": "x", "n": 0}, schema=schema)
+    expected = ("50% d'or", 7) if replaced else (None, None)
+    assert target.execute("SELECT s, n FROM types ORDER BY id") == [expected, ("x", 0)]
+    if target.kind != "mysql":
+        target.execute("INSERT INTO types (id) VALUES (3)")
+        assert target.execute("SELECT s, n FROM types WHERE id = 3") == [("50% d'or", 7)]
+
+
+def test_a_table_of_java_s_connector_in_sqlite_gets_the_numbers_that_it_has(tmp_path: Any) -> None:
+    from tests.integration.connectors.jdbc.sink_targets import Sqlite
+
+    target = Sqlite(tmp_path / "java.db")
+    target.execute("CREATE TABLE types (at NUMERIC, day NUMERIC, clock NUMERIC)")
+    schema = Schema.struct({"at": logical.TIMESTAMP, "day": logical.DATE, "clock": logical.TIME})
+    with run(target) as sink:
+        sink.put({"at": INSTANT, "day": dt.date(1970, 1, 3), "clock": dt.time(0, 0, 1)}, schema=schema)
+    assert target.execute("SELECT * FROM types") == [(int(INSTANT.timestamp() * 1000), 2 * 86_400_000, 1000)]
+
+
+def test_a_server_is_sent_no_file_but_the_rows_it_was_offered(mariadb: MariaServer, tmp_path: Any) -> None:
+    """By a statement that is not ours, as a server that was taken over would ask for it."""
+    secret = tmp_path / "secret"
+    secret.write_text("secret")
+    database, many = mariadb.database("asks_for_files"), "many \\t \\N \t \\\n \r\n \0 ."
+    try:
+        target = Maria(database)
+        target.execute("CREATE TABLE types (line longtext)")
+        with run(target) as sink:
+            sink.put({"line": "one"}, schema=Schema.struct({"line": Schema(Type.STRING)}))
+            sink.put(*[{"line": many}] * 200, schema=Schema.struct({"line": Schema(Type.STRING)}))
+            with (
+                pytest.raises(Exception, match="local_infile option is false|Packet sequence number"),
+                sink.task._database.transaction() as connection,  # type: ignore[attr-defined]
+            ):
+                connection.exec_driver_sql(f"LOAD DATA LOCAL INFILE '{secret}' INTO TABLE types")
+        assert target.execute("SELECT line, count(*) FROM types GROUP BY line ORDER BY 1") == [
+            (many, 200),
+            ("one", 1),
+        ]
+    finally:
+        database.drop()
+
+
+def test_numbers_come_into_a_column_of_bits_as_numbers(mariadb: MariaServer) -> None:
+    """Loaded from a text, 1 would be its character's code, without a warning."""
+    database = mariadb.database("bits")
+    try:
+        target = Maria(database)
+        target.execute("CREATE TABLE types (n bit(16), yes bit(8))")
+        schema = Schema.struct({"n": Schema(Type.INT32), "yes": Schema(Type.BOOLEAN)})
+        with run(target) as sink:
+            sink.put(*[{"n": 7, "yes": True}] * 200, schema=schema)
+        assert target.execute("SELECT n + 0, yes + 0, count(*) FROM types GROUP BY n, yes") == [(7, 1, 200)]
+    finally:
+        database.drop()

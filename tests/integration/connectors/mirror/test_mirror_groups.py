@@ -1,0 +1,109 @@
+"""Groups of the source go on at the target: where they are told they miss nothing, and their offsets never go back."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from confluent_kafka import Consumer
+
+from connectors.mirror.notes import Checkpoint, OffsetSync
+from tests.integration.connectors.mirror.conftest import Mirror
+
+
+def numbers(first: int, count: int) -> list[bytes]:
+    return [b"%d" % number for number in range(first, first + count)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("location", ["source", "target"])
+def test_a_group_that_goes_on_at_the_target_misses_nothing(mirror: Mirror, seed: int, location: str) -> None:
+    chance = random.Random(seed)
+    source, target = mirror.source, mirror.target
+    source.create(mirror.topic, 2)
+    source.produce(mirror.topic, numbers(0, 3000), 0)
+    source.produce(mirror.topic, numbers(0, 40), 1)
+    group = f"{mirror.topic}-shop"
+    places = {(mirror.topic, 0): chance.randrange(3001), (mirror.topic, 1): chance.randrange(41)}
+    source.commit(group, places)
+    more = {"offset-syncs.topic.location": location}
+    running = mirror.start(
+        mirror.connector(**more), mirror.connector("Checkpoint", **more, sync_group_offsets_enabled="true")
+    )
+    copies = {(mirror.copy, partition) for partition in (0, 1)}
+    running.until(lambda: target.committed(group).keys() == copies)
+
+    def follows() -> bool:
+        for (topic, partition), offset in places.items():
+            found = target.committed(group)[(f"{mirror.alias}.{topic}", partition)]
+            rest = target.values(mirror.copy, partition, found)
+            expected = source.values(topic, partition, offset)
+            assert rest[len(rest) - len(expected) :] == expected
+            if len(rest) - len(expected) > 101 + (3000 - offset) * 0.6:
+                return False  # the syncs of all records are not there yet
+        return True
+
+    running.until(follows)
+    # It goes on at the source, and the target follows.
+    places = {(mirror.topic, 0): 3000, (mirror.topic, 1): 40}
+    source.commit(group, places)
+    running.until(lambda: target.committed(group) == {(mirror.copy, 0): 3000, (mirror.copy, 1): 40})
+    # It goes on at the target: its offset there does not go back, whatever is committed at the source.
+    source.commit(group, {(mirror.topic, 0): 100})
+    checkpoints = f"{mirror.alias}.checkpoints.internal"
+    running.until(lambda: any(c.upstream == 100 for c in read_checkpoints(mirror, checkpoints)))
+    source.commit(group, {(mirror.topic, 1): 39})  # what is committed next has seen that checkpoint
+    running.until(lambda: any(c.upstream == 39 for c in read_checkpoints(mirror, checkpoints)))
+    assert target.committed(group) == {(mirror.copy, 0): 3000, (mirror.copy, 1): 40}
+
+
+def read_checkpoints(mirror: Mirror, topic: str) -> list[Checkpoint]:
+    return [Checkpoint.read(message.key(), message.value()) for message in mirror.target.read(topic)]
+
+
+@pytest.mark.slow
+def test_a_group_with_members_at_the_target_is_left_alone(mirror: Mirror) -> None:
+    source, target = mirror.source, mirror.target
+    source.create(mirror.topic)
+    source.produce(mirror.topic, numbers(0, 300))
+    group = f"{mirror.topic}-busy"
+    source.commit(group, {(mirror.topic, 0): 300})
+    idle = f"{mirror.topic}-idle"
+    source.commit(idle, {(mirror.topic, 0): 300})
+    target.create(f"{mirror.topic}-elsewhere")
+    consumer = Consumer({"bootstrap.servers": target.servers, "group.id": group})
+    try:
+        assigned: list[object] = []
+        consumer.subscribe([f"{mirror.topic}-elsewhere"], on_assign=lambda *_: assigned.append(1))
+        while not assigned:
+            consumer.poll(0.1)
+        running = mirror.start(mirror.connector(), mirror.connector("Checkpoint", sync_group_offsets_enabled="true"))
+        running.until(lambda: consumer.poll(0) is None and target.committed(idle) == {(mirror.copy, 0): 300})
+        assert (mirror.copy, 0) not in target.committed(group)
+    finally:
+        consumer.close()
+    running.until(lambda: target.committed(group).get((mirror.copy, 0)) == 300)
+
+
+@pytest.mark.slow
+def test_no_translation_goes_beyond_what_is_there_while_records_come(mirror: Mirror) -> None:
+    source, target = mirror.source, mirror.target
+    source.create(mirror.topic)
+    group = f"{mirror.topic}-fast"
+    source.produce(mirror.topic, numbers(0, 500))
+    source.commit(group, {(mirror.topic, 0): 1})
+    running = mirror.start(mirror.connector(), mirror.connector("Checkpoint"))
+    running.until(lambda: target.partitions(mirror.copy) == 1)
+    topic = f"{mirror.alias}.checkpoints.internal"
+    for sent in range(500, 2000, 500):
+        source.produce(mirror.topic, numbers(sent, 500))
+        source.commit(group, {(mirror.topic, 0): sent + 500})
+        running.until(lambda: any(c.upstream == sent + 500 for c in read_checkpoints(mirror, topic)))  # noqa: B023
+        for checkpoint in read_checkpoints(mirror, topic):
+            there = target.values(mirror.copy)
+            assert checkpoint.downstream <= len(there)
+            # What comes before the checkpoint at the target came before the group's offset at the source.
+            assert checkpoint.downstream <= checkpoint.upstream
+    syncs = source.read(f"mm2-offset-syncs.{mirror.alias}-target.internal")
+    read = [OffsetSync.read(message.key(), message.value()) for message in syncs]
+    assert all(sync.upstream == sync.downstream for sync in read if sync.partition.topic == mirror.topic)

@@ -1,0 +1,78 @@
+"""Sources that work through a Spark Connect server: what a table holds and how it changes, each row once."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from connect.kafka.broker.embedded import Broker
+from spark_sink.session import open_session
+from spark_sink.session.server import Server
+from spark_sink.source.delta_task import DeltaSourceTask
+from spark_sink.source.sql_task import SqlSourceTask
+from tests.integration.spark_sink.source_runs import Context, Running, everything, running, values
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.usefixtures("no_shared_spark")]
+
+
+def until_written(run: Running, count: int) -> None:
+    """Wait until the task tells of so many: what it counts, it counts on the other side."""
+    run.until(lambda: run.task.watch(0).written >= count)
+
+
+@pytest.mark.parametrize("exactly_once", [True, False])
+def test_a_table_and_its_changes(
+    broker: Broker,
+    connect_server: Server,
+    tmp_path: Path,
+    new_topic: Callable[..., str],
+    monkeypatch: Any,
+    exactly_once: bool,
+) -> None:
+    topic, accounts = new_topic(2), new_topic(5, {"cleanup.policy": "compact"})
+    table = f"delta.`{tmp_path}/t`"
+    config = {
+        "name": f"remote-{topic}",
+        "table": f"{tmp_path}/t",
+        "topic": topic,
+        "key.fields": "id",
+        "checkpoint.location": (tmp_path / "checkpoints").as_uri(),
+        "trigger.interval.ms": "100",
+    }
+    offsets: dict[str, Any] = {}
+    with open_session({"spark.remote": connect_server.url}, "source") as session:
+        sql = session.spark.sql
+        sql(f"CREATE TABLE {table} (id bigint, n bigint) USING delta TBLPROPERTIES (delta.enableChangeDataFeed = true)")
+        sql(f"INSERT INTO {table} VALUES (1, 10), (2, 20)")
+        for turn in range(2):  # the second run goes on where the first one ended
+            context = Context(broker, config, offsets, accounts if exactly_once else None)
+            with running(DeltaSourceTask, context, session, monkeypatch) as run:
+                if turn == 0:
+                    until_written(run, 2)
+                sql(f"UPDATE {table} SET n = n + 1 WHERE id = 1")
+                until_written(run, 3 - 2 * turn)
+    found = values(everything(broker, topic))
+    assert [value["n"] for key, value in found if key["id"] == 1] == [10, 11, 12]
+    assert [value["n"] for key, value in found if key["id"] == 2] == [20]
+
+
+def test_rows_of_a_query(
+    broker: Broker, connect_server: Server, tmp_path: Path, new_topic: Callable[..., str], monkeypatch: Any
+) -> None:
+    topic = new_topic()
+    config = {
+        "name": f"remote-{topic}",
+        "query": "SELECT id, id * 2 AS twice FROM range(5)",
+        "incrementing.column.name": "id",
+        "topic": topic,
+        "key.fields": "id",
+        "checkpoint.location": (tmp_path / "checkpoints").as_uri(),
+        "poll.interval.ms": "100",
+    }
+    with (
+        open_session({"spark.remote": connect_server.url}, "source") as session,
+        running(SqlSourceTask, Context(broker, config, {}), session, monkeypatch) as run,
+    ):
+        until_written(run, 5)
+    assert sorted(value["twice"] for _, value in values(everything(broker, topic))) == [0, 2, 4, 6, 8]

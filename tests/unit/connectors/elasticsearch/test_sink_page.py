@@ -1,0 +1,40 @@
+"""docs/connectors/elasticsearch-sink.md says what the code does, and its examples are taken."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from connect.plugins.builtin import BUILT_IN
+from connect.settings import properties
+from connectors.elasticsearch.sink import ElasticsearchSinkConnector, OpenSearchSinkConnector
+
+ROOT = Path(__file__).parents[4]
+PAGE = (ROOT / "docs" / "connectors" / "elasticsearch-sink.md").read_text(encoding="utf-8")
+EXAMPLES = re.findall(r"```properties\n(.*?)```", PAGE, re.DOTALL)
+CONNECTORS = {"Elasticsearch": ElasticsearchSinkConnector, "Opensearch": OpenSearchSinkConnector}
+
+
+def test_the_page_says_where_the_products_differ() -> None:
+    for key in ("flush.timeout.ms", "data.stream.timestamp.field", "behavior.on.null.values"):
+        assert ElasticsearchSinkConnector.settings[key].default != OpenSearchSinkConnector.settings[key].default
+    assert "`flush.timeout.ms` is 10000 unless" in PAGE
+    assert "`behavior.on.null.values` is ignore for OpenSearch" in PAGE
+    for key in ElasticsearchSinkConnector.settings.others.without_effect:
+        assert f"`{key}`" in PAGE
+
+
+@pytest.mark.parametrize("product", CONNECTORS)
+def test_the_connectors_are_found_by_the_names_of_java_s(product: str) -> None:
+    (ref,) = [ref for ref in BUILT_IN if ref.name.endswith(f"{product}SinkConnector")]
+    assert ref.target == f"connectors.elasticsearch.sink:{CONNECTORS[product].__name__}"
+    assert f"{product}Sink" in ref.aliases
+
+
+@pytest.mark.parametrize(
+    "written", [*EXAMPLES, (ROOT / "config" / "connect-elasticsearch-sink.properties").read_text(encoding="utf-8")]
+)
+def test_examples_are_taken(written: str) -> None:
+    config = dict(properties.loads(written))
+    product = "Opensearch" if "opensearch" in config["connector.class"] else "Elasticsearch"
+    assert [value for value in CONNECTORS[product]().validate(config) if value.errors] == []
