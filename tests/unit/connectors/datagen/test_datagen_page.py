@@ -7,8 +7,6 @@ from pathlib import Path
 import pytest
 
 from connect.plugins.builtin import BUILT_IN
-from connect.settings import properties
-from connectors.datagen import DatagenConnector
 from connectors.datagen.keys import QUICKSTARTS
 from connectors.datagen.schemas import read
 
@@ -19,16 +17,6 @@ PAGE = (ROOT / "docs" / "connectors" / "datagen.md").read_text(encoding="utf-8")
 def test_the_page_names_the_connector_as_it_is_found() -> None:
     (ref,) = [ref for ref in BUILT_IN if ref.target.endswith(":DatagenConnector")]
     assert all(f"`{name}`" in PAGE for name in (ref.name, *ref.aliases))
-
-
-EXAMPLES = re.findall(r"```properties\n(.*?)```", PAGE, re.DOTALL)
-EXAMPLES += [each for each in re.findall(r"<<'END'\n(.*?)END\n", PAGE, re.DOTALL) if "=Datagen" in each]
-
-
-@pytest.mark.parametrize("written", [*EXAMPLES, (ROOT / "config" / "connect-datagen.properties").read_text("utf-8")])
-def test_examples_are_taken(written: str) -> None:
-    config = dict(properties.loads(written))
-    assert [value for value in DatagenConnector().validate(config) if value.errors] == []
 
 
 def test_the_schema_is_taken() -> None:

@@ -1,12 +1,10 @@
 """docs/connectors/s3-sink.md says what the code does, and its examples are taken."""
 
-import re
 from pathlib import Path
 
 import pytest
 
 from connect.plugins.builtin import BUILT_IN
-from connect.settings import properties
 from connectors.s3.sink import S3SinkConnector, keys
 
 ROOT = Path(__file__).parents[4]
@@ -22,15 +20,6 @@ def test_the_page_names_the_connector_as_it_is_found() -> None:
 def test_the_page_names_the_keys_of_others() -> None:
     theirs = {*keys.S3SinkOptions.definition().others.without_effect, *keys.S3SinkOptions.definition().others.aliases}
     assert [key for key in theirs if f"`{key}`" not in PAGE and "sts.role" not in key] == []
-
-
-EXAMPLES = re.findall(r"```properties\n(.*?)```", PAGE, re.DOTALL)
-
-
-@pytest.mark.parametrize("written", [*EXAMPLES, (ROOT / "config" / "connect-s3-sink.properties").read_text("utf-8")])
-def test_examples_are_taken(written: str) -> None:
-    config = dict(properties.loads(written))
-    assert [value for value in S3SinkConnector().validate(config) if value.errors] == []
 
 
 def test_a_policy_without_a_schema_to_apply_it_to_is_named() -> None:

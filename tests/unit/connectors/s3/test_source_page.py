@@ -1,13 +1,8 @@
 """docs/connectors/s3-source.md says what the code does, and its examples are taken."""
 
-import re
 from pathlib import Path
 
-import pytest
-
 from connect.plugins.builtin import BUILT_IN
-from connect.settings import properties
-from connectors.s3.source import S3SourceConnector
 from connectors.s3.source.keys import S3SourceOptions
 
 ROOT = Path(__file__).parents[4]
@@ -20,17 +15,3 @@ def test_the_page_names_the_connector_as_it_is_found_and_what_has_no_effect() ->
     assert all(
         f"`{name}`" in PAGE for name in (ref.name, *ref.aliases, *S3SourceOptions.definition().others.without_effect)
     )
-
-
-EXAMPLES = re.findall(r"```properties\n(.*?)```", PAGE, re.DOTALL)
-RECIPE = re.findall(r"source.properties <<'END'\n(.*?)END", PAGE, re.DOTALL)
-assert EXAMPLES
-assert RECIPE
-
-
-@pytest.mark.parametrize(
-    "written", [*EXAMPLES, *RECIPE, (ROOT / "config" / "connect-s3-source.properties").read_text("utf-8")]
-)
-def test_examples_are_taken(written: str) -> None:
-    config = dict(properties.loads(written))
-    assert [value for value in S3SourceConnector().validate(config) if value.errors] == []
