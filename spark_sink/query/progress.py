@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 from connect.api.metrics import PluginMetrics
 from connect.data.record import TopicPartition
 from spark_sink.reading.plan import as_offsets
+
+#: The phase that is all of them together.
+_WHOLE: Final = "triggerExecution"
 
 
 class QueryProgress:
@@ -84,6 +87,9 @@ class QueryProgress:
         self._metrics.observe("connect_spark_batch_seconds", seconds, query=self._name)
         self._metrics.count("connect_spark_rows_total", rows, query=self._name)
         self._metrics.gauge("connect_spark_rows_per_second", rows / max(seconds, 0.001), query=self._name)
+        for phase, milliseconds in report["durationMs"].items():
+            if phase != _WHOLE:
+                self._metrics.observe("connect_spark_phase_seconds", milliseconds / 1000, query=self._name, phase=phase)
         state = sum(int(operator["numRowsTotal"]) for operator in report["stateOperators"])
         if state:
             self._metrics.gauge("connect_spark_state_rows", state, query=self._name)

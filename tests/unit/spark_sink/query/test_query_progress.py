@@ -182,8 +182,11 @@ def test_topics_that_are_gone_keep_their_offsets_and_do_not_lag(seen, query):
 def test_batches_are_measured(seen, query, registry):
     at = {"t": {"0": 10}}
     seen.take(query(report(0, None, at, 10), report(1, at, at, 0, at=9)))
-    samples = {sample.name: sample for sample in registry.snapshot()}
-    assert {dict(sample.labels)["query"] for sample in samples.values()} == {"orders"}
+    found = registry.snapshot()
+    samples = {sample.name: sample for sample in found}
+    assert {dict(sample.labels)["query"] for sample in found} == {"orders"}
+    phases = {dict(s.labels)["phase"]: s.value.sum for s in found if s.name == "connect_spark_phase_seconds"}
+    assert phases == {"addBatch": 0.4, "latestOffset": 0.054}
     assert samples["connect_spark_rows_total"].value == 10
     assert samples["connect_spark_rows_per_second"].value == 20
     assert samples["connect_spark_batch_seconds"].value.seen == 1
