@@ -1,6 +1,6 @@
 """Kafka Connect's figures of one task, made by its worker from what the task tells.
 
-Totals and distributions come from the task's process (`connect.worker.meter`), at most once a second; rates, averages
+Totals and distributions come from the task's process (`connect.delivery.meter`), at most once a second; rates, averages
 and extremes over the last samples are made here, where the clock goes on also when a task is silent or dead.
 """
 
