@@ -129,7 +129,7 @@ class RowColumns:
                 ),
             }
         for name, values, schema, wrap in self._tables(records):
-            columns[name] = rows_of(values, schema, wrap=wrap)
+            columns[name] = rows_of(values, schema, wrap=wrap, unknown=self._shape.unknown)
         if self._shape.merged:
             columns["_whole"], columns["_lacks"] = self._presence(records.values)
         return self._made(columns, n)
@@ -139,7 +139,7 @@ class RowColumns:
         reasons: dict[int, str] = {}
         for _, values, schema, wrap in self._tables(records):
             try:
-                rows_of(values, schema, wrap=wrap)
+                rows_of(values, schema, wrap=wrap, unknown=self._shape.unknown)
             except Unfit as unfit:
                 found = _misfits(values, schema, wrap, unfit)
                 if found.grows is not None:

@@ -6,7 +6,7 @@ import re
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Literal
 
 from connect.data.record import TopicPartition
 from connect.data.schema import OPTIONAL_STRING, Schema
@@ -42,6 +42,8 @@ class RowShape:
         wrap_key: the same of keys.
         metadata: whether `_topic`, `_partition`, `_offset`, `_timestamp` and `_origin` are wanted.
         failures: whether records that the error policy gives up become rows.
+        unknown: what becomes of fields that `values` does not have: "reject" begins the query anew with them, "ignore"
+            leaves them out.
         merged: whether `_whole` and `_lacks` are wanted, for rows that change others: see `spark_sink.tables.rows`.
     """
 
@@ -52,6 +54,7 @@ class RowShape:
     metadata: bool = False
     failures: bool = False
     merged: bool = False
+    unknown: Literal["reject", "ignore"] = "reject"
 
 
 @dataclass(frozen=True)

@@ -50,6 +50,11 @@ class TopicEnds:
         """For each partition the offset of its first record."""
         return self._offsets(partitions, EARLIEST)
 
+    def at(self, moments: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+        """For each partition the offset of its first record of a moment (ms since 1970) or later; -1 where none is."""
+        with _told():
+            return self.admin.offsets(moments, committed_only=self._committed_only, timeout=TIMEOUT_S)
+
     def partitions(self) -> list[TopicPartition]:
         """Every partition of the topics that exist."""
         with _told():

@@ -1,0 +1,102 @@
+"""Rows as users want them: a column for each field, and where the record comes from behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from connect.errors import SchemaError
+from spark_sink.reading.columns import spark_schema as nested_schema
+from spark_sink.reading.executor import read as read_nested
+from spark_sink.reading.plan import ReadPlan, RowShape, SchemaChanged
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import StructType
+
+#: `RAW_SCHEMA`, which only Spark's driver can read.
+_RAW: Final = [
+    pa.field("topic", pa.string()),
+    pa.field("partition", pa.int32()),
+    pa.field("offset", pa.int64()),
+    pa.field("timestamp", pa.int64()),
+    pa.field("timestamp_type", pa.string()),
+    pa.field("key", pa.binary()),
+    pa.field("value", pa.binary()),
+    pa.field("headers", pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))),
+]
+_METADATA: Final = ("_topic", "_partition", "_offset", "_timestamp")
+
+
+def spark_schema(shape: RowShape | None) -> StructType:
+    """The columns of a DataFrame; None: of records as bytes."""
+    from pyspark.sql.types import StructField, StructType, TimestampType
+
+    nested = _nested(shape)
+    if shape is None:
+        return StructType(
+            [StructField(f.name, TimestampType() if f.name == "timestamp" else f.dataType) for f in nested.fields]
+        )
+    values: Any = nested["_value"].dataType
+    fields = [StructField(field.name, field.dataType) for field in values.fields]
+    if shape.keys is not None:
+        kind: Any = nested["_key"].dataType
+        fields.append(StructField("_key", kind.fields[0].dataType if _is_one(shape) else kind))
+    return StructType([*fields, *(StructField(name, nested[name].dataType) for name in _METADATA)])
+
+
+def read(plan: ReadPlan, part: Any) -> Iterator[pa.RecordBatch]:
+    """The records of a range, for Spark. Raises what the task is to fail with."""
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    if part.start == part.end:
+        return
+    schema: pa.Schema = to_arrow_schema(spark_schema(plan.rows), timezone="UTC")
+    for batch in _batches(plan, part):
+        arrays = [_column(batch, field.name, plan.rows) for field in schema]
+        yield pa.RecordBatch.from_arrays(
+            [
+                array if array.type == field.type else array.cast(field.type)
+                for array, field in zip(arrays, schema, strict=True)
+            ],
+            schema=schema,
+        )
+
+
+def _batches(plan: ReadPlan, part: Any) -> Iterator[pa.RecordBatch]:
+    try:
+        yield from read_nested(plan, _nested(plan.rows), part)
+    except SchemaChanged as changed:
+        raise SchemaError(
+            f"A record does not fit the columns that the first records have ({changed}). Start the query anew, which "
+            "then knows it too, or have such records go to the error policy with errors.tolerance=all."
+        ) from changed
+
+
+def _column(batch: pa.RecordBatch, name: str, shape: RowShape | None) -> pa.Array:
+    if shape is None:
+        column = batch.column(name)
+        return pc.multiply(column, 1000).view(pa.timestamp("us", "UTC")) if name == "timestamp" else column
+    if name == "_key":
+        keys = batch.column("_key")
+        return pc.struct_field(keys, [0]) if _is_one(shape) else keys
+    if name in _METADATA:
+        return batch.column(name)
+    return pc.struct_field(batch.column("_value"), [shape.values.field(name).index])  # type: ignore[union-attr]
+
+
+def _nested(shape: RowShape | None) -> StructType:
+    from pyspark.sql.pandas.types import from_arrow_type
+    from pyspark.sql.types import StructField, StructType
+
+    if shape is not None:
+        return nested_schema(shape)
+    return StructType([StructField(field.name, from_arrow_type(field.type)) for field in _RAW])
+
+
+def _is_one(shape: RowShape) -> bool:
+    """Whether keys are no structs, and stand in a struct for themselves."""
+    keys = shape.keys
+    return keys is not None and [field.name for field in keys.fields] == [shape.wrap_key]

@@ -1,0 +1,227 @@
+"""The options of `format("connect")`: Kafka Connect's keys, and where reading begins and ends."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from connect import settings
+from connect.data.record import TopicPartition
+from connect.errors import ConfigError
+from connect.kafka.reading.topic_ends import TopicEnds
+from connect.settings.java_regex import java_regex
+from connect.settings.raw import comma_separated
+from spark_sink.reading.plan import OffsetMap, ReadPlan, as_offsets
+
+#: What stands for a place in `starting.offsets` of one partition, as in Spark's own Kafka source.
+_LATEST, _EARLIEST = -1, -2
+#: Kafka Connect's keys by their beginnings: each room that reads one checks it.
+_CONNECT = re.compile(
+    r"(?:key|value|header)\.converter(?:\..+)?|(?:transforms|predicates)(?:\..+)?|errors\.(?:tolerance|log\.|retry\.(?!topics)"
+    r"|deadletterqueue\.).*|consumer\.override\..+|producer\.override\..+"
+)
+#: Settings of Kafka's clients, as a worker's file has them.
+_CLIENTS = re.compile(
+    r"bootstrap\.servers|security\.protocol|(?:sasl|ssl)\..+|client\.(?:id|rack|dns\.lookup)|isolation\.level"
+)
+
+
+def _offsets(key: str, value: Any) -> None:
+    if value in {"earliest", "latest"}:
+        return
+    try:
+        as_offsets(json.loads(value))
+    except (ValueError, AttributeError, TypeError):
+        raise ValueError(
+            'is not a place. Write earliest, latest, or an offset for each partition: {"orders": {"0": 42, "1": -2}}, '
+            "-2 for the first and -1 for the end."
+        ) from None
+
+
+class FrameOptions(settings.Options):
+    """What is read, and how much at once. Kafka Connect's keys of converters, transformations and errors go with it."""
+
+    topics = settings.List("topics", default=[], importance="HIGH", doc="Names of topics.")
+    pattern = settings.String(
+        "topics.regex", default=None, importance="HIGH", doc="A Java regular expression for the names of topics."
+    )
+    starting_offsets = settings.String(
+        "starting.offsets",
+        default=None,
+        validator=_offsets,
+        doc="Where reading begins: earliest (the default of spark.read), latest (that of spark.readStream), or JSON "
+        "with an offset for each partition; others begin with their first record. A stream with a checkpoint "
+        "continues where that says.",
+    )
+    ending_offsets = settings.String(
+        "ending.offsets",
+        default="latest",
+        validator=_offsets,
+        doc="Where spark.read ends: latest, or JSON with the offset behind the last one of each partition.",
+    )
+    starting_timestamp = settings.Long(
+        "starting.timestamp",
+        default=None,
+        validator=settings.at_least(0),
+        doc="Begin with the first record of this time or later, in milliseconds since 1970; instead of "
+        "starting.offsets.",
+    )
+    ending_timestamp = settings.Long(
+        "ending.timestamp",
+        default=None,
+        validator=settings.at_least(0),
+        doc="End spark.read before the first record of this time or later, in milliseconds since 1970.",
+    )
+    most_records = settings.Long(
+        "max.records.per.batch",
+        default=1_000_000,
+        validator=settings.at_least(0),
+        doc="The most records of one batch of a stream; 0 for no limit.",
+    )
+    most_bytes = settings.Long(
+        "max.bytes.per.batch",
+        default=1_073_741_824,
+        validator=settings.at_least(0),
+        doc="About how many bytes of keys and values one batch of a stream has at most; 0 for no limit.",
+    )
+    most_per_second = settings.Long(
+        "max.records.per.second",
+        default=0,
+        validator=settings.at_least(0),
+        doc="The most records that a stream reads in a second, on average; 0 for no limit.",
+    )
+    parts = settings.Int(
+        "read.parts",
+        default=0,
+        validator=settings.at_least(0),
+        doc="Into how many parts reading is cut for the executors; 0 for one for each 100,000 records.",
+    )
+    fail_on_data_loss = settings.Boolean(
+        "fail.on.data.loss",
+        default=True,
+        doc="Whether reading fails when records are gone before they were read. If not, it goes on behind them.",
+    )
+
+
+_TOPICS: Final = "topics"
+#: What becomes of records that do not fit the columns, for each errors.tolerance.
+_MISFITS: Final = {"all": {"schema.evolution.on.mismatch": "quarantine"}}
+
+
+class Reading:
+    """The options of one `load`, checked.
+
+    Args:
+        given: as Spark hands them over, keys in lower case.
+
+    Attributes:
+        options: those that are ours.
+        decoded: whether values are converted; else they are bytes.
+
+    Raises:
+        ConfigError: an option is not known, missing or wrong.
+    """
+
+    def __init__(self, given: Mapping[str, str]) -> None:
+        own = FrameOptions.definition()
+        names = {setting.name for setting in own}
+        for key in given:
+            if key not in names and not _CONNECT.fullmatch(key) and not _CLIENTS.fullmatch(key):
+                raise ConfigError(key, f"is not an option of this format. {_advice(key, names)}")
+        self.options = FrameOptions.parse({key: value for key, value in given.items() if key in names})
+        self._given = _with_small_aliases(given)
+        if "bootstrap.servers" not in given:
+            raise ConfigError("bootstrap.servers", "is missing: the brokers, as in localhost:9092.")
+        if bool(self.options.topics) == bool(self.options.pattern):
+            raise ConfigError(_TOPICS, "is needed, or topics.regex, and not both.")
+        if self.options.pattern:
+            java_regex(self.options.pattern)
+        self.decoded = "value.converter" in given
+        for key in given:
+            if not self.decoded and _CONNECT.fullmatch(key) and not key.startswith(("consumer.", "producer.")):
+                raise ConfigError(key, "needs value.converter: without it, keys and values are bytes.")
+
+    def plan(self) -> ReadPlan:
+        """What is read, in no shape yet."""
+        options = self.options
+        clients = {key: value for key, value in self._given.items() if _CLIENTS.fullmatch(key)}
+        connector = {key: value for key, value in self._given.items() if _CONNECT.fullmatch(key)}
+        topics = {_TOPICS: ",".join(options.topics)} if options.topics else {"topics.regex": str(options.pattern)}
+        worker = {
+            "key.converter": "org.apache.kafka.connect.converters.ByteArrayConverter",
+            "value.converter": "org.apache.kafka.connect.converters.ByteArrayConverter",
+            **clients,
+        }
+        return ReadPlan(
+            connector="spark",
+            topics=tuple(options.topics),
+            pattern=options.pattern or "",
+            worker=worker,
+            config={"name": "spark", **topics, **connector, **_MISFITS.get(connector.get("errors.tolerance", ""), {})},
+            most_records=options.most_records,
+            most_bytes=options.most_bytes,
+            most_per_second=options.most_per_second,
+            parts=options.parts,
+            fail_on_data_loss=options.fail_on_data_loss,
+        )
+
+    def begins(self, ends: TopicEnds, *, otherwise: str) -> dict[TopicPartition, int]:
+        """Where each partition begins.
+
+        Args:
+            ends: of the plan's topics.
+            otherwise: earliest or latest, where no option says.
+        """
+        return _places(ends, self.options.starting_offsets or otherwise, self.options.starting_timestamp, ends.begins)
+
+    def ends(self, ends: TopicEnds) -> dict[TopicPartition, int]:
+        """Where each partition ends for `spark.read`."""
+        return _places(ends, self.options.ending_offsets, self.options.ending_timestamp, ends.ends)
+
+
+def _places(
+    ends: TopicEnds,
+    written: str,
+    timestamp: int | None,
+    otherwise: Callable[[list[TopicPartition]], dict[TopicPartition, int]],
+) -> dict[TopicPartition, int]:
+    partitions = ends.partitions()
+    if timestamp is not None:
+        found = ends.at(dict.fromkeys(partitions, timestamp))
+        return {**ends.ends(partitions), **{partition: offset for partition, offset in found.items() if offset >= 0}}
+    if written == "earliest":
+        return ends.begins(partitions)
+    if written == "latest":
+        return ends.ends(partitions)
+    named: OffsetMap = json.loads(written)
+    told = {partition: offset for partition, offset in as_offsets(named).items() if partition in set(partitions)}
+    return {
+        **otherwise([partition for partition in partitions if partition not in told]),
+        **{partition: offset for partition, offset in told.items() if offset >= 0},
+        **ends.begins([partition for partition, offset in told.items() if offset == _EARLIEST]),
+        **ends.ends([partition for partition, offset in told.items() if offset == _LATEST]),
+    }
+
+
+def _with_small_aliases(given: Mapping[str, str]) -> dict[str, str]:
+    """Spark makes keys small, and so the names of transformations in them: what names these has to follow."""
+    changed = dict(given)
+    for key, value in given.items():
+        if key in {"transforms", "predicates"} or re.fullmatch(r"transforms\.[^.]+\.predicate", key):
+            changed[key] = value.lower()
+    for key in ("transforms", "predicates"):
+        aliases = comma_separated(changed.get(key))
+        if len(set(aliases)) < len(aliases):
+            raise ConfigError(
+                key, "has names that differ in upper and lower case only, which Spark does not tell apart."
+            )
+    return changed
+
+
+def _advice(key: str, names: set[str]) -> str:
+    import difflib
+
+    near = difflib.get_close_matches(key, [*names, "bootstrap.servers", "value.converter", "key.converter"], 1)
+    return f"Did you mean {near[0]}?" if near else "The page docs/spark.md has all of them."
