@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from connect.errors import RetriableError
 from connect.kafka.broker.embedded import Broker
 from connect.pipeline.error_kinds import ErrorKind, kind_of
 from spark_sink.connector_sink import progress_files
@@ -73,18 +72,14 @@ def test_a_python_worker_killed_in_the_middle_of_a_put_loses_nothing(sinks: Conn
     query = sinks.start([topic], plan, most=1000)
     hanging = sinks.folder / "hanging"
     until(hanging.exists, query)
-    os.kill(int(hanging.read_text()), signal.SIGKILL)
-    error = translate_error(failed(query))
-    assert isinstance(error, RetriableError)  # a restart helps
-    assert "A Python process of Spark ended without a word" in str(error)
     before = [line[0] for line in sinks.lines(topic)]
     assert before[-1] < 3000
-    query = sinks.start([topic], plan, most=1000)
-    query.processAllAvailable()
+    os.kill(int(hanging.read_text()), signal.SIGKILL)
+    query.processAllAvailable()  # Spark tries the task once more
     query.stop()
     after = [line[0] for line in sinks.lines(topic)]
     assert sorted(set(after)) == list(range(4000))
-    assert set(twice(after)) <= set(range(2000, 3000)) & set(before)  # only of the micro-batch that was not committed
+    assert set(twice(after)) <= set(range(2000, 3000))  # only of the micro-batch that was not committed
 
 
 @pytest.mark.slow
