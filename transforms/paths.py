@@ -151,11 +151,12 @@ def values_at(
     """
     above = schema if struct_defaults else None
     for name in path[:-1]:
-        items = _step(items, name, path)
+        outer, items = items, _step(items, name, path)
         member = above.field(name) if above is not None else None
         above = member.schema if member is not None else None
         if above is not None and above.default is not None and None in items:
-            items = [above.default if item is None else item for item in items]
+            pairs = zip(outer, items, strict=True)
+            items = [above.default if item is None and struct is not None else item for struct, item in pairs]
     last = schema_at(schema, path) if schema is not None and replace_null else None
     if last is None or last.default is None:
         return _step(items, path[-1], path)

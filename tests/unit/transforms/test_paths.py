@@ -73,6 +73,12 @@ def test_schemas_of_fields() -> None:
         schema_at(_SCHEMA, ("s", "x"))
 
 
+def test_a_struct_that_is_null_is_its_default_but_none_of_what_it_is_in() -> None:
+    inner = Schema(Type.STRUCT, optional=True, default={"x": 7}, fields={"x": INT32})
+    schema = Schema.struct({"a": inner})
+    assert values_at(schema, [None, {"a": None}, {"a": {"x": 1}}], ("a", "x")) == [None, 7, 1]
+
+
 @pytest.mark.parametrize(
     ("path", "replace_null", "found"),
     [
