@@ -27,17 +27,26 @@ _RAW: Final = [
     pa.field("value", pa.binary()),
     pa.field("headers", pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))),
 ]
+#: Columns beside the value's fields.
 _METADATA: Final = ("_topic", "_partition", "_offset", "_timestamp")
 
 
 def spark_schema(shape: RowShape | None) -> StructType:
-    """The columns of a DataFrame; None: of records as bytes."""
+    """The columns of a DataFrame; None: of records as bytes.
+
+    Raises:
+        SchemaError: a field of the values is called as a column of ours.
+    """
     from pyspark.sql.types import StructField, StructType, TimestampType
 
     nested = _nested(shape)
     if shape is None:
         return StructType(
             [StructField(f.name, TimestampType() if f.name == "timestamp" else f.dataType) for f in nested.fields]
+        )
+    if taken := [field.name for field in shape.values.fields if field.name in (*_METADATA, "_key")]:
+        raise SchemaError(
+            f'The records have a field "{taken[0]}", which is a column of ours. Rename it by ReplaceField.'
         )
     values: Any = nested["_value"].dataType
     fields = [StructField(field.name, field.dataType) for field in values.fields]

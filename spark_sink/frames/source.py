@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
-from connect.errors import ConfigError, ConnectError
+from connect.errors import ConfigError
 from spark_sink.frames.options import Reading
 
 if TYPE_CHECKING:
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from spark_sink.reading.plan import ReadPlan, RowShape
 
-#: Columns beside the value's fields.
-_METADATA: Final = ("_topic", "_partition", "_offset", "_timestamp")
 _RECORDS_A_PART: Final = 100_000
 _WRAP: Final = "value"
 _WRAP_KEY: Final = "key"
@@ -88,11 +86,6 @@ def _shape(plan: ReadPlan) -> RowShape:
             "topics",
             f"{why}. Give JsonConverter value.converter.schema.content, a converter with a schema registry, or read "
             "bytes, without value.converter.",
-        )
-    taken = [field.name for field in sample.values.fields if field.name in (*_METADATA, "_key")]
-    if taken:
-        raise ConnectError(
-            f'The records have a field "{taken[0]}", which is a column of ours. Rename it by ReplaceField.'
         )
     return RowShape(sample.values, sample.keys, _WRAP, _WRAP_KEY, metadata=True, unknown="ignore")
 
