@@ -131,7 +131,7 @@ def test_what_is_not_there_is_said(dlq, broker):
     with pytest.raises(NotFoundError, match="no record 0 in partition 0 of dlq-nowhere"):
         nothing_yet.one(0, 0)
     for wrong in ("x", "0:", "0:1,"):
-        with pytest.raises(BadRequestError, match="after is what"):
+        with pytest.raises(BadRequestError, match="after is the value of next"):
             letters.page(Wanted(), 5, wrong)
     with pytest.raises(BadRequestError, match="limit is between"):
         letters.page(Wanted(), 501)

@@ -69,7 +69,7 @@ def test_brokers_are_away_for_a_while(pool: Pool, own_broker: Broker, tmp_path: 
             answer = worker.ask("GET", "/connectors?expand=status").body
             tasks = [task for one in answer.values() for task in one["status"]["tasks"]]
             others = [task for task in tasks if task["worker_id"] != worker.id and task["state"] == "RUNNING"]
-            if not others or not all("does not hear" in task["waiting"]["reason"] for task in others):
+            if not others or not all("has no news of it" in task["waiting"]["reason"] for task in others):
                 return False
         return True
 

@@ -21,7 +21,7 @@ def test_a_newcomer_gets_its_part_of_what_is_heavy(pool: Pool, tmp_path: Path) -
     first.create("mixed", {"connector.class": "frail.FrailSource", "tasks.max": "4", "folder": str(tmp_path)})
     pool.until(lambda: first.runs("mixed", 4), "it runs")
     pool.until(
-        lambda: all(f"mixed-{number}  takes " in first.log for number in range(4)), "it was measured what they cost"
+        lambda: all(f"mixed-{number}  uses " in first.log for number in range(4)), "it was measured what they cost"
     )
     (second,) = pool.start(1)
     pool.until(lambda: pool.shared(1, 4), "tasks are shared")

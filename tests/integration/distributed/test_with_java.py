@@ -166,6 +166,9 @@ def test_what_ours_masked_and_java_took_is_no_password(pool: Pool, tmp_path: Pat
     else:
         assert stored == MASK
         pool.until(lambda: ours.states("a").get("connector") == ("FAILED", ours.id), "ours does not start it")
-        assert f'key "db.password": {MASK} stands there' in ours.get("/connectors/a/status")["connector"]["trace"]
+        assert (
+            f'key "db.password": {MASK} stands in place of the secret itself'
+            in ours.get("/connectors/a/status")["connector"]["trace"]
+        )
         ours.do("PUT", "/connectors/a/config", config)
     pool.until(lambda: ours.runs("a", 1) and {at for _, at in ours.states("a").values()} == {ours.id}, "ours runs it")
