@@ -213,15 +213,15 @@ def _start(
         *jvm_options(),
     ]
     command, environment = command_of(home, folder, options)
+    # It dies with the thread that starts it; only the main thread is certain to stay.
+    bound = threading.current_thread() is threading.main_thread()
     try:
         popen = subprocess.Popen(
-            command,
+            dying_with_parent(command) if bound else command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             env=_environment(java_home, home, environment),
-            # The signal is bound to the thread that starts it; only the main thread is certain to stay.
-            preexec_fn=dying_with_parent if threading.current_thread() is threading.main_thread() else None,  # noqa: PLW1509
         )
     except OSError as error:
         lock.close()

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-
-_PR_SET_PDEATHSIG = 1
-_libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
+from typing import Final
 
 
 @dataclass(frozen=True)
@@ -77,14 +74,28 @@ def eventually(holds: Callable[[], bool], within: float) -> bool:
     return True
 
 
-def dying_with_parent() -> None:
-    """For `preexec_fn`: the new program is killed when the thread ends that starts it, and nothing else is touched.
+#: Becomes the program. What it sets holds across exec.
+_LAUNCHER: Final = """
+import ctypes, os, signal, sys
+parent, program = int(sys.argv[1]), sys.argv[2:]
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+if sys.platform == "linux":
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)  # PR_SET_PDEATHSIG
+if os.getppid() == parent:
+    os.execv(program[0], program)
+"""
 
-    It holds across exec. Elsewhere than on Linux programs notice by the end of their standard input.
+
+def dying_with_parent(command: Sequence[str]) -> list[str]:
+    """The command that runs a program so that it is killed when the thread ends that starts it.
+
+    Ctrl+C is for us; the program is ended in order. Elsewhere than on Linux programs notice by the end of their
+    standard input. No `preexec_fn` does this: where gRPC has threads, what runs between fork and exec may abort.
+
+    Args:
+        command: of the program, which is named by its path.
     """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is for us; the program is ended in order
-    if _libc is not None:
-        _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    return [sys.executable, "-I", "-S", "-c", _LAUNCHER, str(os.getpid()), *command]
 
 
 def _stat(pid: int) -> list[str] | None:

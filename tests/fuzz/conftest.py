@@ -7,6 +7,7 @@ import resource
 import sys
 from collections.abc import Iterator
 
+import psutil
 import pytest
 
 from tests.fuzz.running import LIMIT, MEMORY, Fuzz
@@ -21,10 +22,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(autouse=True)
 def little_memory(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Have a target fail that would take the memory of the machine. Where there is a broker, Java wants much."""
+    """Have a target fail that would take the memory of the machine. Where there is a broker, Java wants much.
+
+    What tests before it have mapped in this process stays its own.
+    """
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     if "broker" not in request.fixturenames:
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, hard))
+        resource.setrlimit(resource.RLIMIT_AS, (psutil.Process().memory_info().vms + MEMORY, hard))
     yield
     resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 

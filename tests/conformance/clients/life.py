@@ -46,7 +46,7 @@ def waits(name: str, state: str, tasks: int = 1) -> list[Wait]:
     """For a connector and so many tasks, and no others, to be in a state."""
     path = f"/connectors/{name}/status"
     found = [Wait(path, ("connector", "state"), state)]
-    found += [Wait(path, ("tasks", number, "state"), state) for number in range(tasks)]
+    found += [Wait(path, ("tasks", number, "state"), state) for number in reversed(range(tasks))]
     return found if tasks else [*found, Wait(path, ("tasks",), []), Wait(f"/connectors/{name}/tasks", (), [])]
 
 

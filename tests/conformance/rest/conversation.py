@@ -56,10 +56,13 @@ def get(name: str, path: str, **headers: str) -> Ask:
 
 
 def state(connector: str, state: str, tasks: int | None = None) -> list[Step]:
-    """Wait until a connector, and so many of its tasks, are in a state."""
+    """Wait until a connector, and so many of its tasks, are in a state.
+
+    The newest task is waited for first: those before it are restarted when it comes.
+    """
     path = f"/connectors/{connector}/status"
     waits: list[Step] = [Wait(path, ("connector", "state"), state)]
-    waits += [Wait(path, ("tasks", number, "state"), state) for number in range(tasks or 0)]
+    waits += [Wait(path, ("tasks", number, "state"), state) for number in reversed(range(tasks or 0))]
     return waits
 
 
@@ -240,6 +243,8 @@ OFFSETS: list[Step] = [
     Ask("alter", "PATCH", "/connectors/src/offsets", source_offset({"position": 7})),
     get("offsets after the change", "/connectors/src/offsets"),
     Ask("alter to null", "PATCH", "/connectors/src/offsets", source_offset(None)),
+    # Java's may list a partition that it knows of and find, when it has read on, that it has no offset any more.
+    Wait("/connectors/src/offsets", ("offsets",), []),
     get("offsets after null", "/connectors/src/offsets"),
     Ask("reset", "DELETE", "/connectors/src/offsets"),
     get("offsets after the reset", "/connectors/src/offsets"),

@@ -27,10 +27,21 @@ def pool(broker: Broker, pool_at: Callable[[str], Pool]) -> Pool:
 
 
 @pytest.fixture(scope="session")
-def two(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pool]:
-    """A pool of two workers that many tests share. Nobody ends its workers; connectors have names of their own."""
+def shared_two(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pool]:
+    """See `two`."""
     with a_pool(broker.bootstrap_servers, tmp_path_factory.mktemp("two"), 2) as made:
         yield made
+
+
+@pytest.fixture
+def two(shared_two: Pool) -> Iterator[Pool]:
+    """A pool of two workers that many tests share. Nobody ends its workers; connectors have names of their own.
+
+    What a test that fails leaves is deleted: other tests count on an even share of the work.
+    """
+    yield shared_two
+    for name in shared_two.workers[0].get("/connectors") or ():
+        shared_two.workers[0].do("DELETE", f"/connectors/{name}")
 
 
 @pytest.fixture

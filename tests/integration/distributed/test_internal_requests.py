@@ -18,11 +18,14 @@ RIGHT = "HmacSHA256"
 
 @pytest.fixture
 def key(two: Pool, read: Any, end_of: Any) -> bytes:
-    """The session key of the pool: the newest, for there is a new one every hour."""
+    """The session key of the pool: the newest, for there is a new one every hour. A new pool writes it soon."""
     topic = f"{two.name}-config"
-    records = read(two.bootstrap, topic, end_of(two.bootstrap, topic))
-    *_, newest = (each for each in records if each.key() == b"session-key")
-    return base64.b64decode(json.loads(newest.value())["key"])
+
+    def written() -> list[bytes]:
+        records = read(two.bootstrap, topic, end_of(two.bootstrap, topic))
+        return [each.value() for each in records if each.key() == b"session-key"]
+
+    return base64.b64decode(json.loads(two.until(written, "there is a session key")[-1])["key"])
 
 
 @pytest.mark.parametrize("at", ["leader", "follower"])

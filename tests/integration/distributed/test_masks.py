@@ -34,7 +34,7 @@ def test_a_mask_in_the_config_topic_is_no_password(two: Pool, name: str, tmp_pat
         write_as_java(two, name, {**config, key: read[key]})
         two.until(lambda: asked.states(name)["connector"][0] == "FAILED", "it is not started")
         trace = asked.get(f"/connectors/{name}/status")["connector"]["trace"]
-        assert f'key "{key}": {MASK} stands there' in trace
+        assert f'key "{key}": {MASK} stands in place of the secret itself' in trace
         assert "PUT the configuration again" in trace
         # What is there now is no secret that the mask could stand for.
         for worker in two.workers:

@@ -112,4 +112,4 @@ def test_without_tolerance_the_record_is_a_dead_letter_and_the_query_fails(
     plan = sinks.plan("picky:PickyTask", said, folder=PLUGINS, plugin_path=(PLUGINS,))
     error = str(translate_error(failed(sinks.start([topic], plan))))
     assert error.startswith(f"record {topic}-0@0: value converter PickyConverter failed: DataError: bad 1 is bad")
-    assert [letter.value() for letter in all_of(queue, 1)] == [b"bad 1"]
+    assert {letter.value() for letter in all_of(queue, 1)} == {b"bad 1"}  # one for each attempt of Spark's task

@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -62,9 +63,12 @@ def tmp_counter(folder: Path) -> Callable[[], int]:
 
 def python_workers(session: Session) -> list[psutil.Process]:
     """The processes in which Spark runs Python for executors."""
-    jvm = psutil.Process(session.pid)
-    daemons = [each for each in jvm.children() if "pyspark.daemon" in " ".join(each.cmdline())]
-    return [worker for daemon in daemons for worker in daemon.children()]
+    found = []
+    for child in psutil.Process(session.pid).children():
+        with suppress(psutil.NoSuchProcess):  # it ends just now
+            if "pyspark.daemon" in " ".join(child.cmdline()):
+                found += child.children()
+    return found
 
 
 def rows(table: Path) -> list[dict[str, Any]]:
@@ -241,8 +245,9 @@ def test_python_processes_that_are_killed_cost_neither_the_session_nor_a_record(
                 )
             run.until(lambda: len(python_workers(session)) > 0)
             for worker in python_workers(session):
-                worker.kill()
-                seen += 1
+                with suppress(psutil.NoSuchProcess):
+                    worker.kill()
+                    seen += 1
             run.until(lambda: sum(at for at, _ in one.committed().values()) == turn * 4000)  # noqa: B023 - called at once
     assert seen
     assert session.ended() is None

@@ -119,7 +119,7 @@ def test_search_goes_on_after_more_than_seven_days(x: TwitterServer, run: Run, t
 def test_a_quiet_query_loses_nothing_and_says_nothing(
     x: TwitterServer, run: Run, poll_until: Until, texts: Texts, caplog: pytest.LogCaptureFixture
 ) -> None:
-    since = reach() + (500 << 22)  # in half a second it is too old
+    since = reach() + (3000 << 22)  # in three seconds it is too old: the first search has begun by then
     with run(twitter_mode="search", offsets=[(SEARCH, {"since_id": str(since)})]) as running:
         poll_until(running, lambda: x.asked("search"))
         poll_until(running, lambda: reach() > since)
