@@ -59,6 +59,11 @@ def source_chain(
     return Chain(steps, ErrorPolicy.from_config(connector, pause))
 
 
+def transformation_chain(plugins: Plugins, connector: Mapping[str, str], pause: Callable[[float], None]) -> Chain:
+    """Transformations alone, of records that are no bytes. Arguments and errors as for `sink_chain`."""
+    return Chain(transformations(plugins, connector), ErrorPolicy.from_config(connector, pause))
+
+
 def record_encoder(
     plugins: Plugins, worker: Mapping[str, str], connector: Mapping[str, str]
 ) -> Callable[[SinkRecord], EncodedRecord]:

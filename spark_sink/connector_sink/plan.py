@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 
 from connect import settings
+from spark_sink.connector_sink.rows import RawRows, Rows
 
 #: How long `pre_commit` may say the same at the end of a micro-batch, unless the connector says otherwise.
 FLUSH_WITHIN_S = 10.0
@@ -27,6 +28,7 @@ class WritePlan:
             there is none. Looked at where it can be seen: on that process's machine.
         progress_folder: on the driver's machine, for how far the writing is: see `progress_files`; "" for none.
         flush_within: seconds for which `pre_commit` may keep the same records back before the write fails.
+        rows: what the rows are.
     """
 
     connector: str
@@ -39,6 +41,7 @@ class WritePlan:
     lease_file: str = ""
     progress_folder: str = ""
     flush_within: float = FLUSH_WITHIN_S
+    rows: Rows = field(default_factory=RawRows)
 
     def key(self) -> str:
         """The same for two plans that say the same, and only for these."""

@@ -11,7 +11,7 @@ from connect.delivery.error_outputs import ErrorOutputs, TaskConfigs
 from connect.errors import ConnectError
 from connect.kafka.clients.settings import task_client_settings
 from connect.kafka.reading.consume import ROWS_PER_BATCH
-from connect.pipeline import Chain, sink_chain
+from connect.pipeline import Chain
 from connect.plugins import Plugins
 from spark_sink.connector_sink.plan import WritePlan
 from spark_sink.lease_file import lease_is_over
@@ -85,7 +85,7 @@ class Resources:
     def __init__(self, plan: WritePlan, number: int) -> None:
         plugins = Plugins.discover(plan.plugin_path)
         self.alive = Alive(plan.lease_file)
-        self.chain: Chain = sink_chain(plugins, plan.worker_config, plan.connector_config, self.alive.pause)
+        self.chain: Chain = plan.rows.chain(plugins, plan.worker_config, plan.connector_config, self.alive.pause)
         task = TaskConfigs(plan.connector, number, plan.worker_config, plan.connector_config)
         self.error_outputs = ErrorOutputs(task, self.chain.policy, plugins, self.alive.check)
         clients = task_client_settings("consumer", plan.worker_config, plan.connector_config)

@@ -1,11 +1,13 @@
-"""Raw rows, as they cross from the reading to the writing side of a query, and batches of records.
+"""Rows, as they cross to the writing side of a query, and batches of records.
 
-A row is a record as it lies in Kafka, see `RAW`. The columns of a batch are made from Arrow's where somebody looks.
+A raw row is a record as it lies in Kafka, see `RAW`. The columns of a batch are made from Arrow's where somebody looks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from operator import lt
 from typing import Any, Final
@@ -14,6 +16,8 @@ from connect.data.batch import SinkBatch
 from connect.data.column import Column, Constant, Deferred, Plain
 from connect.data.values import Values
 from connect.errors import ConnectError
+from connect.pipeline import Chain, sink_chain
+from connect.plugins import Plugins
 
 #: The rows as Spark's schema. `timestamp` in ms since the epoch, null where the record has none; `headers` likewise.
 RAW: Final = (
@@ -23,12 +27,58 @@ RAW: Final = (
 COLUMNS: Final = tuple(part.split()[0] for part in RAW.split(", "))
 
 
-def check_columns(names: Sequence[str]) -> None:
-    """Raises ConnectError unless these are the columns of raw rows, in any order."""
-    if sorted(names) != sorted(COLUMNS):
-        raise ConnectError(
-            f"A sink connector's rows on Spark have the columns {', '.join(COLUMNS)}, not {', '.join(names)}."
-        )
+#: The records of a pyarrow.RecordBatch, in order, in batches.
+Batches = Callable[[Any], Iterator[SinkBatch]]
+
+
+class Rows(ABC):
+    """What rows are, and how records are made of them. Travels to the executors with the plan: a frozen dataclass."""
+
+    @abstractmethod
+    def check(self, columns: Sequence[str]) -> None:
+        """Raise ConnectError unless rows may have these columns."""
+
+    @abstractmethod
+    def chain(
+        self,
+        plugins: Plugins,
+        worker: Mapping[str, str],
+        connector: Mapping[str, str],
+        pause: Callable[[float], None],
+    ) -> Chain:
+        """What is done with the batches before they are put. Arguments and errors as of `sink_chain`."""
+
+    @abstractmethod
+    def batches(self, number: int, most: int) -> Batches:
+        """What makes batches of the rows of one write.
+
+        Args:
+            number: of the Spark task.
+            most: records of a batch.
+        """
+
+
+@dataclass(frozen=True)
+class RawRows(Rows):
+    """See `RAW`."""
+
+    def check(self, columns: Sequence[str]) -> None:
+        if sorted(columns) != sorted(COLUMNS):
+            raise ConnectError(
+                f"A sink connector's rows on Spark have the columns {', '.join(COLUMNS)}, not {', '.join(columns)}."
+            )
+
+    def chain(
+        self,
+        plugins: Plugins,
+        worker: Mapping[str, str],
+        connector: Mapping[str, str],
+        pause: Callable[[float], None],
+    ) -> Chain:
+        return sink_chain(plugins, worker, connector, pause)
+
+    def batches(self, number: int, most: int) -> Batches:
+        return lambda rows: batches(rows, most)
 
 
 def batches(rows: Any, most: int) -> Iterator[SinkBatch]:

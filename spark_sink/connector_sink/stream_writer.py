@@ -6,8 +6,8 @@ import logging
 import sys
 import traceback
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from typing import Any, TextIO
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TextIO, TypeVar
 
 from pyspark import TaskContext
 from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMessage
@@ -20,8 +20,9 @@ from spark_sink.connector_sink import progress_files
 from spark_sink.connector_sink.delivery import said
 from spark_sink.connector_sink.plan import WritePlan
 from spark_sink.connector_sink.progress_files import Done
-from spark_sink.connector_sink.rows import check_columns
 from spark_sink.connector_sink.write import write
+
+T = TypeVar("T")
 
 
 class Written(WriterCommitMessage):
@@ -47,21 +48,16 @@ class SinkWriter(DataSourceStreamArrowWriter):
     """
 
     def __init__(self, plan: WritePlan, columns: Sequence[str]) -> None:
-        check_columns(columns)
+        plan.rows.check(columns)
         self._plan = plan
 
     def write(self, iterator: Iterator[Any]) -> Written:
         """Have the sink task take the rows, and return when they are durable."""
-        redactor = _redactor(self._plan)
-        _log_to_stderr(redactor)
+        plan = self._plan
         context = TaskContext.get()
         number = 0 if context is None else context.partitionId()
-        try:
-            return Written(write(self._plan, number, iterator))
-        except Exception as error:  # plug-ins raise anything
-            trace = redactor.redact("".join(traceback.format_exception(error)))
-            failed = _failed(error, redactor)
-        raise failed from _Trace(trace)
+        configs = (plan.task_config, plan.connector_config, plan.worker_config)
+        return Written(in_executor(lambda: write(plan, number, iterator), *configs))
 
     def commit(self, messages: list[Any], batchId: int) -> None:  # noqa: N803 - PySpark's
         """Check that the micro-batch is whole, and note what it wrote."""
@@ -87,6 +83,20 @@ def check_whole(connector: str, messages: Sequence[Any], batch: int) -> None:
         )
 
 
+def in_executor(work: Callable[[], T], *configs: Mapping[str, str]) -> T:
+    """Work, log as executors do, and raise what goes wrong in one line: nothing has these configurations' secrets."""
+    redactor = Redactor()
+    for config in configs:
+        redactor.remember(value for key, value in config.items() if names_a_secret(key))
+    _log_to_stderr(redactor)
+    try:
+        return work()
+    except Exception as error:  # plug-ins raise anything
+        trace = redactor.redact("".join(traceback.format_exception(error)))
+        failed = _failed(error, redactor)
+    raise failed from _Trace(trace)
+
+
 def _failed(error: Exception, redactor: Redactor) -> ConnectError:
     """What is raised in place of an error, in one line; of the same kind where a restart would change nothing."""
     if isinstance(error, ConfigError):
@@ -101,13 +111,6 @@ class _Trace(Exception):
 
     def __str__(self) -> str:
         return f"\n{self.args[0]}"
-
-
-def _redactor(plan: WritePlan) -> Redactor:
-    redactor = Redactor()
-    for config in (plan.task_config, plan.connector_config, plan.worker_config):
-        redactor.remember(value for key, value in config.items() if names_a_secret(key))
-    return redactor
 
 
 class _ToStderr(logging.StreamHandler[TextIO]):

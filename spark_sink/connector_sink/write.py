@@ -22,7 +22,7 @@ from spark_sink.connector_sink import resources
 from spark_sink.connector_sink.delivery import Delivery, quietly, said
 from spark_sink.connector_sink.plan import WritePlan
 from spark_sink.connector_sink.progress_files import Done, Span, Tally
-from spark_sink.connector_sink.rows import Order, batches
+from spark_sink.connector_sink.rows import Order
 
 log = logging.getLogger(__name__)
 
@@ -38,7 +38,7 @@ def write(plan: WritePlan, number: int, rows: Iterable[Any]) -> Done:
     Args:
         plan: see there.
         number: of the sink task: the number of the Spark task.
-        rows: pyarrow.RecordBatches of raw rows, see `rows.RAW`.
+        rows: pyarrow.RecordBatches of the plan's rows.
 
     Raises:
         ConnectError: they cannot be written; says where and why. Nothing of the write counts then.
@@ -83,6 +83,7 @@ class Write:
         self._task.context = context
         self.assignment: frozenset[TopicPartition] = frozenset()
         self._paused: set[TopicPartition] = set()  # of which the task wants nothing for now
+        self._batches = plan.rows.batches(number, mine.most)
         self._order = Order()
         self._begins: dict[TopicPartition, int] = {}  # where this micro-batch begins
         self._known: dict[TopicPartition, int] = {}  # where the target says that it goes on
@@ -124,12 +125,12 @@ class Write:
     # The write.
 
     def take(self, rows: Any) -> None:
-        """Put the records of a pyarrow.RecordBatch.
+        """Put the records of a pyarrow.RecordBatch of the plan's rows.
 
         Raises:
             ConnectError: a record cannot be written, or records are out of order.
         """
-        for batch in batches(rows, self._resources.most):
+        for batch in self._batches(rows):
             self._order.check(batch)
             self._open(batch)
             self._count(batch)

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from connect.errors import SchemaError
+from connect.data.schema import Schema
+from connect.data.tables import schema_of_table
+from connect.errors import ConfigError, SchemaError
 from spark_sink.reading.columns import spark_schema as nested_schema
 from spark_sink.reading.executor import read as read_nested
 from spark_sink.reading.plan import ReadPlan, RowShape, SchemaChanged
@@ -27,6 +29,9 @@ _RAW: Final = [
     pa.field("value", pa.binary()),
     pa.field("headers", pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))),
 ]
+#: Columns of values and keys that are no structs.
+WRAP: Final = "value"
+WRAP_KEY: Final = "key"
 #: Columns beside the value's fields.
 _METADATA: Final = ("_topic", "_partition", "_offset", "_timestamp")
 
@@ -56,13 +61,38 @@ def spark_schema(shape: RowShape | None) -> StructType:
     return StructType([*fields, *(StructField(name, nested[name].dataType) for name in _METADATA)])
 
 
-def read(plan: ReadPlan, part: Any) -> Iterator[pa.RecordBatch]:
-    """The records of a range, for Spark. Raises what the task is to fail with."""
+def shape_of(schema: StructType) -> RowShape:
+    """The shape of records that are to become rows of a schema that the user gives.
+
+    Raises:
+        ConfigError: it has no column for a value.
+        SchemaError: a column is of a type that no record has.
+    """
+    from pyspark.sql.pandas.types import to_arrow_schema
+    from pyspark.sql.types import StructType
+
+    values = [field for field in schema.fields if field.name not in (*_METADATA, "_key")]
+    if not values:
+        raise ConfigError("schema", "has no column for the values. Name their fields.")
+    keys = [field for field in schema.fields if field.name == "_key"]
+    if keys and isinstance(keys[0].dataType, StructType):
+        of_keys = schema_of_table(to_arrow_schema(keys[0].dataType, timezone="UTC"))
+    elif keys:
+        (key,) = schema_of_table(to_arrow_schema(StructType(keys), timezone="UTC")).fields
+        of_keys = Schema.struct({WRAP_KEY: key.schema})
+    else:
+        of_keys = None
+    whole = schema_of_table(to_arrow_schema(StructType(values), timezone="UTC"))
+    return RowShape(whole, of_keys, WRAP, WRAP_KEY, metadata=True, unknown="ignore")
+
+
+def read(plan: ReadPlan, part: Any, rows: StructType) -> Iterator[pa.RecordBatch]:
+    """The records of a range, for Spark, as rows of its schema. Raises what the task is to fail with."""
     from pyspark.sql.pandas.types import to_arrow_schema
 
     if part.start == part.end:
         return
-    schema: pa.Schema = to_arrow_schema(spark_schema(plan.rows), timezone="UTC")
+    schema: pa.Schema = to_arrow_schema(rows, timezone="UTC")
     for batch in _batches(plan, part):
         arrays = [_column(batch, field.name, plan.rows) for field in schema]
         yield pa.RecordBatch.from_arrays(

@@ -18,12 +18,12 @@ from spark_sink.reading.plan import OffsetMap, ReadPlan, as_offsets
 #: What stands for a place in `starting.offsets` of one partition, as in Spark's own Kafka source.
 _LATEST, _EARLIEST = -1, -2
 #: Kafka Connect's keys by their beginnings: each room that reads one checks it.
-_CONNECT = re.compile(
+CONNECT_KEYS: Final = re.compile(
     r"(?:key|value|header)\.converter(?:\..+)?|(?:transforms|predicates)(?:\..+)?|errors\.(?:tolerance|log\.|retry\.(?!topics)"
     r"|deadletterqueue\.).*|consumer\.override\..+|producer\.override\..+"
 )
 #: Settings of Kafka's clients, as a worker's file has them.
-_CLIENTS = re.compile(
+CLIENT_KEYS: Final = re.compile(
     r"bootstrap\.servers|security\.protocol|(?:sasl|ssl)\..+|client\.(?:id|rack|dns\.lookup)|isolation\.level"
 )
 
@@ -128,10 +128,10 @@ class Reading:
         own = FrameOptions.definition()
         names = {setting.name for setting in own}
         for key in given:
-            if key not in names and not _CONNECT.fullmatch(key) and not _CLIENTS.fullmatch(key):
-                raise ConfigError(key, f"is not an option of this format. {_advice(key, names)}")
+            if key not in names and not CONNECT_KEYS.fullmatch(key) and not CLIENT_KEYS.fullmatch(key):
+                raise ConfigError(key, f"is not an option of this format. {advice(key, names)}")
         self.options = FrameOptions.parse({key: value for key, value in given.items() if key in names})
-        self._given = _with_small_aliases(given)
+        self._given = with_small_aliases(given)
         if "bootstrap.servers" not in given:
             raise ConfigError("bootstrap.servers", "is missing: the brokers, as in localhost:9092.")
         if bool(self.options.topics) == bool(self.options.pattern):
@@ -140,14 +140,14 @@ class Reading:
             java_regex(self.options.pattern)
         self.decoded = "value.converter" in given
         for key in given:
-            if not self.decoded and _CONNECT.fullmatch(key) and not key.startswith(("consumer.", "producer.")):
+            if not self.decoded and CONNECT_KEYS.fullmatch(key) and not key.startswith(("consumer.", "producer.")):
                 raise ConfigError(key, "needs value.converter: without it, keys and values are bytes.")
 
     def plan(self) -> ReadPlan:
         """What is read, in no shape yet."""
         options = self.options
-        clients = {key: value for key, value in self._given.items() if _CLIENTS.fullmatch(key)}
-        connector = {key: value for key, value in self._given.items() if _CONNECT.fullmatch(key)}
+        clients = {key: value for key, value in self._given.items() if CLIENT_KEYS.fullmatch(key)}
+        connector = {key: value for key, value in self._given.items() if CONNECT_KEYS.fullmatch(key)}
         topics = {_TOPICS: ",".join(options.topics)} if options.topics else {"topics.regex": str(options.pattern)}
         worker = {
             "key.converter": "org.apache.kafka.connect.converters.ByteArrayConverter",
@@ -205,7 +205,7 @@ def _places(
     }
 
 
-def _with_small_aliases(given: Mapping[str, str]) -> dict[str, str]:
+def with_small_aliases(given: Mapping[str, str]) -> dict[str, str]:
     """Spark makes keys small, and so the names of transformations in them: what names these has to follow."""
     changed = dict(given)
     for key, value in given.items():
@@ -220,7 +220,8 @@ def _with_small_aliases(given: Mapping[str, str]) -> dict[str, str]:
     return changed
 
 
-def _advice(key: str, names: set[str]) -> str:
+def advice(key: str, names: set[str]) -> str:
+    """What to write in place of an unknown option."""
     import difflib
 
     near = difflib.get_close_matches(key, [*names, "bootstrap.servers", "value.converter", "key.converter"], 1)

@@ -1,4 +1,4 @@
-"""The data source `connect`: topics as rows with columns, by converters and transformations of Kafka Connect.
+"""The data source `connect`: topics as rows with columns and back, by converters and transformations of Kafka Connect.
 
 Spark makes it in a Python process of its own for each `load`, asks for the schema, and sends the reader to executors.
 """
@@ -17,25 +17,28 @@ from spark_sink.frames.options import Reading
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from spark_sink.frames.write_options import Writing
     from spark_sink.reading.plan import ReadPlan, RowShape
 
 _RECORDS_A_PART: Final = 100_000
-_WRAP: Final = "value"
-_WRAP_KEY: Final = "key"
 
 
 class ConnectSource(DataSource):
-    """`spark.read.format("connect")` and `spark.readStream.format("connect")`.
+    """`spark.read`, `spark.readStream`, `df.write` and `df.writeStream` with `.format("connect")`.
 
     With `value.converter`: a column for each field of the values, as the first records have them (a value that is no
     struct is the column `value`), then `_key`, `_topic`, `_partition`, `_offset`, `_timestamp`. Fields that come later
-    are left out until the query is started anew. Without: `key` and `value` as bytes.
+    are left out until the query is started anew. Without: `key` and `value` as bytes. Writing takes the same columns.
     """
 
     def __init__(self, options: Any) -> None:
         super().__init__(options)
-        self._reading = Reading(dict(options))
+        self._given = dict(options)
         self._plan: ReadPlan | None = None
+
+    @property
+    def _reading(self) -> Reading:
+        return Reading(self._given)
 
     @classmethod
     def name(cls) -> str:
@@ -47,22 +50,51 @@ class ConnectSource(DataSource):
         return spark_schema(self._shaped().rows)
 
     def reader(self, schema: Any) -> DataSourceReader:
-        return FrameReader(self._reading, self._shaped())
+        return FrameReader(self._reading, self._shaped(schema), schema)
 
     def streamReader(self, schema: Any) -> Any:  # noqa: N802 - Spark's name
         from connect.kafka.reading.topic_ends import TopicEnds
         from spark_sink.frames.stream import FrameStreamReader
         from spark_sink.reading.plan import as_map
 
-        plan = self._shaped()
+        plan = self._shaped(schema)
         ends = TopicEnds(plan.worker, plan.config, plan.subscription())
         start = as_map(self._reading.begins(ends, otherwise="latest"))
         return FrameStreamReader(replace(plan, start=start, parts=plan.parts or 1), schema)
 
-    def _shaped(self) -> ReadPlan:
+    def writer(self, schema: Any, overwrite: bool) -> Any:
+        from spark_sink.frames.writers import ConnectorWriter, TopicWriter
+
+        writing = self._writing(schema, overwrite, "mode('append')")
+        if writing.connector:
+            return ConnectorWriter(writing.sink_plan(stream=False), schema.fieldNames())
+        return TopicWriter(writing.topic_plan())
+
+    def streamWriter(self, schema: Any, overwrite: bool) -> Any:  # noqa: N802 - Spark's name
+        from spark_sink.connector_sink.stream_writer import SinkWriter
+        from spark_sink.frames.writers import TopicStreamWriter
+
+        writing = self._writing(schema, overwrite, "outputMode('append')")
+        if writing.connector:
+            return SinkWriter(writing.sink_plan(stream=True), schema.fieldNames())
+        return TopicStreamWriter(writing.topic_plan())
+
+    def _writing(self, schema: Any, overwrite: bool, instead: str) -> Writing:
+        from spark_sink.frames.write_options import Writing
+
+        if overwrite:
+            raise ConfigError("mode", f"cannot be overwrite: records are added to what is there. Write {instead}.")
+        return Writing(self._given, schema.fieldNames())
+
+    def _shaped(self, given: Any = None) -> ReadPlan:
+        """What is read, in the shape of the schema that a user gives, else of the first records."""
         if self._plan is None:
+            from spark_sink.frames.columns import shape_of
+
             plan = self._reading.plan()
-            self._plan = replace(plan, rows=_shape(plan)) if self._reading.decoded else plan
+            if self._reading.decoded:
+                plan = replace(plan, rows=_shape(plan) if given is None else shape_of(given))
+            self._plan = plan
         return self._plan
 
 
@@ -72,10 +104,11 @@ def _shape(plan: ReadPlan) -> RowShape:
     Raises:
         ConfigError: there are none, or none that says which columns there are.
     """
+    from spark_sink.frames.columns import WRAP, WRAP_KEY
     from spark_sink.reading.plan import RowShape
     from spark_sink.reading.sample import Sampler
 
-    sampler = Sampler(plan, _WRAP, _WRAP_KEY)
+    sampler = Sampler(plan, WRAP, WRAP_KEY)
     try:
         sample = sampler.look({}, None, lambda: None)
     finally:
@@ -84,18 +117,19 @@ def _shape(plan: ReadPlan) -> RowShape:
         why = "no record says which columns there are" if sample.records else "there are no records yet"
         raise ConfigError(
             "topics",
-            f"{why}. Give JsonConverter value.converter.schema.content, a converter with a schema registry, or read "
-            "bytes, without value.converter.",
+            f"{why}. Name the columns by .schema(), give JsonConverter value.converter.schema.content, take a "
+            "converter with a schema registry, or read bytes, without value.converter.",
         )
-    return RowShape(sample.values, sample.keys, _WRAP, _WRAP_KEY, metadata=True, unknown="ignore")
+    return RowShape(sample.values, sample.keys, WRAP, WRAP_KEY, metadata=True, unknown="ignore")
 
 
 class FrameReader(DataSourceReader):
     """Reads once, from where options say to where they say. Travels to the executors."""
 
-    def __init__(self, reading: Reading, plan: ReadPlan) -> None:
+    def __init__(self, reading: Reading, plan: ReadPlan, schema: Any) -> None:
         self._reading = reading
         self._plan = plan
+        self._schema = schema
 
     def partitions(self) -> list[InputPartition]:
         """Called by the driver: what each task reads."""
@@ -114,4 +148,4 @@ class FrameReader(DataSourceReader):
         """Called in an executor."""
         from spark_sink.frames.columns import read
 
-        return read(self._plan, partition)
+        return read(self._plan, partition, self._schema)

@@ -16,4 +16,4 @@ class FrameStreamReader(TopicReader):
     def read(self, partition: InputPartition) -> Iterator[Any]:
         from spark_sink.frames.columns import read
 
-        return read(self._plan, partition)
+        return read(self._plan, partition, self._schema)

@@ -59,6 +59,12 @@ class ChangeShape(RowShape):
     def columns(self) -> list[str]:
         return [*super().columns, TYPE, VERSION, TIMESTAMP]
 
+    def records(self, columns: pa.Schema) -> Records:
+        return ChangeRecords(self, columns)
+
+    def whole(self, rows: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
+        return whole_groups(rows, self.key) if self.key else rows
+
 
 class Events(NamedTuple):
     """Events as rows of a batch.

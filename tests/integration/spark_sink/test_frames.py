@@ -1,6 +1,8 @@
 """Topics as DataFrames by their format's name, as in a notebook: nothing of ours is imported, and no worker runs."""
 
+import json
 import re
+import sqlite3
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -57,14 +59,23 @@ def test_a_topic_is_a_frame(reader: Reader, broker: Broker) -> None:
     assert df.where("n > 2").groupBy("_partition").count().orderBy("_partition").collect()[1]["count"] == 1
 
 
-def test_the_page_s_example_runs(spark: Any, broker: Broker, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_page_s_examples_run(
+    spark: Any, broker: Broker, capsys: pytest.CaptureFixture[str], read: Callable[..., list[Any]], tmp_path: Path
+) -> None:
     page = (Path(__file__).parents[3] / "docs" / "frames.md").read_text(encoding="utf-8")
-    (example,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     topic = make_topic(broker)
     produce(broker, topic, [{"country": "DE"}, {"country": "FR"}, {"country": "DE"}])
-    example = example.replace("localhost:9092", broker.bootstrap_servers).replace('"orders"', f'"{topic}"')
-    exec(example, {"spark": spark})
+    places = {"localhost:9092": broker.bootstrap_servers, '"orders': f'"{topic}', "/tmp/orders.db": f"{tmp_path}/db"}
+    names = {"spark": spark}
+    for written, here in places.items():
+        page = page.replace(written, here)
+    for example in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
+        exec(example, names)
     assert re.search(r"\|\s*DE\|\s*2\|", capsys.readouterr().out)
+    copies = [json.loads(each.value()) for each in read(broker.bootstrap_servers, f"{topic}-copy", 3)]
+    assert sorted(copy["country"] for copy in copies) == ["DE", "DE", "FR"]
+    with sqlite3.connect(tmp_path / "db") as database:
+        assert database.execute(f'SELECT country FROM "{topic}"').fetchall() == [("DE",), ("DE",)]
 
 
 def test_where_reading_begins_and_ends(reader: Reader, broker: Broker) -> None:
@@ -150,6 +161,15 @@ def test_records_that_fail(reader: Reader, broker: Broker) -> None:
 def test_what_is_wrong_is_said_before_anything_is_read(reader: Reader, options: dict[str, str], says: str) -> None:
     with pytest.raises(Exception, match=says):
         reader("t", **options).load()
+
+
+def test_a_schema_that_the_user_gives_needs_no_record(reader: Reader, broker: Broker) -> None:
+    topic = make_topic(broker)
+    columns = "_offset long, n short, later string, _key string, t timestamp_ntz"
+    assert reader(topic).schema(columns).load().collect() == []
+    produce(broker, topic, [{"n": 1, "unknown": True, "later": "x"}, {"n": 2}])
+    found = reader(topic).schema(columns).load().orderBy("_offset").collect()
+    assert [tuple(row) for row in found] == [(0, 1, "x", None, None), (1, 2, None, None, None)]
 
 
 def test_a_topic_without_records_says_what_to_do(reader: Reader, broker: Broker) -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from connect.data.schema import OPTIONAL_BYTES
 from connect.errors import ConnectError
-from spark_sink.connector_sink.rows import COLUMNS, Order, batches, check_columns
+from spark_sink.connector_sink.rows import COLUMNS, Order, RawRows, batches
 
 from .raw import rows
 
@@ -38,9 +38,9 @@ def test_partitions_and_topics_may_change_within_a_batch() -> None:
 
 
 def test_other_columns_are_refused() -> None:
-    check_columns(list(reversed(COLUMNS)))
+    RawRows().check(list(reversed(COLUMNS)))
     with pytest.raises(ConnectError, match="have the columns topic, partition, offset, .* not value"):
-        check_columns(["value"])
+        RawRows().check(["value"])
 
 
 @pytest.mark.parametrize(

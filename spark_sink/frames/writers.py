@@ -1,0 +1,92 @@
+"""What Spark calls to write a DataFrame: in executors for each task's rows, and on the driver at the end of all."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from pyspark import TaskContext
+from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowWriter, WriterCommitMessage
+
+from connect.errors import ConnectError
+from spark_sink.connector_sink.plan import WritePlan
+from spark_sink.connector_sink.stream_writer import SinkWriter, in_executor
+from spark_sink.source.committed_batches import Partitioning
+from spark_sink.source.writing import BatchRequest, Written, write_part
+from spark_sink.source.writing import WritePlan as TopicPlan
+
+log = logging.getLogger(__name__)
+
+
+class TopicWritten(WriterCommitMessage):
+    """What a Spark task wrote to topics."""
+
+    def __init__(self, written: Written) -> None:
+        self.written = written
+
+
+class TopicWriter(DataSourceArrowWriter):
+    """Writes rows to topics, at least once: a task that Spark repeats writes its rows again.
+
+    Args:
+        plan: see `TopicPlan`; without a run.
+    """
+
+    def __init__(self, plan: TopicPlan) -> None:
+        self._plan = plan
+
+    def write(self, iterator: Iterator[Any]) -> TopicWritten:
+        """Write the rows of one task, and return when Kafka has acknowledged them. In an executor."""
+        plan, context = self._plan, TaskContext.get()
+        number = 0 if context is None else context.partitionId()
+        rows = (batch for batch in iterator if batch.num_rows)
+        request = BatchRequest(0, Partitioning(1))
+        configs = (plan.clients.config, plan.clients.worker)
+        return TopicWritten(in_executor(lambda: write_part(plan, request, number, rows), *configs))
+
+    def commit(self, messages: list[Any]) -> None:
+        """All tasks are done. On the driver."""
+        check_all(messages)
+        log.info("%d records are written", sum(message.written.written for message in messages))
+
+    def abort(self, messages: list[Any]) -> None:
+        """A task failed. What the others wrote stays."""
+
+
+class TopicStreamWriter(DataSourceStreamArrowWriter):
+    """The same for each micro-batch of a stream: one that was not finished comes again."""
+
+    def __init__(self, plan: TopicPlan) -> None:
+        self._writer = TopicWriter(plan)
+
+    def write(self, iterator: Iterator[Any]) -> TopicWritten:
+        return self._writer.write(iterator)
+
+    def commit(self, messages: list[Any], batchId: int) -> None:  # noqa: N803 - PySpark's
+        self._writer.commit(messages)
+
+    def abort(self, messages: list[Any], batchId: int) -> None:  # noqa: N803 - PySpark's
+        """As of `TopicWriter`."""
+
+
+class ConnectorWriter(DataSourceArrowWriter):
+    """Has a sink connector's task take the rows of each Spark task. Streams are written by `SinkWriter` itself."""
+
+    def __init__(self, plan: WritePlan, columns: Sequence[str]) -> None:
+        self._writer = SinkWriter(plan, columns)
+
+    def write(self, iterator: Iterator[Any]) -> WriterCommitMessage:
+        return self._writer.write(iterator)
+
+    def commit(self, messages: list[Any]) -> None:
+        check_all(messages)
+
+    def abort(self, messages: list[Any]) -> None:
+        """A task failed. What the others wrote stays."""
+
+
+def check_all(messages: Sequence[object | None]) -> None:
+    """Raise ConnectError unless every Spark task says that it is done."""
+    if missing := sum(message is None for message in messages):
+        raise ConnectError(f"{missing} tasks do not say that their rows are written. Write the DataFrame again.")
