@@ -116,6 +116,8 @@ class SinkTask(Plugin):
             hand parts of a batch in again whose `put` raised, to find the bad record.
         records_at_once: how many records a batch has at most where `max.poll.records` does not say; None for what is
             best for most. More is for tasks to which a batch costs much, however many records it has.
+        single: the target bears one task at a time, as a file does. Where `tasks.max` is not set, an engine that would
+            run several, such as Spark, runs one.
 
     Source: Kafka Connect's SinkTask (KIP-26, KIP-89).
     """
@@ -124,6 +126,7 @@ class SinkTask(Plugin):
     atomic: ClassVar[bool] = False
     idempotent: ClassVar[bool] = False
     records_at_once: ClassVar[int | None] = None
+    single: ClassVar[bool] = False
 
     @abstractmethod
     def start(self, config: Mapping[str, str]) -> None:

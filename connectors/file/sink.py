@@ -63,6 +63,7 @@ class FileStreamSinkTask(SinkTask):
     """
 
     settings = FileSinkOptions.definition()
+    single = True
 
     def start(self, config: Mapping[str, str]) -> None:
         options = FileSinkOptions.parse(config)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from connect.api.engine import EngineProgress
+from connect.plugins.loading import load_class
 from spark_sink.connector_sink import progress_files
 from spark_sink.connector_sink.plan import FlushOptions, WritePlan
 from spark_sink.connector_sink.register import register_writer
@@ -16,8 +17,9 @@ from spark_sink.query.sink_task import SinkQuery, SinkQueryTask
 class ConnectorSinkTask(SinkQueryTask):
     """See `SinkQueryTask`.
 
-    At most `tasks.max` sink tasks run at once, one where it is not written, as in Kafka Connect: a sink that may have
-    one task only, because it has a file for itself, relies on that.
+    As many sink tasks run at once as `tasks.max` says. Where it is not set, as many as Spark has cores on this machine,
+    on a cluster one for each topic partition, so that executors that come later get work; one where the target bears no
+    more (`SinkTask.single`). Records of a partition stay in order.
     """
 
     def prepare(self) -> None:
@@ -43,8 +45,19 @@ class ConnectorSinkTask(SinkQueryTask):
             progress_folder=str(self._progress_folder),
             flush_within=FlushOptions.parse(context.connector_config).flush_within,
         )
-        tasks = max(1, int(context.connector_config.get("tasks.max") or 1))
-        return rows.coalesce(tasks).writeStream.format(register_writer(self.session.spark, plan))
+        tasks = self._tasks()
+        rows = rows if tasks is None else rows.coalesce(tasks)
+        return rows.writeStream.format(register_writer(self.session.spark, plan))
+
+    def _tasks(self) -> int | None:
+        """How many sink tasks there are at most; None for one for each topic partition."""
+        if most := self.context.connector_config.get("tasks.max"):
+            return max(1, int(most))
+        if load_class(*self.context.task_target).single:
+            return 1
+        if self.session.remote or not self.session.spark.sparkContext.master.startswith("local"):
+            return None
+        return int(self.session.spark.sparkContext.defaultParallelism)
 
     def told(self) -> EngineProgress:
         said = progress_files.read(str(self._progress_folder))

@@ -96,6 +96,19 @@ def test_a_third_party_s_sink_runs_pauses_and_loses_nothing_when_its_task_is_kil
     assert len(sinks.lines(topic, 1)) == 1000
 
 
+def test_without_tasks_max_a_sink_has_as_many_tasks_as_there_are_cores(
+    sinks: ConnectorSinks, on_spark: Any, new_topic: Any, broker: Broker
+) -> None:
+    topic = new_topic(partitions=3)
+    for partition in range(3):
+        sinks.produce(topic, ["a"], partition)
+    config = {"connector__class": "spark_lines.LinesSinkConnector", "folder": str(sinks.folder), "tasks__max": ""}
+    run = on_spark(topic, **config)
+    run.until(lambda: committed(broker, topic) == {0: 1, 1: 1, 2: 1}, lambda: run.task("sink"))
+    run.stop()
+    assert {sinks.lines(topic, partition)[0][2] for partition in range(3)} == {0, 1}  # local[2]
+
+
 @pytest.mark.promise("P10")
 def test_the_file_sink_writes_each_line_once_also_when_its_task_is_killed(
     sinks: ConnectorSinks, on_spark: Any, new_topic: Any, broker: Broker
