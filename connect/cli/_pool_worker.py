@@ -62,7 +62,7 @@ def run_pool_worker(path: str, *, wait: bool = True) -> int:
         problems.error(
             worker.where("listeners"), "a worker of a pool needs a REST API: the others ask it.", key="listeners"
         )
-    _check(worker, problems)
+    check_pool_worker(worker, problems)
     if problems.errors():
         problems.report(sys.stderr)
         return INVALID
@@ -167,17 +167,17 @@ def _herder(worker: WorkerFile, raw: dict[str, str], client: PeerClient, refused
     return WorkerHerder(Worker(raw, config, worker.resolver, offsets, statuses, member), configs, member)
 
 
-_TOPICS = ("config.storage.topic", "offset.storage.topic", "status.storage.topic")
+TOPICS = ("config.storage.topic", "offset.storage.topic", "status.storage.topic")
 _UNSYNC = "worker.unsync.backoff.ms"
 
 
-def _check(worker: WorkerFile, problems: Problems) -> None:
+def check_pool_worker(worker: WorkerFile, problems: Problems) -> None:
     """Find converters and stores that are not there, topics that are one, and keys that contradict each other."""
-    for key, message in (*_converters(worker), *_topics(worker), *_protocol(worker), *_client(worker)):
+    for key, message in (*converters(worker), *_topics(worker), *_protocol(worker), *own_client(worker)):
         problems.error(worker.where(key), message, key=key)
 
 
-def _client(worker: WorkerFile) -> Iterator[tuple[str, str]]:
+def own_client(worker: WorkerFile) -> Iterator[tuple[str, str]]:
     """Of the worker's own connections; those of connectors are checked with them."""
     java = task_java_settings("admin", worker.raw, {})
     try:
@@ -187,7 +187,8 @@ def _client(worker: WorkerFile) -> Iterator[tuple[str, str]]:
         yield error.key, error.message
 
 
-def _converters(worker: WorkerFile) -> Iterator[tuple[str, str]]:
+def converters(worker: WorkerFile) -> Iterator[tuple[str, str]]:
+    """Those of the worker that are not there."""
     plugins = Plugins.discover(worker.config["plugin.path"] or [])
     for key, kind in CONVERTERS.items():
         name = (worker.config[key] or "").strip()
@@ -201,7 +202,7 @@ def _converters(worker: WorkerFile) -> Iterator[tuple[str, str]]:
 def _topics(worker: WorkerFile) -> Iterator[tuple[str, str]]:
     """Each of the three has partitions and a form of its own."""
     keys = defaultdict(list)
-    for key in _TOPICS:
+    for key in TOPICS:
         keys[worker.config[key]].append(key)
     for name, (first, *others) in keys.items():
         for key in others if name else ():

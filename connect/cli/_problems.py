@@ -19,12 +19,20 @@ class Problem:
         line: from 1; 0 where it is about the file as a whole.
         text: all of it, with its place.
         again: whether the connector says it in the log, as it starts.
+        about, message: its parts behind the place: the key, and what to say of it.
     """
 
     file: str
     line: int
     text: str
     again: bool = False
+    about: str = ""
+    message: str = ""
+
+    @property
+    def place(self) -> str:
+        """File and line."""
+        return f"{self.file}:{self.line}" if self.line else self.file
 
 
 @dataclass
@@ -51,7 +59,7 @@ class Problems:
 
     def unusable(self, file: str, error: Exception) -> None:
         """A file cannot be read; the error says where and why."""
-        self._errors.append(Problem(file, 0, str(error)))
+        self._errors.append(Problem(file, 0, str(error), message=str(error)))
 
     def errors(self) -> list[str]:
         """One text each, in order of files and lines, each said once, without secrets."""
@@ -65,6 +73,14 @@ class Problems:
         """Likewise, without those that connectors say in the log as they start."""
         return self._told(problem for problem in self._warnings if not problem.again)
 
+    def each_error(self) -> list[Problem]:
+        """In the same order, with their parts, which may hold secrets."""
+        return self._placed(self._errors)
+
+    def each_warning(self) -> list[Problem]:
+        """Likewise."""
+        return self._placed(self._warnings)
+
     def report(self, stream: TextIO) -> None:
         """Say everything, and that nothing was started."""
         for text in self.warnings():
@@ -76,12 +92,15 @@ class Problems:
         print(f"connect: {count}; nothing was started.", file=stream)
 
     def _told(self, problems: Iterable[Problem]) -> list[str]:
+        return list(dict.fromkeys(redactor.redact(problem.text) for problem in self._placed(problems)))
+
+    def _placed(self, problems: Iterable[Problem]) -> list[Problem]:
         order = {file: number for number, file in enumerate(self.files)}
         placed = sorted(problems, key=lambda problem: (order.get(problem.file, len(order)), problem.line))
-        return list(dict.fromkeys(redactor.redact(problem.text) for problem in placed))
+        return list(dict.fromkeys(placed))
 
 
 def _problem(where: Position | str, message: str, key: str, connector: str | None) -> Problem:
     about = f'connector "{connector}", key "{key}"' if connector else f'key "{key}"'
     file, line = (where.file, where.line) if isinstance(where, Position) else (where, 0)
-    return Problem(file, line, f"{where}: {about}: {message}")
+    return Problem(file, line, f"{where}: {about}: {message}", about=about, message=message)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -80,13 +80,14 @@ def take_addresses(worker: WorkerFile, problems: Problems) -> Addresses | None:
         key = "admin.listeners" if taken else "listeners"
         _refused(error, worker, problems, key, chosen=chosen or bool(taken))
         return None
-    guard = _open_guard(worker, problems)
+    guard = open_guard_of(worker, problems)
     for bound in [*taken, *(apart or [])]:
         _warn_if_open(bound, worker, guard)
     return Addresses(taken, apart, guard)
 
 
-def _open_guard(worker: WorkerFile, problems: Problems) -> Guard | None:
+def open_guard_of(worker: WorkerFile, problems: Problems) -> Guard | None:
+    """What guards the REST API; what is wrong with it goes to `problems`."""
     _refuse_javas_extension(worker, problems)
     options = RestSecurityOptions.parse(worker.config)
     if not options.authentication and not options.audit_log:
@@ -122,24 +123,34 @@ def _refused(error: OSError, worker: WorkerFile, problems: Problems, key: str, *
 
 
 def _warn_if_open(bound: Bound, worker: WorkerFile, guard: Guard | None) -> None:
+    methods = worker.config[AUTHENTICATION] if guard is not None and guard.authentication is not None else []
+    if said := exposure(bound, methods):
+        log.warning("%s", said)
+
+
+def exposure(bound: Bound, methods: Collection[str]) -> str | None:
+    """What to say of a listener that more reach than should; None where nobody else does, or all is well.
+
+    Args:
+        methods: by which users log in, of `rest.security.authentication`.
+    """
     from rest.addresses import parse_address
 
     if parse_address(bound.socket.getsockname()[0]).is_loopback:
-        return
-    if guard is None or guard.authentication is None:
-        log.warning(
-            "ANYBODY WHO REACHES %s may run connectors with the rights of this worker, read and change all of their"
-            " configurations, offsets and files: the REST API has no logins. Set %s=basic and %s"
-            " (`connect users add` makes it), or listen on 127.0.0.1 only. See docs/security.md.",
-            bound.listener,
-            AUTHENTICATION,
-            USERS_FILE,
+        return None
+    if not methods:
+        return (
+            f"ANYBODY WHO REACHES {bound.listener} may run connectors with the rights of this worker, read and change"
+            " all of their configurations, offsets and files: the REST API has no logins."
+            f" Set {AUTHENTICATION}=basic and {USERS_FILE} (`connect users add` makes it), or listen on 127.0.0.1 only."
+            " See docs/security.md."
         )
-    elif bound.listener.scheme == "http" and set(worker.config[AUTHENTICATION]) & {"basic", "bearer"}:
-        log.warning(
-            "Passwords and tokens travel to %s as plain text. Make it an https listener, or let only a proxy reach it.",
-            bound.listener,
+    if bound.listener.scheme == "http" and {"basic", "bearer"} & set(methods):
+        return (
+            f"Passwords and tokens travel to {bound.listener} as plain text. Make it an https listener, or let only a"
+            " proxy reach it."
         )
+    return None
 
 
 class BackgroundRest:

@@ -117,21 +117,43 @@ def _make(admin: Admin, topic: str, shape: TopicShape, timeout: float) -> None:
         if admin.make_topic(topic, shape.partitions, shape.replication, settings, timeout):
             log.info("made topic %s, compacted", topic)
     except AdminError as error:
-        advice = ""
-        if error.code == "INVALID_REPLICATION_FACTOR":
-            advice = f" Lower its replication factor ({shape.replication}) in the worker's configuration."
-        if error.code in _REFUSED:
-            advice = " Grant CREATE and DESCRIBE on it to the worker's user, or make it, with cleanup.policy=compact."
-        raise ConnectError(f"Topic {topic} cannot be made: {error.words}.{advice}") from error
+        raise ConnectError(cannot_be_made(topic, shape, error)) from error
+
+
+def cannot_be_made(topic: str, shape: TopicShape, error: AdminError) -> str:
+    """Why brokers refuse to make a topic, and what to do."""
+    advice = ""
+    if error.code == "INVALID_REPLICATION_FACTOR":
+        advice = f" Lower its replication factor ({shape.replication}) in the worker's configuration."
+    if error.code in _REFUSED:
+        advice = " Grant CREATE and DESCRIBE on it to the worker's user, or make it, with cleanup.policy=compact."
+    return f"Topic {topic} cannot be made: {error.words}.{advice}"
+
+
+def wrong_partitions(topic: str, shape: TopicShape, partitions: int) -> str | None:
+    """What is wrong with the number of partitions that a topic has, if it is."""
+    exact = shape.exact_partitions
+    if exact is None or partitions == exact:
+        return None
+    return (
+        f"Topic {topic} has {partitions} partitions, and must have {exact}. Name another topic, or copy its content"
+        f" into one with {exact}."
+    )
+
+
+def wrong_policy(topic: str, policy: str | None) -> str | None:
+    """What is wrong with the cleanup.policy that a topic has, if it is."""
+    if policy == "compact":
+        return None
+    return (
+        f"Topic {topic} has cleanup.policy={policy}: what it holds is deleted in time. Name another topic, or run"
+        f" `kafka-configs --alter --entity-type topics --entity-name {topic} --add-config cleanup.policy=compact`."
+    )
 
 
 def _check(admin: Admin, topic: str, shape: TopicShape, partitions: int) -> None:
-    exact = shape.exact_partitions
-    if exact is not None and partitions != exact:
-        raise ConnectError(
-            f"Topic {topic} has {partitions} partitions, and must have {exact}. Name another topic, or copy its content"
-            f" into one with {exact}."
-        )
+    if wrong := wrong_partitions(topic, shape, partitions):
+        raise ConnectError(wrong)
     try:
         policy = admin.topic_settings([topic])[topic]["cleanup.policy"].value
     except (AdminError, KeyError) as error:
@@ -139,8 +161,5 @@ def _check(admin: Admin, topic: str, shape: TopicShape, partitions: int) -> None
         why = error.words if isinstance(error, AdminError) else "the brokers do not tell"
         log.warning("Whether topic %s is compacted cannot be seen: %s", topic, why)
         return
-    if policy != "compact":
-        raise ConnectError(
-            f"Topic {topic} has cleanup.policy={policy}: what it holds is deleted in time. Name another topic, or run"
-            f" `kafka-configs --alter --entity-type topics --entity-name {topic} --add-config cleanup.policy=compact`."
-        )
+    if wrong := wrong_policy(topic, policy):
+        raise ConnectError(wrong)

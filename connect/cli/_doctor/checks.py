@@ -1,0 +1,78 @@
+"""Every check in its order, and what runs them: one that ends unexpectedly is a finding and keeps no other from running.
+
+A check is a function of a `Subject`. It only looks, changes nothing, and yields a `Finding` for each thing that it has
+looked at, also where all is well; where it has nothing to look at it yields nothing. What asks over a network has the
+subject's time limit. Secrets are taken out of findings here, whatever a check says.
+"""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from importlib import import_module
+from typing import Final
+
+from connect.cli._doctor.finding import Finding, error
+from connect.cli._doctor.subject import Subject
+from connect.errors import one_line
+from connect.telemetry.redaction import redactor
+
+Check = Callable[[Subject], Iterator[Finding]]
+
+#: The families, and where their checks are: a function `check` in each module.
+AREAS: Final = {
+    "files": "files",
+    "secrets": "secrets",
+    "certificates": "certificates",
+    "plug-ins": "plugins",
+    "listeners": "listeners",
+    "java": "java",
+    "disks": "disks",
+    "limits": "limits",
+    "brokers": "cluster",
+    "connectors": "connectors",
+    "targets": "targets",
+    "clocks": "clocks",
+}
+
+
+def examine(subject: Subject, *, debug: bool = False) -> Iterator[Finding]:
+    """All findings, each as soon as there is one."""
+    for area, module in AREAS.items():
+
+        def check(module: str = module) -> Iterator[Finding]:
+            found: Check = import_module(f"connect.cli._doctor.{module}").check
+            return found(subject)
+
+        yield from guarded(area, check, debug=debug)
+
+
+def guarded(area: str, check: Callable[[], Iterator[Finding]], *, debug: bool = False) -> Iterator[Finding]:
+    """The findings of one check, without secrets; its unexpected end is one of them."""
+    try:
+        for finding in check():
+            yield _clean(finding, area)
+    except Exception as problem:
+        if debug:
+            traceback.print_exc(file=sys.stderr)
+        said = f"ended unexpectedly: {type(problem).__name__}: {one_line(problem)}"
+        advice = "The other checks ran. Run the command with --debug to see where it happened, and report it."
+        yield _clean(error("this check", said, advice), area)
+
+
+def inner(area: str, check: Check, subject: Subject) -> Iterator[Finding]:
+    """A check within another one's."""
+    return guarded(area, partial(check, subject))
+
+
+def _clean(finding: Finding, area: str) -> Finding:
+    return replace(
+        finding,
+        area=finding.area or area,
+        what=redactor.redact(finding.what),
+        found=redactor.redact(finding.found),
+        next_step=redactor.redact(finding.next_step),
+    )

@@ -1,0 +1,85 @@
+"""What is looked at: a worker's file and the files of connectors, read; without files the machine alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Final
+
+from connect.cli import _secrets
+from connect.cli._problems import Problems
+from connect.cli._worker_files import WorkerFile, read_connectors, read_worker
+from connect.settings.connector_files import ConnectorFile
+from connect.settings.properties import ConfigFileError, load
+from connect.settings.worker_keys import DISTRIBUTED, STANDALONE
+
+#: A file with one of these is for a worker of a pool.
+_OF_A_POOL: Final = ("group.id", "config.storage.topic", "offset.storage.topic", "status.storage.topic")
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What the checks look at.
+
+    Attributes:
+        path: of the worker's file, as the user named it; None without one.
+        worker: what stands in it; None without a file, or where it cannot be read.
+        connectors: those that can be read.
+        problems: what reading the files found.
+        timeout: seconds for each answer over a network.
+    """
+
+    path: str | None
+    worker: WorkerFile | None = field(repr=False)
+    connectors: Sequence[ConnectorFile] = field(repr=False)
+    problems: Problems
+    timeout: float
+
+    @property
+    def distributed(self) -> bool:
+        """Whether the file is for a worker of a pool."""
+        return self.worker is not None and is_distributed(self.worker.written)
+
+    @property
+    def raw(self) -> dict[str, str]:
+        """The worker's properties, secrets filled in."""
+        return {} if self.worker is None else self.worker.raw
+
+    @cached_property
+    def configs(self) -> dict[str, dict[str, str]]:
+        """The connectors' configurations by their names, secrets filled in as far as they can be."""
+        if self.worker is None:
+            return {file.name: file.config for file in self.connectors}
+        found = {file.name: self.worker.resolver.resolve(file.config).usable() for file in self.connectors}
+        for resolved in found.values():
+            _secrets.remember(resolved.values, resolved.secret_keys)
+        return {name: resolved.values for name, resolved in found.items()}
+
+    def where(self, key: str) -> str:
+        """The place of a key of the worker's."""
+        return str(self.worker.where(key)) if self.worker is not None else key
+
+
+def is_distributed(written: Mapping[str, str]) -> bool:
+    """Whether a worker's properties are for distributed mode."""
+    return any(key in written for key in _OF_A_POOL)
+
+
+def read_subject(path: str | None, connectors: Sequence[str], timeout: float) -> Subject:
+    """Read the files. What is wrong with them is among the `problems`."""
+    problems = Problems([*([path] if path else []), *connectors])
+    worker = None
+    if path is not None:
+        worker = read_worker(path, problems, DISTRIBUTED if _is_for_a_pool(path) else STANDALONE)
+    files = read_connectors(connectors, problems)
+    for config in (worker.raw if worker is not None else {}, *(file.config for file in files)):
+        _secrets.remember(config)
+    return Subject(path, worker, files, problems, timeout)
+
+
+def _is_for_a_pool(path: str) -> bool:
+    try:
+        return is_distributed(load(path))
+    except ConfigFileError:
+        return False  # which is said when it is read
