@@ -18,6 +18,7 @@ from connect.errors import ConfigError, ConnectError, PluginNotFoundError
 COMMANDS = {
     "standalone": "run connectors in one worker, from property files",
     "distributed": "run one worker of a pool that shares connectors and tasks",
+    "doctor": "look at everything that would stop or hurt a worker with this file",
     "broker": "run Apache Kafka on this machine: start, stop, status, logs",
     "plugins": "list the connectors, transformations and converters that are installed",
     "users": "keep the users who may log in at the REST API with a password",
@@ -48,6 +49,7 @@ examples:
   connect demo                                               see it work
   connect broker start                                       a Kafka broker on this machine
   connect standalone worker.properties orders.json           run a connector
+  connect doctor worker.properties                           find out why a worker does not start
   connect list --url http://worker1:8083                     the connectors of a running cluster
   connect apply -f orders.json                               create or update one
   connect COMMAND --help                                     the arguments of a command

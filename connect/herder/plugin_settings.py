@@ -8,7 +8,7 @@ from connect.herder.worker import Worker
 from connect.pipeline.findings import KeyDefinition
 from connect.plugins import PluginKind, PluginRef
 from connect.worker import messages
-from connect.worker.hosts import ConnectorCallError
+from connect.worker.hosts import ConnectorCallError, ConnectorHosts
 
 #: The kinds of plug-ins that the REST interface lists.
 LISTED = (
@@ -36,15 +36,20 @@ def plugin_settings(worker: Worker, name: str, version: str | None = None) -> li
         HerderError: it cannot be loaded.
     """
     ref = _find(worker, name, version)
-    request = messages.DescribeSettings(ref.target, ref.folder, ref.kind.value)
     try:
-        found = worker.hosts.call(ref, "", request, _TIMEOUT_S, list[KeyDefinition])
+        found = described(worker.hosts, ref, _TIMEOUT_S)
     except ConnectorCallError as error:
         raise HerderError(f"Plug-in {ref.name} cannot be loaded: {error}") from error
     for key in found:
         if key.name == "connector.plugin.version":
             key.default_value = ref.version
     return found
+
+
+def described(hosts: ConnectorHosts, ref: PluginRef, timeout: float) -> list[KeyDefinition]:
+    """The same of a plug-in that was found: its process imports it. Raises ConnectorCallError, also after `timeout`."""
+    request = messages.DescribeSettings(ref.target, ref.folder, ref.kind.value)
+    return hosts.call(ref, "", request, timeout, list[KeyDefinition])
 
 
 def _find(worker: Worker, name: str, version: str | None) -> PluginRef:

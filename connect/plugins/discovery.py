@@ -58,6 +58,16 @@ class Plugins:
         found = [ref for ref in (*BUILT_IN, *self._found) if kind in (None, ref.kind)]
         return sorted(found, key=lambda ref: (order_of_kinds.index(ref.kind), ref.name, order(ref.version)))
 
+    def others(self) -> list[PluginRef]:
+        """Those that do not come with the runtime, in the order in which they are looked for."""
+        return list(self._found)
+
+    @property
+    def unreadable(self) -> list[str]:
+        """Of each module in a folder of plugin.path whose text is no Python: its path, line, and what is wrong."""
+        self._found  # noqa: B018 - reads them
+        return [text for source in self._sources.values() for text in source.unreadable.values()]
+
     def find(self, kinds: PluginKind | Iterable[PluginKind], name: str, version_range: str | None = None) -> PluginRef:
         """The plug-in with this name: a Java class name, an alias, `module.Class` or `module:Class`.
 
@@ -131,7 +141,7 @@ class Plugins:
             f'There is no {what} "{name}".',
             *([f"Did you mean {' or '.join(near)}?"] if near else []),
             f"Looked in the runtime, in installed packages and in {', '.join(folders)}.",
-            *(f"Could not read {text}." for source in self._sources.values() for text in source.unreadable.values()),
+            *(f"Could not read {text}." for text in self.unreadable),
             *(
                 [f"{here} lies in the current folder: set plugin.path=. to use it."]
                 if (here := _in_this_folder(name))

@@ -150,6 +150,6 @@ def _of_authorities(what: str, found: list[Certificate]) -> Finding:
     said = f"{len(found)} authorities are trusted"
     if over:
         return note(what, f"{said}, and the certificates of {over} are over.", "Replace those that are still needed.")
-    return validity(what, min(found, key=lambda each: each.not_valid_after_utc), min(
-        each.not_valid_after_utc for each in found
-    ))
+    return validity(
+        what, min(found, key=lambda each: each.not_valid_after_utc), min(each.not_valid_after_utc for each in found)
+    )

@@ -1,4 +1,4 @@
-"""Every check in its order, and what runs them: one that ends unexpectedly is a finding and keeps no other from running.
+"""Every check in its order, and what runs them: one that ends unexpectedly is a finding, and stops no other.
 
 A check is a function of a `Subject`. It only looks, changes nothing, and yields a `Finding` for each thing that it has
 looked at, also where all is well; where it has nothing to look at it yields nothing. What asks over a network has the
@@ -11,7 +11,6 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import partial
 from importlib import import_module
 from typing import Final
 
@@ -61,11 +60,6 @@ def guarded(area: str, check: Callable[[], Iterator[Finding]], *, debug: bool = 
         said = f"ended unexpectedly: {type(problem).__name__}: {one_line(problem)}"
         advice = "The other checks ran. Run the command with --debug to see where it happened, and report it."
         yield _clean(error("this check", said, advice), area)
-
-
-def inner(area: str, check: Check, subject: Subject) -> Iterator[Finding]:
-    """A check within another one's."""
-    return guarded(area, partial(check, subject))
 
 
 def _clean(finding: Finding, area: str) -> Finding:

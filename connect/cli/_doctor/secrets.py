@@ -47,4 +47,3 @@ def _files(subject: Subject) -> Iterator[tuple[Path, str]]:
                     yield Path(variable.path, variable.key), f"{key} is looked up in it"
             if key.endswith(_KEY_FILES) and value:
                 yield Path(value), f"{key} names it"
-

@@ -1,0 +1,47 @@
+"""Findings as people read them: a table, with what to do below what was found."""
+
+from __future__ import annotations
+
+import shutil
+import textwrap
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from connect.cli._doctor.finding import Finding, Level
+from connect.cli._table import plain, table
+
+_HEAD: Final = ("LEVEL", "AREA", "LOOKED AT", "FOUND, AND WHAT TO DO")
+_NARROWEST: Final = 60
+#: The most characters of what was looked at: the rest of a line is for what was found.
+_LOOKED_AT: Final = 44
+
+
+def shown(findings: Sequence[Finding]) -> str:
+    """The table, and how many there are of each level."""
+    width = max(_NARROWEST, shutil.get_terminal_size((140, 24)).columns - _LOOKED_AT - 25)
+    rows = [row for finding in findings for row in _rows(finding, width)]
+    return f"{table(_HEAD, rows)}\n\n{summary(findings)}"
+
+
+def summary(findings: Sequence[Finding]) -> str:
+    """2 errors, 1 warning, 12 ok."""
+    counts = Counter(finding.level for finding in findings)
+    words = []
+    for level in sorted(Level, reverse=True):
+        many = "s" if counts[level] != 1 and level is not Level.OK else ""
+        if counts[level] or level is Level.ERROR:
+            words.append(f"{counts[level]} {level.word}{many}")
+    return ", ".join(words)
+
+
+def _rows(finding: Finding, width: int) -> Iterator[tuple[str, str, str, str]]:
+    what = textwrap.wrap(plain(finding.what), _LOOKED_AT) or [""]
+    text = textwrap.wrap(plain(finding.found), width, break_on_hyphens=False) or [""]
+    if finding.next_step:
+        text += textwrap.wrap(
+            plain(finding.next_step), width, initial_indent="-> ", subsequent_indent="   ", break_on_hyphens=False
+        )
+    for number in range(max(len(what), len(text))):
+        first = (finding.level.word, finding.area) if number == 0 else ("", "")
+        yield (*first, *(part[number] if number < len(part) else "" for part in (what, text)))  # type: ignore[misc]
