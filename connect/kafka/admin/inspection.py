@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from kafka.admin import ACLOperation
@@ -13,7 +13,7 @@ from kafka.protocol.metadata import MetadataRequest
 from connect.kafka.admin.asking import NO_TOPIC, check, metadata, name
 from connect.kafka.admin.client import Admin
 
-_NOT_TOLD: Final = -(2**31)
+_NOT_TOLD: Final = 31  # the bit that stands alone then
 _WITH_RIGHTS: Final = 8  # the version of Metadata that tells what a user may do
 _GROUPS_WITH_RIGHTS: Final = 3
 
@@ -107,7 +107,7 @@ class Inspection(Admin):
                 Replicas(len(each.replica_nodes), len(each.isr_nodes), each.leader_id >= 0)
                 for each in sorted(found.partitions, key=lambda each: int(each.partition_index))
             ]
-            return TopicLayout(partitions, _rights(found.topic_authorized_operations if tells else _NOT_TOLD))
+            return TopicLayout(partitions, _rights(found.authorized_operations if tells else None))
 
         return self._ask(question)
 
@@ -141,7 +141,7 @@ class Inspection(Admin):
                 check(found.error_code)
                 if found.group_state != "Dead":
                     members = [Member(each.client_id, each.client_host.lstrip("/")) for each in found.members]
-                    rights = _rights(found.authorized_operations if tells else _NOT_TOLD)
+                    rights = _rights(found.authorized_operations if tells else None)
                     return Group(found.group_state, found.protocol_type, found.protocol_data, members, rights)
             # One that this request knows nothing of, such as those of consumers since Kafka 4 (KIP-848), is listed.
             listed = await manager.send(ListGroupsRequest(), node_id=coordinator)
@@ -158,8 +158,9 @@ def _listed(group: str, groups: Sequence[Any]) -> Group | None:
     return None
 
 
-def _rights(bits: int) -> frozenset[str] | None:
-    """The operations of a field of bits, as ACLs name them."""
-    if bits == _NOT_TOLD:
+def _rights(operations: Collection[int] | None) -> frozenset[str] | None:
+    """Operations as ACLs name them. None where the brokers tell nothing."""
+    if operations is None or _NOT_TOLD in operations:
         return None
-    return frozenset(operation.name for operation in ACLOperation if operation.value >= 0 and bits >> operation & 1)
+    known = {operation.value: operation.name for operation in ACLOperation}
+    return frozenset(known[each] for each in operations if each in known)
