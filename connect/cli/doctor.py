@@ -52,8 +52,8 @@ def run(args: argparse.Namespace) -> int:
     from connect.cli._doctor.shown import shown
     from connect.cli._doctor.subject import read_subject
 
-    subject = read_subject(args.worker, args.connectors, args.timeout)
-    findings = list(examine(subject, debug=args.debug))
+    subject = read_subject(args.worker, args.connectors, args.timeout, debug=args.debug)
+    findings = list(examine(subject))
     code = exit_code(findings)
     if args.json:
         worst = max(finding.level for finding in findings)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from connect.cli._doctor.certificates import validity
-from connect.cli._doctor.finding import Finding, Level, error, of_message, ok
+from connect.cli._doctor.finding import Finding, Level, counted, error, of_message, ok
 from connect.cli._doctor.network import StepError, place_of, reached
 from connect.cli._doctor.subject import Subject
 from connect.cli._exit import UNREACHABLE
@@ -68,9 +68,9 @@ def check(subject: Subject, reached_cluster: Reached) -> Iterator[Finding]:
     """The cluster as a whole, and the addresses at which its brokers tell clients to connect."""
     cluster, protocol = reached_cluster.cluster, reached_cluster.protocol
     login = " with this login" if protocol.startswith("SASL") else ""
-    count = len(cluster.brokers)
-    brokers = "1 broker" if count == 1 else f"{count} brokers"
-    yield ok("the cluster", f"answers by {protocol}{login}: id {cluster.id}, {brokers}.")
+    yield ok(
+        "the cluster", f"answers by {protocol}{login}: id {cluster.id}, {counted(len(cluster.brokers), 'broker')}."
+    )
     for broker in cluster.brokers:
         what = f"broker {broker.id}: {broker.host}:{broker.port}"
         try:
@@ -169,7 +169,7 @@ def _answers(what: str, connection: socket.socket, protocol: str, timeout: float
         return error(what, "Kafka: what listens there is no broker.", f"Correct {_SERVERS}.", UNREACHABLE)
     kinds = int.from_bytes(answer[10:14], "big")
     steps = "TCP, TLS and API versions are" if protocol.endswith("SSL") else "TCP and API versions are"
-    return ok(what, f"{steps} well: it knows {kinds} kinds of requests.")
+    return ok(what, f"{steps} well: it knows {counted(kinds, 'kind')} of requests.")
 
 
 def _read(connection: socket.socket) -> bytes:

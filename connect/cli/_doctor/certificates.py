@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
-from connect.cli._doctor.finding import Finding, Level, error, note, of_message, ok, warning
+from connect.cli._doctor.finding import Finding, Level, counted, error, note, of_message, ok, warning
 from connect.cli._doctor.subject import Subject
 from connect.cli._exit import INVALID
 from connect.kafka.clients.java_rules import ClientSettingError
@@ -134,7 +134,9 @@ def validity(what: str, certificate: Certificate | str, end: dt.datetime) -> Fin
         return error(what, f"the certificate of {whose} expired at {last}.", "Replace it with a new one.", INVALID)
     if end - now < SOON:
         days = (end - now).days
-        return warning(what, f"the certificate of {whose} expires in {days} days, at {last}.", "Renew it before that.")
+        return warning(
+            what, f"the certificate of {whose} expires in {counted(days, 'day')}, at {last}.", "Renew it before that."
+        )
     return ok(what, f"the certificate of {whose} is valid until {last}.")
 
 

@@ -38,7 +38,7 @@ AREAS: Final = {
 }
 
 
-def examine(subject: Subject, *, debug: bool = False) -> Iterator[Finding]:
+def examine(subject: Subject) -> Iterator[Finding]:
     """All findings, each as soon as there is one."""
     for area, module in AREAS.items():
 
@@ -46,7 +46,7 @@ def examine(subject: Subject, *, debug: bool = False) -> Iterator[Finding]:
             found: Check = import_module(f"connect.cli._doctor.{module}").check
             return found(subject)
 
-        yield from guarded(area, check, debug=debug)
+        yield from guarded(area, check, debug=subject.debug)
 
 
 def guarded(area: str, check: Callable[[], Iterator[Finding]], *, debug: bool = False) -> Iterator[Finding]:

@@ -38,7 +38,7 @@ def check(subject: Subject) -> Iterator[Finding]:
             yield note("topics and group", "they are not looked at without brokers.", "Correct the errors above first.")
         return
     with closing(reached.admin):
-        yield from guarded("brokers", partial(brokers.check, subject, reached))
-        if subject.distributed:
-            yield from guarded("topics", partial(topics.check, subject, reached))
-            yield from guarded("group", partial(group.check, subject, reached))
+        asked = {"brokers": brokers.check, "topics": topics.check, "group": group.check}
+        for area, of_area in asked.items():
+            if subject.distributed or area == "brokers":
+                yield from guarded(area, partial(of_area, subject, reached), debug=subject.debug)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from connect.cli._doctor.brokers import Reached
-from connect.cli._doctor.finding import Finding, error, note, ok, warning
+from connect.cli._doctor.finding import Finding, counted, error, note, ok, warning
 from connect.cli._doctor.subject import Subject
 from connect.cli._exit import INVALID, UNREACHABLE
 from connect.group.wire import PROTOCOLS
@@ -43,7 +43,7 @@ def judged(what: str, name: str, group: Group | None, protocol: str) -> Finding:
         return error(what, said, "Grant READ on the group to the worker's user.", UNREACHABLE)
     if group.kind not in {_WORKERS, ""}:
         if group.members or group.state not in _DEAD:
-            said = f"it is a group of another kind ({group.kind}), with {len(group.members)} members."
+            said = f"it is a group of another kind ({group.kind}), with {counted(len(group.members), 'member')}."
             return error(what, said, "Choose another group.id.", INVALID)
         said = f"it has been a group of another kind ({group.kind}), and has no members now."
         return warning(
@@ -51,7 +51,7 @@ def judged(what: str, name: str, group: Group | None, protocol: str) -> Finding:
         )
     if not group.members:
         return ok(what, f"it has no members now ({group.state}).")
-    members = f"{len(group.members)} workers, on {', '.join(sorted({each.host for each in group.members}))}"
+    members = f"{counted(len(group.members), 'worker')}, on {', '.join(sorted({each.host for each in group.members}))}"
     offered = PROTOCOLS.get(protocol, (group.protocol,))
     if group.protocol and group.protocol not in offered:
         said = (

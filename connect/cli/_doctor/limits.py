@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from connect.cli._doctor.finding import Finding, note, ok, warning
+from connect.cli._doctor.finding import Finding, counted, note, ok, warning
 from connect.cli._doctor.subject import Subject
 
 #: As docs/performance.md measures: a pool's worker with 1,000 connectors of one task takes 10.5 MB for each of them.
@@ -57,7 +57,7 @@ def processes(tasks: int, limit: int | None) -> Finding:
 
 def memory(tasks: int, needed: int, limit: tuple[int, str] | None) -> Finding:
     """Whether memory is enough for the buffers that are configured. `limit` is in bytes, with whose it is."""
-    of_what = f"a worker with {tasks} tasks" if tasks else "a worker without tasks"
+    of_what = f"a worker with {counted(tasks, 'task')}" if tasks else "a worker without tasks"
     if limit is None:
         return note("memory", "how much there is, is not seen.")
     there, whose = limit

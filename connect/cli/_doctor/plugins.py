@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final
 
-from connect.cli._doctor.finding import Finding, error, ok, warning
+from connect.cli._doctor.finding import Finding, counted, error, ok, warning
 from connect.cli._doctor.subject import Subject
 from connect.herder.plugin_settings import LISTED, described
 from connect.plugins import PluginRef, Plugins
@@ -48,9 +48,9 @@ def _folder(subject: Subject, folder: Path, plugins: Plugins) -> Iterator[Findin
         yield warning(what, "it holds no Python code.", advice)
     elif not count:
         advice = "A plug-in is a class that extends one of connect's, or an entry point of a package."
-        yield warning(what, f"no plug-in is found in it ({len(held)} folders with code).", advice)
+        yield warning(what, f"no plug-in is found in it ({counted(len(held), 'folder')} with code).", advice)
     else:
-        yield ok(what, f"{count} plug-ins in {len(held)} folders.")
+        yield ok(what, f"{counted(count, 'plug-in')} in {counted(len(held), 'folder')}.")
 
 
 def _twice(refs: Sequence[PluginRef]) -> Iterator[Finding]:

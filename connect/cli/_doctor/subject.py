@@ -28,6 +28,7 @@ class Subject:
         connectors: those that can be read.
         problems: what reading the files found.
         timeout: seconds for each answer over a network.
+        debug: whether the trace of a check that ends unexpectedly is shown.
     """
 
     path: str | None
@@ -35,6 +36,7 @@ class Subject:
     connectors: Sequence[ConnectorFile] = field(repr=False)
     problems: Problems
     timeout: float
+    debug: bool = False
 
     @property
     def distributed(self) -> bool:
@@ -66,7 +68,7 @@ def is_distributed(written: Mapping[str, str]) -> bool:
     return any(key in written for key in _OF_A_POOL)
 
 
-def read_subject(path: str | None, connectors: Sequence[str], timeout: float) -> Subject:
+def read_subject(path: str | None, connectors: Sequence[str], timeout: float, *, debug: bool = False) -> Subject:
     """Read the files. What is wrong with them is among the `problems`."""
     problems = Problems([*([path] if path else []), *connectors])
     worker = None
@@ -75,7 +77,7 @@ def read_subject(path: str | None, connectors: Sequence[str], timeout: float) ->
     files = read_connectors(connectors, problems)
     for config in (worker.raw if worker is not None else {}, *(file.config for file in files)):
         _secrets.remember(config)
-    return Subject(path, worker, files, problems, timeout)
+    return Subject(path, worker, files, problems, timeout, debug)
 
 
 def _is_for_a_pool(path: str) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from connect.cli._doctor.brokers import Reached
-from connect.cli._doctor.finding import Finding, Level, error, note, of_message, ok, warning
+from connect.cli._doctor.finding import Finding, Level, counted, error, note, of_message, ok, warning
 from connect.cli._doctor.subject import Subject
 from connect.cli._exit import INVALID, UNREACHABLE
 from connect.herder.offset_stores import topic_shape
@@ -79,8 +79,8 @@ def _existing(reached: Reached, what: str, topic: str, shape: TopicShape, layout
         said = f"authorization: the worker's user may not {' and '.join(rights)}."
         yield error(what, said, f"Grant {', '.join(rights)} on it to the worker's user.", UNREACHABLE)
     if not wrong_count and not rights and policy == "compact":
-        partitions = "1 partition" if count == 1 else f"{count} partitions"
-        yield ok(what, f"{partitions}, compacted{'' if layout.rights is None else ', with the rights that it takes'}.")
+        may = "" if layout.rights is None else ", with the rights that it takes"
+        yield ok(what, f"{counted(count, 'partition')}, compacted{may}.")
 
 
 def replication(
@@ -95,7 +95,7 @@ def replication(
     """
     if unled := sum(not each.led for each in partitions):
         yield error(
-            what, f"{unled} of its partitions have no leader.", "Start the brokers that have them.", UNREACHABLE
+            what, f"{counted(unled, 'partition')} without a leader.", "Start the brokers that have them.", UNREACHABLE
         )
         return
     factor = min(each.copies for each in partitions)
@@ -103,13 +103,13 @@ def replication(
     least = int(min_isr) if min_isr and min_isr.isdecimal() else 1
     lower = f"kafka-configs --alter --entity-type topics --entity-name {topic} --add-config {_MIN_ISR}"
     if least > factor:
-        said = f"{_MIN_ISR}={least} is more than its {factor} copies: brokers refuse every record."
+        said = f"{_MIN_ISR}={least} is more than the number of its copies, {factor}: brokers refuse every record."
         yield error(what, said, f"Run: {lower}={max(1, factor - 1)}")
     elif in_sync < least:
-        said = f"only {in_sync} of its copies are in sync, and {_MIN_ISR}={least}: brokers refuse every record."
+        said = f"its copies in sync are {in_sync}, and {_MIN_ISR}={least}: brokers refuse every record."
         yield error(what, said, "Start the brokers that are down.", UNREACHABLE)
     elif in_sync < factor:
-        yield warning(what, f"only {in_sync} of its {factor} copies are in sync.", "Start the brokers that are down.")
+        yield warning(what, f"of its {factor} copies {in_sync} are in sync.", "Start the brokers that are down.")
     elif least == factor > 1:
         said = f"{_MIN_ISR}={least} and {factor} copies: when one broker is down, the worker cannot write."
         yield warning(what, said, f"Run: {lower}={factor - 1}, or give it more copies.")
@@ -117,5 +117,5 @@ def replication(
         said = f"it has 1 copy, though there are {brokers} brokers: with that broker the pool stands still."
         yield warning(what, said, "Give it more with kafka-reassign-partitions.")
     elif 0 < factor < wanted:
-        said = f"it has {factor} copies, and the file asks for {wanted}, which only counts when it is made."
+        said = f"its copies are {factor}, and the file asks for {wanted}, which only counts when it is made."
         yield note(what, said, "Give it more with kafka-reassign-partitions, or correct the file.")

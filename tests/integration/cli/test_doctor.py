@@ -103,7 +103,9 @@ def test_wrong_topics_are_found(doctor: Doctor, new_topic: NewTopic) -> None:
     assert config.startswith(f"Topic config-{doctor.mark} has 3 partitions, and must have 1. -> Name another topic")
     assert offset.startswith(f"Topic offset-{doctor.mark} has cleanup.policy=delete")
     assert "kafka-configs --alter" in offset
-    assert status.startswith("min.insync.replicas=2 is more than its 1 copies: brokers refuse every record.")
+    assert status.startswith(
+        "min.insync.replicas=2 is more than the number of its copies, 1: brokers refuse every record."
+    )
 
 
 def test_more_copies_than_brokers_are_an_error_only_for_topics_that_are_to_be_made(
@@ -117,7 +119,7 @@ def test_more_copies_than_brokers_are_an_error_only_for_topics_that_are_to_be_ma
         " -> Set offset.storage.replication.factor=1 or less, or start more brokers."
     )
     (config,) = told(found, "topics", "note")
-    assert config.startswith("it has 1 copies, and the file asks for 3")
+    assert config.startswith("its copies are 1, and the file asks for 3")
 
 
 @pytest.fixture
@@ -159,7 +161,7 @@ def test_a_login_that_is_right_is_well(secure: Doctor) -> None:
     found = secure.look(0)
     assert any(each["found"].startswith("answers by SASL_SSL with this login") for each in found)
     (broker,) = (each for each in found if each["what"].startswith("broker 127.0.0.1") and each["level"] == "warning")
-    assert broker["found"].startswith("the certificate of the broker expires in 1 days")
+    assert broker["found"].startswith("the certificate of the broker expires in 1 day")
 
 
 def test_a_wrong_password_is_found_at_its_step_and_not_shown(secure: Doctor, secure_broker: SecureBroker) -> None:

@@ -396,7 +396,7 @@ def test_a_broker_that_answers_its_versions_is_well_up_to_there(ward: Ward) -> N
     found = ward.findings("brokers", timeout=0.5)
     assert (found[0].level, found[0].found) == (
         Level.OK,
-        "TCP and API versions are well: it knows 1 kinds of requests.",
+        "TCP and API versions are well: it knows 1 kind of requests.",
     )
     assert found[1].level is Level.ERROR  # it knows no other request
     assert SECRET not in repr(found)
@@ -509,7 +509,7 @@ MEMBERS = [Member("connect-1", "10.0.0.7")]
         (Group("Stable", "consumer", "range", MEMBERS, None), "sessioned", "error", "another kind (consumer)"),
         (Group("Empty", "consumer", "", [], None), "sessioned", "warning", "no members now"),
         (Group("Empty", "", "", [], None), "sessioned", "ok", "no members"),
-        (Group("Stable", "connect", "sessioned", MEMBERS, None), "sessioned", "ok", "1 workers, on 10.0.0.7"),
+        (Group("Stable", "connect", "sessioned", MEMBERS, None), "sessioned", "ok", "1 worker, on 10.0.0.7"),
         (Group("Stable", "connect", "sessioned", MEMBERS, None), "eager", "warning", "has all of them change"),
         (Group("Stable", "connect", "default", MEMBERS, None), "sessioned", "note", "one of them knows no better"),
         (Group("Stable", "connect", "sessioned", MEMBERS, frozenset({"DESCRIBE"})), "sessioned", "error", "READ"),
@@ -527,13 +527,19 @@ def test_a_group_is_judged_by_its_kind_its_protocol_and_our_rights(
     [
         ([Replicas(3, 3, True)], 3, 3, "2", []),
         ([Replicas(1, 1, True)], 1, 1, "1", []),
-        ([Replicas(1, 1, True)], 3, 1, "1", ["note: it has 1 copies, and the file asks for 3"]),
+        ([Replicas(1, 1, True)], 3, 1, "1", ["note: its copies are 1, and the file asks for 3"]),
         ([Replicas(1, 1, True)], -1, 3, "1", ["warning: it has 1 copy, though there are 3 brokers"]),
-        ([Replicas(2, 2, True)], 2, 3, "3", ["error: min.insync.replicas=3 is more than its 2 copies"]),
+        ([Replicas(2, 2, True)], 2, 3, "3", ["error: min.insync.replicas=3 is more than the number of its copies, 2"]),
         ([Replicas(2, 2, True)], 2, 3, "2", ["warning: min.insync.replicas=2 and 2 copies"]),
-        ([Replicas(3, 3, True), Replicas(3, 1, True)], 3, 3, "2", ["error: only 1 of its copies are in sync"]),
-        ([Replicas(3, 2, True)], 3, 3, "2", ["warning: only 2 of its 3 copies are in sync"]),
-        ([Replicas(3, 3, True), Replicas(3, 0, False)], 3, 3, "2", ["error: 1 of its partitions have no leader"]),
+        (
+            [Replicas(3, 3, True), Replicas(3, 1, True)],
+            3,
+            3,
+            "2",
+            ["error: its copies in sync are 1, and min.insync.replicas=2"],
+        ),
+        ([Replicas(3, 2, True)], 3, 3, "2", ["warning: of its 3 copies 2 are in sync"]),
+        ([Replicas(3, 3, True), Replicas(3, 0, False)], 3, 3, "2", ["error: 1 partition without a leader"]),
     ],
 )
 def test_copies_of_a_topic_are_compared_with_what_writing_takes(
