@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 
 from connect.cli._connectors import print_json
 
@@ -52,6 +53,8 @@ def run(args: argparse.Namespace) -> int:
     from connect.cli._doctor.shown import shown
     from connect.cli._doctor.subject import read_subject
 
+    if not args.debug:
+        logging.getLogger().addHandler(logging.NullHandler())  # the findings say it
     subject = read_subject(args.worker, args.connectors, args.timeout, debug=args.debug)
     findings = list(examine(subject))
     code = exit_code(findings)

@@ -9,7 +9,7 @@ import datetime as dt
 import socket
 import ssl
 from collections.abc import Generator, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from connect.cli._doctor.certificates import validity
@@ -46,11 +46,12 @@ def reach(subject: Subject, java: Mapping[str, str]) -> Generator[Finding, None,
         java: settings of an admin client, under Java's keys.
     """
     protocol = java.get("security.protocol", "PLAINTEXT").strip().upper()
-    answering = 0
-    for server in listed(java[_SERVERS]):
-        found = list(_steps(server, java, protocol, subject.timeout))
-        answering += all(each.level is not Level.ERROR for each in found)
-        yield from found
+    tried = [list(_steps(server, java, protocol, subject.timeout)) for server in listed(java[_SERVERS])]
+    answering = [found for found in tried if all(each.level is not Level.ERROR for each in found)]
+    for finding in (each for found in tried for each in found):
+        # As long as another one answers, a worker starts.
+        hurts = answering and finding.level is Level.ERROR
+        yield replace(finding, level=Level.WARNING) if hurts else finding
     if not answering:
         return None
     admin = Inspection(java, "connect-doctor", subject.timeout)

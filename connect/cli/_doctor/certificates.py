@@ -38,7 +38,7 @@ def check(subject: Subject) -> Iterator[Finding]:
         mark = (server, *sorted((key, value) for key, value in java.items() if key.startswith("ssl.")))
         if mark not in seen:
             seen.add(mark)
-            yield from _of_one(prefix, java, server=server)
+            yield from _of_one(subject, prefix, java, server=server)
 
 
 def _stores(subject: Subject) -> Iterator[tuple[str, dict[str, str], bool]]:
@@ -57,13 +57,15 @@ def _stores(subject: Subject) -> Iterator[tuple[str, dict[str, str], bool]]:
             yield shown, settings, True
 
 
-def _of_one(prefix: str, java: Mapping[str, str], *, server: bool) -> Iterator[Finding]:
+def _of_one(subject: Subject, prefix: str, java: Mapping[str, str], *, server: bool) -> Iterator[Finding]:
     try:
         # OpenSSL itself says whether it can read them, and whether key and certificate belong together.
         server_tls_context(java) if server else client_tls_context(java)
     except ClientSettingError as problem:
         advice = "Name a file that holds the certificate and the key that belongs to it."
-        yield of_message(Level.ERROR, f"{prefix}{problem.key}", _mended(problem.message), advice, INVALID)
+        key = f"{prefix}{problem.key}"
+        message = f'key "{key}": {_mended(problem.message)}'
+        yield of_message(Level.ERROR, subject.where(key), message, advice, INVALID)
     for which in ("keystore", "truststore"):
         yield from _certificates(prefix, java, which)
 

@@ -39,14 +39,19 @@ AREAS: Final = {
 
 
 def examine(subject: Subject) -> Iterator[Finding]:
-    """All findings, each as soon as there is one."""
+    """All findings, each as soon as there is one. What two checks find alike is said once."""
+    said = set()
     for area, module in AREAS.items():
 
         def check(module: str = module) -> Iterator[Finding]:
             found: Check = import_module(f"connect.cli._doctor.{module}").check
             return found(subject)
 
-        yield from guarded(area, check, debug=subject.debug)
+        for finding in guarded(area, check, debug=subject.debug):
+            mark = finding.level, finding.what, finding.found
+            if mark not in said:
+                said.add(mark)
+                yield finding
 
 
 def guarded(area: str, check: Callable[[], Iterator[Finding]], *, debug: bool = False) -> Iterator[Finding]:

@@ -10,6 +10,7 @@ from connect.cli._doctor.finding import Finding, error, note, ok
 from connect.cli._doctor.subject import Subject
 from connect.cli._exit import INVALID
 from connect.cli._problems import Problems
+from connect.cli._rest import DEFAULT
 from connect.cli._worker_files import WorkerFile, take_validation
 from connect.errors import ConnectError
 from connect.herder import checks
@@ -33,9 +34,9 @@ def check(subject: Subject) -> Iterator[Finding]:
 
 
 def _validated(subject: Subject, file: WorkerFile) -> Iterator[Finding]:
-    worker = Worker(
-        file.raw, file.config, file.resolver, MemoryOffsetStore(), MemoryStatusStore(), Alone(MemoryConfigLog())
-    )
+    raw = {**file.raw, "listeners": DEFAULT}  # where it would listen is no matter here, and may be written wrongly
+    alone = Alone(MemoryConfigLog())
+    worker = Worker(raw, file.config, file.resolver, MemoryOffsetStore(), MemoryStatusStore(), alone)
     with closing(worker.hosts):
         try:
             policy = checks.load_policy(worker.plugins, file.raw)

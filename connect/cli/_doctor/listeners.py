@@ -6,6 +6,8 @@ import contextlib
 import errno
 import ipaddress
 import json
+import logging
+import ssl
 from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -25,6 +27,7 @@ from connect.settings.definition import Config
 from connect.settings.rest_security_keys import AUDIT_LOG, AUTHENTICATION
 from connect.settings.worker_keys import RestOptions
 
+_REST: Final = logging.getLogger("connect.rest")
 _LISTENS: Final = "0A"  # a state in /proc/net/tcp
 
 
@@ -83,23 +86,43 @@ def _taken(subject: Subject, what: str, listener: Listener, *, required: bool) -
 
 def _is_a_worker(listener: Listener, timeout: float) -> bool:
     host = "127.0.0.1" if listener.host in {"", "0.0.0.0", "::"} else listener.host  # noqa: S104 - is asked, not listened on
+    url = str(Listener(listener.scheme, host, listener.port))
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # whoever it is, nothing is told to it
+    tls.check_hostname, tls.verify_mode = False, ssl.CERT_NONE
     try:
-        answer = exchange(
-            "GET", str(Listener(listener.scheme, host, listener.port)), timeout=timeout, most_bytes=1 << 16
-        )
-        return "kafka_cluster_id" in json.loads(answer.content)
+        answer = json.loads(exchange("GET", url, timeout=timeout, tls=tls, most_bytes=1 << 16).content)
+        # One that wants a login says only that, in Kafka Connect's form.
+        return "kafka_cluster_id" in answer or set(answer) == {"error_code", "message"}
     except (NoAnswerError, ValueError, TypeError):
         return False
 
 
 def _logins(worker: WorkerFile) -> Iterator[Finding]:
     problems = Problems([worker.written.name])
+    said = _Said()
+    _REST.addHandler(said)
     # A doctor makes no file, as opening the audit log would.
     config = Config({**worker.config, AUDIT_LOG: None}, worker.config.raw)
-    open_guard_of(WorkerFile(worker.written, worker.raw, config, worker.resolver), problems)
+    try:
+        open_guard_of(WorkerFile(worker.written, worker.raw, config, worker.resolver), problems)
+    finally:
+        _REST.removeHandler(said)
     yield from told(problems)
+    for message in said.messages:
+        yield of_message(Level.WARNING, worker.written.name, message, "See docs/security.md.")
     if methods := worker.config[AUTHENTICATION]:
         yield ok(str(worker.where(AUTHENTICATION)), f"users log in by {' or '.join(methods)}.")
+
+
+class _Said(logging.Handler):
+    """Takes the warnings with which a worker starts."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.messages: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.messages.append(record.getMessage())
 
 
 def _advertised(subject: Subject, listener: Listener) -> Finding:

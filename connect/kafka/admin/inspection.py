@@ -1,4 +1,7 @@
-"""What may be asked of a cluster to find out whether a worker can work with it. Nothing is made or changed."""
+"""What may be asked of a cluster to find out whether a worker can work with it. Nothing is made or changed.
+
+Who asks for a group has the brokers make their own topic __consumer_offsets, if there is none yet.
+"""
 
 from __future__ import annotations
 

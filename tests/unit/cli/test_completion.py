@@ -43,6 +43,8 @@ def cluster(server):
         ("apply -f a.json --d", ["--debug", "--dry-run"]),
         ("list --ca ", [FILES]),
         ("offsets set orders -f ", [FILES]),
+        ("doctor ", [FILES]),
+        ("doctor worker.properties --connector a.json ", [FILES]),
         ("completion ", ["bash", "fish", "zsh"]),
     ],
 )

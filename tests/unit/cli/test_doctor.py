@@ -445,6 +445,32 @@ def test_a_worker_that_runs_already_is_no_error(ward: Ward) -> None:
     assert "a Connect worker answers there" in found.found
 
 
+def test_an_address_that_is_away_is_no_error_while_another_one_answers(ward: Ward) -> None:
+    def answer(connection: socket.socket) -> None:
+        connection.recv(100)
+        connection.sendall((10).to_bytes(4, "big") + bytes(10))
+
+    ward.set(bootstrap_servers=f"127.0.0.1:1,{ward.serve(answer)}")
+    first, second, *_ = ward.findings("brokers", timeout=0.5)
+    assert (first.level, first.found) == (Level.WARNING, "TCP: refuses connections: nobody listens on this port.")
+    assert second.level is Level.OK
+
+
+def test_what_a_worker_warns_of_in_its_log_is_a_finding(ward: Ward) -> None:
+    ward.set(rest_security_authentication="basic", rest_security_users_file=ward.file("users", ""))
+    found = [each.found for each in ward.findings("listeners") if each.level is Level.WARNING]
+    assert found == ["rest.security.roles.file is not set: every user of the REST API may do everything."]
+
+
+def test_what_two_checks_find_alike_is_said_once(ward: Ward) -> None:
+    converter_that_is_not_there(ward)
+    store_that_is_not_there(ward)
+    ward.connector(connector_class="FileStreamSink", topics="orders", file="out.txt")
+    found = list(checks.examine(read_subject(ward.write(), ward.connectors, 1)))
+    for words in ("StringConvertor", "No such file"):
+        assert len([each for each in found if words in each.found]) == 1, found
+
+
 class _Late(http.server.BaseHTTPRequestHandler):
     def do_HEAD(self) -> None:
         self.send_response_only(200)
