@@ -150,9 +150,21 @@ _TRANSFORMATIONS = [
 
 _PREDICATES = ["HasHeaderKey", "RecordIsTombstone", "TopicNameMatches"]
 
-#: Those that Kafka Connect does not have: Debezium's under its name there, ours under the place of their module.
+_CONFLUENT = "io.confluent.connect.transforms"
+_DEBEZIUM = "io.debezium.transforms"
+
+#: Those that Kafka Connect does not have: Confluent's and Debezium's under their names there, ours under the place of
+#: their module.
 _BEYOND_KAFKA_CONNECT = [
-    ("io.debezium.transforms.ExtractNewRecordState", "transforms.extract_new_record_state:ExtractNewRecordState"),
+    *(
+        (f"{_CONFLUENT}.{name}${part}", f"transforms.{module}:{name}{part}")
+        for name, module, parts in [
+            ("Drop", "drop", ("Key", "Value")),
+        ]
+        for part in parts
+    ),
+    (f"{_CONFLUENT}.TombstoneHandler", "transforms.tombstone_handler:TombstoneHandler"),
+    (f"{_DEBEZIUM}.ExtractNewRecordState", "transforms.extract_new_record_state:ExtractNewRecordState"),
     ("transforms.deduplicate.Deduplicate", "transforms.deduplicate:Deduplicate"),
     ("transforms.expression.Expression", "transforms.expression:Expression"),
     *(

@@ -1,0 +1,63 @@
+"""Drop or refuse tombstones, as Confluent's TombstoneHandler does.
+
+https://docs.confluent.io/platform/current/connect/transforms/tombstonehandler.html
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any, TypeVar
+
+from connect import Batch, DataError, Transformation, settings
+from connect.settings import Config
+
+log = logging.getLogger(__name__)
+
+B = TypeVar("B", bound=Batch[Any])
+
+
+class TombstoneHandler(Transformation):
+    """Drops records whose value is null, with or without a schema, or refuses them. Others pass unchanged.
+
+    A batch is looked at as a column, and logs one line, whatever the number of its tombstones.
+    """
+
+    pure = True
+    settings = settings.define(
+        settings.String(
+            "behavior",
+            default="warn",
+            validator=settings.one_of("ignore", "warn", "fail", ignore_case=True),
+            doc="What to do with a record whose value is null: ignore (drop it, with a line at DEBUG), warn (drop it, "
+            "with a line at WARN), fail (the record goes to the error policy).",
+        )
+    )
+
+    def configure(self, config: Config) -> None:
+        behavior = config["behavior"].lower()
+        self._fail = behavior == "fail"
+        self._level = logging.WARNING if behavior == "warn" else logging.DEBUG
+
+    def apply(self, record: Any) -> Any:
+        if record.value is not None:
+            return record
+        self._handle(record.topic, 1)
+        return None
+
+    def apply_batch(self, batch: B) -> B:
+        if batch.values.struct_columns is not None:  # no row of such columns is null
+            return batch
+        rows = [row for row, value in enumerate(batch.values) if value is not None]
+        if len(rows) == len(batch):
+            return batch
+        topics = dict.fromkeys(topic for topic, value in zip(batch.topics, batch.values, strict=True) if value is None)
+        self._handle(", ".join(topics), len(batch) - len(rows))
+        return batch.take(rows)
+
+    def _handle(self, topics: str, count: int) -> None:
+        if self._fail:
+            raise DataError(
+                f"A record of {topics} is a tombstone: its value is null, and behavior=fail refuses those. "
+                "Set behavior=warn or ignore to drop them."
+            )
+        log.log(self._level, "Dropped %d tombstone%s of %s.", count, "" if count == 1 else "s", topics)
