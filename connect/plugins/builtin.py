@@ -160,8 +160,12 @@ _BEYOND_KAFKA_CONNECT = [
         (f"{_CONFLUENT}.{name}${part}", f"transforms.{module}:{name}{part}")
         for name, module, parts in [
             ("Drop", "drop", ("Key", "Value")),
+            ("ExtractTopic", "extract_topic", ("Key", "Value", "Header")),
         ]
         for part in parts
+    ),
+    *(
+        (f"{_CONFLUENT}.Filter${part}", f"transforms.filter_by_path:FilterByPath{part}") for part in ("Key", "Value")
     ),
     (f"{_CONFLUENT}.TombstoneHandler", "transforms.tombstone_handler:TombstoneHandler"),
     (f"{_DEBEZIUM}.ExtractNewRecordState", "transforms.extract_new_record_state:ExtractNewRecordState"),
