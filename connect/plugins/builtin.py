@@ -167,6 +167,7 @@ _BEYOND_KAFKA_CONNECT = [
     *(
         (f"{_CONFLUENT}.Filter${part}", f"transforms.filter_by_path:FilterByPath{part}") for part in ("Key", "Value")
     ),
+    (f"{_CONFLUENT}.MessageTimestampRouter", "transforms.message_timestamp_router:MessageTimestampRouter"),
     (f"{_CONFLUENT}.TombstoneHandler", "transforms.tombstone_handler:TombstoneHandler"),
     (f"{_DEBEZIUM}.ExtractNewRecordState", "transforms.extract_new_record_state:ExtractNewRecordState"),
     ("transforms.deduplicate.Deduplicate", "transforms.deduplicate:Deduplicate"),
