@@ -77,7 +77,9 @@ class ExtractTopic(_ExtractTopic):
         self._field: str = config["field"]
         self._skip = config["skip.missing.or.null"]
         self._path: JsonPath | None = None
-        self._what = f"The {self.part[:-1]}" if not self._field else f'The field "{self._field}" of the {self.part[:-1]}'
+        self._what = (
+            f"The {self.part[:-1]}" if not self._field else f'The field "{self._field}" of the {self.part[:-1]}'
+        )
         if config["field.format"].upper() == "JSON_PATH" and self._field:
             try:
                 self._path = parse(self._field)

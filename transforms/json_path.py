@@ -6,10 +6,10 @@
     $.items[0,2]  $.items[1:3]                    several items of a list
     $[?(@.shop == 'us' && @.n > 3)]               the object itself, or the items of a list, for which this holds
 
-A condition compares paths from `@` (what it is asked of) or `$` (the whole) and literals: numbers, 'texts', true, false,
-null, lists. There are ==, !=, <, <=, >, >=, =~ /regex/i, in, nin, anyof, noneof, subsetof, size, empty; &&, ||, ! and
-brackets; `@.name` alone asks whether the field is there and not null. A field that is missing is null: a struct does not
-say which of the two it is.
+A condition compares paths, from `@` (what it is asked of) or `$` (the whole), and literals: numbers, 'texts', true,
+false, null, lists. There are ==, !=, <, <=, >, >=, =~ /regex/i, in, nin, anyof, noneof, subsetof, size, empty; &&, ||,
+! and brackets; `@.name` alone asks whether the field is there and not null. A field that is missing is null: a struct
+does not say which of the two it is.
 
 Functions at the end of a path, such as length() and max(), are refused by name.
 
@@ -29,6 +29,8 @@ _NAME = re.compile(r"[^\s.\[\]()?@$,:*'\"=!<>&|~]+")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
 _WHOLE = re.compile(r"-?\d+")
 _OPERATOR = re.compile(r"==|!=|<=|>=|<|>|=~|(?:in|nin|anyof|noneof|subsetof|size|empty)\b", re.IGNORECASE)
+_WORD = re.compile(r"(?:true|false|null)\b")
+_WORDS: Final = {"true": True, "false": False, "null": None}
 _REGEX = re.compile(r"/((?:[^/\\]|\\.)*)/([a-zA-Z]*)")
 _FLAGS: Final = {"i": "i", "m": "m", "s": "s"}
 
@@ -430,11 +432,9 @@ class _Reader:
             return self._list()
         if (number := self.match(_NUMBER)) is not None:
             return int(number[0]) if _WHOLE.fullmatch(number[0]) else float(number[0])
-        for word, value in (("true", True), ("false", False), ("null", None)):
-            if re.compile(rf"{word}\b").match(self.text, self.at):
-                self.at += len(word)
-                return value
-        self.fail("a path from @ or $, a number, a 'text', true, false, null or a list is expected")
+        if (word := self.match(_WORD)) is None:
+            self.fail("a path from @ or $, a number, a 'text', true, false, null or a list is expected")
+        return _WORDS[word[0]]
 
     def _list(self) -> list[Any]:
         self.at += 1

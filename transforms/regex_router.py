@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from connect import Batch, ConfigError, Transformation, settings
+from connect import Batch, Transformation, settings
 from connect.settings import Config
-from connect.settings.java_regex import java_regex
-from transforms.topics import Renamed, java_replacement, regular_expression
+from transforms.topics import Renamed, regular_expression, replacing
 
 B = TypeVar("B", bound=Batch[Any])
 
@@ -38,17 +37,8 @@ class RegexRouter(Transformation):
     )
 
     def configure(self, config: Config) -> None:
-        pattern = java_regex(config["regex"])
-        try:
-            replacement = java_replacement(pattern, config["replacement"])
-        except ValueError as error:
-            raise ConfigError("replacement", str(error)) from None
-
-        def rename(topic: str) -> str:
-            # What replaces the first find, which may be shorter than the whole: a|ab finds the a in ab.
-            return pattern.sub(replacement, topic, count=1) if pattern.fullmatch(topic) else topic
-
-        self._names = Renamed(rename)
+        rename = replacing(config["regex"], config["replacement"], "replacement")
+        self._names = Renamed(lambda topic: topic if (new := rename(topic)) is None else new)
 
     def apply(self, record: Any) -> Any:
         topic = self._names[record.topic]

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 
 from connect.data.column import Column, Constant, Dictionary, Plain
+from connect.errors import ConfigError
 from connect.settings.java_regex import java_regex
 
 _MOST_NAMES = 10_000
@@ -35,6 +36,26 @@ class Renamed(dict[str, str]):
         old = topics.to_list()
         names = list(map(self.__getitem__, old))
         return topics if names == old else Plain(names)
+
+
+def replacing(regex: str, replacement: str, key: str) -> Callable[[str], str | None]:
+    """The function that renames as Java's RegexRouter does: None for a name that the pattern does not take in whole.
+
+    Args:
+        regex: a pattern of Java's that `java_regex` reads.
+        replacement: `$1` and `${name}` in it stand for groups.
+        key: the setting that holds the replacement, for the message.
+
+    Raises:
+        ConfigError: the replacement names a group that is not there.
+    """
+    pattern = java_regex(regex)
+    try:
+        expand = java_replacement(pattern, replacement)
+    except ValueError as error:
+        raise ConfigError(key, str(error)) from None
+    # What replaces the first find, which may be shorter than the whole: a|ab finds the a in ab.
+    return lambda name: pattern.sub(expand, name, count=1) if pattern.fullmatch(name) else None
 
 
 def regular_expression(name: str, value: str) -> None:

@@ -43,7 +43,7 @@ _TASKS = {
     "com.github.dariobalinzo.ElasticSourceConnector": "com.github.dariobalinzo.task.ElasticSourceTask",
 }
 
-#: What the same connectors are called in other projects of theirs, or by us.
+#: What the same plug-ins are called in other projects of theirs, or by us.
 _OTHER_NAMES = {
     "com.github.dariobalinzo.ElasticSourceConnector": ("ElasticsearchSourceConnector", "ElasticsearchSource"),
     "io.confluent.kafka.connect.datagen.DatagenConnector": ("DatagenSourceConnector", "DatagenSource"),
@@ -67,6 +67,10 @@ _OTHER_NAMES = {
     "io.confluent.connect.s3.S3SinkConnector": (
         "io.aiven.kafka.connect.s3.AivenKafkaConnectS3SinkConnector",
         "io.aiven.kafka.connect.s3.S3SinkConnector",
+    ),
+    "org.apache.kafka.connect.transforms.RegexRouter": (
+        "io.confluent.connect.cloud.transforms.TopicRegexRouter",
+        "TopicRegexRouter",
     ),
     "io.confluent.connect.jdbc.JdbcSourceConnector": ("io.aiven.connect.jdbc.JdbcSourceConnector",),
     "io.confluent.connect.jdbc.JdbcSinkConnector": (
@@ -164,11 +168,11 @@ _BEYOND_KAFKA_CONNECT = [
         ]
         for part in parts
     ),
-    *(
-        (f"{_CONFLUENT}.Filter${part}", f"transforms.filter_by_path:FilterByPath{part}") for part in ("Key", "Value")
-    ),
+    *((f"{_CONFLUENT}.Filter${part}", f"transforms.filter_by_path:FilterByPath{part}") for part in ("Key", "Value")),
     (f"{_CONFLUENT}.MessageTimestampRouter", "transforms.message_timestamp_router:MessageTimestampRouter"),
     (f"{_CONFLUENT}.TombstoneHandler", "transforms.tombstone_handler:TombstoneHandler"),
+    (f"{_DEBEZIUM}.ByLogicalTableRouter", "transforms.logical_router:ByLogicalTableRouter"),
+    (f"{_DEBEZIUM}.ToLogicalTopicRouter", "transforms.logical_router:ToLogicalTopicRouter"),
     (f"{_DEBEZIUM}.ExtractNewRecordState", "transforms.extract_new_record_state:ExtractNewRecordState"),
     ("transforms.deduplicate.Deduplicate", "transforms.deduplicate:Deduplicate"),
     ("transforms.expression.Expression", "transforms.expression:Expression"),
@@ -239,5 +243,5 @@ BUILT_IN: tuple[PluginRef, ...] = tuple(
         for name, target in connectors.items()
     ]
     + [_ref(kind, target.replace(":", "."), target, more=more) for kind, target, more in _OUR_CONNECTORS]
-    + [_ref(kind, name, target) for kind, name, target in _OTHERS]
+    + [_ref(kind, name, target, more=_OTHER_NAMES.get(name, ())) for kind, name, target in _OTHERS]
 )

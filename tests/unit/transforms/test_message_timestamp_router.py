@@ -22,7 +22,9 @@ _ROW = Schema.struct(
 )
 _values = st.one_of(
     st.tuples(st.just(_ROW), st.fixed_dictionaries({"time": st.none() | st.just("2019-08-06"), "n": st.just(1)})),
-    st.tuples(st.none(), st.fixed_dictionaries({"ts": st.just("2019-08-07")}, optional={"time": st.just("2019-08-06")})),
+    st.tuples(
+        st.none(), st.fixed_dictionaries({"ts": st.just("2019-08-07")}, optional={"time": st.just("2019-08-06")})
+    ),
     st.tuples(st.none(), st.none()),
 )
 
