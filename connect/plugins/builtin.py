@@ -171,6 +171,7 @@ _BEYOND_KAFKA_CONNECT = [
     *((f"{_CONFLUENT}.Filter${part}", f"transforms.filter_by_path:FilterByPath{part}") for part in ("Key", "Value")),
     (f"{_CONFLUENT}.MessageTimestampRouter", "transforms.message_timestamp_router:MessageTimestampRouter"),
     (f"{_CONFLUENT}.TombstoneHandler", "transforms.tombstone_handler:TombstoneHandler"),
+    (f"{_DEBEZIUM}.outbox.EventRouter", "transforms.event_router:EventRouter"),
     (f"{_DEBEZIUM}.ByLogicalTableRouter", "transforms.logical_router:ByLogicalTableRouter"),
     (f"{_DEBEZIUM}.ToLogicalTopicRouter", "transforms.logical_router:ToLogicalTopicRouter"),
     (f"{_DEBEZIUM}.ExtractNewRecordState", "transforms.extract_new_record_state:ExtractNewRecordState"),
