@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from connect import Batch, ConfigError, DataError, Schema, Transformation, Type, Values, settings
 from connect.data.column import NoArrowForm
@@ -50,15 +50,30 @@ class _Plan(NamedTuple):
     value: Schema | None
 
 
-def _condition(key: str, text: str) -> Node:
-    """The tree of `filter`. Raises `ConfigError`, with the place of what is wrong whatever the records are."""
+def condition_of(key: str, text: str) -> Node:
+    """The tree of a condition.
+
+    Args:
+        key: the setting that holds the text, for messages.
+        text: what is written.
+
+    Raises:
+        ConfigError: something is wrong whatever the records are; the message has its place.
+    """
     tree: Node = _at_key(key, text, parse)
     _at_key(key, text, lambda _: compiled(tree, _unknown, condition=True))
     return tree
 
 
+def value_of(key: str, text: str) -> Node:
+    """The tree of an expression of any type. Arguments and errors as in `condition_of`."""
+    tree: Node = _at_key(key, text, parse)
+    _at_key(key, text, lambda _: compiled(tree, _unknown))
+    return tree
+
+
 def _assigned(key: str, text: str) -> list[Assignment]:
-    """The trees of `fields`. Raises as `_condition` does."""
+    """The trees of `fields`. Raises as `condition_of` does."""
     assignments: list[Assignment] = _at_key(key, text, parse_assignments)
     for each in assignments:
         _check_target(each.target, text)
@@ -74,16 +89,21 @@ class Expression(Transformation):
     """Computes fields of a record from the record, and drops the records that a condition does not hold for.
 
     Nothing is ever aggregated: an expression sees one record. All fields are computed from the record as it came.
+
+    Attributes:
+        filter_key, fields_key: the settings that hold the condition and the assignments, for messages.
     """
 
     pure = True
+    filter_key: ClassVar[str] = "filter"
+    fields_key: ClassVar[str] = "fields"
     settings = settings.define(
         settings.String(
             "filter",
             default=None,
             importance="HIGH",
             width="LONG",
-            validator=lambda name, text: text and _condition(name, text),
+            validator=lambda name, text: text and condition_of(name, text),
             doc="A condition. Records for which it is not true (false or null) are dropped: "
             "amount > 10 and country in ('DE', 'FR').",
         ),
@@ -105,18 +125,23 @@ class Expression(Transformation):
         self._drop: frozenset[str] = frozenset(filter(None, config["drop"]))
         if not self._filter and not self._fields and not self._drop:
             raise ConfigError("fields", "is empty, and so are filter and drop: nothing would be done. Write one.")
-        self._condition = _condition("filter", self._filter) if self._filter else None
-        self._assignments = _assigned("fields", self._fields) if self._fields else []
+        condition = condition_of("filter", self._filter) if self._filter else None
+        self._prepare(condition, _assigned("fields", self._fields) if self._fields else [])
+
+    def _prepare(self, condition: Node | None, assignments: list[Assignment]) -> None:
+        """Take over the trees of the texts in `_filter` and `_fields`."""
+        self._condition = condition
+        self._assignments = assignments
         self._plan = lru_cache(maxsize=1000)(self._make_plan)
-        condition, fields = self._make(_unknown)
-        refs = [ref for _, each in fields for ref in each.refs] + list(condition.refs if condition else ())
+        checked, fields = self._make(_unknown)
+        refs = [ref for _, each in fields for ref in each.refs] + list(checked.refs if checked else ())
         self._roots = {ref.root for ref in refs}
         self._sees_key = "key" in self._roots or any(target.root == "key" for target, _ in self._assignments)
         self._value_only = all(target.root == "value" and target.path for target, _ in self._assignments)
 
     def apply(self, record: Any) -> Any:
         plan = self._planned(record.key_schema, record.value_schema)
-        if plan.filter is not None and not _run(plan.filter, record, "filter"):
+        if plan.filter is not None and not _run(plan.filter, record, self.filter_key):
             return None
         results = []
         for target, expression in plan.fields:
@@ -126,17 +151,21 @@ class Expression(Transformation):
         return self._changed(record, plan, results)
 
     def apply_batch(self, batch: B) -> B:
-        keyed = "key" in self._roots
-        if not self._value_only or "headers" in self._roots or (keyed and not batch.keys.schemas.constant):
+        if not self._by_columns(batch):
             return super().apply_batch(batch)
         if not len(batch):
             return batch
-        key_schema = batch.keys.schemas[0] if keyed else None
+        key_schema = batch.keys.schemas[0] if "key" in self._roots else None
         return with_groups(
             batch,
             "values",
             [self._column(batch, key_schema, rows, values) for rows, values in batch.values.groups()],
         )
+
+    def _by_columns(self, batch: Batch[Any]) -> bool:
+        """Whether the expressions look only at what a batch holds as columns."""
+        keyed = "key" in self._roots
+        return self._value_only and "headers" not in self._roots and (not keyed or batch.keys.schemas.constant)
 
     def _column(
         self, batch: B, key_schema: Schema | None, rows: Sequence[int], values: Values
@@ -151,7 +180,7 @@ class Expression(Transformation):
             chosen = kept if rows == range(len(rows)) else [rows[place] for place in kept]
             inputs = _Inputs(batch, chosen, values)
         elif plan.filter is not None:
-            answers = _over(plan.filter, inputs, "filter")
+            answers = _over(plan.filter, inputs, self.filter_key)
             if not all(answer is True for answer in answers):
                 kept = [place for place, answer in enumerate(answers) if answer is True]
                 chosen = kept if rows == range(len(rows)) else [rows[place] for place in kept]
@@ -231,9 +260,9 @@ class Expression(Transformation):
         condition = None
         if self._condition is not None:
             tree = self._condition
-            condition = _at_key("filter", self._filter, lambda _: compiled(tree, resolve, condition=True))
+            condition = _at_key(self.filter_key, self._filter, lambda _: compiled(tree, resolve, condition=True))
         fields = [
-            (each.target, _at_key("fields", self._fields, lambda _, each=each: compiled(each.node, resolve)))  # type: ignore[misc]
+            (each.target, _at_key(self.fields_key, self._fields, lambda _, each=each: compiled(each.node, resolve)))  # type: ignore[misc]
             for each in self._assignments
         ]
         return condition, fields
@@ -270,7 +299,7 @@ class Expression(Transformation):
                 place = ExpressionError(
                     f"the type of {target} is not known. Cast it: cast(... as varchar).", target.at
                 ).within(self._fields)
-                raise ConfigError("fields", place)
+                raise ConfigError(self.fields_key, place)
             members[str(target.path[0])] = made
         return schema.replace(fields={name: member for name, member in members.items() if name not in drop})
 

@@ -172,6 +172,7 @@ _BEYOND_KAFKA_CONNECT = [
     (f"{_CONFLUENT}.MessageTimestampRouter", "transforms.message_timestamp_router:MessageTimestampRouter"),
     (f"{_CONFLUENT}.TombstoneHandler", "transforms.tombstone_handler:TombstoneHandler"),
     (f"{_DEBEZIUM}.outbox.EventRouter", "transforms.event_router:EventRouter"),
+    (f"{_DEBEZIUM}.ContentBasedRouter", "transforms.content_based:ContentBasedRouter"),
     (f"{_DEBEZIUM}.ByLogicalTableRouter", "transforms.logical_router:ByLogicalTableRouter"),
     (f"{_DEBEZIUM}.ToLogicalTopicRouter", "transforms.logical_router:ToLogicalTopicRouter"),
     (f"{_DEBEZIUM}.ExtractNewRecordState", "transforms.extract_new_record_state:ExtractNewRecordState"),
@@ -228,6 +229,15 @@ _OTHERS = [
 ]
 
 
+#: Filter alone is Kafka Connect's, so that Debezium's has no short name.
+_DEBEZIUM_FILTER = PluginRef(
+    name=f"{_DEBEZIUM}.Filter",
+    kind=PluginKind.TRANSFORMATION,
+    target="transforms.content_based:FilterByExpression",
+    version=__version__,
+)
+
+
 def _ref(kind: PluginKind, name: str, target: str, task: str | None = None, more: tuple[str, ...] = ()) -> PluginRef:
     names = (*more, *aliases(name, kind))
     return PluginRef(name=name, kind=kind, target=target, aliases=names, version=__version__, task=task)
@@ -245,4 +255,5 @@ BUILT_IN: tuple[PluginRef, ...] = tuple(
     ]
     + [_ref(kind, target.replace(":", "."), target, more=more) for kind, target, more in _OUR_CONNECTORS]
     + [_ref(kind, name, target, more=_OTHER_NAMES.get(name, ())) for kind, name, target in _OTHERS]
+    + [_DEBEZIUM_FILTER]
 )
