@@ -229,11 +229,12 @@ _OTHERS = [
 ]
 
 
-#: Filter alone is Kafka Connect's, so that Debezium's has no short name.
+#: Filter alone is Kafka Connect's, so that Debezium's has another short name.
 _DEBEZIUM_FILTER = PluginRef(
     name=f"{_DEBEZIUM}.Filter",
     kind=PluginKind.TRANSFORMATION,
     target="transforms.content_based:FilterByExpression",
+    aliases=("FilterByExpression",),
     version=__version__,
 )
 

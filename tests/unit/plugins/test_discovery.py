@@ -1,12 +1,14 @@
 import subprocess
 import sys
 from pathlib import Path
+from pkgutil import resolve_name
 
 import msgspec
 import pytest
 
 from connect.errors import PluginNotFoundError
 from connect.plugins import PluginKind, PluginRef, Plugins
+from connect.plugins.builtin import BUILT_IN
 
 CONNECTORS = (PluginKind.SOURCE, PluginKind.SINK)
 BOOM = "raise SystemExit('finding a plug-in must not import it')\n"
@@ -62,10 +64,28 @@ def test_a_connector_of_ours_answers_to_its_java_names_and_to_its_python_name(na
         (PluginKind.HEADER_CONVERTER, "StringConverter", "connect.converters:StringConverter"),
         (PluginKind.CONFIG_PROVIDER, "EnvVar", "connect.settings.providers:EnvVarConfigProvider"),
         (PluginKind.OVERRIDE_POLICY, "Principal", "connect.api.policy:PrincipalOverrides"),
+        (PluginKind.TRANSFORMATION, "EventRouter", "transforms.event_router:EventRouter"),
+        (PluginKind.TRANSFORMATION, "TombstoneHandler", "transforms.tombstone_handler:TombstoneHandler"),
+        (PluginKind.TRANSFORMATION, "ExtractTopic$Header", "transforms.extract_topic:ExtractTopicHeader"),
+        # There are three of this name: the short one is Kafka Connect's.
+        (PluginKind.TRANSFORMATION, "Filter", "transforms.filter:Filter"),
+        (PluginKind.TRANSFORMATION, "Filter$Value", "transforms.filter_by_path:FilterByPathValue"),
+        (PluginKind.TRANSFORMATION, "io.debezium.transforms.Filter", "transforms.content_based:FilterByExpression"),
+        (
+            PluginKind.TRANSFORMATION,
+            "io.confluent.connect.cloud.transforms.TopicRegexRouter",
+            "transforms.regex_router:RegexRouter",
+        ),
     ],
 )
 def test_short_names_are_cut_as_java_cuts_them(kind: PluginKind, name: str, target: str) -> None:
     assert Plugins.discover().find(kind, name).target == target
+
+
+def test_all_that_comes_with_the_runtime_is_there() -> None:
+    for ref in BUILT_IN:
+        if ref.kind in (PluginKind.TRANSFORMATION, PluginKind.PREDICATE):
+            assert resolve_name(ref.target)
 
 
 def test_a_module_in_a_folder_is_found_by_its_bases_without_running_it(tmp_path: Path) -> None:
