@@ -161,3 +161,22 @@ class ReplaceFieldKey(ReplaceField):
 
 class ReplaceFieldValue(ReplaceField):
     """ReplaceField$Value."""
+
+
+class ReplaceNestedField(ReplaceField):
+    """Confluent's ReplaceField, which takes paths unless it is told otherwise.
+
+    https://docs.confluent.io/platform/current/connect/transforms/replacefield-confluent.html
+    """
+
+    settings = ReplaceField.settings.replaced(VERSION, default="V2")
+
+
+class ReplaceNestedFieldKey(ReplaceNestedField):
+    """Confluent's ReplaceField$Key."""
+
+    part = "keys"
+
+
+class ReplaceNestedFieldValue(ReplaceNestedField):
+    """Confluent's ReplaceField$Value."""

@@ -165,6 +165,7 @@ _BEYOND_KAFKA_CONNECT = [
         for name, module, parts in [
             ("Drop", "drop", ("Key", "Value")),
             ("ExtractTopic", "extract_topic", ("Key", "Value", "Header")),
+            ("GzipDecompress", "gzip_decompress", ("Key", "Value")),
         ]
         for part in parts
     ),
@@ -229,14 +230,14 @@ _OTHERS = [
 ]
 
 
-#: Filter alone is Kafka Connect's, so that Debezium's has another short name.
-_DEBEZIUM_FILTER = PluginRef(
-    name=f"{_DEBEZIUM}.Filter",
-    kind=PluginKind.TRANSFORMATION,
-    target="transforms.content_based:FilterByExpression",
-    aliases=("FilterByExpression",),
-    version=__version__,
-)
+#: Those that Kafka Connect has a transformation of the same short name for, which keeps it.
+_NAMESAKES = [
+    (f"{_DEBEZIUM}.Filter", "transforms.content_based:FilterByExpression"),
+    *(
+        (f"{_CONFLUENT}.ReplaceField${part}", f"transforms.replace_field:ReplaceNestedField{part}")
+        for part in ("Key", "Value")
+    ),
+]
 
 
 def _ref(kind: PluginKind, name: str, target: str, task: str | None = None, more: tuple[str, ...] = ()) -> PluginRef:
@@ -256,5 +257,14 @@ BUILT_IN: tuple[PluginRef, ...] = tuple(
     ]
     + [_ref(kind, target.replace(":", "."), target, more=more) for kind, target, more in _OUR_CONNECTORS]
     + [_ref(kind, name, target, more=_OTHER_NAMES.get(name, ())) for kind, name, target in _OTHERS]
-    + [_DEBEZIUM_FILTER]
+    + [
+        PluginRef(
+            name=name,
+            kind=PluginKind.TRANSFORMATION,
+            target=target,
+            aliases=(target.partition(":")[2],),
+            version=__version__,
+        )
+        for name, target in _NAMESAKES
+    ]
 )

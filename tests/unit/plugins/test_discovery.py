@@ -70,6 +70,12 @@ def test_a_connector_of_ours_answers_to_its_java_names_and_to_its_python_name(na
         # There are three of this name: the short one is Kafka Connect's.
         (PluginKind.TRANSFORMATION, "Filter", "transforms.filter:Filter"),
         (PluginKind.TRANSFORMATION, "Filter$Value", "transforms.filter_by_path:FilterByPathValue"),
+        (PluginKind.TRANSFORMATION, "ReplaceField$Key", "transforms.replace_field:ReplaceFieldKey"),
+        (
+            PluginKind.TRANSFORMATION,
+            "io.confluent.connect.transforms.ReplaceField$Key",
+            "transforms.replace_field:ReplaceNestedFieldKey",
+        ),
         (PluginKind.TRANSFORMATION, "io.debezium.transforms.Filter", "transforms.content_based:FilterByExpression"),
         (
             PluginKind.TRANSFORMATION,

@@ -6,7 +6,7 @@ import pytest
 
 from connect import ConfigError, DataError, Schema, Type
 from connect.data.schema import INT32, OPTIONAL_STRING, STRING
-from transforms.replace_field import ReplaceFieldKey, ReplaceFieldValue
+from transforms.replace_field import ReplaceFieldKey, ReplaceFieldValue, ReplaceNestedFieldValue
 
 from .forms import with_config
 from .shaping import V2, changed, refused, shaped
@@ -159,3 +159,32 @@ def test_wrong_settings(config: dict[str, str]) -> None:
     with pytest.raises(ConfigError) as caught:
         with_config(ReplaceFieldValue, config)
     assert caught.value.key == next(iter(config))
+
+
+@pytest.mark.parametrize(
+    ("include", "expected"),
+    [
+        (
+            "",
+            {
+                "abc": 42,
+                "etc": "etc",
+                "bar": {
+                    "a1": "k1",
+                    "xyz": {"b2": {"c1": "f4"}, "b1": {"c1": "f4"}},
+                    "a3": {"b2": {"happy": "f4"}, "luck": {"c1": "f4"}},
+                },
+            },
+        ),
+        ("foo.a3", {"bar": {"a3": {"b2": {"happy": "f4"}, "luck": {"c1": "f4"}}}}),
+    ],
+)
+def test_confluents_takes_paths_without_being_told(include: str, expected: dict[str, Any]) -> None:
+    twice = {"b2": {"c1": "f4"}, "b1": {"c1": "f4"}}
+    value = {"abc": 42, "etc": "etc", "foo": {"a1": "k1", "a2": twice, "a3": twice}, "dont": "whatever"}
+    config = {
+        "exclude": "dont",
+        "include": include,
+        "renames": "foo.a2:xyz,foo:bar,foo.a3.b1:luck,foo.a3.b2.c1:happy",
+    }
+    assert shaped(ReplaceNestedFieldValue, config, None, value) == (None, expected)
