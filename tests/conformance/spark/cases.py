@@ -17,6 +17,8 @@ from connect.plugins import PluginKind, Plugins, load
 
 KAFKA = "org.apache.kafka.connect"
 SMT = f"{KAFKA}.transforms"
+CONFLUENT = "io.confluent.connect.transforms"
+DEBEZIUM = "io.debezium.transforms"
 JSON = f"{KAFKA}.json.JsonConverter"
 STRING = f"{KAFKA}.storage.StringConverter"
 BYTES = f"{KAFKA}.converters.ByteArrayConverter"
@@ -186,6 +188,33 @@ TRANSFORMATIONS: dict[str, list[Settings]] = {
         | {"schema.content": '{"type":"struct","fields":[{"field":"id","type":"int64"}]}'}
     ],
     "contractk": [{"type": "transforms.schema_contract.SchemaContract$Key", "learn": "true"}],
+    # Confluent's.
+    "dropv": [{"type": f"{CONFLUENT}.Drop$Value", "schema.behavior": "force_optional"}],
+    "dropk": [{"type": f"{CONFLUENT}.Drop$Key"}],
+    "topicv": [
+        {"type": f"{CONFLUENT}.ExtractTopic$Value", "field": "$.inner.b", "field.format": "JSON_PATH"}
+        | {"skip.missing.or.null": "true"}
+    ],
+    "topick": [{"type": f"{CONFLUENT}.ExtractTopic$Key", "field": "part"}],
+    "topich": [{"type": f"{CONFLUENT}.ExtractTopic$Header", "field": "h", "skip.missing.or.null": "true"}],
+    "choosev": [
+        {"type": f"{CONFLUENT}.Filter$Value", "filter.condition": "$[?(@.price > 1)]", "filter.type": "include"}
+        | {"missing.or.null.behavior": "exclude"}
+    ],
+    "choosek": [{"type": f"{CONFLUENT}.Filter$Key", "filter.condition": "$.k", "filter.type": "include"}],
+    "gzipv": [{"type": f"{CONFLUENT}.GzipDecompress$Value"}],
+    "gzipk": [{"type": f"{CONFLUENT}.GzipDecompress$Key"}],
+    "messagetime": [{"type": f"{CONFLUENT}.MessageTimestampRouter", "message.timestamp.keys": "no,ts_ms"}],
+    "nestedv": [{"type": f"{CONFLUENT}.ReplaceField$Value", "exclude": "inner.a", "renames": "inner.b:c"}],
+    "nestedk": [{"type": f"{CONFLUENT}.ReplaceField$Key", "renames": "k:key"}],
+    "tombstones": [{"type": f"{CONFLUENT}.TombstoneHandler"}],
+    # Debezium's.
+    "tables": [{"type": f"{DEBEZIUM}.ByLogicalTableRouter", "topic.regex": "(.*)", "topic.replacement": "all-$1"}],
+    "logical": [{"type": f"{DEBEZIUM}.ToLogicalTopicRouter", "topic.regex": "(.*)", "topic.replacement": "all-$1"}],
+    "content": [
+        {"type": f"{DEBEZIUM}.ContentBasedRouter", "topic.expression": "case when op = 'u' then 'updates' end"}
+    ],
+    "condition": [{"type": f"{DEBEZIUM}.Filter", "condition": "op <> 'd' and price > 1"}],
 }
 
 
@@ -240,8 +269,33 @@ def debezium() -> list[Raw]:
     return [*(Raw(key, of_values.from_connect_data("t", schema, value)) for value in values), Raw(key, None)]
 
 
+def outbox() -> list[Raw]:
+    """Rows of an outbox table, as Debezium writes them: inserted, changed and deleted."""
+    texts = ("id", "aggregatetype", "aggregateid", "type", "payload")
+    row = Schema.struct(dict.fromkeys(texts, s.STRING), name="db.outbox.Value").as_optional()
+    source = Schema.struct({"connector": s.STRING}, name="Source")
+    fields = {"before": row, "after": row, "source": source, "op": s.STRING, "ts_ms": s.OPTIONAL_INT64}
+    schema = Schema.struct(fields, name="db.outbox.Envelope")
+    of_keys, of_values = _json(envelope=True)
+    key = of_keys.from_connect_data("t", KEY, KEYS[0])
+    rows = [
+        dict(zip(texts, (str(number), kind, f"a{number}", "Created", payload), strict=True))
+        for number, (kind, payload) in enumerate([("User", '{"n": 1}'), ("Order", ""), ("User", "text")])
+    ]
+    values = [
+        {"before": None if op == "c" else each, "after": None if op == "d" else each, "op": op, "ts_ms": 5}
+        | {"source": {"connector": "postgresql"}}
+        for each, op in [*((each, "c") for each in rows), (rows[0], "u"), (rows[0], "d")]
+    ]
+    return [*(Raw(key, of_values.from_connect_data("t", schema, value), HEADERS) for value in values), Raw(key, None)]
+
+
+ROUTE: list[Settings] = [
+    {"type": f"{DEBEZIUM}.outbox.EventRouter", "table.fields.additional.placement": "type:header,type:envelope"}
+    | {"table.expand.json.payload": "true", "route.tombstone.on.empty.payload": "true"}
+]
 UNWRAP: list[Settings] = [
-    {"type": "io.debezium.transforms.ExtractNewRecordState", "delete.tombstone.handling.mode": "rewrite"}
+    {"type": f"{DEBEZIUM}.ExtractNewRecordState", "delete.tombstone.handling.mode": "rewrite"}
     | {"add.fields": "op,source.table", "add.headers": "op"}
 ]
 
@@ -296,7 +350,7 @@ def _number(name: str) -> str:
 
 GROUPS: dict[str, Group] = {
     "json": _of_json({}, envelope=False),
-    "json-enveloped": _of_json({}, envelope=True, more={"unwrap": (UNWRAP, debezium())}),
+    "json-enveloped": _of_json({}, envelope=True, more={"unwrap": (UNWRAP, debezium()), "outbox": (ROUTE, outbox())}),
     "json-declared": _declared(),
     "strings": _of_converters(
         *(STRING, STRING, STRING),
