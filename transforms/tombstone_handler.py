@@ -8,7 +8,8 @@ from __future__ import annotations
 import logging
 from typing import Any, TypeVar
 
-from connect import Batch, DataError, Transformation, settings
+from connect import Batch, DataError, Transformation, Values, settings
+from connect.data.values import Text
 from connect.settings import Config
 
 log = logging.getLogger(__name__)
@@ -45,14 +46,11 @@ class TombstoneHandler(Transformation):
         return None
 
     def apply_batch(self, batch: B) -> B:
-        if batch.values.struct_columns is not None:  # no row of such columns is null
+        dead = _nulls(batch.values)
+        if not dead:
             return batch
-        rows = [row for row, value in enumerate(batch.values) if value is not None]
-        if len(rows) == len(batch):
-            return batch
-        topics = dict.fromkeys(topic for topic, value in zip(batch.topics, batch.values, strict=True) if value is None)
-        self._handle(", ".join(topics), len(batch) - len(rows))
-        return batch.take(rows)
+        self._handle(", ".join(dict.fromkeys(batch.topics[row] for row in sorted(dead))), len(dead))
+        return batch.take([row for row in range(len(batch)) if row not in dead])
 
     def _handle(self, topics: str, count: int) -> None:
         if self._fail:
@@ -61,3 +59,13 @@ class TombstoneHandler(Transformation):
                 "Set behavior=warn or ignore to drop them."
             )
         log.log(self._level, "Dropped %d tombstone%s of %s.", count, "" if count == 1 else "s", topics)
+
+
+def _nulls(values: Values) -> set[int]:
+    """The rows that are null. Neither columns of fields nor texts are made values for that."""
+    found: set[int] = set()
+    for rows, group in values.groups():
+        if group.struct_columns is None:  # no row of such columns is null
+            items = group.encoded() if isinstance(group, Text) else group.to_list()
+            found.update(row for row, item in zip(rows, items, strict=True) if item is None)
+    return found

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from connect import ConfigError, DataError, Schema, SinkRecord
+from connect import ConfigError, DataError, Schema, SinkBatch, SinkRecord
 from connect.data import schema as schemas
+from connect.data.values import Text
 from connect.testing.conformance import TransformationConformance
 from transforms.tombstone_handler import TombstoneHandler
 
@@ -36,6 +37,13 @@ def test_tombstones_are_dropped_with_and_without_a_schema(values: list[Any]) -> 
     assert [told(record) for record in map(made.apply, records) if record is not None] == expected
     for batch in forms(records):
         assert list(map(told, made.apply_batch(batch))) == expected
+
+
+def test_texts_are_not_decoded_for_it() -> None:
+    values = Text([b"a", None, b"b"], schemas.OPTIONAL_STRING)
+    kept = with_config(TombstoneHandler, {}).apply_batch(SinkBatch("t", values, offsets=[0, 1, 2]))
+    assert isinstance(kept.values, Text)
+    assert [(record.offset, record.value) for record in kept] == [(0, "a"), (2, "b")]
 
 
 def test_a_batch_without_tombstones_is_the_same_object() -> None:
