@@ -21,6 +21,10 @@ class PluginKind(enum.Enum):
     OVERRIDE_POLICY = "override_policy"
 
 
+#: How the target of a Java class begins; its kind and its name follow: java.source:org.example.OrdersConnector.
+JAVA: Final = "java."
+
+
 #: The keys that name a converter, of a worker and of a connector.
 CONVERTERS: Final = {
     "key.converter": PluginKind.CONVERTER,
@@ -35,9 +39,10 @@ class PluginRef(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         name: its full name: the Java class name where there is one, else ``module.Class``.
         kind: what it does.
-        target: what to import, ``module:Class``.
+        target: what to import, ``module:Class``; or a Java class, see `JAVA`.
         aliases: short names, by Java's rule: the simple name, and that without its suffix.
-        folder: the folder of plugin.path that it came from, to be put on sys.path; None when it is installed.
+        folder: the folder of plugin.path that it came from, to be put on sys.path; None when it is installed. Of a Java
+            class: its jar, or the folder of its jars.
         version: as the plug-in's package or class says; None when neither does.
         task: for a connector with a Java class name, the name that `task.class` has in a Java cluster.
     """
@@ -49,6 +54,11 @@ class PluginRef(msgspec.Struct, frozen=True, kw_only=True):
     folder: str | None = None
     version: str | None = None
     task: str | None = None
+
+    @property
+    def language(self) -> str:
+        """What it is written in: java or python."""
+        return "java" if self.target.startswith(JAVA) else "python"
 
     def is_named(self, name: str) -> bool:
         """Whether this is a full name of it."""

@@ -1,0 +1,144 @@
+"""Finding Java plug-ins in the folders of plugin.path, as Kafka Connect does, without a JVM: nothing of them is loaded.
+
+A folder of plugin.path holds plug-ins: folders of jars or classes, and jars that bring all they need. Each is seen only
+by the JVMs that run it, with a class loader of its own. Its plug-ins are those that its manifests name
+(`META-INF/services`, KIP-898); without any, those of its classes that extend Kafka Connect's.
+"""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+
+from connect.plugins.class_files import ClassFile, read_class
+from connect.plugins.ref import JAVA, PluginKind, PluginRef, aliases
+
+_API: Final = "org.apache.kafka.connect."
+#: What a plug-in extends or implements, by its kind.
+_BASES: Final[Mapping[str, PluginKind]] = {
+    f"{_API}source.SourceConnector": PluginKind.SOURCE,
+    f"{_API}sink.SinkConnector": PluginKind.SINK,
+    f"{_API}storage.Converter": PluginKind.CONVERTER,
+    f"{_API}storage.HeaderConverter": PluginKind.HEADER_CONVERTER,
+    f"{_API}transforms.Transformation": PluginKind.TRANSFORMATION,
+    f"{_API}transforms.predicates.Predicate": PluginKind.PREDICATE,
+    f"{_API}connector.policy.ConnectorClientConfigOverridePolicy": PluginKind.OVERRIDE_POLICY,
+    "org.apache.kafka.common.config.provider.ConfigProvider": PluginKind.CONFIG_PROVIDER,
+}
+_SERVICES: Final = "META-INF/services/"
+_MOST_CLASSES: Final = 200_000
+_VERSION: Final = re.compile(rb"^(?:Implementation-Version|Bundle-Version): *(\S+)", re.MULTILINE)
+
+
+def java_folders(path: Path) -> list[Path]:
+    """The Java plug-ins of a folder of plugin.path, each a folder or a jar. A jar in plugin.path is one itself."""
+    if path.suffix == ".jar":
+        return [path]
+    with suppress(OSError):
+        return [each for each in sorted(path.iterdir()) if each.suffix == ".jar" or _holds_java(each)]
+    return []
+
+
+def java_plugins(folder: Path) -> list[PluginRef]:
+    """The plug-ins of one folder or jar. What cannot be read in it is left out."""
+    return list(_found(folder, _stamp(folder)))
+
+
+def jars_of(folder: Path) -> list[Path]:
+    """What a class loader of a plug-in has: its jars, or the folder where classes lie in it by themselves."""
+    if folder.is_file():
+        return [folder]
+    found = sorted(folder.rglob("*.jar"))
+    return found or [folder]
+
+
+def _holds_java(folder: Path) -> bool:
+    return any(
+        True for pattern in ("*.jar", "*/*.jar", "*.class", "*/*.class", "*/*/*.class") for _ in folder.glob(pattern)
+    )
+
+
+def _stamp(folder: Path) -> tuple[tuple[str, int, int], ...]:
+    """What changes when the plug-in does."""
+    stamps = []
+    for each in jars_of(folder):
+        with suppress(OSError):
+            stat = each.stat()
+            stamps.append((str(each), stat.st_mtime_ns, stat.st_size))
+    return tuple(stamps)
+
+
+@lru_cache(maxsize=256)
+def _found(folder: Path, stamp: tuple[tuple[str, int, int], ...]) -> tuple[PluginRef, ...]:
+    jars = [Path(path) for path, _, _ in stamp]
+    found = list(_by_manifest(folder, jars)) or list(_by_class(folder, jars))
+    return tuple(sorted({ref.name: ref for ref in found}.values(), key=lambda ref: (ref.kind.value, ref.name)))
+
+
+def _by_manifest(folder: Path, jars: list[Path]) -> Iterator[PluginRef]:
+    for jar in jars:
+        for name, data in _entries(jar, lambda name: name.startswith(_SERVICES)):
+            kind = _BASES.get(name.removeprefix(_SERVICES))
+            if kind is None:
+                continue
+            for line in data.decode("utf-8", "replace").splitlines():
+                if cls := line.partition("#")[0].strip():
+                    yield _ref(cls, kind, folder, _version(jar))
+
+
+def _by_class(folder: Path, jars: list[Path]) -> Iterator[PluginRef]:
+    classes: dict[str, tuple[ClassFile, Path]] = {}
+    for jar in jars:
+        for _, data in _entries(jar, lambda name: name.endswith(".class") and "META-INF" not in name):
+            with suppress(ValueError):
+                read = read_class(data)
+                classes.setdefault(read.name, (read, jar))
+            if len(classes) > _MOST_CLASSES:
+                return
+    known: dict[str, PluginKind | None] = dict(_BASES)
+
+    def kind_of(name: str) -> PluginKind | None:
+        if name not in known:
+            known[name] = None  # a circle ends
+            if name in classes:
+                kinds = map(kind_of, classes[name][0].parents)
+                known[name] = next((kind for kind in kinds if kind), None)
+        return known[name]
+
+    for name, (read, jar) in classes.items():
+        if read.concrete and (kind := kind_of(name)):
+            yield _ref(name, kind, folder, _version(jar))
+
+
+def _ref(name: str, kind: PluginKind, folder: Path, version: str | None) -> PluginRef:
+    target = f"{JAVA}{kind.value}:{name}"
+    return PluginRef(
+        name=name, kind=kind, target=target, aliases=aliases(name, kind), folder=str(folder), version=version
+    )
+
+
+def _version(jar: Path) -> str | None:
+    for _, data in _entries(jar, "META-INF/MANIFEST.MF".__eq__):
+        if found := _VERSION.search(data):
+            return found[1].decode("utf-8", "replace")
+    return None
+
+
+def _entries(place: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[str, bytes]]:
+    """Files of a jar, or of a folder of classes, by names."""
+    with suppress(OSError, zipfile.BadZipFile, NotImplementedError, RuntimeError):
+        if place.is_dir():
+            for file in sorted(place.rglob("*")):
+                name = file.relative_to(place).as_posix()
+                if wanted(name) and file.is_file():
+                    yield name, file.read_bytes()
+            return
+        with zipfile.ZipFile(place) as archive:
+            for info in archive.infolist():
+                if wanted(info.filename) and not info.is_dir():
+                    yield info.filename, archive.read(info)
