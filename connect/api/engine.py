@@ -1,8 +1,8 @@
 """Engines: what runs a connector's tasks elsewhere than in the worker's own loops, such as Spark.
 
-`engine` of a connector, or `engine.default` of the worker, chooses one by its name. An engine has one task for each
-connector. It consumes, converts, transforms and writes by itself, and the worker supervises it as it does any task:
-leases, states, pausing, restarts, offsets and metrics are those of any other connector.
+`engine` of a connector, or `engine.default` of the worker, chooses one by its name. An engine consumes, converts,
+transforms and writes by itself; it may have one task for a connector and spread the work. The worker supervises it as
+it does any task: leases, states, pausing, restarts, offsets and metrics are those of any other connector.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from connect.api.plugin import Plugin
 
 #: The engine that needs no other: the worker's loops.
 WORKER = "worker"
+#: The one that runs connectors of Java, and nothing else.
+JAVA_ENGINE = "java"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,10 @@ class EngineTaskContext(Protocol):
     @property
     def connector(self) -> str:
         """The connector's name."""
+
+    @property
+    def task_number(self) -> int:
+        """The task's number, from 0."""
 
     @property
     def kind(self) -> str:
@@ -91,6 +97,13 @@ class EngineTaskContext(Protocol):
 
     def lease_until(self) -> float:
         """Up to when work may begin (P3), on the clock CLOCK_BOOTTIME; it moves on while all is well."""
+
+    def ask_to_begin(self) -> None:
+        """Sources that deliver exactly once: return when the task, which holds its transactional id, may write.
+
+        Raises:
+            ConnectError: the connector's tasks were cut anew meanwhile, or the task is to end.
+        """
 
     def stopping(self) -> bool:
         """Whether the task is to end: what waits for long should look."""
@@ -153,9 +166,13 @@ class Engine(Plugin):
     Attributes:
         name: the value of `engine` that chooses it.
         settings: the keys that a connector has besides its own when it runs on this engine.
+        spreads: it has one task for a connector and spreads the work itself; else the tasks are those that are cut.
+        keeps_position: it keeps its position elsewhere than in the sink's consumer group.
     """
 
     name: ClassVar[str]
+    spreads: ClassVar[bool] = True
+    keeps_position: ClassVar[bool] = True
 
     @abstractmethod
     def task(self, connector: type[Any]) -> EngineTask:

@@ -102,6 +102,7 @@ def _by_kind(found: list[PluginRef]) -> str:
             lines += ["", kind.value.replace("_", " ")]
         width = max((len(ref.aliases[-1]) for ref in refs), default=0)
         for ref in refs:
-            where = f"  ({ref.folder})" if ref.folder else ""
+            language = "Java, " if ref.language == "java" else ""
+            where = f"  ({language}{ref.folder})" if ref.folder else ""
             lines.append(f"  {ref.aliases[-1]:{width}}  {ref.name}  {ref.version or '-'}{where}")
     return "\n".join(lines[1:])

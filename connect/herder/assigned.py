@@ -15,6 +15,7 @@ from connect.errors import ConnectError
 from connect.group import TaskId, Work
 from connect.herder.automatic_restarts import AutomaticRestarts
 from connect.herder.connector_work import ConnectorWork, finished
+from connect.herder.connectors import StartedConnector
 from connect.herder.fencing import Fencing
 from connect.herder.leader import Leader
 from connect.herder.model import TargetState
@@ -195,7 +196,7 @@ class AssignedWork:
         state, cut_for = self._pool.state, self._started_with[name]
         if state.written.get(name) != cut_for:
             return  # there is a newer configuration by now, with which it is about to be started
-        task_class = started.ref.task or started.task_class
+        task_class = started.ref.task or _task_class(started)
         written = as_written([{**config, "task.class": task_class} for config in configs], state.connectors[name])
         if written == [dict(config) for config in state.task_configs(name)] and not state.to_cut(name):
             return
@@ -320,3 +321,8 @@ class AssignedWork:
     def _is_fenced(task: TaskSpec, commit: int | None) -> bool:
         """Exactly once, the tasks of a former generation are fenced, whatever their configurations."""
         return task.transactional_id is not None and task.commit != commit
+
+
+def _task_class(started: StartedConnector) -> str:
+    """What a task's configuration names: for Java's class its own name."""
+    return started.task_class.replace(":", ".") if started.ref.language == "java" else started.task_class

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from connect.api.engine import WORKER
 from connect.errors import ConnectError
 from connect.herder.measures import Startups
 from connect.herder.views import tasks_max
@@ -28,6 +27,7 @@ class StartedConnector:
         config: with secrets filled in.
         secrets: the texts that no log may show.
         engine: what runs its tasks.
+        spreads: whether the engine has one task for it, and spreads the work itself.
     """
 
     ref: PluginRef
@@ -36,6 +36,7 @@ class StartedConnector:
     config: Mapping[str, str]
     secrets: tuple[str, ...]
     engine: str
+    spreads: bool
 
 
 class Connectors:
@@ -67,7 +68,7 @@ class Connectors:
             raise
         self._startups.succeeded()
         version = answer.version or ref.version
-        started = StartedConnector(ref, answer.task_class, version, config, secrets, answer.engine)
+        started = StartedConnector(ref, answer.task_class, version, config, secrets, answer.engine, answer.spreads)
         self._started[name] = started
         return started
 
@@ -80,12 +81,12 @@ class Connectors:
             ConnectError: into more than tasks.max allows, and that is enforced (KIP-1004).
         """
         started = self._started[name]
-        limit = tasks_max(started.config) if started.engine == WORKER else 1
+        limit = 1 if started.spreads else tasks_max(started.config)
         request = messages.CutTasks(limit)
         configs = self._hosts.call(started.ref, name, request, CALL_TIMEOUT_S, list[dict[str, str]])
         if len(configs) > limit and (started.config.get("tasks.max.enforce") or "true").lower() != "false":
             raise ConnectError(
-                f'Connector "{name}" cut its work into {len(configs)} tasks, though {_allows(limit, started.engine)}.'
+                f'Connector "{name}" cut its work into {len(configs)} tasks, though {_allows(limit, started)}.'
                 ' The connector is at fault; "tasks.max.enforce": "false" lets it.'
             )
         return configs
@@ -102,5 +103,5 @@ class Connectors:
         self._started.pop(name, None)
 
 
-def _allows(limit: int, engine: str) -> str:
-    return f'"tasks.max" is {limit}' if engine == WORKER else f'on the engine "{engine}" there is one'
+def _allows(limit: int, started: StartedConnector) -> str:
+    return f'on the engine "{started.engine}" there is one' if started.spreads else f'"tasks.max" is {limit}'

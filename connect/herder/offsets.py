@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from connect.api.engine import WORKER
 from connect.data.record import TopicPartition
 from connect.errors import ConnectError
 from connect.herder.connectors import CALL_TIMEOUT_S
@@ -71,10 +70,10 @@ def alter_offsets(worker: Worker, name: str, config: Mapping[str, str], entries:
         worker.stores.of(resolved).set(name, [(e.partition, e.offset) for e in entries])
     else:
         offsets = parse_sink_offsets(entries)
-        checked, engine = _ask(
+        checked, elsewhere = _ask(
             worker, ref, name, resolved, [(list(partition), offset) for partition, offset in offsets.items()]
         )
-        if engine != WORKER:
+        if elsewhere:
             offsets |= _beginnings(
                 worker, resolved, [partition for partition, offset in offsets.items() if offset is None]
             )
@@ -93,8 +92,8 @@ def reset_offsets(worker: Worker, name: str, config: Mapping[str, str]) -> str:
         store.set(name, [(partition, None) for partition in partitions])
     else:
         committed = groups.committed_offsets(worker.raw, resolved)
-        checked, engine = _ask(worker, ref, name, resolved, [(list(partition), None) for partition in committed])
-        if engine == WORKER:
+        checked, elsewhere = _ask(worker, ref, name, resolved, [(list(partition), None) for partition in committed])
+        if not elsewhere:
             _change_group(name, "reset", lambda: groups.delete_group(worker.raw, resolved))
         else:
             beginnings = _beginnings(worker, resolved, list(committed))
@@ -171,17 +170,17 @@ def _beginnings(
 
 def _ask(
     worker: Worker, ref: PluginRef, name: str, config: Mapping[str, str], offsets: Sequence[Any]
-) -> tuple[bool, str]:
+) -> tuple[bool, bool]:
     """What the connector says to it: True when it knows about these offsets, False when it was not asked to.
 
-    And which engine runs it.
+    And whether its engine keeps the position elsewhere than in the group.
     """
     try:
         request = messages.AlterOffsets(
             ref.target, ref.folder, dict(config), list(offsets), worker.options.default_engine
         )
         answer = worker.hosts.call(ref, name, request, CALL_TIMEOUT_S, messages.CheckedOffsets)
-        return answer.checked, answer.engine
+        return answer.checked, answer.elsewhere
     except ConnectorCallError as error:
         raise BadRequestError(str(error)) from error
 

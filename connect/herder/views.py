@@ -27,8 +27,8 @@ def connector_plugin(plugins: Plugins, config: Mapping[str, str]) -> PluginRef:
     name = (config.get("connector.class") or "").strip()
     if not name:
         raise ConfigError("connector.class", "is missing. Name the connector's class.")
-    version = config.get("connector.plugin.version")
-    return plugins.find((PluginKind.SOURCE, PluginKind.SINK), name, version)
+    version, language = config.get("connector.plugin.version"), config.get("connector.language") or None
+    return plugins.find((PluginKind.SOURCE, PluginKind.SINK), name, version, language)
 
 
 def connector_type(plugins: Plugins, config: Mapping[str, str]) -> ConnectorType:

@@ -7,13 +7,16 @@ connector's host process, never into the worker's. It does not raise for what a 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from connect import settings
 from connect.api import Connector
-from connect.api.engine import WORKER
-from connect.errors import ConfigError, ConnectError, one_line
+from connect.api.engine import JAVA_ENGINE, WORKER
+from connect.errors import ConfigError, ConnectError, PluginNotFoundError, one_line
 from connect.kafka.clients.checks import check_client
 from connect.kafka.clients.override_rules import refused
 from connect.kafka.clients.settings import ClientSettingError, task_client_settings, task_java_settings
@@ -22,7 +25,7 @@ from connect.pipeline.build import SIMPLE_HEADERS, converter_config
 from connect.pipeline.error_checks import check_dead_letters, check_errors, writes_aside
 from connect.pipeline.exactly_once_checks import check_exactly_once
 from connect.pipeline.findings import Findings, Validation
-from connect.plugins import CONVERTERS, PluginKind, Plugins, load
+from connect.plugins import CONVERTERS, PluginKind, PluginRef, Plugins, load
 from connect.plugins.engines import chosen_engine, load_engine
 from connect.settings import ConfigValue, Definition
 from connect.settings.connector_keys import (
@@ -69,12 +72,13 @@ def validate(
         check_dead_letters(found, config)
     if kind == "sink":
         _check_sink(found, worker, config, clients)
+    chain = _Chain(plugins, "java" if connector is not None and JAVA_ENGINE in connector.engines else "python")
     for key in CONVERTERS:
-        _check_converter(found, plugins, worker, config, key)
+        _check_converter(found, chain, worker, config, key)
     for alias in dict.fromkeys(comma_separated(config.get("transforms"))):
-        _check_transformation(found, plugins, config, alias)
+        _check_transformation(found, chain, config, alias)
     for alias in dict.fromkeys(comma_separated(config.get("predicates"))):
-        _check_aliased(found, plugins, config, "predicates", alias, PluginKind.PREDICATE, _PREDICATE)
+        _check_aliased(found, chain, config, "predicates", alias, PluginKind.PREDICATE, _PREDICATE)
     if connector is not None:
         _check_needs(found, connector)
         _check_connector(found, connector, config)
@@ -96,7 +100,8 @@ def _connector_class(
         return None, None
     kinds = (PluginKind.SOURCE, PluginKind.SINK)
     version = config.get("connector.plugin.version")
-    loaded = _class(plugins, kinds, name, version, lambda message: found.error("connector.class", message))
+    find = partial(plugins.find, language=config.get("connector.language") or None)
+    loaded = _class(find, kinds, name, version, lambda message: found.error("connector.class", message))
     if loaded is None:
         return None, None
     return ("source" if loaded[0] is PluginKind.SOURCE else "sink"), loaded[1]
@@ -188,8 +193,37 @@ def _check_sink(
 # Converters, transformations, predicates.
 
 
+@dataclass(frozen=True)
+class _Chain:
+    """Where the classes of a connector's chain are looked up. It runs where the connector does.
+
+    Attributes:
+        language: of the connector: python or java.
+    """
+
+    plugins: Plugins
+    language: str
+
+    def find(self, kinds: Iterable[PluginKind], name: str, version: str | None) -> PluginRef:
+        """Raises PluginNotFoundError: nobody has it, or only the other language."""
+        if self.language == "java":
+            with suppress(PluginNotFoundError):
+                return self.plugins.find(kinds, name, version, "java")
+        ref = self.plugins.find(kinds, name, version)
+        if ref.language == self.language or (self.language == "java" and ref.name.startswith(_IN_BOTH)):
+            return ref
+        own, its = self.language.capitalize(), ref.language.capitalize()
+        raise PluginNotFoundError(
+            f'"{name}" is a class of {its}, and the connector runs in {own}. Name a class of that language.'
+        )
+
+
+#: Classes that Kafka Connect has and we have, alike.
+_IN_BOTH: Final = "org.apache.kafka.connect."
+
+
 def _check_converter(
-    found: Findings, plugins: Plugins, worker: Mapping[str, str], config: Mapping[str, str], key: str
+    found: Findings, chain: _Chain, worker: Mapping[str, str], config: Mapping[str, str], key: str
 ) -> None:
     prefix = f"{key}."
     own = bool(config.get(key))
@@ -208,7 +242,7 @@ def _check_converter(
         found.error(key, missing.message)
         return
     version = sub_config.get("plugin.version")
-    loaded = _class(plugins, [CONVERTERS[key]], name, version, lambda message: error(key, message))
+    loaded = _class(chain.find, [CONVERTERS[key]], name, version, lambda message: error(key, message))
     if loaded is None:
         found.known |= {k for k in config if k.startswith(prefix)}
         return
@@ -234,9 +268,9 @@ _TRANSFORMATION = _PREDICATE | settings.define(
 )
 
 
-def _check_transformation(found: Findings, plugins: Plugins, config: Mapping[str, str], alias: str) -> None:
+def _check_transformation(found: Findings, chain: _Chain, config: Mapping[str, str], alias: str) -> None:
     prefix = f"transforms.{alias}."
-    _check_aliased(found, plugins, config, "transforms", alias, PluginKind.TRANSFORMATION, _TRANSFORMATION)
+    _check_aliased(found, chain, config, "transforms", alias, PluginKind.TRANSFORMATION, _TRANSFORMATION)
     predicate = config.get(f"{prefix}predicate", "").strip()
     if predicate and predicate not in comma_separated(config.get("predicates")):
         found.error(f"{prefix}predicate", f'there is no predicate "{predicate}". Add it to the key "predicates".')
@@ -246,7 +280,7 @@ def _check_transformation(found: Findings, plugins: Plugins, config: Mapping[str
 
 def _check_aliased(
     found: Findings,
-    plugins: Plugins,
+    chain: _Chain,
     config: Mapping[str, str],
     what: str,
     alias: str,
@@ -259,7 +293,7 @@ def _check_aliased(
     loaded = None
     if name := own.get("type", "").strip():
         version = own.get("plugin.version")
-        loaded = _class(plugins, [kind], name, version, lambda message: found.error(f"{prefix}type", message))
+        loaded = _class(chain.find, [kind], name, version, lambda message: found.error(f"{prefix}type", message))
     if loaded is None:
         found.known |= {prefix + key for key in own}  # nobody knows which keys are right
         return
@@ -268,11 +302,15 @@ def _check_aliased(
 
 
 def _class(
-    plugins: Plugins, kinds: Iterable[PluginKind], name: str, version: str | None, error: Callable[[str], None]
+    find: Callable[[Iterable[PluginKind], str, str | None], PluginRef],
+    kinds: Iterable[PluginKind],
+    name: str,
+    version: str | None,
+    error: Callable[[str], None],
 ) -> tuple[PluginKind, type[Any]] | None:
     """A plug-in's kind and class; None when there is none, and `error` has heard why."""
     try:
-        ref = plugins.find(kinds, name.strip(), version)
+        ref = find(kinds, name.strip(), version)
         return ref.kind, load(ref)
     except (ConnectError, ValueError) as problem:
         error(one_line(problem))

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 
 from connect.errors import PluginNotFoundError
 from connect.plugins.builtin import BUILT_IN
+from connect.plugins.jars import java_folders, java_plugins
 from connect.plugins.ref import PluginKind, PluginRef, aliases
 from connect.plugins.source import Source
 from connect.plugins.versions import VersionRange, order
@@ -68,7 +69,13 @@ class Plugins:
         self._found  # noqa: B018 - reads them
         return [text for source in self._sources.values() for text in source.unreadable.values()]
 
-    def find(self, kinds: PluginKind | Iterable[PluginKind], name: str, version_range: str | None = None) -> PluginRef:
+    def find(
+        self,
+        kinds: PluginKind | Iterable[PluginKind],
+        name: str,
+        version_range: str | None = None,
+        language: str | None = None,
+    ) -> PluginRef:
         """The plug-in with this name: a Java class name, an alias, `module.Class` or `module:Class`.
 
         Of several versions the latest is taken. Whether the class can be loaded shows only in `load`.
@@ -77,6 +84,8 @@ class Plugins:
             kinds: what it must be; a connector is a source or a sink.
             name: as in `connector.class`.
             version_range: `1.2` for exactly that, a range such as `[1.0,2.0)`, or None or `latest` for any (KIP-891).
+            language: `python` or `java`, where both have the name. Without, our own classes come before all others
+                that have their names; of others' one alone may have it.
 
         Raises:
             PluginNotFoundError: none, or more than one, has this name.
@@ -86,7 +95,7 @@ class Plugins:
         versions = None if version_range in (None, "", "latest") else VersionRange.parse(version_range)
         refused: list[PluginRef] = []
         for look in (lambda: BUILT_IN, lambda: self._found, lambda: self._by_path(wanted, name)):
-            named = _named(name, [ref for ref in look() if ref.kind in wanted])
+            named = _named(name, [ref for ref in look() if ref.kind in wanted and language in (None, ref.language)])
             if found := [ref for ref in named if versions is None or ref.version in versions]:
                 return _latest(name, found)
             refused += named
@@ -104,6 +113,7 @@ class Plugins:
             packages = list(distributions(path=[str(folder)]))
             found += _entry_points(packages, folder)
             found += _in_text(folder, source, {file.parts[0] for package in packages for file in package.files or ()})
+        found += [ref for path in self._plugin_path for folder in java_folders(path) for ref in java_plugins(folder)]
         return list(dict.fromkeys(found))
 
     @cached_property
@@ -160,6 +170,9 @@ def _named(name: str, refs: Sequence[PluginRef]) -> list[PluginRef]:
 def _latest(name: str, found: Sequence[PluginRef]) -> PluginRef:
     if len(names := sorted({ref.name for ref in found})) > 1:
         raise PluginNotFoundError(f'"{name}" is short for {" and for ".join(names)}. Write the full name.')
+    if len({ref.language for ref in found}) > 1:
+        places = " and ".join(f"{ref.language} in {ref.folder or 'an installed package'}" for ref in found)
+        raise PluginNotFoundError(f'"{name}" is there twice: {places}. Set connector.language, or remove one.')
     return max(found, key=lambda ref: order(ref.version))  # the first of equals: in the order of plugin.path
 
 

@@ -10,7 +10,7 @@ from connect.api.engine import WORKER, Engine
 from connect.errors import ConfigError
 
 #: "module:Class" of each engine beside the worker's loops. A table: nothing is imported before one is asked for.
-_ENGINES: Final = {"spark": "spark_sink.engine:SparkEngine"}
+_ENGINES: Final = {"spark": "spark_sink.engine:SparkEngine", "java": "connect.java.engine:JavaEngine"}
 
 
 def chosen_engine(connector: type[Any], config: Mapping[str, str], worker: Mapping[str, str]) -> str:
@@ -35,6 +35,16 @@ def chosen_engine(connector: type[Any], config: Mapping[str, str], worker: Mappi
         return asked_for
     default = (worker.get("engine.default") or WORKER).strip()
     return default if offered[0] == WORKER and default in offered else offered[0]
+
+
+def spreads(name: str) -> bool:
+    """Whether an engine has one task for a connector, and spreads the work itself."""
+    return name != WORKER and load_engine(name).spreads
+
+
+def keeps_position(name: str) -> bool:
+    """Whether it keeps the position of a sink elsewhere than in its consumer group."""
+    return name != WORKER and load_engine(name).keeps_position
 
 
 def load_engine(name: str) -> Engine:

@@ -9,7 +9,7 @@ from typing import Any
 
 from connect import api
 from connect.errors import ConnectError, one_line
-from connect.plugins.ref import PluginKind, PluginRef
+from connect.plugins.ref import JAVA, PluginKind, PluginRef
 from connect.settings.providers import ConfigProvider
 
 _BASES: dict[PluginKind, type[Any]] = {
@@ -38,6 +38,10 @@ def load(ref: PluginRef) -> type[Any]:
     Raises:
         PluginLoadError: says in one line what is wrong; the cause is chained.
     """
+    if ref.target.startswith(JAVA):
+        made = load_class(ref.target, ref.folder)
+        _NAMES[made] = ref.name
+        return made
     if ref.folder and ref.folder not in sys.path:
         sys.path.insert(0, ref.folder)
         importlib.invalidate_caches()
@@ -61,7 +65,14 @@ def load(ref: PluginRef) -> type[Any]:
 
 
 def load_class(target: str, folder: str | None) -> type[Any]:
-    """Import "module:Class" of a plug-in that was loaded elsewhere before, from its folder where it has one."""
+    """Import "module:Class" of a plug-in that was loaded elsewhere before, from its folder where it has one.
+
+    For a Java class it gives one of ours that stands for it.
+    """
+    if target.startswith(JAVA):
+        kind, _, name = target.removeprefix(JAVA).partition(":")
+        stand_in: type[Any] = importlib.import_module("connect.java.plugins").stand_in(kind, name, folder)
+        return stand_in
     if folder and folder not in sys.path:
         sys.path.insert(0, folder)
     module, _, name = target.partition(":")

@@ -196,6 +196,18 @@ COMMON: Final = (
             "own providers: values of files, directories and environment variables never expire.",
         ),
         String(
+            "connector.language",
+            default=None,
+            importance="LOW",
+            validator=one_of("python", "java"),
+            group=_COMMON,
+            order=16,
+            width="SHORT",
+            display_name="Language",
+            doc="python or java: which class is meant where plug-ins of both languages have this name. By default the "
+            "runtime's own.",
+        ),
+        String(
             "engine",
             default=None,
             importance="LOW",

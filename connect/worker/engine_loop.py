@@ -9,6 +9,7 @@ import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from functools import cached_property
 from typing import Any
 
 from connect.api.engine import EngineProgress, EngineTask
@@ -32,18 +33,19 @@ class EngineContext:
     def __init__(
         self,
         spec: TaskSpec,
-        task_target: tuple[str, str | None],
+        task_target: Callable[[], tuple[str, str | None]],
         metrics: PluginMetrics,
         control: Control,
         redact: Callable[[str], str],
     ) -> None:
         self.connector = spec.connector
+        self.task_number = spec.task
         self.kind: str = spec.kind
         self.configs: Mapping[str, str] = spec.config
         self.connector_config: Mapping[str, str] = spec.connector_config
         self.worker_config: Mapping[str, str] = spec.worker_config
         self.plugin_path: Sequence[str] = spec.plugin_path
-        self.task_target = task_target
+        self._task_target = task_target
         self.metrics = metrics
         self.exit_stack = ExitStack()
         self.transactional_id = spec.transactional_id
@@ -51,8 +53,15 @@ class EngineContext:
         self._control = control
         self._redact = redact
 
+    @cached_property
+    def task_target(self) -> tuple[str, str | None]:
+        return self._task_target()
+
     def lease_until(self) -> float:
         return self._control.lease_until()
+
+    def ask_to_begin(self) -> None:
+        self._control.ask_to_begin()
 
     def stopping(self) -> bool:
         return self._control.stopping

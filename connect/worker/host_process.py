@@ -125,7 +125,7 @@ class Host:
         return [name for name in request.names if matches(name)]
 
     def _start(self, connector: str, request: messages.StartConnector) -> messages.ConnectorStarted:
-        from connect.plugins.engines import chosen_engine
+        from connect.plugins.engines import chosen_engine, spreads
         from connect.plugins.loading import load_class
 
         self._redactor.remember(request.secrets)
@@ -138,11 +138,12 @@ class Host:
         self._connectors[connector] = life
         task = made.task_class()
         engine = chosen_engine(type(made), request.config, {"engine.default": request.engine_default})
-        return messages.ConnectorStarted(f"{task.__module__}:{task.__qualname__}", made.version, engine)
+        named = f"{task.__module__}:{task.__qualname__}"
+        return messages.ConnectorStarted(named, made.version, engine, spreads(engine))
 
     def _alter_offsets(self, request: messages.AlterOffsets) -> messages.CheckedOffsets:
         from connect.data.record import TopicPartition
-        from connect.plugins.engines import chosen_engine
+        from connect.plugins.engines import chosen_engine, keeps_position
         from connect.plugins.loading import load_class
 
         made: Any = load_class(request.target, request.folder)()
@@ -151,7 +152,7 @@ class Host:
             for partition, offset in request.offsets
         }
         engine = chosen_engine(type(made), request.config, {"engine.default": request.engine_default})
-        return messages.CheckedOffsets(bool(made.alter_offsets(request.config, changes)), engine)
+        return messages.CheckedOffsets(bool(made.alter_offsets(request.config, changes)), keeps_position(engine))
 
     def _settings(self, request: messages.DescribeSettings) -> list[KeyDefinition]:
         from connect.pipeline.findings import definitions

@@ -330,18 +330,22 @@ Request = Validate | Match | StartConnector | CutTasks | StopConnector | AlterOf
 
 
 class ConnectorStarted(msgspec.Struct, frozen=True):
-    """The class of its tasks, "module:Class"; its own version; its engine."""
+    """The class of its tasks, "module:Class"; its own version; its engine, and whether that spreads the work itself."""
 
     task_class: str
     version: str | None
     engine: str
+    spreads: bool
 
 
 class CheckedOffsets(msgspec.Struct, frozen=True):
-    """Whether the connector says that it can go on from there (True), or does not look; and its engine."""
+    """Whether the connector says that it can go on from there (True), or does not look.
+
+    And whether its engine keeps the position of a sink elsewhere than in its group.
+    """
 
     checked: bool
-    engine: str
+    elsewhere: bool
 
 
 class Call(Message, frozen=True):

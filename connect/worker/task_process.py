@@ -143,10 +143,13 @@ def _engine_loop(
     redact: Callable[[str], str],
 ) -> EngineLoop:
     runner = load_engine(name).task(connector)
-    task_class = connector().task_class()
-    target = f"{task_class.__module__}:{task_class.__qualname__}"
     metrics = registry.labelled(**_labels(task))
-    runner.context = EngineContext(task, (target, task.folder), metrics, control, redact)
+
+    def target() -> tuple[str, str | None]:
+        task_class = connector().task_class()
+        return f"{task_class.__module__}:{task_class.__qualname__}", task.folder
+
+    runner.context = EngineContext(task, target, metrics, control, redact)
     return EngineLoop(runner, control, ProgressReport(control, registry, _labels(task)))
 
 

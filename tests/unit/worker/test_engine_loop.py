@@ -136,7 +136,7 @@ class Setting:
         )
         metrics = self.registry.labelled(connector="orders")
         target = ("m:Task", "/plugins/m")
-        return EngineContext(spec, target, metrics, self.control, lambda text: text.replace("hidden", "*"))
+        return EngineContext(spec, lambda: target, metrics, self.control, lambda text: text.replace("hidden", "*"))
 
     def run(self, *steps: Step) -> None:
         self.task.script.extend(steps)

@@ -1,0 +1,240 @@
+"""The engine that runs the tasks of Java connectors: Kafka Connect's own worker, in a JVM within the task's process.
+
+Records never cross into Python: `org.apache.kafka.connect.runtime.Worker` polls or puts, converts, transforms, handles
+errors and keeps offsets as at home. What a herder is to that worker, this process is: it starts the one task, pauses
+and stops it, and hears how it is. A plug-in that hangs, leaks or calls System.exit has this process for itself.
+"""
+
+from __future__ import annotations
+
+import queue
+import shlex
+import time
+from typing import Any, ClassVar, Final
+
+from connect import settings
+from connect.api.engine import JAVA_ENGINE, Engine, EngineProgress, EngineTask, EngineTaskContext
+from connect.errors import ConnectError
+from connect.java import jvm
+from connect.java.offsets import offset_store
+from connect.plugins import PluginKind, Plugins
+
+_RUNTIME: Final = "org.apache.kafka.connect.runtime."
+_LOOK_S: Final = 0.2
+#: Of a worker's settings: what its own task has no use for, or what is done already.
+_NOT_FOR_TASKS: Final = ("config.providers", "rest.", "listeners", "admin.listeners", "plugin.")
+_READ: Final = ("source-record-poll-total", "sink-record-read-total")
+_WRITTEN: Final = ("source-record-write-total", "sink-record-send-total")
+_ERRORS: Final = ("total-record-failures",)
+
+
+class JavaOptions(settings.Options):
+    """What a Java connector has besides its own keys."""
+
+    options = settings.String(
+        "java.options",
+        default="",
+        importance="LOW",
+        group="Java",
+        width="LONG",
+        doc="Options of the JVM of each task, after those that the runtime gives: -Xmx1g -Dfile.encoding=UTF-8.",
+    )
+
+
+def _options(name: str, value: str) -> None:
+    for option in shlex.split(value):
+        if not option.startswith("-"):
+            raise ValueError(f'"{option}" is no option of Java: options begin with a dash.')
+
+
+class JavaEngine(Engine):
+    """Runs Java connectors. Their tasks are those that the connector cuts, as on the worker."""
+
+    name = JAVA_ENGINE
+    settings: ClassVar = JavaOptions.definition().replaced("java.options", validator=_options)
+    spreads: ClassVar[bool] = False
+    keeps_position: ClassVar[bool] = False
+
+    def task(self, connector: type[Any]) -> EngineTask:
+        return JavaTask(connector)
+
+
+class JavaTask(EngineTask):
+    """One task of a Java connector. See `EngineTask`.
+
+    Args:
+        connector: the stand-in of its class.
+    """
+
+    context: EngineTaskContext
+
+    def __init__(self, connector: type[Any]) -> None:
+        self._connector = connector
+        self._events: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._paused = self._held = False
+        self._said: EngineProgress = EngineProgress()
+        self._metrics: dict[str, Any] = {}
+
+    def start(self, *, paused: bool) -> None:
+        context = self.context
+        jvm.start(shlex.split(JavaOptions.parse(context.connector_config).options))
+        loaders = jvm.PluginLoaders(self._folders())
+        context.exit_stack.callback(loaders.close)
+        self._paused = paused
+        self._states = jvm.java(_RUNTIME + "TargetState")
+        self._worker = jvm.translated(lambda: self._made(loaders), "Kafka Connect's worker does not start")
+        context.exit_stack.callback(self._close)
+        self._id = jvm.java("org.apache.kafka.connect.util.ConnectorTaskId")(context.connector, self._number())
+        with loaders.of_connector(self._connector.java_class):
+            started = jvm.translated(self._started, "the task does not start")
+        if not started:
+            raise self._failure() or ConnectError("Kafka Connect's worker did not start the task.")
+
+    def watch(self, seconds: float) -> EngineProgress:
+        until = time.monotonic() + seconds
+        while True:
+            self._follow_lease()
+            try:
+                failure = self._events.get(timeout=max(0.0, min(_LOOK_S, until - time.monotonic())))
+            except queue.Empty:
+                failure = None
+            if failure is not None:
+                raise jvm.as_error(failure, f"{self._connector.java_class} failed")
+            if time.monotonic() >= until:
+                return self._progress()
+
+    def pause(self) -> None:
+        self._paused = True
+        self._aim()
+
+    def resume(self) -> None:
+        self._paused = False
+        self._aim()
+
+    def stop(self) -> None:
+        jvm.translated(lambda: self._worker.stopAndAwaitTask(self._id), "the task does not stop")
+
+    # The worker of Kafka Connect.
+
+    def _made(self, loaders: jvm.PluginLoaders) -> Any:
+        context = self.context
+        own = {key: value for key, value in context.worker_config.items() if not key.startswith(_NOT_FOR_TASKS)}
+        properties = jvm.to_map({**own, **loaders.properties})
+        distributed = "group.id" in own
+        kind = "distributed.DistributedConfig" if distributed else "standalone.StandaloneConfig"
+        config = jvm.java(_RUNTIME + kind)(properties)
+        store = offset_store(context, config, loaders.plugins, distributed=distributed)
+        policy = jvm.java("org.apache.kafka.connect.connector.policy.AllConnectorClientConfigOverridePolicy")()
+        system = jvm.java("org.apache.kafka.common.utils.Time").SYSTEM
+        worker = jvm.java(_RUNTIME + "Worker")(
+            f"{context.connector}-{self._number()}", system, loaders.plugins, config, store, policy
+        )
+        self._topics = jvm.java("org.apache.kafka.connect.storage.MemoryStatusBackingStore")()
+        # It asks its herder for one thing only: where the topics that a connector uses are noted.
+        herder = jvm.proxy(_RUNTIME + "Herder", {"statusBackingStore": lambda: self._topics})
+        field = jvm.java(_RUNTIME + "Worker").class_.getDeclaredField("herder")
+        field.setAccessible(True)
+        field.set(worker, herder)
+        worker.start()
+        return worker
+
+    def _started(self) -> bool:
+        context = self.context
+        number, connector = self._number(), context.connector
+        connector_config = jvm.to_map({**context.connector_config, "connector.class": self._connector.java_class})
+        task_config = jvm.to_map(context.configs)
+        nothing = jvm.java("java.util.HashMap")
+        nobody = jvm.java("java.util.HashSet")
+        state = self._states.PAUSED if self._paused else self._states.STARTED
+        by_task = nothing()
+        by_task.put(self._id, task_config)
+        by_connector = nothing()
+        by_connector.put(connector, connector_config)
+        counts = nothing()
+        counts.put(connector, jvm.java("java.lang.Integer")(number + 1))
+        states = nothing()
+        states.put(connector, state)
+        cluster = jvm.java("org.apache.kafka.connect.storage.ClusterConfigState")(
+            0, None, counts, by_connector, states, by_task, nothing(), nothing(), nothing(), nobody(), nobody()
+        )
+        listener = jvm.proxy(
+            _RUNTIME + "TaskStatus$Listener",
+            {
+                "onStartup": lambda _: None,
+                "onPause": lambda _: None,
+                "onResume": lambda _: None,
+                "onFailure": lambda _, error: self._events.put(error),
+                "onShutdown": lambda _: None,
+                "onDeletion": lambda _: None,
+                "onRestart": lambda _: None,
+            },
+        )
+        arguments = (self._id, cluster, connector_config, task_config, listener, state)
+        if context.kind == "sink":
+            return bool(self._worker.startSinkTask(*arguments))
+        if context.transactional_id is None:
+            return bool(self._worker.startSourceTask(*arguments))
+        before = jvm.proxy("java.lang.Runnable", {"run": lambda: None})
+        fenced = jvm.proxy("java.lang.Runnable", {"run": context.ask_to_begin})
+        return bool(self._worker.startExactlyOnceSourceTask(*arguments, before, fenced))
+
+    def _failure(self) -> ConnectError | None:
+        try:
+            return jvm.as_error(self._events.get_nowait(), f"{self._connector.java_class} failed")
+        except queue.Empty:
+            return None
+
+    def _close(self) -> None:
+        jvm.translated(self._worker.stop, "Kafka Connect's worker does not stop")
+
+    def _number(self) -> int:
+        return self.context.task_number
+
+    def _folders(self) -> list[str]:
+        """Of the connector's plug-in and of those that its chain names."""
+        context = self.context
+        found = [self._connector.folder] if self._connector.folder else []
+        plugins = Plugins.discover(context.plugin_path)
+        names = {*context.connector_config.values(), *context.worker_config.values()}
+        found += [
+            ref.folder for ref in plugins.all() if ref.language == "java" and ref.folder and ref.kind in _CHAIN
+            and names & {ref.name, *ref.aliases}
+        ]  # fmt: skip
+        return found
+
+    # While it runs.
+
+    def _follow_lease(self) -> None:
+        over = time.clock_gettime(time.CLOCK_BOOTTIME) >= self.context.lease_until()
+        if over != self._held:
+            self._held = over
+            self._aim()
+
+    def _aim(self) -> None:
+        """Have it run unless it is paused, or nobody says that it may (P3)."""
+        state = self._states.PAUSED if self._paused or self._held else self._states.STARTED
+        callback = jvm.proxy("org.apache.kafka.connect.util.Callback", {"onCompletion": lambda *_: None})
+        jvm.translated(
+            lambda: self._worker.setTargetState(self.context.connector, state, callback), "the task cannot be paused"
+        )
+
+    def _progress(self) -> EngineProgress:
+        topics = frozenset(str(each.topic()) for each in self._topics.getAllTopics(self.context.connector))
+        return EngineProgress(
+            read=self._total(_READ), written=self._total(_WRITTEN), errors=self._total(_ERRORS), topics=topics
+        )
+
+    def _total(self, names: tuple[str, ...]) -> int:
+        if not all(name in self._metrics for name in names):
+            found = self._worker.metrics().metrics().metrics()
+            for entry in found.entrySet():
+                name = str(entry.getKey().name())
+                if name in (*_READ, *_WRITTEN, *_ERRORS):
+                    self._metrics[name] = entry.getValue()
+        value = sum(float(self._metrics[name].metricValue()) for name in names if name in self._metrics)
+        return 0 if value != value else int(value)
+
+
+_CHAIN: Final = frozenset(
+    {PluginKind.CONVERTER, PluginKind.HEADER_CONVERTER, PluginKind.TRANSFORMATION, PluginKind.PREDICATE}
+)

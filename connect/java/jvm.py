@@ -1,0 +1,293 @@
+"""The one JVM of a process, by JPype: Kafka Connect's runtime, and the class loaders of the plug-ins that are wanted.
+
+https://jpype.readthedocs.io/ A process has one JVM, from its first use to its end.
+"""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import tempfile
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from connect.errors import ConfigError, ConnectError, DataError, RetriableError
+from connect.jvm.jars import JarsUnavailable, resolve
+from connect.jvm.java import JavaNotFound, find_java, home_of
+
+T = TypeVar("T")
+#: Of a JVM, unless a user says otherwise: little memory and few threads, for there is one for each task.
+OPTIONS: Final = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:+ExitOnOutOfMemoryError", "-Xshare:auto", "-Xrs")
+_API: Final = "org.apache.kafka.connect."
+_MANIFESTS: Final = "META-INF/services/org.apache.kafka.connect."
+#: Loggers whose INFO is a list of all plug-ins or of all settings.
+_TALKATIVE: Final = (
+    "org.apache.kafka.connect.runtime.isolation",
+    "org.apache.kafka.common.config",
+    "org.apache.kafka.clients.producer.ProducerConfig",
+    "org.apache.kafka.clients.consumer.ConsumerConfig",
+    "org.apache.kafka.clients.admin.AdminClientConfig",
+    "org.apache.kafka.connect.runtime.distributed.DistributedConfig",
+    "org.apache.kafka.connect.runtime.standalone.StandaloneConfig",
+    "org.apache.kafka.connect.runtime.ConnectorConfig",
+    "org.apache.kafka.connect.runtime.SourceConnectorConfig",
+    "org.apache.kafka.connect.runtime.SinkConnectorConfig",
+    "org.apache.kafka.connect.runtime.TaskConfig",
+)
+_lock = threading.Lock()
+
+
+def start(options: Iterable[str] = ()) -> None:
+    """Start the JVM of this process, if that was not done.
+
+    Args:
+        options: of the JVM, after `OPTIONS`.
+
+    Raises:
+        ConfigError: JPype, a Java or the jars are missing; or Java does not take an option.
+    """
+    if find_spec("jpype") is None:
+        raise ConfigError("connector.class", "is a Java class. Run: pip install 'connect-runtime[java]'")
+    import jpype
+    import jpype.config
+
+    with _lock:
+        if jpype.isJVMStarted():
+            return
+        jpype.config.onexit = False  # the process ends whatever threads a plug-in has left
+        try:
+            jars = resolve("kafka-connect")
+            library = _library(home_of(find_java()))
+            levels = [
+                "-Dorg.slf4j.simpleLogger.showThreadName=false",
+                *(f"-Dorg.slf4j.simpleLogger.log.{name}=warn" for name in _TALKATIVE),
+            ]
+            jpype.startJVM(
+                *OPTIONS, *levels, *options, jvmpath=library, classpath=[str(jar) for jar in jars], convertStrings=True,
+                interrupt=False,
+            )  # fmt: skip
+        except (JavaNotFound, JarsUnavailable) as error:
+            raise ConfigError("connector.class", f"is a Java class: {error}") from error
+        except (OSError, RuntimeError) as error:
+            raise ConfigError("java.options", f"Java does not start: {error}") from error
+        _send_logs()
+
+
+def _library(home: Path) -> str:
+    found = next(iter(sorted(home.glob("lib/server/libjvm.*"))), None)
+    if found is None:
+        raise ConfigError("connector.class", f"is a Java class, and {home} has no lib/server/libjvm. Set JAVA_HOME.")
+    return str(found)
+
+
+@cache
+def java(name: str) -> Any:
+    """A class of the JVM, by its full name."""
+    import jpype
+
+    return jpype.JClass(name)
+
+
+def connect(name: str) -> Any:
+    """A class of Kafka Connect: `connect("runtime.Worker")`."""
+    return java(_API + name)
+
+
+def proxy(interface: str, methods: Mapping[str, Callable[..., Any]]) -> Any:
+    """An object of a Java interface whose methods are these; the others raise UnsupportedOperationException."""
+    import jpype
+
+    def invoke(_proxy: Any, method: Any, arguments: Any) -> Any:
+        name = str(method.getName())
+        if name in methods:
+            return methods[name](*(arguments or ()))
+        if name == "toString":
+            return f"{interface} of connect-runtime"
+        if name == "hashCode":
+            return jpype.JInt(0)
+        raise java("java.lang.UnsupportedOperationException")(f"{interface}.{name}")
+
+    handler = jpype.JProxy("java.lang.reflect.InvocationHandler", dict={"invoke": invoke})
+    of = java(interface).class_
+    return java("java.lang.reflect.Proxy").newProxyInstance(of.getClassLoader(), [of], handler)
+
+
+def to_map(entries: Mapping[Any, Any]) -> Any:
+    """A java.util.HashMap."""
+    made = java("java.util.HashMap")()
+    for key, value in entries.items():
+        made.put(to_java(key), to_java(value))
+    return made
+
+
+def to_java(value: Any) -> Any:
+    """What lies in JSON, in Java's types: numbers are Long and Double."""
+    if isinstance(value, Mapping):
+        return to_map(value)
+    if isinstance(value, list | tuple):
+        made = java("java.util.ArrayList")()
+        for each in value:
+            made.add(to_java(each))
+        return made
+    if isinstance(value, bool):
+        return java("java.lang.Boolean")(value)
+    if isinstance(value, int):
+        return java("java.lang.Long")(value)
+    if isinstance(value, float):
+        return java("java.lang.Double")(value)
+    return value
+
+
+def from_java(value: Any) -> Any:
+    """The reverse, of what may lie in JSON."""
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    if isinstance(value, java("java.util.Map")):
+        return {from_java(entry.getKey()): from_java(entry.getValue()) for entry in value.entrySet()}
+    if isinstance(value, java("java.util.Collection")):
+        return [from_java(each) for each in value]
+    if isinstance(value, java("java.lang.Boolean")):
+        return bool(value)
+    if isinstance(value, java("java.lang.Number")):
+        whole = isinstance(value, tuple(map(java, ("java.lang.Long", "java.lang.Integer", "java.lang.Short"))))
+        return int(value) if whole else float(value)
+    return str(value)
+
+
+class PluginLoaders:
+    """Kafka Connect's class loaders for some plug-ins, each seen by nobody else.
+
+    Args:
+        folders: of plug-ins: jars, or folders of jars.
+    """
+
+    def __init__(self, folders: Iterable[str]) -> None:
+        # Kafka Connect scans all that lies beside a plug-in: links to those that are wanted lie alone.
+        self._folder = Path(tempfile.mkdtemp(prefix="connect-java-"))
+        places = [Path(folder) for folder in dict.fromkeys(folders)]
+        for number, place in enumerate(places):
+            (self._folder / f"{number}-{place.name}").symlink_to(place.absolute())
+        self.properties = {"plugin.path": str(self._folder), "plugin.discovery": _discovery(places)}
+        self.plugins = connect("runtime.isolation.Plugins")(to_map(self.properties))
+
+    def close(self) -> None:
+        """Remove the links."""
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    @contextmanager
+    def of_connector(self, name: str) -> Iterator[None]:
+        """Within, this thread's class loader is that of the connector: some plug-ins rely on it."""
+        thread = java("java.lang.Thread").currentThread()
+        before = thread.getContextClassLoader()
+        thread.setContextClassLoader(self.plugins.pluginLoader(name, None, before))
+        try:
+            yield
+        finally:
+            thread.setContextClassLoader(before)
+
+
+def _discovery(places: Iterable[Path]) -> str:
+    """Without manifests classes have to be loaded to see what they are, which takes longer."""
+    import zipfile
+
+    from connect.plugins.jars import jars_of
+
+    def has_manifests(place: Path) -> bool:
+        for jar in jars_of(place):
+            try:
+                with zipfile.ZipFile(jar) as archive:
+                    if any(name.startswith(_MANIFESTS) for name in archive.namelist()):
+                        return True
+            except (OSError, zipfile.BadZipFile):
+                continue
+        return False
+
+    return "service_load" if all(map(has_manifests, places)) else "only_scan"
+
+
+def translated(call: Callable[[], T], what: str) -> T:
+    """Do something in Java; what it throws becomes an error of ours with Java's words.
+
+    Raises:
+        ConfigError, DataError, RetriableError, ConnectError: as the exception says.
+    """
+    import jpype
+
+    try:
+        return call()
+    except jpype.JException as error:
+        failure = as_error(error, what)
+    raise failure  # its cause is Java's trace
+
+
+def as_error(error: Any, what: str) -> ConnectError:
+    """Java's exception as an error of ours: its kind, its class and message, and its trace as the cause."""
+    words = f"{what}: {error.getClass().getName()}: {error.getMessage()}"
+    names = []
+    kind = error.getClass()
+    while kind is not None:
+        names.append(str(kind.getName()))
+        kind = kind.getSuperclass()
+    made: ConnectError
+    if any(name.endswith((".ConfigException", ".ConnectorConfigException")) for name in names):
+        made = ConfigError("connector.class", words)
+    elif "org.apache.kafka.connect.errors.RetriableException" in names:
+        made = RetriableError(words)
+    elif "org.apache.kafka.connect.errors.DataException" in names:
+        made = DataError(words)
+    else:
+        made = ConnectError(words)
+    made.__cause__ = JavaTrace(trace_of(error))
+    return made
+
+
+class JavaTrace(Exception):
+    """An exception's trace in Java, as text."""
+
+    def __str__(self) -> str:
+        return f"\n{self.args[0]}"
+
+
+def trace_of(error: Any) -> str:
+    """A Throwable with all of its causes, as Java prints it."""
+    writer = java("java.io.StringWriter")()
+    error.printStackTrace(java("java.io.PrintWriter")(writer))
+    return str(writer.toString())
+
+
+# What Java logs.
+
+_LEVELS: Final = {"TRACE": 5, "DEBUG": 10, "INFO": 20, "WARN": 30, "ERROR": 40}
+
+
+def _send_logs() -> None:
+    """Have what Java writes to its standard error logged by our loggers, under the names of its own."""
+    end = java("java.io.PipedInputStream")(1 << 16)
+    java("java.lang.System").setErr(java("java.io.PrintStream")(java("java.io.PipedOutputStream")(end), True))
+    lines = java("java.io.BufferedReader")(java("java.io.InputStreamReader")(end, "UTF-8"))
+    threading.Thread(target=_log_lines, args=(lines,), name="java-log", daemon=True).start()
+
+
+def _log_lines(lines: Any) -> None:
+    import jpype
+
+    jpype.java.lang.Thread.attachAsDaemon()
+    logger, level = "java", logging.WARNING
+    while True:
+        try:
+            line = lines.readLine()
+        except jpype.JException:  # "write end dead": the thread that wrote last has ended, others will write
+            continue
+        if line is None:
+            return
+        text = str(line)
+        first, _, rest = text.partition(" ")
+        if first in _LEVELS and " - " in rest:
+            named, _, text = rest.partition(" - ")
+            logger, level = named, _LEVELS[first]
+        logging.getLogger(logger).log(level, "%s", text)

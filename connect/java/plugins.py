@@ -1,0 +1,228 @@
+"""Classes of ours that stand for Java's, as connector hosts and validation want them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from functools import cache
+from typing import Any, ClassVar, Final
+
+from connect.api import (
+    Converter,
+    ExactlyOnceSupport,
+    HeaderConverter,
+    Predicate,
+    SinkConnector,
+    SourceConnector,
+    Transformation,
+)
+from connect.api.engine import JAVA_ENGINE
+from connect.data.record import TopicPartition
+from connect.errors import ConnectError
+from connect.java import jvm
+from connect.java.settings import definition_of, values_by, values_of
+from connect.settings import ConfigValue, Definition
+
+
+class _Settings:
+    """The `settings` of a stand-in: read from Java when somebody looks."""
+
+    def __get__(self, made: object, owner: Any) -> Definition:
+        return _definition(owner)
+
+
+class _Version:
+    """Its `version`, likewise."""
+
+    def __get__(self, made: object, owner: Any) -> str | None:
+        return _version(owner)
+
+
+@cache
+def _definition(owner: Any) -> Definition:
+    return definition_of(owner.config_def())
+
+
+@cache
+def loaders(folder: str | None) -> jvm.PluginLoaders:
+    """The class loaders of one plug-in's folder in this process, for as long as it lives."""
+    jvm.start()
+    return jvm.PluginLoaders([] if folder is None else [folder])
+
+
+class StandIn:
+    """What all of them have.
+
+    Attributes:
+        java_class: the full name of Java's class.
+        folder: its plug-in's.
+    """
+
+    java_class: ClassVar[str]
+    folder: ClassVar[str | None]
+    settings: ClassVar[Any] = _Settings()
+    version: ClassVar[Any] = _Version()
+
+    @classmethod
+    def make(cls) -> Any:
+        """A new object of Java's class. Raises ConnectError."""
+        plugins = loaders(cls.folder).plugins
+        return jvm.translated(lambda: plugins.newPlugin(cls.java_class, None), f"{cls.java_class} cannot be made")
+
+    @classmethod
+    def config_def(cls) -> Any:
+        """Its ConfigDef; an empty one where it says none."""
+        made = cls.make()
+        found = None
+        with suppress(AttributeError):
+            found = jvm.translated(made.config, f"{cls.java_class}.config")
+        return jvm.java("org.apache.kafka.common.config.ConfigDef")() if found is None else found
+
+
+class _JavaConnector(StandIn):
+    """A connector: every call goes to Java's object, with its class loader in this thread."""
+
+    engines: ClassVar[tuple[str, ...]] = (JAVA_ENGINE,)
+    context: Any
+
+    def __init__(self) -> None:
+        self._java: Any = None
+
+    def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
+        found: list[ConfigValue] = self._call(
+            "validate", lambda made: values_of(made, config, f"{self.java_class}.validate")
+        )
+        return found
+
+    def start(self, config: Mapping[str, str]) -> None:
+        self._java = self.make()
+        self._call("initialize", lambda made: made.initialize(self._context()))
+        self._call("start", lambda made: made.start(jvm.to_map(config)))
+
+    def task_class(self) -> type[Any]:
+        """A class of the name that Java's task class has; its tasks are run by the engine."""
+        named = str(self._call("taskClass", lambda made: made.taskClass()).getName())
+        module, _, name = named.rpartition(".")
+        return type(name, (), {"__module__": module, "__qualname__": name})
+
+    def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
+        configs = self._call("taskConfigs", lambda made: made.taskConfigs(jvm.java("int")(max_tasks)))
+        return [{str(entry.getKey()): str(entry.getValue()) for entry in each.entrySet()} for each in configs or ()]
+
+    def stop(self) -> None:
+        self._call("stop", lambda made: made.stop())
+
+    def _call(self, name: str, call: Any) -> Any:
+        with loaders(self.folder).of_connector(self.java_class):
+            made = self._java or self.make()
+            return jvm.translated(lambda: call(made), f"{self.java_class}.{name}")
+
+    def _context(self) -> Any:
+        return jvm.proxy("org.apache.kafka.connect.connector.ConnectorContext", self._offers())
+
+    def _offers(self) -> dict[str, Any]:
+        def raise_error(error: Any) -> None:
+            self.context.raise_error(jvm.as_error(error, f"{self.java_class} fails"))
+
+        return {
+            "requestTaskReconfiguration": self.context.request_task_reconfiguration,
+            "raiseError": raise_error,
+            "pluginMetrics": lambda: None,
+        }
+
+
+class JavaSourceConnector(_JavaConnector, SourceConnector):
+    """A source connector of Java."""
+
+    def exactly_once_support(self, config: Mapping[str, str]) -> ExactlyOnceSupport | None:
+        said = self._call("exactlyOnceSupport", lambda made: made.exactlyOnceSupport(jvm.to_map(config)))
+        return None if said is None else ExactlyOnceSupport(str(said.name()))
+
+    def can_define_transaction_boundaries(self, config: Mapping[str, str]) -> bool:
+        said = self._call("canDefine", lambda made: made.canDefineTransactionBoundaries(jvm.to_map(config)))
+        return said is not None and str(said.name()) == "SUPPORTED"
+
+    def alter_offsets(self, config: Mapping[str, str], offsets: Mapping[Any, Mapping[str, Any] | None]) -> bool:
+        changes = jvm.java("java.util.HashMap")()
+        for partition, offset in offsets.items():
+            changes.put(jvm.to_map(dict(partition)), None if offset is None else jvm.to_map(offset))
+        return bool(self._call("alterOffsets", lambda made: made.alterOffsets(jvm.to_map(config), changes)))
+
+    def _context(self) -> Any:
+        def offset(partition: Any) -> Any:
+            found = self.context.offset(jvm.from_java(partition))
+            return None if found is None else jvm.to_map(found)
+
+        def offsets(partitions: Any) -> Any:
+            found = jvm.java("java.util.HashMap")()
+            for partition in partitions:
+                found.put(partition, offset(partition))
+            return found
+
+        reader = jvm.proxy(
+            "org.apache.kafka.connect.storage.OffsetStorageReader", {"offset": offset, "offsets": offsets}
+        )
+        offers = {**self._offers(), "offsetStorageReader": lambda: reader}
+        return jvm.proxy("org.apache.kafka.connect.source.SourceConnectorContext", offers)
+
+
+class JavaSinkConnector(_JavaConnector, SinkConnector):
+    """A sink connector of Java."""
+
+    engines: ClassVar[tuple[str, ...]] = (JAVA_ENGINE,)
+
+    def alter_offsets(self, config: Mapping[str, str], offsets: Mapping[TopicPartition, int | None]) -> bool:
+        changes = jvm.java("java.util.HashMap")()
+        for partition, offset in offsets.items():
+            place = jvm.java("org.apache.kafka.common.TopicPartition")(partition.topic, partition.partition)
+            changes.put(place, None if offset is None else jvm.java("java.lang.Long")(offset))
+        return bool(self._call("alterOffsets", lambda made: made.alterOffsets(jvm.to_map(config), changes)))
+
+    def _context(self) -> Any:
+        return jvm.proxy("org.apache.kafka.connect.sink.SinkConnectorContext", self._offers())
+
+
+@cache
+def _version(owner: Any) -> str | None:
+    made = owner.make()
+    if not hasattr(made, "version"):
+        return None
+    found = jvm.translated(made.version, f"{owner.java_class}.version")
+    return None if found is None else str(found)
+
+
+class _InTheChain(StandIn):
+    """What a Java connector's chain has. It runs in the JVM of the task; here its settings are looked at."""
+
+    @classmethod
+    def validated(cls, config: Mapping[str, str]) -> list[ConfigValue]:
+        """What Java says about its keys."""
+        return values_by(cls.config_def(), config, f"{cls.java_class}.config")
+
+    def configure(self, *_: Any, **__: Any) -> None:
+        raise ConnectError(f"{self.java_class} is a Java class: it runs with a Java connector.")
+
+
+_BASES: Final[Mapping[str, Sequence[type[Any]]]] = {
+    "source": (JavaSourceConnector,),
+    "sink": (JavaSinkConnector,),
+    "converter": (_InTheChain, Converter),
+    "header_converter": (_InTheChain, HeaderConverter),
+    "transformation": (_InTheChain, Transformation),
+    "predicate": (_InTheChain, Predicate),
+}
+
+
+@cache
+def stand_in(kind: str, name: str, folder: str | None) -> type[Any]:
+    """The class of ours that stands for a Java class. Java is started when something is asked of it.
+
+    Args:
+        kind: what it does, a value of `PluginKind`.
+        name: its full name in Java.
+        folder: of its plug-in: a jar, or a folder of jars; None where the runtime's own jars have it.
+    """
+    module, _, simple = name.rpartition(".")
+    attributes = {"java_class": name, "folder": folder, "__module__": module, "__qualname__": simple, "__doc__": None}
+    made: type[Any] = type(simple, tuple(_BASES[kind]), attributes)
+    return made

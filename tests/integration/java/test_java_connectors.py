@@ -1,0 +1,289 @@
+"""Java connectors, unchanged, in a worker of ours: Kafka Connect's own file connectors, from jars of plugin.path."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any, NoReturn
+
+import psutil
+import pytest
+from confluent_kafka import Producer
+
+from connect.jvm.jars import JarsUnavailable, resolve
+from connect.kafka.broker.embedded import Broker
+from tests.integration.distributed.committed import Committed
+from tests.integration.distributed.pool import TURNS, Pool, PoolWorker, a_pool
+from tests.support.waiting import until
+from tests.support.worker_process import WorkerProcess, our_command
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+
+SOURCE = "org.apache.kafka.connect.file.FileStreamSourceConnector"
+SINK = "org.apache.kafka.connect.file.FileStreamSinkConnector"
+#: A JVM starts within seconds, and on a busy machine within a minute.
+PATIENCE_S = 180.0
+#: A connector and a transformation of a user's own.
+UNRULY = Path(__file__).with_name("plugins") / "UnrulySource.java"
+
+
+@pytest.fixture(scope="session")
+def jars(tmp_path_factory: pytest.TempPathFactory, cannot_have: Callable[[str, object], NoReturn]) -> Path:
+    """A folder of plugin.path with Kafka Connect's file connectors."""
+    folder = tmp_path_factory.mktemp("java-plugins")
+    try:
+        (jar,) = [path for path in resolve("kafka-connect") if path.name.startswith("connect-file-")]
+    except JarsUnavailable as error:
+        cannot_have("Kafka Connect", error)
+    (folder / "file").mkdir()
+    shutil.copy(jar, folder / "file")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def unruly(jars: Path, java_program: Callable[..., Any]) -> Path:
+    """The same folder, with `UNRULY` in a jar."""
+    classes = java_program(UNRULY, jars=["kafka-connect"]).classes
+    with zipfile.ZipFile(jars / "unruly.jar", "w") as archive:
+        for file in sorted(classes.rglob("*.class")):
+            archive.write(file, file.relative_to(classes))
+    return jars
+
+
+@pytest.fixture
+def pool(broker: Broker, tmp_path: Path, jars: Path) -> Iterator[Pool]:
+    with a_pool(broker.bootstrap_servers, tmp_path) as made:
+        made.settings["plugin.path"] = str(jars)
+        yield made
+
+
+@pytest.mark.promise("P1")
+def test_lines_flow_through_java_s_file_connectors(
+    pool: Pool, tmp_path: Path, new_topic: Callable[..., str], jars: Path
+) -> None:
+    topic = new_topic()
+    there, back = tmp_path / "in.txt", tmp_path / "out.txt"
+    there.write_text("".join(f"line {number}\n" for number in range(1000)))
+    (worker,) = pool.start()
+    listed = {plugin["class"]: plugin for plugin in worker.get("/connector-plugins")}
+    assert listed[SOURCE]["type"] == "source"
+    java = {"connector.language": "java", "tasks.max": "1"}
+    worker.create("source", {"connector.class": SOURCE, "file": str(there), "topic": topic, **java})
+    worker.create("sink", {"connector.class": SINK, "file": str(back), "topics": topic, **java})
+    pool.until(lambda: worker.runs("source", 1) and worker.runs("sink", 1), "both run")
+    pool.until(lambda: back.exists() and len(back.read_text().splitlines()) == 1000, "the lines are there")
+    assert back.read_text() == there.read_text()
+
+    # Offsets are kept where any worker finds them.
+    pool.until(lambda: _position(worker, "source") == there.stat().st_size, "the offset is committed")
+    worker.do("PUT", "/connectors/source/pause")
+    pool.until(lambda: worker.runs("source", 1, "PAUSED"), "it is paused")
+    with there.open("a") as file:
+        file.write("one more\n")
+    worker.do("PUT", "/connectors/source/resume")
+    pool.until(lambda: back.read_text().endswith("one more\n"), "it goes on")
+    worker.do("POST", "/connectors/source/restart?includeTasks=true")
+    pool.until(lambda: worker.runs("source", 1), "it runs again")
+    with there.open("a") as file:
+        file.write("the last\n")
+    pool.until(lambda: back.read_text().endswith("the last\n"), "it goes on where it was")
+    assert len(back.read_text().splitlines()) == 1002
+
+
+def _position(worker: Any, name: str) -> int | None:
+    offsets = worker.get(f"/connectors/{name}/offsets")["offsets"]
+    return offsets[0]["offset"]["position"] if offsets else None
+
+
+@pytest.mark.promise("P1")
+def test_alone_offsets_are_in_the_worker_s_file(
+    broker: Broker, jars: Path, tmp_path: Path, new_topic: Callable[..., str], read: Callable[..., list[Any]]
+) -> None:
+    topic, there = new_topic(), tmp_path / "in.txt"
+    there.write_text("one\n")
+    worker, connector, stored = (tmp_path / name for name in ("worker.properties", "source.properties", "offsets"))
+    properties = {
+        "bootstrap.servers": broker.bootstrap_servers,
+        "key.converter": "org.apache.kafka.connect.storage.StringConverter",
+        "value.converter": "org.apache.kafka.connect.storage.StringConverter",
+        "offset.storage.file.filename": str(stored),
+        "offset.flush.interval.ms": "200",
+        "plugin.path": str(jars),
+    }
+    worker.write_text("".join(f"{key}={value}\n" for key, value in properties.items()) + "listeners=\n")
+    config = {"name": "source", "connector.class": SOURCE, "connector.language": "java", "file": there, "topic": topic}
+    connector.write_text("".join(f"{key}={value}\n" for key, value in config.items()))
+    command = our_command("standalone", worker, connector)
+    for lines in (["one"], ["one", "two"]):
+        process = WorkerProcess(command, tmp_path / "worker.log", cwd=tmp_path).start()
+        try:
+            found = read(broker.bootstrap_servers, topic, len(lines))
+            until(lambda: stored.exists() and b"position" in stored.read_bytes(), what="offsets are stored")
+        finally:
+            process.close()
+        assert [record.value().decode() for record in found] == lines
+        with there.open("a") as file:
+            file.write("two\n")
+
+
+def test_what_is_wrong_is_said_by_java(pool: Pool) -> None:
+    (worker,) = pool.start()
+    config = {"connector.class": SOURCE, "connector.language": "java", "batch.size": "none"}
+    found = worker.do("PUT", f"/connector-plugins/{SOURCE}/config/validate", {**config, "name": "x"})
+    errors = {each["value"]["name"]: each["value"]["errors"] for each in found["configs"] if each["value"]["errors"]}
+    assert errors["topic"] == ['Missing required configuration "topic" which has no default value.']
+    assert errors["batch.size"] == ["Invalid value none for configuration batch.size: Not a number of type INT"]
+
+
+def test_a_task_that_fails_says_java_s_words(pool: Pool, tmp_path: Path, new_topic: Callable[..., str]) -> None:
+    (worker,) = pool.start()
+    config = {"connector.class": SINK, "connector.language": "java", "topics": new_topic()}
+    worker.create("sink", {**config, "file": str(tmp_path / "no folder" / "out.txt")})
+    pool.until(lambda: worker.states("sink").get("0", ("",))[0] == "FAILED", "it fails")
+    trace = worker.get("/connectors/sink/tasks/0/status")["trace"]
+    assert "org.apache.kafka.connect.errors.ConnectException: Couldn't find or create file" in trace
+    assert "\tat org.apache.kafka.connect.file.FileStreamSinkTask.start(FileStreamSinkTask.java" in trace
+
+
+@pytest.mark.promise("P10")
+def test_a_source_that_delivers_exactly_once_is_killed(
+    pool: Pool, tmp_path: Path, new_topic: Callable[..., str]
+) -> None:
+    topic, there = new_topic(), tmp_path / "in.txt"
+    (worker,) = pool.start(
+        1, exactly_once_source_support="enabled", restart_policy="on", restart_policy_initial_delay_ms="200"
+    )
+    expected: list[str] = []
+
+    def grow(count: int) -> None:
+        lines = [f"line {len(expected) + number}" for number in range(count)]
+        with there.open("a") as file:
+            file.write("".join(f"{line}\n" for line in lines))
+        expected.extend(lines)
+
+    grow(1000)
+    config = {"connector.class": SOURCE, "connector.language": "java", "file": str(there), "topic": topic}
+    worker.create("source", {**config, "batch.size": "100"})
+    with closing(Committed(pool.bootstrap, topic)) as seen:
+        for _ in range(TURNS):
+            before = len(seen.values)
+            pool.until(lambda: len(seen.values) > before, "some are there")  # noqa: B023 - called at once
+            grow(1000)
+            for process in _jvms(worker)[-1:]:
+                process.kill()
+        pool.until(lambda: len(seen.values) >= len(expected), "all are there", within=PATIENCE_S)
+        assert seen.values == expected
+
+
+@pytest.mark.promise("P6")
+@pytest.mark.parametrize("fault", ["exit", "leak", "kill"])
+def test_a_task_that_ends_its_jvm_harms_no_other(pool: Pool, tmp_path: Path, unruly: Path, fault: str) -> None:
+    (worker,) = pool.start()
+    name = "x.UnrulySource"
+    worker.create("unruly", {"connector.class": name, "tasks.max": "2", "folder": str(tmp_path)})
+    pool.until(lambda: worker.runs("unruly", 2), "both tasks run", within=PATIENCE_S)
+    assert worker.get("/connectors/unruly/tasks")[0]["config"]["task.class"] == "x.UnrulySource$UnrulyTask"
+    if fault == "kill":
+        _jvms(worker)[-1].kill()
+    else:
+        (tmp_path / f"{fault}-1").touch()
+    pool.until(lambda: sorted(_states(worker)) == ["FAILED", "RUNNING"], "one fails, the other runs", within=PATIENCE_S)
+    assert worker.states("unruly")["connector"][0] == "RUNNING"
+    if fault != "kill":
+        (tmp_path / f"{fault}-1").unlink()
+    worker.do("POST", "/connectors/unruly/restart?includeTasks=true&onlyFailed=true")
+    pool.until(lambda: worker.runs("unruly", 2), "both run again", within=PATIENCE_S)
+
+
+def _jvms(worker: PoolWorker) -> list[psutil.Process]:
+    """The processes in which a worker runs Java, the oldest first: the connector's host, then tasks."""
+    assert worker.process is not None
+    found = []
+    for each in psutil.Process(worker.process.pid).children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            if any("libjvm" in one.path for one in each.memory_maps()):
+                found.append((each.create_time(), each))
+    return [each for _, each in sorted(found, key=lambda one: one[0])]
+
+
+def _states(worker: Any) -> list[str]:
+    return [state for part, (state, _) in worker.states("unruly").items() if part != "connector"]
+
+
+def test_java_s_transformations_run_with_java_s_connectors_and_with_no_other(
+    pool: Pool, tmp_path: Path, unruly: Path, new_topic: Callable[..., str], read: Callable[..., list[Any]]
+) -> None:
+    topic, there = new_topic(), tmp_path / "in.txt"
+    there.write_text("a line\n")
+    (worker,) = pool.start()
+    shouting = {"transforms": "loud", "transforms.loud.type": "x.UnrulySource$Shout"}
+    config = {"connector.class": SOURCE, "file": str(there), "topic": topic, **shouting}
+    refused = worker.ask("POST", "/connectors", {"name": "python", "config": config})
+    assert refused.status == 400
+    assert "is a class of Java, and the connector runs in Python" in refused.body["message"]
+    worker.create("java", {**config, "connector.language": "java"})
+    (record,) = read(pool.bootstrap, topic, 1)
+    assert record.value() == b"A LINE"
+
+    ours = {"transforms": "one", "transforms.one.type": "Deduplicate", "connector.language": "java"}
+    refused = worker.ask("POST", "/connectors", {"name": "mixed", "config": {**config, **ours}})
+    assert refused.status == 400
+    assert "is a class of Python, and the connector runs in Java" in refused.body["message"]
+
+
+@pytest.mark.promise("P1")
+def test_debezium_s_jdbc_sink_runs_unchanged(
+    pool: Pool,
+    jars: Path,
+    postgres_database: Any,
+    new_topic: Callable[..., str],
+    cannot_have: Callable[[str, object], NoReturn],
+) -> None:
+    try:
+        found = resolve("debezium-jdbc")
+    except JarsUnavailable as error:
+        cannot_have("Debezium's JDBC sink", error)
+    (jars / "debezium").mkdir(exist_ok=True)
+    for jar in found:
+        shutil.copy(jar, jars / "debezium")
+    topic = new_topic()
+    schema = {
+        "type": "struct",
+        "fields": [
+            {"field": "id", "type": "int32", "optional": False},
+            {"field": "name", "type": "string", "optional": True},
+        ],
+    }
+    producer = Producer({"bootstrap.servers": pool.bootstrap})
+    for number in range(100):
+        value = {"schema": schema, "payload": {"id": number, "name": f"name {number}"}}
+        producer.produce(topic, json.dumps(value))
+    assert producer.flush(30) == 0
+    (worker,) = pool.start()
+    config = {
+        "connector.class": "io.debezium.connector.jdbc.JdbcSinkConnector",
+        "topics": topic,
+        "connection.url": postgres_database.jdbc_url,
+        "connection.username": postgres_database.user,
+        "connection.password": postgres_database.password,
+        "insert.mode": "upsert",
+        "primary.key.mode": "record_value",
+        "primary.key.fields": "id",
+        "collection.name.format": "orders",
+        "schema.evolution": "basic",
+        "value.converter": "org.apache.kafka.connect.json.JsonConverter",
+    }
+    worker.create("orders", config)
+    pool.until(lambda: worker.runs("orders", 1), "it runs")
+
+    def rows() -> int:
+        try:
+            return int(postgres_database.execute("SELECT count(*) FROM orders")[0][0])
+        except Exception:  # the table is not there yet
+            return 0
+
+    pool.until(lambda: rows() == 100, "the rows are there")
