@@ -100,7 +100,8 @@ def life(name: str) -> list[Do]:
         Do("offsets", one),
         Do("alter offsets", {**one, "offsets": POSITION}),
         Do("offsets", one, "offsets that were altered"),
-        Do("reset offsets", one),
+        # Java's may list a partition that it knows of and find, when it has read on, that it has no offset any more.
+        Do("reset offsets", one, then=[Wait(f"/connectors/{name}/offsets", ("offsets",), [])]),
         Do("offsets", one, "offsets that were reset"),
         Do("set level", {"level": "WARN"}),
         Do("wrong level"),

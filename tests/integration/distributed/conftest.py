@@ -4,6 +4,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
@@ -41,7 +42,7 @@ def two(shared_two: Pool) -> Iterator[Pool]:
     """
     yield shared_two
     for name in shared_two.workers[0].get("/connectors") or ():
-        shared_two.workers[0].do("DELETE", f"/connectors/{name}")
+        shared_two.workers[0].do("DELETE", f"/connectors/{quote(name, safe='')}")
 
 
 @pytest.fixture

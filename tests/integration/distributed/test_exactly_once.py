@@ -189,8 +189,9 @@ def test_what_a_killed_task_left_open_is_aborted_soon(
 
     pool.until(lambda: end("read_uncommitted") >= 1000, "it has written")
     assert end("read_committed") == 0
-    processes = family(worker)[2:]
-    for process in processes:
+    assert worker.process is not None
+    of_worker = psutil.Process(worker.process.pid)
+    for process in set(of_worker.children(recursive=True)) - set(of_worker.children()):  # what was forked for it
         process.kill()
     pool.until(lambda: worker.states("count").get("0", ("",))[0] == "FAILED", "it is dead")
     pool.until(lambda: end("read_committed") > 1000, "the transaction is over", within=20)

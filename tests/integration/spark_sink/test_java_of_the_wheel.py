@@ -35,6 +35,7 @@ def test_a_session_writes_a_table(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(500)
 def test_daemons_and_executors_of_a_cluster_run(tmp_path: Path) -> None:
     table = str(tmp_path / "table")
     with Cluster(2) as cluster:

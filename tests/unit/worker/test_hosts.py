@@ -179,7 +179,7 @@ def test_whoever_checks_a_configuration_meanwhile_gets_the_answer(run, tmp_path)
     config = {"name": "new", "connector.class": "trying.TryingConnector", "hangs.once": str(asked)}
     checking = threading.Thread(target=lambda: answers.append(run.hosts.validate(TRYING, {}, config, [], WITHIN_S)))
     checking.start()
-    until(asked.exists)
+    until(lambda: asked.exists() and asked.read_text())
     with pytest.raises(ConnectorCallError, match="Connector bad did not return"):
         run.start("bad", timeout=0.3, start__do="hang")
     checking.join(WITHIN_S)
@@ -196,7 +196,7 @@ def test_whoever_checks_a_configuration_while_the_deleted_one_of_its_name_is_for
     config = {"name": "again", "connector.class": "trying.TryingConnector", "hangs.once": str(asked)}
     checking = threading.Thread(target=lambda: answers.append(run.hosts.validate(TRYING, {}, config, [], WITHIN_S)))
     checking.start()
-    until(asked.exists)
+    until(lambda: asked.exists() and asked.read_text())
     run.hosts.forget("again")
     checking.join(WITHIN_S)
     assert len(answers) == 1
