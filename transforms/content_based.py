@@ -43,7 +43,7 @@ _OTHERS: Final = settings.define(
         default="sql",
         importance="HIGH",
         validator=_language,
-        doc="sql. Debezium's languages (jsr223.groovy, jsr223.graal.js, wasm.chicory) are refused: translate the "
+        doc="Only sql. Debezium's languages (jsr223.groovy, jsr223.graal.js, wasm.chicory) are refused: translate the "
         "expression.",
     ),
     settings.String(

@@ -84,7 +84,7 @@ class EventRouter(Transformation):
             "table.field.event.key", default="aggregateid", importance="LOW", doc="The column with the message's key."
         ),
         settings.String(
-            "table.field.event.type", default="type", importance="LOW", doc="Without effect, as in Debezium."
+            "table.field.event.type", default="type", importance="LOW", doc="It is without effect, as in Debezium."
         ),
         settings.String(
             "table.field.event.payload",

@@ -31,7 +31,7 @@ _WHOLE = re.compile(r"-?\d+")
 _OPERATOR = re.compile(r"==|!=|<=|>=|<|>|=~|(?:in|nin|anyof|noneof|subsetof|size|empty)\b", re.IGNORECASE)
 _WORD = re.compile(r"(?:true|false|null)\b")
 _WORDS: Final = {"true": True, "false": False, "null": None}
-_REGEX = re.compile(r"/((?:[^/\\]|\\.)*)/([a-zA-Z]*)")
+_LETTERS = re.compile(r"[a-zA-Z]*")
 _FLAGS: Final = {"i": "i", "m": "m", "s": "s"}
 
 #: The values that a step leads to from one value.
@@ -448,13 +448,18 @@ class _Reader:
         return items
 
     def _regex(self) -> re.Pattern[str]:
-        found = self.match(_REGEX)
-        if found is None:
+        begin = end = self.at + 1  # behind the /
+        while end < len(self.text) and self.text[end] != "/":
+            end += 2 if self.text[end] == "\\" else 1
+        if end >= len(self.text):
             self.fail("a regular expression has no / at its end")
-        flags = "".join(_FLAGS.get(flag, "?") for flag in found[2])
+        self.at = end + 1
+        written = self.match(_LETTERS)
+        assert written is not None
+        flags = "".join(_FLAGS.get(flag, "?") for flag in written[0])
         if "?" in flags:
-            self.fail(f"the regular expression has flags {found[2]}, and there are i, m and s")
-        pattern = found[1].replace("\\/", "/")
+            self.fail(f"the regular expression has flags {written[0]}, and there are i, m and s")
+        pattern = self.text[begin:end].replace("\\/", "/")
         return java_regex(f"(?{flags}){pattern}" if flags else pattern)
 
 

@@ -86,7 +86,7 @@ class ToLogicalTopicRouter(Transformation):
                 "logical.destination.cache.size",
                 default=16,
                 importance="LOW",
-                doc="Debezium's number of schemas to remember. Here it has no effect.",
+                doc="Debezium's number of schemas to remember. Here it is without effect.",
             )
         )
     )
@@ -149,7 +149,9 @@ class ToLogicalTopicRouter(Transformation):
         """The keys of one schema, of records that go from one topic to a new one."""
         schema = keys.schemas[0]
         columns = keys.struct_columns
-        if columns is not None:
+        # Java copies what `Struct.get` says: the default in the place of null.
+        defaults = defaults_of(schema, replace_null=True) if schema and schema.type is Type.STRUCT else []
+        if columns is not None and not defaults:
             origin = [] if self._field is None else [[self._origin_of(topic)] * len(keys)]
             return StructColumns(self._key_schema(columns.struct, new), [*columns.fields, *origin])
         items = keys.to_list()
@@ -163,7 +165,8 @@ class ToLogicalTopicRouter(Transformation):
                 "a field. Send other records past by a predicate."
             )
         more = {} if self._field is None else {self._field: self._origin_of(topic)}
-        changed = Values([{**items[row], **more} for row in present], self._key_schema(schema, new))
+        own = copied([items[row] for row in present], defaults)
+        changed = Values([{**key, **more} for key in own], self._key_schema(schema, new))
         return _beside_nulls(len(items), present, changed, None)
 
     def _origin_of(self, topic: str) -> str:
@@ -188,8 +191,13 @@ class ToLogicalTopicRouter(Transformation):
         if schema is None or schema.name is None or not schema.name.endswith(".Envelope"):
             return values
         new, defaults = self._envelope(schema, topic), defaults_of(schema, replace_null=True)
+        of_rows = {
+            name: found
+            for name in _ROWS
+            if (row := schema.field(name)) is not None and (found := defaults_of(row.schema, replace_null=True))
+        }
         columns = values.struct_columns
-        if columns is not None and not defaults:
+        if columns is not None and not defaults and not of_rows:
             return StructColumns(
                 new, [_as(f.schema, column) for f, column in zip(new.fields, columns.fields, strict=True)]
             )
@@ -198,8 +206,13 @@ class ToLogicalTopicRouter(Transformation):
         events = [items[row] for row in present]
         if any(not isinstance(event, dict) for event in events):
             raise DataError(f"A value of the schema {schema.name} is no struct.")
-        changed = Values(copied(events, defaults) if defaults else events, new)
-        return _beside_nulls(len(items), present, changed, schema)
+        if defaults or of_rows:
+            events = copied(events, defaults)
+        for name, found in of_rows.items():
+            for event in events:
+                if event.get(name) is not None:
+                    (event[name],) = copied([event[name]], found)
+        return _beside_nulls(len(items), present, Values(events, new), schema)
 
     def _make_envelope(self, schema: Schema, topic: str) -> Schema:
         row = next((found.schema for name in _ROWS if (found := schema.field(name)) is not None), None)
@@ -222,7 +235,7 @@ class ByLogicalTableRouter(ToLogicalTopicRouter):
             "logical.table.cache.size",
             default=16,
             importance="LOW",
-            doc="The older name of logical.destination.cache.size. It has no effect.",
+            doc="The older name of logical.destination.cache.size. It is without effect.",
         )
     )
 

@@ -136,5 +136,7 @@ def _template(*place: str) -> str:
 
 
 def _filled(text: str, words: dict[str, str]) -> str:
-    """A template with its words in capitals replaced."""
-    return re.sub(rf"\b(?:{'|'.join(words)})\b", lambda found: words[found[0]], text)
+    """A template with its words in capitals replaced. None of them is part of another word there."""
+    for word, meant in words.items():
+        text = text.replace(word, meant)
+    return text

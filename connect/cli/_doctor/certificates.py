@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import re
 from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
 from pathlib import Path
@@ -28,7 +27,7 @@ SOON: Final = dt.timedelta(days=30)
 _ADMIN: Final = "admin.listeners.https."
 _CLIENTS: Final = ("", "producer.", "consumer.", "admin.")
 _OVERRIDES: Final = ("producer.override.", "consumer.override.", "admin.override.")
-_PEM: Final = re.compile(r"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----", re.DOTALL)
+_BEGIN, _END = "-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----"
 
 
 def check(subject: Subject) -> Iterator[Finding]:
@@ -111,9 +110,12 @@ def _pem(java: Mapping[str, str], which: Literal["keystore", "truststore"]) -> t
 def _parsed(text: str) -> Iterator[Certificate]:
     from cryptography import x509
 
-    for block in _PEM.findall(text):
+    for part in text.split(_BEGIN)[1:]:
+        body, end, _ = part.partition(_END)
+        if not end:
+            continue
         try:
-            yield x509.load_pem_x509_certificate(block.encode())
+            yield x509.load_pem_x509_certificate(f"{_BEGIN}{body}{end}".encode())
         except ValueError:
             continue  # old ones break rules that came after them; OpenSSL has said what it thinks of them
 

@@ -153,10 +153,12 @@ def agrees(original: Original, name: str, kind: type[Transformation], cases: lis
         pytest.fail(f"{len(differences)} of {len(cases)}:\n" + "\n".join(differences[:3]), pytrace=False)
 
 
-#: Debezium takes over the schema of JSON that it then cannot read, and hands on a record that no converter can write.
+#: Debezium takes over the schema of JSON that it then cannot read, and hands on a record that no converter can write:
+#: of arrays at the top, and of a null among structs.
 def half_expanded(config: dict[str, str], record: SinkRecord) -> bool:
     payload = record.value["after"]["payload"] if isinstance(record.value, dict) and record.value.get("after") else None
-    return "table.expand.json.payload" in config and isinstance(payload, str) and payload.startswith("[")
+    expands = "table.expand.json.payload" in config and isinstance(payload, str)
+    return expands and (payload.startswith("[") or "}, null]" in payload)
 
 
 #: It names the schema of the envelope by the first topic that it saw.
@@ -178,8 +180,8 @@ def test_messages_of_an_outbox(original: Original) -> None:
 @pytest.mark.quick
 def test_tables_that_share_a_topic(original: Original) -> None:
     keys = [(KEY, {"id": 1, "n": None}), (KEY, None), (None, None), (schemas.STRING, "k"), (None, {"id": 1})]
-    bare = ENVELOPE.replace(fields={f.name: f.schema for f in ENVELOPE.fields if f.name != "before"})
-    records = [*EVENTS, *(event("c", key) for key in keys), event("c", schema=bare)]
+    # Debezium fails with an envelope without the field `before`; here it is renamed like others.
+    records = [*EVENTS, *(event("c", key) for key in keys)]
     agrees(original, LOGICAL, ByLogicalTableRouter, list(itertools.product(LOGICAL_CONFIGS, records)))
 
 

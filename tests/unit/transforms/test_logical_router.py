@@ -76,7 +76,7 @@ def test_topic_key_and_envelope_are_renamed() -> None:
         {"id": schemas.INT32, FIELD: schemas.STRING}, name="s.all.t.Key", version=3, doc="a key", optional=True
     )
     row = ROW.replace(name="s.all.t.Value")
-    assert one.value == EVENT
+    assert one.value == {**EVENT, "after": {"id": 1, "n": 5}}
     assert one.value_schema == ENVELOPE.replace(
         name="s.all.t.Envelope",
         fields={"before": row, "after": row, "op": schemas.STRING, "ts_ms": schemas.OPTIONAL_INT64},
@@ -131,14 +131,14 @@ def test_an_empty_topic_is_none(caplog: pytest.LogCaptureFixture) -> None:
     ]
 
 
-def test_a_default_of_the_envelope_stands_for_null_and_one_of_a_row_does_not() -> None:
+def test_defaults_of_the_envelope_and_of_rows_stand_for_null() -> None:
     schema = ENVELOPE.replace(
         fields={"after": ROW, "op": schemas.STRING, "ts_ms": schemas.OPTIONAL_INT64.replace(default=3)}
     )
     value = {"after": {"id": 1, "n": None}, "op": "c", "ts_ms": None}
     for batch in forms([event(value=value, schema=schema)] * 3):
         (one, *_) = with_config(ByLogicalTableRouter, CONFIG).apply_batch(batch)
-        assert one.value == {"after": {"id": 1, "n": None}, "op": "c", "ts_ms": 3}
+        assert one.value == {"after": {"id": 1, "n": 5}, "op": "c", "ts_ms": 3}
 
 
 @pytest.mark.parametrize(
