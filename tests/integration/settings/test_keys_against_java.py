@@ -56,7 +56,7 @@ public class Keys {
 OURS = {
     *("errors.deadletterqueue.topic.partitions", "errors.put.tolerance", "errors.retry.topics"),
     *("errors.retry.topics.prefix", "errors.retry.topics.partitions", "errors.retry.topics.replication.factor"),
-    *("errors.retry.topics.keep.order", "engine", "engine.default"),
+    *("errors.retry.topics.keep.order", "engine", "engine.default", "connector.language"),
     *("log.level", "log.format", "rest.mask.secrets", "rest.forwarded.allow.ips", "rest.allowed.hosts"),
     *("metrics.prometheus.enable", "metrics.prometheus.names", "metrics.lag.interval.ms", "metrics.lag.samples"),
 } | {setting.name for setting in RecoveryOptions.definition()}
