@@ -1,38 +1,23 @@
-"""How each connector of a worker is doing, in a few words and figures, and as lines at the bottom of a terminal.
-
-The terminal itself keeps these lines apart: its scrolling region ends above them, so log lines, and what a sink writes
-to standard output, need not know of them (DECSTBM, https://vt100.net/docs/vt510-rm/DECSTBM.html).
-"""
+"""How a connector is doing, in a few words and figures, on a line that fits into a terminal."""
 
 from __future__ import annotations
 
-import os
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TextIO
 
-from connect.herder.tasks import Tasks
-from connect.storage import ConnectorStatus, MemoryStatusStore, State, TaskStatus
-from connect.telemetry.windows import Rate
-from connect.worker.messages import Progress
-
-_SAVE, _RESTORE = "\x1b7", "\x1b8"
-_CLEAR_LINE, _CLEAR_BELOW, _WHOLE_SCREEN = "\x1b[2K", "\x1b[J", "\x1b[r"
-_COLOURS = {"RUNNING": "32", "FAILED": "31", "PAUSED": "33", "STOPPED": "33", "STARTING": "36"}
-_SMALLEST = (40, 10)  # columns and lines; below that there is no room beside the log
+from connect.cli._table import COLOURS
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """One connector at one moment.
+    """One connector, or one of its tasks, at one moment.
 
     Attributes:
         name: its name.
         state: RUNNING, PAUSED, ...; STARTING as long as a task has not said that it runs; FAILED if it or a task is.
         tasks: how many there are.
-        failed: how many of them failed.
-        records: acknowledged by the broker, or taken by the target, since the start.
+        failed: how many of them failed, or stand still if none did.
+        records: acknowledged by the broker, or taken by the target, since the start; None when it is not known.
         per_second: the same over the last seconds.
         lag: records that wait in the topics of a sink; None when it is not known or it is a source.
         errors: records given up since the start.
@@ -43,8 +28,8 @@ class Summary:
     state: str
     tasks: int
     failed: int
-    records: int
-    per_second: float
+    records: int | None
+    per_second: float | None
     lag: int | None
     errors: int
     reason: str | None
@@ -63,123 +48,11 @@ class Summary:
     def figures(self) -> tuple[str, str, str, str]:
         """Rate, records, lag and errors; empty where there is nothing to say."""
         return (
-            f"{self.per_second:,.0f} records/s",
-            f"{self.records:,} in all",
+            "" if self.per_second is None else f"{self.per_second:,.0f} records/s",
+            "" if self.records is None else f"{self.records:,} in all",
             "" if self.lag is None else f"lag {self.lag:,}",
             "" if not self.errors else f"{self.errors:,} {'error' if self.errors == 1 else 'errors'}",
         )
-
-
-class Summaries:
-    """Looks at the connectors now and then; rates are between looks."""
-
-    def __init__(self, statuses: MemoryStatusStore, tasks: Tasks) -> None:
-        self._statuses = statuses
-        self._tasks = tasks
-        self._rates: dict[str, Rate] = {}
-
-    def look(self) -> list[Summary]:
-        """All connectors of which something is known, by name."""
-        found = []
-        for name in self._statuses.connectors():
-            tasks = [task.progress for task in self._tasks.of(name).values()]
-            rate = self._rates.setdefault(name, Rate())
-            rate.update(sum(progress.records for progress in tasks))
-            connector, statuses = self._statuses.connector(name), self._statuses.tasks(name)
-            found.append(summarize(name, connector, statuses, tasks, rate.per_second()))
-        return found
-
-
-def summarize(
-    name: str,
-    connector: ConnectorStatus | None,
-    statuses: Sequence[TaskStatus],
-    tasks: Sequence[Progress],
-    per_second: float,
-) -> Summary:
-    """Put together what is known of a connector."""
-    failed = [status for status in statuses if status.state is State.FAILED]
-    broken = connector if connector is not None and connector.state is State.FAILED else next(iter(failed), None)
-    lags = [task.lag for task in tasks if task.lag >= 0]
-    return Summary(
-        name=name,
-        state="FAILED" if broken else _state(connector, statuses, len(tasks)),
-        tasks=len(tasks),
-        failed=len(failed),
-        records=sum(task.records for task in tasks),
-        per_second=per_second,
-        lag=sum(lags) if lags else None,
-        errors=sum(task.errors for task in tasks),
-        reason=_last_line(broken.trace) if broken else next((s.waiting.why for s in statuses if s.waiting), None),
-    )
-
-
-def _state(connector: ConnectorStatus | None, statuses: Iterable[TaskStatus], tasks: int) -> str:
-    said = [status.state for status in statuses]
-    if connector is None or len(said) < tasks:
-        return "STARTING"
-    others = [state for state in said if state is not connector.state]
-    return (others[0] if others else connector.state).value
-
-
-def _last_line(trace: str | None) -> str:
-    """What a Python traceback ends with: the error itself, without the name of a class of ours."""
-    lines = [line for line in (trace or "").splitlines() if line.strip()]
-    return re.sub(r"^connect\.\S+: ", "", lines[-1].strip()) if lines else ""
-
-
-def is_possible(stream: TextIO) -> bool:
-    """Whether the stream is a terminal that understands this, and large enough."""
-    if not stream.isatty() or os.environ.get("TERM", "dumb") == "dumb":
-        return False
-    columns, lines = os.get_terminal_size(stream.fileno())
-    return columns >= _SMALLEST[0] and lines >= _SMALLEST[1]
-
-
-class Live:
-    """A line for each connector, redrawn in place while everything else scrolls above it.
-
-    Draw them as often as they should change; close at the end, or the terminal stays divided.
-    """
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-        self._colour = "NO_COLOR" not in os.environ
-        self._size: os.terminal_size | None = None
-        self._reserved = 0
-        self._texts: list[str] = []
-
-    def draw(self, summaries: Sequence[Summary]) -> None:
-        """Show these."""
-        size = os.get_terminal_size(self._stream.fileno())
-        texts = lines(summaries, size.columns, size.lines // 2, colour=self._colour)
-        divided = ""
-        if (size, len(texts)) != (self._size, self._reserved):
-            divided = self._divide(size, len(texts))
-        elif texts == self._texts:
-            return
-        self._texts = texts
-        first = size.lines - len(texts) + 1
-        drawn = "".join(f"\x1b[{first + n};1H{_CLEAR_LINE}{text}" for n, text in enumerate(texts))
-        self._write(f"{divided}{_SAVE}{drawn}{_RESTORE}")
-
-    def close(self) -> None:
-        """Give the whole terminal back."""
-        if self._size is not None:
-            first = self._size.lines - self._reserved + 1
-            self._write(f"{_SAVE}\x1b[{first};1H{_CLEAR_BELOW}{_WHOLE_SCREEN}{_RESTORE}")
-            self._size, self._reserved = None, 0
-
-    def _divide(self, size: os.terminal_size, reserve: int) -> str:
-        self.close()
-        self._size, self._reserved = size, reserve
-        # Scroll what stands where the lines go up first. Setting the region moves the cursor, hence the saving.
-        return f"{chr(10) * reserve}\x1b[{reserve}A{_SAVE}\x1b[1;{size.lines - reserve}r{_RESTORE}"
-
-    def _write(self, text: str) -> None:
-        # In one piece: others write to this terminal too.
-        self._stream.write(text)
-        self._stream.flush()
 
 
 def lines(summaries: Sequence[Summary], columns: int, most: int, *, colour: bool) -> list[str]:
@@ -203,4 +76,4 @@ def _line(summary: Summary, names: int, states: int, columns: int, *, colour: bo
     if not colour:
         return text
     start, end = names + 2, min(names + 2 + len(summary.state), len(text))
-    return f"{text[:start]}\x1b[{_COLOURS.get(summary.state, '0')}m{text[start:end]}\x1b[0m{text[end:]}"
+    return f"{text[:start]}\x1b[{COLOURS.get(summary.state, '0')}m{text[start:end]}\x1b[0m{text[end:]}"

@@ -6,13 +6,15 @@ import os
 import sys
 from collections.abc import Iterable, Sequence
 
-_COLOURS = {
+#: Of states and findings, as codes of ECMA-48.
+COLOURS = {
     "RUNNING": "32",
     "FAILED": "31",
     "STALLED": "31",
     "PAUSED": "33",
     "STOPPED": "33",
     "UNASSIGNED": "33",
+    "STARTING": "36",
     "RESTARTING": "36",
     "ok": "32",
     "note": "36",
@@ -40,10 +42,15 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 def coloured(state: str, text: str | None = None) -> str:
     """The text, which is the state unless given, in the state's colour if standard output is a terminal."""
     text = state if text is None else text
-    code = _COLOURS.get(state)
-    if code is None or "NO_COLOR" in os.environ or os.environ.get("TERM") == "dumb" or not sys.stdout.isatty():
+    code = COLOURS.get(state)
+    if code is None or not shows_colours():
         return text
     return f"\x1b[{code}m{text}\x1b[0m"
+
+
+def shows_colours() -> bool:
+    """Whether standard output is a terminal where colours are wanted (https://no-color.org)."""
+    return "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb" and sys.stdout.isatty()
 
 
 def plain(text: str) -> str:

@@ -12,9 +12,10 @@ from collections.abc import Sequence
 from types import FrameType
 
 from connect.cli._exit import INVALID, OK
+from connect.cli._live import Live, Summaries, is_possible
 from connect.cli._problems import Problems
 from connect.cli._rest import BackgroundRest, take_addresses
-from connect.cli._summary import Live, Summaries, Summary, is_possible
+from connect.cli._summary import Summary
 from connect.cli._worker_files import WorkerFile, open_offsets, read_connectors, read_worker, take_validation
 from connect.herder.model import TargetState
 from connect.herder.worker_herder import WorkerHerder, standalone

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import sys
 import time
 from collections.abc import Sequence
@@ -11,21 +12,27 @@ from typing import Any, NoReturn
 
 from connect.cli._connectors import print_json
 from connect.cli._exit import FAILED, OK
-from connect.cli._moments import in_words
+from connect.cli._overview import overview
 from connect.cli._rest_client import AnswerError, RestClient, UnreachableError, add_options, client_of
-from connect.cli._table import table
-from connect.telemetry.redaction import redactor
+from connect.cli._statuses import measured_of, parts, reason, statuses_of
+from connect.cli._summary import lines
+from connect.cli._table import shows_colours, table
 
 HELP = """\
 Show the state of connectors and of each of their tasks, and why they failed. All connectors unless some are named. Exit
-code 1 when one has failed.
+code 1 when one has failed. With --watch a terminal shows rates, lag and errors as well, what failed first; with names
+each task.
 
 examples:
   connect status                                   every connector
+  connect status --watch                           all of them, a line each, every second
   connect status orders --watch                    go on showing it, until Ctrl-C
   connect status orders > /dev/null || alarm       for scripts"""
 
 _EVERY_S = 1.0
+#: With thousands of connectors an answer takes its time: the next is asked for after so many times that.
+_SHARE = 4.0
+_NOTHING = "no connectors; make one with: connect apply -f FILE"
 _CLEAR = "\x1b[H\x1b[J"
 
 
@@ -54,9 +61,9 @@ def _watch(client: RestClient, names: Sequence[str], *, as_json: bool) -> NoRetu
     in_place = sys.stdout.isatty() and not as_json
     shown: str | None = None
     while True:
+        began = time.monotonic()
         try:
-            statuses = statuses_of(client, names)
-            now = json.dumps(statuses, ensure_ascii=False) if as_json else _text(statuses)
+            now = _screen(client, names) if in_place else _changes(client, names, as_json=as_json)
         except (UnreachableError, AnswerError) as error:
             if shown is None:
                 raise
@@ -67,50 +74,29 @@ def _watch(client: RestClient, names: Sequence[str], *, as_json: bool) -> NoRetu
                 apart = "" if in_place or as_json or shown is None else "\n"
                 print(f"{_CLEAR if in_place else apart}{now}", flush=True)
                 shown = now
-        time.sleep(_EVERY_S)
+        time.sleep(max(_EVERY_S, _SHARE * (time.monotonic() - began)))
 
 
-def status_of(client: RestClient, name: str) -> dict[str, Any]:
-    """How one connector is, as Kafka Connect says it and with tasks that stand still STALLED, without secrets."""
-    return _redacted(client.get("connectors", name, "status", stalled="true"))
+def _changes(client: RestClient, names: Sequence[str], *, as_json: bool) -> str:
+    """States alone: figures change all the time."""
+    statuses = statuses_of(client, names)
+    return json.dumps(statuses, ensure_ascii=False) if as_json else _text(statuses)
 
 
-def statuses_of(client: RestClient, names: Sequence[str] = ()) -> list[dict[str, Any]]:
-    """Of these connectors; of all if there are none."""
-    if names:
-        return [status_of(client, name) for name in names]
-    answer = client.get("connectors", expand="status", stalled="true")
-    # What is being made or deleted has no status.
-    return [_redacted(answer[name]["status"]) for name in sorted(answer) if answer[name].get("status")]
-
-
-def _redacted(status: dict[str, Any]) -> dict[str, Any]:
-    for part in parts(status):
-        if "trace" in part:
-            part["trace"] = redactor.redact(part["trace"])
-        if "waiting" in part:
-            part["waiting"]["reason"] = redactor.redact(part["waiting"]["reason"])
-    return status
-
-
-def parts(status: dict[str, Any]) -> list[dict[str, Any]]:
-    """The connector and its tasks, each with `state`, `worker_id` and, where there is one, `trace` or `waiting`."""
-    return [status["connector"], *status["tasks"]]
-
-
-def reason(part: dict[str, Any]) -> str:
-    """Why it failed or waits, in a line: Java's traces begin with it, Python's end with it."""
-    if "waiting" in part:
-        return f"since {in_words(part['waiting']['since_ms'])}: {part['waiting']['reason']}"
-    lines = str(part.get("trace") or "").strip().splitlines() or [""]
-    if not lines[0].startswith("Traceback "):
-        return lines[0]
-    return [line for line in lines if line and not line[0].isspace()][-1]
+def _screen(client: RestClient, names: Sequence[str]) -> str:
+    """As much as the terminal has room for."""
+    statuses, metrics = measured_of(client, names)
+    if not statuses:
+        return _NOTHING
+    size = shutil.get_terminal_size()
+    found = overview(statuses, metrics, tasks=bool(names))
+    # The last line stays free: printing there would scroll.
+    return "\n".join(lines(found, size.columns, max(2, size.lines - 1), colour=shows_colours()))
 
 
 def _text(statuses: Sequence[dict[str, Any]]) -> str:
     if not statuses:
-        return "no connectors; make one with: connect apply -f FILE"
+        return _NOTHING
     rows = [
         (status["name"], part.get("id", ""), part["state"], part["worker_id"], reason(part))
         for status in statuses

@@ -111,7 +111,9 @@ class WorkerMetrics:
         if tasks:
             connector = connector or {}
             connector["connect-worker-metrics"] = self._counts(name, tasks)
-        return ConnectorMetrics(connector, {number: self._task(task) for number, task in tasks.items()})
+        return ConnectorMetrics(
+            connector, {number: {**self._task(task), **_ours(task)} for number, task in tasks.items()}
+        )
 
     # Kafka's.
 
@@ -230,6 +232,12 @@ class WorkerMetrics:
 def _shown(sample: Sample) -> Sample:
     """What a plug-in writes into a label may be a secret (P8)."""
     return sample._replace(labels={name: redactor.redact(value) for name, value in sample.labels.items()})
+
+
+def _ours(task: RunningTask) -> Figures:
+    """What Kafka Connect does not have. On the page for Prometheus a sink's lag is that of its connector."""
+    lag = task.progress.lag
+    return {"connect-task-metrics": {"lag": float(lag)}} if lag >= 0 else {}
 
 
 def _samples(

@@ -1,6 +1,9 @@
 """The commands against a real worker, Java's and ours: each is done, and seen to be done."""
 
 import json
+import os
+import pty
+import re
 import signal
 import subprocess
 import uuid
@@ -259,6 +262,26 @@ def test_watch_shows_every_change_until_ctrl_c(connect, name, source):
         finally:
             watching.send_signal(signal.SIGINT)
         assert watching.wait() == 130
+
+
+def test_watch_on_a_terminal_shows_each_task_and_where_a_worker_tells_them_its_figures(connect, name, source):
+    connect("apply", "-f", source, "--yes")
+    running(connect, name)
+    expected = [rb"\n  task 0 +\S*RUNNING"]
+    if connect.hides_secrets:  # a worker of ours
+        expected += [rb"\A%s +\S*RUNNING\S* +\S+ records/s +3 in all" % name.encode(), rb"task 0 [^\n]* 3 in all"]
+    master, slave = pty.openpty()
+    environment = {**connect.environment, "TERM": "xterm"}
+    with subprocess.Popen(connect.command("status", name, "--watch"), env=environment, stdout=slave) as watching:
+        os.close(slave)
+        shown = b""
+        try:
+            while not all(re.search(line, shown.rpartition(b"\x1b[J")[2]) for line in expected):
+                shown += os.read(master, 10_000)
+        finally:
+            watching.send_signal(signal.SIGINT)
+            watching.wait()
+            os.close(master)
 
 
 def test_names_of_connectors_and_loggers_are_completed(connect, name, source):

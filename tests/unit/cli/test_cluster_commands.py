@@ -12,9 +12,9 @@ import pytest
 
 from connect.cli import _main, main
 from connect.cli._connectors import agree
+from connect.cli._statuses import reason
 from connect.cli._table import table
 from connect.cli.list import _tasks
-from connect.cli.status import reason
 
 CLIENTS = list(_main.COMMANDS)[list(_main.COMMANDS).index("list") :]
 COMMAND = [sys.executable, "-m", "connect.cli"]
@@ -237,20 +237,45 @@ def test_watching_goes_on_while_the_worker_is_away(server):
         assert watching.wait(30) == 130
 
 
-def test_a_watch_on_a_terminal_is_drawn_in_place(server):
-    server.answers["GET /connectors/a/status"] = [(200, status("a")), (200, status("a", "PAUSED"))]
+def watched(*names, until):
+    """What a terminal of 80 columns and 24 lines has been given when this text has come."""
     master, slave = pty.openpty()
-    with subprocess.Popen([*COMMAND, "status", "a", "--watch"], stdout=slave) as watching:
+    environment = {**os.environ, "COLUMNS": "80", "LINES": "24", "TERM": "xterm"}
+    with subprocess.Popen([*COMMAND, "status", *names, "--watch"], stdout=slave, env=environment) as watching:
         os.close(slave)
         shown = b""
         try:
-            while b"PAUSED" not in shown:
+            while until not in shown:
                 shown += os.read(master, 10_000)
         finally:
             watching.send_signal(signal.SIGINT)
             watching.wait(30)
             os.close(master)
+    return shown
+
+
+def test_a_watch_on_a_terminal_is_drawn_in_place(server):
+    server.answers["GET /connectors"] = [
+        (200, {"a": {"status": status("a")}}),
+        (200, {"a": {"status": status("a", "PAUSED")}}),
+    ]
+    shown = watched("a", until=b"PAUSED")
     assert shown.count(b"\x1b[H\x1b[J") == 2
+
+
+def test_a_watch_shows_what_is_measured_and_what_failed_first(server):
+    measured = {
+        "source-task-metrics": {"source-record-write-rate": 1234.4, "source-record-write-total": 5000.0},
+        "task-error-metrics": {"total-record-errors": 2.0},
+    }
+    metrics = {"tasks": [{"id": n, "worker_id": "w:1", "metrics": measured} for n in range(2)], "unreachable": []}
+    server.answers["GET /connectors"] = (200, {
+        "a": {"status": status("a", "RUNNING", "RUNNING", "RUNNING"), "metrics": metrics},
+        "b": {"status": status("b", "RUNNING", "FAILED", trace="The disk is full.")},
+    })  # fmt: skip
+    lines = watched(until=b"4 errors").decode().partition("\x1b[J")[2].splitlines()
+    assert lines[0].split() == ["b", "\x1b[31mFAILED\x1b[0m", "The", "disk", "is", "full."]
+    assert " ".join(lines[1].split()) == "a \x1b[32mRUNNING\x1b[0m 2,469 records/s 10,000 in all 4 errors"
 
 
 def test_a_watch_that_cannot_begin_ends(server):

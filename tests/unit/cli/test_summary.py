@@ -2,7 +2,8 @@
 
 import pytest
 
-from connect.cli._summary import lines, summarize
+from connect.cli._live import summarize
+from connect.cli._summary import lines
 from connect.storage import ConnectorStatus, State, TaskStatus
 from connect.worker.messages import Progress
 

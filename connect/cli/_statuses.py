@@ -1,0 +1,65 @@
+"""The states of connectors and tasks, as a cluster tells them, without secrets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from connect.cli._moments import in_words
+from connect.cli._rest_client import RestClient
+from connect.telemetry.redaction import redactor
+
+
+def status_of(client: RestClient, name: str) -> dict[str, Any]:
+    """How one connector is, as Kafka Connect says it and with tasks that stand still STALLED, without secrets."""
+    return _redacted(client.get("connectors", name, "status", stalled="true"))
+
+
+def statuses_of(client: RestClient, names: Sequence[str] = ()) -> list[dict[str, Any]]:
+    """Of these connectors; of all if there are none."""
+    if names:
+        return [status_of(client, name) for name in names]
+    answer = client.get("connectors", expand="status", stalled="true")
+    # What is being made or deleted has no status.
+    return [_redacted(answer[name]["status"]) for name in sorted(answer) if answer[name].get("status")]
+
+
+def _redacted(status: dict[str, Any]) -> dict[str, Any]:
+    for part in parts(status):
+        if "trace" in part:
+            part["trace"] = redactor.redact(part["trace"])
+        if "waiting" in part:
+            part["waiting"]["reason"] = redactor.redact(part["waiting"]["reason"])
+    return status
+
+
+def parts(status: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The connector and its tasks, each with `state`, `worker_id` and, where there is one, `trace` or `waiting`."""
+    return [status["connector"], *status["tasks"]]
+
+
+def reason(part: Mapping[str, Any]) -> str:
+    """Why it failed or waits, in a line: Java's traces begin with it, Python's end with it."""
+    if "waiting" in part:
+        return f"since {in_words(part['waiting']['since_ms'])}: {part['waiting']['reason']}"
+    lines = str(part.get("trace") or "").strip().splitlines() or [""]
+    if not lines[0].startswith("Traceback "):
+        return lines[0]
+    return [line for line in lines if line and not line[0].isspace()][-1]
+
+
+def measured_of(client: RestClient, names: Sequence[str] = ()) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """The statuses of these connectors, or of all, and by name what is measured of them: nothing by a worker of Java.
+
+    One request, however many connectors there are. A connector that the list does not have is asked for by itself, so
+    that the cluster says why.
+    """
+    answer = client.get("connectors", expand=["status", "metrics"], stalled="true")
+    statuses = []
+    for name in names or sorted(answer):
+        status = answer.get(name, {}).get("status")
+        if status is not None:
+            statuses.append(_redacted(status))
+        elif names:
+            statuses.append(status_of(client, name))
+    return statuses, {name: found["metrics"] for name, found in answer.items() if found.get("metrics")}
