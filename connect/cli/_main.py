@@ -22,6 +22,7 @@ COMMANDS = {
     "broker": "run Apache Kafka on this machine: start, stop, status, logs",
     "plugins": "list the connectors, transformations and converters that are installed",
     "init": "write a package for a plug-in of your own, with its tests",
+    "docs": "read the documentation that came with this version",
     "users": "keep the users who may log in at the REST API with a password",
     "tokens": "keep the tokens with which programs log in at the REST API",
     "demo": "watch lines flow from a file through Kafka into another file",

@@ -143,7 +143,7 @@ def exposure(bound: Bound, methods: Collection[str]) -> str | None:
             f"ANYBODY WHO REACHES {bound.listener} may run connectors with the rights of this worker, read and change"
             " all of their configurations, offsets and files: the REST API has no logins."
             f" Set {AUTHENTICATION}=basic and {USERS_FILE} (`connect users add` makes it), or listen on 127.0.0.1 only."
-            " See docs/security.md."
+            " See: connect docs security"
         )
     if bound.listener.scheme == "http" and {"basic", "bearer"} & set(methods):
         return (

@@ -139,7 +139,7 @@ class MirrorOptions(settings.Options):
 
 class CopyOptions(
     MirrorOptions,
-    without_effect={"metric.names.formats": "metrics have the names that docs/connectors/mirror.md tells"},
+    without_effect={"metric.names.formats": "metrics have the names that `connect docs mirror` tells"},
 ):
     """What those have in common that copy: which topics, and where offset syncs are."""
 

@@ -109,7 +109,7 @@ def _logins(worker: WorkerFile) -> Iterator[Finding]:
         _REST.removeHandler(said)
     yield from told(problems)
     for message in said.messages:
-        yield of_message(Level.WARNING, worker.written.name, message, "See docs/security.md.")
+        yield of_message(Level.WARNING, worker.written.name, message, "Run: connect docs security")
     if methods := worker.config[AUTHENTICATION]:
         yield ok(str(worker.where(AUTHENTICATION)), f"users log in by {' or '.join(methods)}.")
 

@@ -123,8 +123,8 @@ WITHOUT_EFFECT: Final[dict[str, str | WithoutEffect]] = {
     "snapshot.scan.all.columns.force": WithoutEffect("columns are those of the tables that are captured", ("false",)),
     "log.position.check.enable": WithoutEffect("a position that the server has no more is always found", ("true",)),
     "guardrail.collections.*": "there is no limit on tables. table.include.list chooses them",
-    "custom.metric.tags": "metrics have the labels that docs/metrics.md tells",
-    "advanced.metrics.enable": "metrics are those that docs/connectors/postgres-cdc.md tells",
+    "custom.metric.tags": "metrics have the labels that `connect docs metrics` tells",
+    "advanced.metrics.enable": "metrics are those that `connect docs postgres-cdc` tells",
     "openlineage.*": "nothing is told to OpenLineage",
     "custom.sanitize.pattern": "topic names keep what Kafka takes",
 }
