@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
+from connect.cli._main import parser_for
 from tests.support.exposed import OF_SCRAPES, labels_of, read
 from tests.support.promql import Wrong, parse
 
@@ -131,12 +132,22 @@ def test_every_alert_has_a_section_and_every_section_an_alert(monkeypatch: pytes
     assert sections == list(RULES)
 
 
-def test_the_commands_of_the_alerts_are_commands() -> None:
-    from connect.cli._main import COMMANDS
+def commands() -> list[str]:
+    """Those of the page, and the ones that alerts name, with words in the place of what Prometheus fills in."""
+    page = PAGE.read_text(encoding="utf-8")
+    spans = re.findall(r"`(connect\s[^`]+)`", page) + re.findall(r"^    (connect .*)$", page, re.MULTILINE)
+    notes = [re.sub(r"{{[^}]*}}", "NAME", rule["annotations"]["description"]) for rule in RULES.values()]
+    named = [
+        found for note in notes for found in re.findall(r"\bconnect [a-z]+(?: NAME| list NAME --group| get NAME)", note)
+    ]
+    return sorted({" ".join(one.split()) for one in (*spans, *named)})
 
-    for rule in RULES.values():
-        for command in re.findall(r"\bconnect ([a-z]+)\b", rule["annotations"]["description"]):
-            assert command in COMMANDS, rule["alert"]
+
+@pytest.mark.parametrize("command", commands())
+def test_a_command_of_the_page_is_one_that_connect_takes(command: str) -> None:
+    words = re.sub(r"--task N\b", "--task 0", command).replace("...", "").split()[1:]
+    words = [re.sub(r"PARTITION", "0", re.sub(r"OFFSET", "7", word)) for word in words]
+    assert parser_for(words).parse_args(words).run
 
 
 def test_prometheus_scrapes_the_job_that_the_alerts_know() -> None:
@@ -187,7 +198,9 @@ def test_a_panel_says_what_it_shows_by_labels_that_there_are(panel: dict[str, An
 
 def test_there_is_an_alert_for_all_that_the_page_of_metrics_advises() -> None:
     page = (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8")
-    advice = re.findall(r"^\| `([^`]+)` \|", page.partition("## What to alert on")[2].partition("\n## ")[0], re.MULTILINE)
+    advice = re.findall(
+        r"^\| `([^`]+)` \|", page.partition("## What to alert on")[2].partition("\n## ")[0], re.MULTILINE
+    )
     advised = {selector.metric for expression in advice for selector in read(expression).selectors}
     assert len(advised) >= 8
     assert advised <= {selector.metric for rule in RULES.values() for selector in read(rule["expr"]).selectors}
