@@ -12,40 +12,13 @@ import yaml
 
 from connect.cli._main import parser_for
 from tests.support.exposed import OF_SCRAPES, labels_of, read
+from tests.support.monitoring import EXPRESSIONS, PANELS, RULES, dashboard, for_prometheus
 from tests.support.promql import Wrong, parse
 
 ROOT = Path(__file__).parents[3]
 OPERATIONS = ROOT / "config" / "operations"
 PAGE = ROOT / "docs" / "operations.md"
 ROWS = ["Overview", "Throughput", "Latency", "Lag", "Errors", "Workers and rebalances"]
-
-
-def rules() -> list[dict[str, Any]]:
-    written = yaml.safe_load((OPERATIONS / "prometheus" / "alerts.yaml").read_text(encoding="utf-8"))
-    return [rule for group in written["groups"] for rule in group["rules"]]
-
-
-def dashboard() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((OPERATIONS / "grafana" / "connect.json").read_text(encoding="utf-8"))
-    return found
-
-
-def for_prometheus(expression: str) -> str:
-    """With a duration in the place of Grafana's own variables."""
-    return re.sub(r"\$__\w+|\$\{__\w+\}", "5m", expression)
-
-
-RULES = {rule["alert"]: rule for rule in rules()}
-PANELS = [panel for panel in dashboard()["panels"] if panel["type"] != "row"]
-EXPRESSIONS = {
-    **{name: rule["expr"] for name, rule in RULES.items()},
-    **{
-        f"{panel['title']} {target['refId']}": for_prometheus(target["expr"])
-        for panel in PANELS
-        for target in panel["targets"]
-    },
-    **{one["name"]: for_prometheus(one["expr"]) for one in dashboard()["annotations"]["list"]},
-}
 
 
 @pytest.mark.parametrize("name", EXPRESSIONS)
