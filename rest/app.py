@@ -35,6 +35,7 @@ from rest.rules import ConnectRules
 from rest.security.access import Access
 from rest.security.forwarded import Vouching
 from rest.security.setup import Guard, open_guard
+from rest.ui.router import router as pages
 
 Part = Literal["connectors", "admin"]
 
@@ -80,7 +81,7 @@ def create_app(
     app = _new_app(api)
     metrics_page = MetricsOptions.parse(config).prometheus
     routers = _routers(parts, workers=requests_of_workers is not None, metrics_page=metrics_page)
-    for router in (*routers, openapi.router):
+    for router in (*routers, openapi.router, *([pages] if "connectors" in parts else [])):
         app.include_router(router)
     for name in options.extensions:
         _extension(name)(app, raw)
@@ -93,6 +94,7 @@ def create_app(
             workers = requests_of_workers
             vouching = Vouching(workers.session_key, _worker_id(raw), settled=workers.key_settled)
         guarded = guard.around(guarded, vouching, rooms.workers)
+    app.state.interface = guarded  # what the pages ask, with the rights of whoever looks at them
     return _at_the_edge(
         metrics.TimedRequests(guarded, herder.metrics().registry), options, RestSecurityOptions.parse(config), raw
     )

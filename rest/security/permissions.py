@@ -50,6 +50,8 @@ class Need:
 
 _RULES: Final[list[tuple[str, str, Role, Where]]] = [
     ("GET", r"/|/health|/health/(?:live|ready)|/docs|/openapi\.json", Role.VIEWER, "somewhere"),
+    # The pages ask the interface, which looks again at what exactly they ask.
+    ("GET|POST", r"/ui(?:/.*)?", Role.VIEWER, "somewhere"),
     # Its labels name connectors.
     ("GET", r"/metrics", Role.VIEWER, "everywhere"),
     ("GET", r"/connectors", Role.VIEWER, "somewhere"),
@@ -79,12 +81,13 @@ _COMPILED: Final = [
     (frozenset(methods.split("|")), re.compile(path), role, where) for methods, path, role, where in _RULES
 ]
 _READS: Final = {"GET", "HEAD", "OPTIONS"}
-_VALIDATION: Final = re.compile(r"/connector-plugins/[^/]+/config/validate")
+#: A button of a page asks the interface for the change, and that is what is audited.
+_NO_CHANGES: Final = re.compile(r"/connector-plugins/[^/]+/config/validate|/ui/.*")
 
 
 def need_of(method: str, path: str) -> Need:
     """What a request needs. The path is the one that the resource is found by: see `rest.rules.routed_path`."""
-    changes = method not in _READS and not _VALIDATION.fullmatch(path)
+    changes = method not in _READS and not _NO_CHANGES.fullmatch(path)
     asked = "GET" if method == "HEAD" else method
     if asked == "OPTIONS":  # lists methods
         return Need(Role.VIEWER, "somewhere", None, changes)

@@ -90,7 +90,7 @@ def test_the_wheel_holds_packages_pages_and_files_and_nothing_else(wheel: Path) 
     for path in shipped:
         top, *rest = path.relative_to(ROOT).parts
         assert "/".join([folders[top], *rest]) in names
-    assert "connect/py.typed" in names
+    assert {"connect/py.typed", "rest/ui/templates/base.html", "rest/ui/static/page.js"} <= set(names)
     assert [name for name in names if name.endswith((".pyc", ".so", ".jar"))] == []
 
 

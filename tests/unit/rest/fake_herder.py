@@ -139,7 +139,13 @@ class FakeHerder:
         self.asked.append(("pause", name))
         return done(None)
 
-    resume = stop_connector = pause
+    def resume(self, name: str) -> Future[None]:
+        self.asked.append(("resume", name))
+        return done(None)
+
+    def stop_connector(self, name: str) -> Future[None]:
+        self.asked.append(("stop", name))
+        return done(None)
 
     def restart_connector(
         self, name: str, *, include_tasks: bool = False, only_failed: bool = False

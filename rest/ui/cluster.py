@@ -1,0 +1,95 @@
+"""The cluster that the page shows: anything that answers as Kafka Connect's REST interface does."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+from urllib.parse import quote, urlencode
+
+from starlette.types import ASGIApp, Message, Scope
+
+#: What of a browser's request says who asks. The rest is about a page, not about what the page asks for.
+_IDENTITY: Final = (b"authorization", b"host", b"cookie", b"forwarded")
+_PREFIX: Final = b"x-forwarded-"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the interface answered: a status of HTTP, and the JSON of the body; None where it has none."""
+
+    status: int
+    body: Any
+
+    @property
+    def refused(self) -> bool:
+        """Whether it was not done."""
+        return self.status >= 400
+
+    @property
+    def message(self) -> str:
+        """Why it was not done, in the interface's words."""
+        said = self.body.get("message") if isinstance(self.body, dict) else None
+        return str(said or f"The worker answered with HTTP {self.status}.")
+
+
+class Cluster(Protocol):
+    """Asks the REST interface for whoever looks at the page, with their rights."""
+
+    async def ask(self, method: str, *path: str, body: object = None, **query: str | Sequence[str]) -> Answer:
+        """Send one request. Each part of the path is quoted. An answer that refuses is no exception."""
+
+
+class InsideCluster:
+    """The interface of the worker that serves the page, asked within the process, without a connection.
+
+    Args:
+        interface: with its guard, which looks at each request as at any other.
+        scope: of the browser's request: who asks, and from where.
+    """
+
+    def __init__(self, interface: ASGIApp, scope: Scope) -> None:
+        self._interface = interface
+        self._scope = scope
+
+    async def ask(self, method: str, *path: str, body: object = None, **query: str | Sequence[str]) -> Answer:
+        """See `Cluster`."""
+        sent = b"" if body is None else json.dumps(body).encode()
+        status, received = 500, bytearray()
+
+        async def receive() -> Message:
+            return {"type": "http.request", "body": sent, "more_body": False}
+
+        async def send(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            elif message["type"] == "http.response.body":
+                received.extend(message.get("body", b""))
+
+        await self._interface(self._request(method, path, query, sent), receive, send)
+        return Answer(status, json.loads(received) if received else None)
+
+    def _request(
+        self, method: str, path: Sequence[str], query: Mapping[str, str | Sequence[str]], sent: bytes
+    ) -> Scope:
+        raw = "/" + "/".join(quote(part, safe="") for part in path)
+        kept = [(name, value) for name, value in self._scope["headers"] if _says_who(name)]
+        of_body = [(b"content-type", b"application/json"), (b"content-length", str(len(sent)).encode())]
+        return {
+            **{key: value for key, value in self._scope.items() if key not in _OF_ONE_APPLICATION},
+            "method": method,
+            "path": "/" + "/".join(path),
+            "raw_path": raw.encode(),
+            "query_string": urlencode(query, doseq=True).encode(),
+            "headers": [*kept, (b"accept", b"application/json"), *(of_body if sent else [])],
+        }
+
+
+#: What a router notes in a scope about the route that it took.
+_OF_ONE_APPLICATION: Final = {"app", "router", "endpoint", "path_params", "route", "fastapi_astack", "state"}
+
+
+def _says_who(name: bytes) -> bool:
+    return name in _IDENTITY or name.startswith(_PREFIX)

@@ -1,0 +1,42 @@
+"""Makes pages of templates, and says what a browser may do with them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final
+
+from fastapi import Response
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+#: Nothing of a page is from elsewhere, nothing in it is code but the one script, and it is framed nowhere.
+HEADERS: Final = {
+    "Content-Security-Policy": (
+        "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' data:;"
+        " form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+
+_templates = Environment(
+    loader=PackageLoader("rest.ui"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+)
+
+
+def page(template: str, *, status: int = 200, **values: Any) -> Response:
+    """A page as an answer. Every value is text to it: what stands in a configuration or a trace is no markup."""
+    text = _templates.get_template(template).render(**values)
+    return Response(text, status, HEADERS, media_type="text/html; charset=utf-8")
+
+
+def count(value: float | None) -> str:
+    """12, 3,400, 5.6 M; a dash for what is not known."""
+    if value is None or math.isnan(value):
+        return "-"
+    if value >= 1_000_000:
+        return f"{value / 1_000_000:,.1f} M"
+    return f"{value:,.0f}" if value >= 10 or value == int(value) else f"{value:,.1f}"
+
+
+_templates.filters["count"] = count

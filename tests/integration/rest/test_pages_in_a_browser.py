@@ -1,0 +1,141 @@
+"""The operations page in a real browser: what is stuck is found and mended by the page alone."""
+
+import re
+import shutil
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from .conftest import Worker
+
+pytestmark = pytest.mark.slow
+
+#: Milliseconds. Generous: it ends a run that hangs, and measures nothing.
+PATIENCE_MS = 90_000
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if found is None:
+        pytest.skip("there is no Chromium: apt install chromium")
+    with sync_playwright() as playwright:
+        # Its sandbox needs rights that a container's root does not have; it sees nothing but our own pages.
+        started = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    """A page that fails the test for what its script or its policy complains about."""
+    opened = browser.new_page()
+    opened.set_default_timeout(PATIENCE_MS)
+    expect.set_options(timeout=PATIENCE_MS)
+    complaints: list[str] = []
+    opened.on("pageerror", lambda error: complaints.append(str(error)))
+    opened.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
+    yield opened
+    opened.close()
+    # A request that is refused, or does not arrive, is shown on the page; the browser writes it down too.
+    assert [text for text in complaints if not text.startswith("Failed to load resource")] == []
+
+
+def put(worker: Worker, name: str, **config: Any) -> None:
+    settings = {key.replace("__", "."): str(value) for key, value in config.items()}
+    status, body = worker.ask("PUT", f"/connectors/{name}/config", settings)
+    assert status == 201, body
+
+
+@pytest.fixture
+def worker(workers: Any, topic: str) -> Worker:
+    """It runs a source that goes on writing."""
+    started: Worker = workers.start()
+    put(started, "orders", connector__class="Datagen", kafka__topic=topic, quickstart="orders", rate=50)
+    started.until_state("orders", "RUNNING")
+    return started
+
+
+def test_what_failed_is_found_and_mended(page: Page, worker: Worker, topic: str) -> None:
+    missing, there = worker.folder / "missing" / "out.txt", worker.folder / "out.txt"
+    put(worker, "archive", connector__class="FileStreamSink", topics=topic, file=missing)
+    worker.until(lambda: worker.get("/connectors/archive/status")["tasks"][:1] and failed(worker, "archive"))
+    page.goto(f"http://127.0.0.1:{worker.port}/ui")
+    problem = page.locator(".problem")
+    expect(problem).to_contain_text("FAILED")
+    expect(problem).to_contain_text("missing")
+    problem.get_by_role("link", name="archive").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("archive")
+    written = page.get_by_label("JSON. It is validated before anything changes.")
+    # What is wrong is said beside the key, and what was typed stays.
+    wrong = written.input_value().replace("FileStreamSink", "FileStreamSinc")
+    written.fill(wrong)
+    page.get_by_role("button", name="Validate and store").click()
+    expect(page.get_by_role("alert")).to_be_visible()
+    expect(written).to_have_value(wrong)
+    written.fill(wrong.replace("FileStreamSinc", "FileStreamSink").replace(str(missing), str(there)))
+    page.get_by_role("button", name="Validate and store").click()
+    expect(page.get_by_text("The new configuration is stored")).to_be_visible()
+    # Without another click: the page is live.
+    expect(page.locator("#state .state")).to_have_text("RUNNING")
+    worker.until(lambda: there.exists() and there.stat().st_size > 0)
+
+
+def failed(worker: Worker, name: str) -> bool:
+    return bool(worker.get(f"/connectors/{name}/status")["tasks"][0]["state"] == "FAILED")
+
+
+def test_figures_change_while_one_looks_and_what_is_typed_stays(page: Page, worker: Worker) -> None:
+    page.goto(f"http://127.0.0.1:{worker.port}/ui/connectors")
+    rate = page.locator("#connectors tbody tr").first.locator("td.number").nth(1)
+    expect(rate).to_have_text(re.compile(r"[1-9]"))
+    before = rate.inner_text()
+    page.get_by_label("Search").fill("ORD")
+    expect(rate).not_to_have_text(before)
+    expect(page.get_by_label("Search")).to_have_value("ORD")
+    expect(page.locator("#count")).to_have_text("1 of 1")
+    page.get_by_label("Search").fill("nothing like it")
+    expect(page.locator("#count")).to_have_text("0 of 1")
+    expect(page.locator("#connectors tbody tr").first).to_be_hidden()
+
+
+def test_actions_are_done_and_a_deletion_is_asked_for_first(page: Page, worker: Worker) -> None:
+    page.goto(f"http://127.0.0.1:{worker.port}/ui/connectors/orders")
+    page.get_by_role("button", name="Pause").click()
+    expect(page.get_by_text("The connector pauses.")).to_be_visible()
+    expect(page.locator("#state .state")).to_have_text("PAUSED")
+    page.reload()
+    page.get_by_role("button", name="Resume").click()
+    expect(page.locator("#state .state")).to_have_text("RUNNING")
+    page.once("dialog", lambda dialog: dialog.dismiss())
+    page.get_by_role("button", name="Delete").click()
+    assert worker.get("/connectors") == ["orders"]
+    page.once("dialog", lambda dialog: dialog.accept())
+    page.get_by_role("button", name="Delete").click()
+    expect(page.get_by_text("The connector was deleted.")).to_be_visible()
+    assert worker.get("/connectors") == []
+
+
+@pytest.mark.parametrize("path", ["/ui", "/ui/connectors", "/ui/connectors/orders", "/ui/plugins"])
+def test_a_page_fits_a_phone_and_is_walked_by_keyboard(browser: Browser, worker: Worker, path: str) -> None:
+    phone = browser.new_page(viewport={"width": 360, "height": 740}, color_scheme="dark")
+    phone.goto(f"http://127.0.0.1:{worker.port}{path}")
+    assert phone.evaluate("document.documentElement.scrollWidth") <= 360
+    phone.keyboard.press("Tab")
+    expect(phone.locator(":focus")).to_have_text("To the content")
+    phone.keyboard.press("Enter")
+    expect(phone.locator("main")).to_be_focused()
+    # Every field and button has a name for who does not see it.
+    for field in phone.locator("input:not([type=hidden]), select, textarea, button").all():
+        assert field.evaluate("it => it.labels?.length || it.innerText.trim()")
+    phone.close()
+
+
+def test_the_page_says_when_it_is_not_up_to_date(page: Page, worker: Worker) -> None:
+    page.goto(f"http://127.0.0.1:{worker.port}/ui")
+    page.route("**/ui", lambda route: route.abort())
+    expect(page.locator("#live")).to_contain_text("Not up to date")
+    page.unroute("**/ui")
+    expect(page.locator("#live")).to_have_text("")

@@ -1,0 +1,242 @@
+"""The operations page: what it shows of the interface's answers, and what its buttons ask of it."""
+
+import html
+import json
+import re
+from html.parser import HTMLParser
+from urllib.parse import urlencode
+
+import pytest
+
+from connect.herder.model import ConnectorState
+from connect.storage import ConnectorStatus, State, TaskStatus
+from connect.storage.status import WaitNote
+from rest.ui.rendering import count
+from rest.ui.views import overview, row, rows
+
+CONFIG = {"connector.class": "org.example.Known", "pin": "1234567", "topics": "lines", "name": "orders"}
+FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+
+
+@pytest.fixture(autouse=True)
+def orders(herder):
+    herder.configs["orders"] = dict(CONFIG)
+
+
+class Text(HTMLParser):
+    """What somebody reads on a page, and each element that is opened and closed."""
+
+    VOID = ("meta", "link", "input", "br")
+
+    def __init__(self, page):
+        super().__init__()
+        self.words, self.open, self.elements = [], [], []
+        self.feed(page)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.words += data.split()
+
+    def __str__(self):
+        return " ".join(self.words)
+
+
+def shown(client, path, status=200):
+    answer = client.get(path)
+    assert answer.status_code == status
+    return Text(answer.text)
+
+
+def pressed(client, path, **fields):
+    """What a button of a page does."""
+    return client.post(path, content=urlencode(fields), headers=FORM)
+
+
+@pytest.mark.parametrize("path", ["/ui", "/ui/connectors", "/ui/connectors/orders", "/ui/plugins", "/ui/nothing"])
+def test_nothing_of_a_page_is_from_elsewhere_or_in_its_text(client, path):
+    answer = client.get(path)
+    if path == "/ui/nothing":
+        assert answer.status_code == 404
+        return
+    policy = answer.headers["Content-Security-Policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert answer.headers["Content-Type"] == "text/html; charset=utf-8"
+    page = Text(answer.text)
+    used = [attrs.get("src") or attrs.get("href") for tag, attrs in page.elements if tag in ("script", "link")]
+    for url in used:
+        assert url == "data:," or client.get(url).status_code == 200
+    assert not [attrs for _, attrs in page.elements if any(name == "style" or name.startswith("on") for name in attrs)]
+
+
+def test_the_overview_says_what_failed_and_where(client):
+    text = str(shown(client, "/ui"))
+    assert "Connectors 1" in text
+    assert "Tasks FAILED 1" in text
+    assert "FAILED a trace 1 part of orders ." in text
+    assert "here:1 1" in text
+
+
+def test_without_connectors_the_overview_says_how_to_make_one(client, herder):
+    herder.configs.clear()
+    assert "There is no connector yet." in str(shown(client, "/ui"))
+    assert "0 of 0" in str(shown(client, "/ui/connectors"))
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("", ["orders", "others"]),
+        ("?search=ORD", ["orders"]),
+        ("?search=known", ["orders", "others"]),
+        ("?state=FAILED&type=source", ["orders", "others"]),
+        ("?state=PAUSED", []),
+        ("?type=sink", []),
+        ("?sort=lag", ["orders", "others"]),
+        ("?sort=nonsense", ["orders", "others"]),
+    ],
+)
+def test_the_address_of_a_list_says_what_is_in_it(client, herder, query, found):
+    herder.configs["others"] = {**CONFIG, "name": "others"}
+    links = [attrs["href"] for tag, attrs in shown(client, f"/ui/connectors{query}").elements if tag == "a"]
+    assert [link.rpartition("/")[2] for link in links if "/ui/connectors/" in link] == found
+
+
+def test_what_a_configuration_or_a_trace_holds_is_no_markup(client, herder):
+    name = "<b>&'\"/x"
+    herder.configs[name] = {**CONFIG, "name": name, "topics": "<script>alert(1)</script>"}
+    page = client.get("/ui/connectors").text
+    assert "<script>alert" not in page
+    assert html.escape("<script>alert(1)</script>") in page
+    (link,) = re.findall(r'href="(/ui/connectors/%3C[^"]*)"', page)
+    assert str(shown(client, link)).count(name) >= 1
+
+
+def test_secrets_are_masked_as_the_interface_masks_them(client, herder):
+    herder.settings["org.example.Known"] = herder.settings["Known"]
+    assert "1234567" not in client.get("/ui/connectors/orders").text
+
+
+def test_an_unknown_connector_is_said(client):
+    assert "Connector nobody not found" in str(shown(client, "/ui/connectors/nobody", 404))
+
+
+@pytest.mark.parametrize(
+    ("button", "asked"),
+    [
+        ({"do": "pause"}, ("pause", "orders")),
+        ({"do": "resume"}, ("resume", "orders")),
+        ({"do": "stop"}, ("stop", "orders")),
+        ({"do": "restart"}, ("restart", "orders", True, False)),
+        ({"do": "restart-failed"}, ("restart", "orders", True, True)),
+        ({"do": "restart-task", "task": "0"}, ("restart", "orders", 0)),
+    ],
+)
+def test_a_button_asks_the_interface_and_says_what_comes_of_it(client, herder, button, asked):
+    answer = pressed(client, "/ui/connectors/orders", **button)
+    assert answer.status_code == 303
+    assert herder.asked == [asked]
+    page = shown(client, answer.headers["Location"])
+    assert ("p", {"class": "message good", "role": "status"}) in page.elements
+
+
+def test_a_connector_is_deleted(client, herder):
+    answer = pressed(client, "/ui/connectors/orders", do="delete")
+    assert answer.headers["Location"] == "/ui/connectors?done=delete"
+    assert herder.configs == {}
+
+
+def test_what_is_refused_is_said_in_the_interfaces_words(client):
+    answer = pressed(client, "/ui/connectors/orders", do="restart-task", task="7x")
+    assert answer.status_code == 404
+    assert 'class="message bad" role="alert"' in answer.text
+    assert "There is no such action." in pressed(client, "/ui/connectors/orders", do="explode").text
+
+
+def test_a_link_puts_no_words_of_its_own_into_a_page(client):
+    assert "message" not in client.get("/ui/connectors?done=Your+password+is+needed").text
+
+
+def test_a_configuration_is_validated_before_it_is_stored(client, herder):
+    path = "/ui/connectors/orders"
+    config = {**CONFIG, "topics": "more"}
+    assert pressed(client, path, do="configure", config="{").status_code == 400
+    assert "This is no JSON" in pressed(client, path, do="configure", config="{").text
+    assert herder.configs["orders"] == CONFIG
+    assert herder.validated == []
+    answer = pressed(client, path, do="configure", config=json.dumps(config))
+    assert answer.headers["Location"] == f"{path}?done=configure"
+    assert herder.validated != []
+    assert herder.configs["orders"]["topics"] == "more"
+
+
+def test_what_a_task_waits_for_needs_attention(client, herder, monkeypatch):
+    waits = TaskStatus("orders", 0, State.RUNNING, "here:1", waiting=WaitNote(1_000, "The database is away."))
+    state = ConnectorState("orders", ConnectorStatus("orders", State.RUNNING, "here:1"), [waits], "sink")
+    monkeypatch.setattr(herder, "status", lambda name: state)
+    assert "WAITS The database is away. orders , task 0 on here:1" in str(shown(client, "/ui"))
+
+
+# What is made of answers.
+
+
+def answered(name, *states, reason="", **measured):
+    trace = {"trace": reason} if reason else {}
+    return {
+        "status": {
+            "name": name,
+            "type": "sink",
+            "connector": {"state": "RUNNING", "worker_id": "w:1"},
+            "tasks": [{"id": n, "state": state, "worker_id": "w:1", **trace} for n, state in enumerate(states)],
+        },
+        "info": {"config": {"connector.class": "x.y.Sink", "topics": "t"}},
+        **({"metrics": {"tasks": [{"id": 0, "metrics": measured}]}} if measured else {}),
+    }
+
+
+def test_errors_that_differ_in_their_particulars_are_one_problem():
+    found = rows({
+        "a": answered("a", "FAILED", reason='Table "orders_1" is missing (42).'),
+        "b": answered("b", "FAILED", "FAILED", reason='Table "orders_2" is missing (43).'),
+        "c": answered("c", "FAILED", reason="The disk is full."),
+    })  # fmt: skip
+    first, second = overview(found).problems
+    assert (first.connectors, len(first.parts)) == (["a", "b"], 3)
+    assert (second.connectors, second.reason) == (["c"], "The disk is full.")
+
+
+def test_figures_are_left_out_where_a_worker_does_not_tell_them():
+    """A worker of Java has states alone."""
+    java = row("a", answered("a", "RUNNING"))
+    assert (java.per_second, java.lag, java.errors) == (None, None, None)
+    ours = row("a", answered("a", "RUNNING", **{
+        "sink-task-metrics": {"sink-record-send-rate": 2.5},
+        "connect-task-metrics": {"lag": 3.0},
+        "task-error-metrics": {"total-record-errors": 0.0},
+    }))  # fmt: skip
+    assert (ours.per_second, ours.lag, ours.errors) == (2.5, 3.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "-"),
+        (float("nan"), "-"),
+        (0.0, "0"),
+        (0.25, "0.2"),
+        (12.4, "12"),
+        (3400.0, "3,400"),
+        (5_600_000.0, "5.6 M"),
+    ],
+)
+def test_figures_are_short(value, text):
+    assert count(value) == text
