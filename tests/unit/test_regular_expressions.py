@@ -24,6 +24,7 @@ EXEMPT = {
 #: Functions that make some while we run: not ours, or of letters alone, or measured here.
 OF_THE_RUN = {
     "connect.cli._demo_run.copy_changed": "a key of ours, escaped, at the beginning of a line",
+    "connect.cli.docs.found": "a user's word, escaped, in the user's own command",
     "connect.herder.checks._hide": "a value, escaped",
     "connect.pipeline.cases._check_error": "a user's, in the user's own command",
     "connect.pipeline.cases._of_error": "a user's, in the user's own command",
