@@ -22,8 +22,9 @@ def browser() -> Iterator[Browser]:
     if found is None:
         pytest.skip("there is no Chromium: apt install chromium")
     with sync_playwright() as playwright:
-        # Its sandbox needs rights that a container's root does not have; it sees nothing but our own pages.
-        started = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        # Its sandbox needs rights, and its shared memory room, that a container does not have; it sees only our own pages.
+        options = ["--no-sandbox", "--disable-dev-shm-usage"]
+        started = playwright.chromium.launch(executable_path=found, args=options)
         yield started
         started.close()
 

@@ -62,8 +62,9 @@ def test_what_is_nowhere_is_said(words, capsys):
 
 def test_whatever_says_connect_docs_leads_to_a_page():
     """The files of config/ and the messages travel without a checkout; their way to a page is this command."""
-    sources = [*(path for path in ROOT.glob("config/**/*") if path.is_file()), *(path for name in ("connect", "connectors", "rest", "spark_sink", "transforms")
-                                          for path in (ROOT / name).rglob("*.py"))]  # fmt: skip
+    packages = ("connect", "connectors", "rest", "spark_sink", "transforms")
+    sources = [path for path in ROOT.glob("config/**/*") if path.is_file()]
+    sources += [path for package in packages for path in (ROOT / package).rglob("*.py")]
     known, named = pages(), []
     for path in sources:
         if path.name != "docs.py":
