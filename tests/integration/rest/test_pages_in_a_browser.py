@@ -22,7 +22,7 @@ def browser() -> Iterator[Browser]:
     if found is None:
         pytest.skip("there is no Chromium: apt install chromium")
     with sync_playwright() as playwright:
-        # Its sandbox needs rights, and its shared memory room, that a container does not have; it sees only our own pages.
+        # A container has not the rights that its sandbox needs, nor much shared memory; it sees our own pages alone.
         options = ["--no-sandbox", "--disable-dev-shm-usage"]
         started = playwright.chromium.launch(executable_path=found, args=options)
         yield started
