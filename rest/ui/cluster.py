@@ -40,8 +40,12 @@ class Cluster(Protocol):
     async def ask(self, method: str, *path: str, body: object = None, **query: str | Sequence[str]) -> Answer:
         """Send one request. Each part of the path is quoted. An answer that refuses is no exception."""
 
+    async def expanded(self) -> Answer:
+        """All connectors: their states, configurations and, where workers tell it, what is measured."""
+        return await self.ask("GET", "connectors", expand=["status", "info", "metrics"], stalled="true")
 
-class InsideCluster:
+
+class InsideCluster(Cluster):
     """The interface of the worker that serves the page, asked within the process, without a connection.
 
     Args:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 from typing import Any, Final
 
@@ -39,4 +40,10 @@ def count(value: float | None) -> str:
     return f"{value:,.0f}" if value >= 10 or value == int(value) else f"{value:,.1f}"
 
 
+def iso(milliseconds: float) -> str:
+    """A moment since the epoch, to the second, of UTC."""
+    return dt.datetime.fromtimestamp(milliseconds / 1000, dt.UTC).strftime("%Y-%m-%d %H:%M:%SZ")
+
+
 _templates.filters["count"] = count
+_templates.filters["iso"] = iso

@@ -6,6 +6,8 @@ import pty
 import re
 import signal
 import subprocess
+import urllib.error
+import urllib.request
 import uuid
 
 import pytest
@@ -282,6 +284,35 @@ def test_watch_on_a_terminal_shows_each_task_and_where_a_worker_tells_them_its_f
             watching.send_signal(signal.SIGINT)
             watching.wait()
             os.close(master)
+
+
+def test_the_page_is_served_for_any_cluster_and_on_this_machine_alone(connect, name, source):
+    connect("apply", "-f", source, "--yes")
+    running(connect, name)
+    with subprocess.Popen(
+        connect.command("ui", "--port", "0"), env=connect.environment, stdout=subprocess.PIPE, text=True
+    ) as serving:
+        try:
+            said = serving.stdout.readline()
+            page = re.match(r"(http://localhost:\d+/ui) shows (\S+)\. ", said)
+            assert page[2] == connect.url
+            assert name in get(f"{page[1]}/connectors")
+            assert "FileStreamSource" in get(f"{page[1]}/connectors/{name}")
+            assert "FileStreamSink" in get(f"{page[1]}/new")
+            assert 'name="key:file"' in get(f"{page[1]}/new?class={SINK}")
+            assert "The connector pauses." in get(f"{page[1]}/connectors/{name}", b"do=pause")
+            connect.until(lambda: states(connect, name) == ("PAUSED", ["PAUSED"]))
+            with pytest.raises(urllib.error.HTTPError, match="421"):
+                get(f"{page[1]}/connectors", Host="evil.example")
+        finally:
+            serving.send_signal(signal.SIGINT)
+        assert serving.wait(60) in (0, 130)
+
+
+def get(url, form=None, **headers):
+    """A page as a browser gets it, or what a form of it leads to."""
+    with urllib.request.urlopen(urllib.request.Request(url, form, headers), timeout=60) as answer:
+        return answer.read().decode()
 
 
 def test_names_of_connectors_and_loggers_are_completed(connect, name, source):

@@ -119,7 +119,27 @@ def test_actions_are_done_and_a_deletion_is_asked_for_first(page: Page, worker: 
     assert worker.get("/connectors") == []
 
 
-@pytest.mark.parametrize("path", ["/ui", "/ui/connectors", "/ui/connectors/orders", "/ui/plugins"])
+def test_a_connector_is_made_without_a_manual(page: Page, worker: Worker, topic: str) -> None:
+    page.goto(f"http://127.0.0.1:{worker.port}/ui")
+    page.get_by_role("link", name="New").click()
+    page.get_by_label("Search").fill("filestreamsink")
+    page.get_by_role("link", name="FileStreamSinkConnector").click()
+    page.get_by_role("button", name="Create").click()
+    # What is missing stands beside its field.
+    expect(page.get_by_role("alert")).to_contain_text("Nothing was created.")
+    expect(page.locator(".setting.wrong").first).to_be_visible()
+    page.locator("[name='key:name']").fill("archive")
+    page.locator("[name='key:topics']").fill(topic)
+    page.locator("[name='key:file']").fill(str(worker.folder / "archive.txt"))
+    page.get_by_role("button", name="Create").click()
+    expect(page.get_by_text("The connector is there")).to_be_visible()
+    expect(page.locator("#state .state")).to_have_text("RUNNING")
+    worker.until(lambda: (worker.folder / "archive.txt").stat().st_size > 0)
+
+
+@pytest.mark.parametrize(
+    "path", ["/ui", "/ui/connectors", "/ui/connectors/orders", "/ui/new?class=Datagen", "/ui/plugins"]
+)
 def test_a_page_fits_a_phone_and_is_walked_by_keyboard(browser: Browser, worker: Worker, path: str) -> None:
     phone = browser.new_page(viewport={"width": 360, "height": 740}, color_scheme="dark")
     phone.goto(f"http://127.0.0.1:{worker.port}{path}")

@@ -163,3 +163,29 @@ def test_a_wrong_order_is_refused(client, orders, body: str, said: str) -> None:
     assert answer.status_code == 400
     assert said in answer.json()["message"]
     assert orders == []
+
+
+# The pages.
+
+
+def test_the_pages_show_dead_letters_by_error_and_each_whole(client, letters) -> None:
+    page = client.get("/ui/connectors/orders/dead-letters?fingerprint=f")
+    assert page.status_code == 200
+    assert "1 in the topic dead." in page.text
+    assert "1970-01-01 00:00:01Z" in page.text
+    assert '/ui/connectors/orders/dead-letters/0/812"' in page.text
+    assert letters.asked[1][0].fingerprint == "f"
+    whole = client.get("/ui/connectors/orders/dead-letters/0/812")
+    assert "/w== (base64)" in whole.text
+    assert client.get("/ui/connectors/orders/dead-letters/0/404").status_code == 404
+
+
+def test_a_button_of_the_page_replays_those_of_one_error(client, orders) -> None:
+    answer = client.post(
+        "/ui/connectors/orders/dead-letters",
+        content="fingerprint=f",
+        headers={"Content-Type": "application/x-www-form-urlencoded"},
+    )
+    assert answer.headers["Location"] == "/ui/connectors/orders/dead-letters?done=replay"
+    (request,) = orders
+    assert request.wanted.fingerprint == "f"

@@ -1,0 +1,83 @@
+"""`connect ui`: the operations page for any cluster, served on this machine alone."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import socket
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from connect.cli._exit import OK
+from connect.cli._rest_client import RestClient, add_options, client_of
+from connect.errors import ConfigError, ConnectError
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
+HELP = """\
+Serve the operations page for a cluster that has none of its own, such as one of Java workers. The page is for this
+machine alone, and asks the cluster with the login that this command was given. Ctrl-C ends it.
+
+Workers of this project serve the same page themselves, at /ui.
+
+examples:
+  connect ui --url http://worker1:8083             then open http://localhost:8090/ui
+  connect ui --url https://worker1:8083 --user ada --port 9000"""
+
+_PORT = 8090
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare what the command takes."""
+    parser.add_argument(
+        "--port", type=int, default=_PORT, metavar="PORT", help="where it listens (default: %(default)s; 0: any)"
+    )
+    add_options(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Serve until Ctrl-C."""
+    if any(find_spec(name) is None for name in ("fastapi", "uvicorn", "jinja2")):
+        raise ConnectError("The page needs more packages: pip install 'connect-runtime[rest]'")
+    client = client_of(args)
+    client.get()  # a wrong address or login is said now, not on the page
+    listening = _listen(args.port)
+    print(f"http://localhost:{listening.getsockname()[1]}/ui shows {client.address}. Ctrl-C ends it.", flush=True)
+    return _serve(page_app(client, args.timeout, listening), listening)
+
+
+def page_app(client: RestClient, timeout: float, listening: socket.socket) -> ASGIApp:
+    """The pages alone, asking this cluster. Like a worker's they answer to this machine's names and their own forms."""
+    from fastapi import FastAPI
+    from starlette.responses import RedirectResponse, Response
+
+    from rest.edge import Edge, Hosts, OnLoopback, Origins, Proxies
+    from rest.ui.outside import OutsideCluster
+    from rest.ui.router import router
+
+    app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
+    app.state.ui_cluster = OutsideCluster(client.address, client.login, client.tls, timeout)
+    app.include_router(router)
+
+    @app.get("/")
+    async def root() -> Response:
+        return RedirectResponse("/ui")
+
+    return OnLoopback(Edge(app, Hosts([]), Origins([]), Proxies([])), [listening])
+
+
+def _listen(port: int) -> socket.socket:
+    """On this machine's own address: whoever reaches the page acts with the login of this command."""
+    try:
+        return socket.create_server(("127.0.0.1", port))
+    except (OSError, OverflowError) as error:
+        raise ConfigError("--port", f"{port} cannot be listened on: {error}. Choose another one.") from error
+
+
+def _serve(app: ASGIApp, listening: socket.socket) -> int:
+    import uvicorn
+
+    server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="off", access_log=False))
+    asyncio.run(server.serve(sockets=[listening]))
+    return OK

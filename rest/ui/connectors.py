@@ -1,0 +1,163 @@
+"""/ui/connectors: the list, and a page for each with what can be done about it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from fastapi import APIRouter, Request, Response
+
+from rest.ui.cluster import Answer, Cluster
+from rest.ui.rendering import page
+from rest.ui.requests import cluster_of, done, form_of, path_of, plain, refused, to
+from rest.ui.views import STATES, Row, row, rows
+
+router = APIRouter(include_in_schema=False)
+
+#: Stands in the path of an action for the number of a task.
+_TASK: Final = "{task}"
+
+
+class _Action(NamedTuple):
+    """What a button does: a request below the connector's path."""
+
+    method: str
+    path: Sequence[str]
+    query: Mapping[str, str]
+
+
+_ACTIONS: Final[Mapping[str, _Action]] = {
+    "pause": _Action("PUT", ["pause"], {}),
+    "resume": _Action("PUT", ["resume"], {}),
+    "stop": _Action("PUT", ["stop"], {}),
+    "restart": _Action("POST", ["restart"], {"includeTasks": "true"}),
+    "restart-failed": _Action("POST", ["restart"], {"includeTasks": "true", "onlyFailed": "true"}),
+    "restart-task": _Action("POST", ["tasks", _TASK, "restart"], {}),
+    "delete": _Action("DELETE", [], {}),
+    "reset-offsets": _Action("DELETE", ["offsets"], {}),
+}
+_SORTS: Final[Mapping[str, Callable[[Row], Any]]] = {
+    "name": lambda one: one.name,
+    "state": lambda one: (STATES.index(one.state) if one.state in STATES else len(STATES), one.name),
+    "rate": lambda one: (-(one.per_second or 0), one.name),
+    "lag": lambda one: (-(one.lag or 0), one.name),
+}
+
+
+class _Said(NamedTuple):
+    """What a page says above all: what was refused, and what somebody wrote, so that it is not lost."""
+
+    message: str
+    status: int = 400
+    config: str | None = None
+    offsets: str | None = None
+    findings: Mapping[str, Sequence[str]] = {}
+
+
+@router.get("/connectors")
+async def connectors_page(request: Request) -> Response:
+    """All connectors, sought and sorted by the address, so that a link leads to the same list."""
+    answer = await cluster_of(request).expanded()
+    if answer.refused:
+        return refused(answer)
+    asked = {key: request.query_params.get(key, "") for key in ("search", "state", "type", "sort")}
+    found = [
+        one
+        for one in rows(answer.body)
+        if asked["search"].lower() in f"{one.name} {one.plugin} {one.topics}".lower()
+        and asked["state"] in ("", one.state)
+        and asked["type"] in ("", one.type)
+    ]
+    found.sort(key=_SORTS.get(asked["sort"], _SORTS["name"]))
+    return page("connectors.html", rows=found, asked=asked, said=done(request), states=STATES, of=len(answer.body))
+
+
+@router.get("/connectors/{name}")
+async def connector_page(request: Request, name: str) -> Response:
+    """One connector: its tasks, topics, offsets and configuration."""
+    return await _shown(request, plain(name))
+
+
+@router.post("/connectors/{name}")
+async def change_connector(request: Request, name: str) -> Response:
+    """What a button of its page asks for. Says on the page what the cluster answered."""
+    name, form = plain(name), await form_of(request)
+    cluster, wanted = cluster_of(request), form.get("do", "")
+    if wanted == "configure":
+        return await _configure(request, cluster, name, form.get("config", ""))
+    if wanted == "set-offsets":
+        return await _set_offsets(request, cluster, name, form.get("offsets", ""))
+    action = _ACTIONS.get(wanted)
+    if action is None:
+        return page("error.html", status=400, title="Not done", message="There is no such action.")
+    parts = [form.get("task", "") if part is _TASK else part for part in action.path]
+    answer = await cluster.ask(action.method, "connectors", name, *parts, **action.query)
+    if answer.refused:
+        return await _shown(request, name, _Said(answer.message, answer.status))
+    return to("/ui/connectors" if wanted == "delete" else path_of(name), wanted)
+
+
+async def _shown(request: Request, name: str, said: _Said | None = None) -> Response:
+    cluster = cluster_of(request)
+    info, state, topics, offsets, measured = await asyncio.gather(
+        cluster.ask("GET", "connectors", name),
+        cluster.ask("GET", "connectors", name, "status", stalled="true"),
+        cluster.ask("GET", "connectors", name, "topics"),
+        cluster.ask("GET", "connectors", name, "offsets"),
+        cluster.ask("GET", "connectors", expand="metrics"),
+    )
+    if info.refused or state.refused:
+        return refused(info if info.refused else state)
+    metrics = {} if measured.refused else measured.body.get(name, {})
+    config, known = info.body["config"], None if offsets.refused else json.dumps(offsets.body["offsets"], indent=2)
+    return page(
+        "connector.html",
+        status=said.status if said else 200,
+        row=row(name, {**metrics, "status": state.body, "info": info.body}),
+        config=config,
+        written=(said and said.config) or json.dumps(config, indent=2, sort_keys=True),
+        findings=said.findings if said else {},
+        topics=[] if topics.refused else topics.body.get(name, {}).get("topics", []),
+        offsets=(said and said.offsets) or known,
+        no_offsets=offsets.message if offsets.refused else "",
+        letters="errors.deadletterqueue.topic.name" in config,
+        said=said.message if said else done(request),
+        refused=said is not None,
+    )
+
+
+async def _configure(request: Request, cluster: Cluster, name: str, written: str) -> Response:
+    """Validate first: a connector must not fail for what can be said beforehand."""
+    try:
+        config = json.loads(written)
+        if not isinstance(config, dict):
+            raise ValueError("it is no object of keys and values")
+    except ValueError as error:
+        return await _shown(request, name, _Said(f"This is no configuration in JSON: {error}", config=written))
+    plugin = str(config.get("connector.class", ""))
+    answer = await cluster.ask("PUT", "connector-plugins", plugin, "config", "validate", body={**config, "name": name})
+    findings = {} if answer.refused else _findings(answer)
+    if not answer.refused and not findings:
+        answer = await cluster.ask("PUT", "connectors", name, "config", body=config)
+    if answer.refused or findings:
+        message = answer.message if answer.refused else "Nothing was changed:"
+        return await _shown(request, name, _Said(message, 400, written, findings=findings))
+    return to(path_of(name), "configure")
+
+
+async def _set_offsets(request: Request, cluster: Cluster, name: str, written: str) -> Response:
+    try:
+        offsets = json.loads(written)
+    except ValueError as error:
+        return await _shown(request, name, _Said(f"These are no offsets in JSON: {error}", offsets=written))
+    answer = await cluster.ask("PATCH", "connectors", name, "offsets", body={"offsets": offsets})
+    if answer.refused:
+        return await _shown(request, name, _Said(answer.message, answer.status, offsets=written))
+    return to(path_of(name), "set-offsets")
+
+
+def _findings(answer: Answer) -> dict[str, list[str]]:
+    values = (one["value"] for one in answer.body["configs"])
+    return {value["name"]: value["errors"] for value in values if value["errors"]}

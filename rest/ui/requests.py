@@ -1,0 +1,68 @@
+"""What the pages share: whom they ask, how they read a form, and how they answer."""
+
+from __future__ import annotations
+
+from typing import Final
+from urllib.parse import parse_qs, quote
+
+from fastapi import Request, Response
+from starlette.responses import RedirectResponse
+
+from rest.rules import SLASH
+from rest.ui.cluster import Answer, Cluster, InsideCluster
+from rest.ui.rendering import page
+
+#: By what a page says after a change. Only these words: a link must not be able to put others into a page.
+DONE: Final = {
+    "pause": "The connector pauses.",
+    "resume": "The connector resumes.",
+    "stop": "The connector stops: its tasks end, configuration and offsets stay.",
+    "restart": "The connector and its tasks restart.",
+    "restart-failed": "What failed restarts.",
+    "restart-task": "The task restarts.",
+    "delete": "The connector was deleted. Its offsets stay in Kafka.",
+    "configure": "The new configuration is stored; the tasks start with it.",
+    "create": "The connector is there; its tasks start.",
+    "set-offsets": "The offsets are set. Resume the connector to go on from there.",
+    "reset-offsets": "The offsets are forgotten. Resume the connector to begin anew.",
+    "replay": "The dead letters are written again.",
+}
+_TITLES: Final = {401: "Log in", 403: "Not allowed", 404: "Not found"}
+
+
+def cluster_of(request: Request) -> Cluster:
+    """The cluster behind this page: of the worker that serves it, unless the application names another."""
+    outside: Cluster | None = getattr(request.app.state, "ui_cluster", None)
+    return outside or InsideCluster(request.app.state.interface, request.scope)
+
+
+async def form_of(request: Request) -> dict[str, str]:
+    """The fields of a form, as a browser sends them by default, with the line ends of this machine."""
+    sent = parse_qs((await request.body()).decode(errors="replace"), keep_blank_values=True)
+    return {key: values[-1].replace("\r\n", "\n") for key, values in sent.items()}
+
+
+def plain(name: str) -> str:
+    """A connector's name, of a path."""
+    return name.replace(SLASH, "/")
+
+
+def path_of(name: str, *parts: str) -> str:
+    """Where a connector's page is, or one below it."""
+    return "/".join(["/ui/connectors", quote(name, safe=""), *parts])
+
+
+def to(path: str, done: str) -> Response:
+    """After a change the browser gets the page anew: to load it again repeats nothing. `done`: of `DONE`."""
+    return RedirectResponse(f"{path}?done={done}", 303)
+
+
+def done(request: Request) -> str:
+    """What was done before this page, in words; empty when nothing was."""
+    return DONE.get(request.query_params.get("done", ""), "")
+
+
+def refused(answer: Answer) -> Response:
+    """A page in the place of one that the cluster refuses to show."""
+    title = _TITLES.get(answer.status, "Not available")
+    return page("error.html", status=answer.status, title=title, message=answer.message)
