@@ -15,7 +15,8 @@ from pathlib import Path
 
 import connect
 from connect.cli._rest_client import RestClient
-from connect.cli._statuses import parts, reason, statuses_of
+from connect.cli._statuses import reason, statuses_of
+from connect.connector_states import parts
 from connect.errors import ConnectError
 from connect.ports import free_port
 from connect.worker.guard import die_with

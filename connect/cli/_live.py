@@ -7,11 +7,11 @@ to standard output, need not know of them (DECSTBM, https://vt100.net/docs/vt510
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Sequence
 from typing import TextIO
 
 from connect.cli._summary import Summary, lines
+from connect.connector_states import error_message
 from connect.herder.tasks import Tasks
 from connect.storage import ConnectorStatus, MemoryStatusStore, State, TaskStatus
 from connect.telemetry.windows import Rate
@@ -62,7 +62,7 @@ def summarize(
         per_second=per_second,
         lag=sum(lags) if lags else None,
         errors=sum(task.errors for task in tasks),
-        reason=_last_line(broken.trace) if broken else next((s.waiting.why for s in statuses if s.waiting), None),
+        reason=error_message(broken.trace) if broken else next((s.waiting.why for s in statuses if s.waiting), None),
     )
 
 
@@ -72,12 +72,6 @@ def _state(connector: ConnectorStatus | None, statuses: Iterable[TaskStatus], ta
         return "STARTING"
     others = [state for state in said if state is not connector.state]
     return (others[0] if others else connector.state).value
-
-
-def _last_line(trace: str | None) -> str:
-    """What a Python traceback ends with: the error itself, without the name of a class of ours."""
-    lines = [line for line in (trace or "").splitlines() if line.strip()]
-    return re.sub(r"^connect\.\S+: ", "", lines[-1].strip()) if lines else ""
 
 
 def is_possible(stream: TextIO) -> bool:

@@ -81,11 +81,6 @@ class RestClient:
         timeout: seconds to wait for an answer.
         credentials: who asks; without them, and without any in the URL, those of CONNECT_TOKEN or CONNECT_AUTH
             (user:password).
-
-    Attributes:
-        address: of the worker, without a login.
-        login: the headers that say who asks.
-        tls: for https, else None.
     """
 
     def __init__(
@@ -93,12 +88,12 @@ class RestClient:
     ) -> None:
         credentials = credentials or Credentials()
         parts = _split(url)
-        self.tls = _trust(ca) if parts.scheme == "https" else None
-        if self.tls is not None:
-            credentials.show_certificate(self.tls)
+        self._tls = _trust(ca) if parts.scheme == "https" else None
+        if self._tls is not None:
+            credentials.show_certificate(self._tls)
         self._shows_certificate = credentials.cert is not None
         self._timeout = timeout
-        self.login = credentials.authorization(parts)
+        self._authorization = credentials.authorization(parts)
         self.address = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"
 
     def get(self, *path: str, **query: str | list[str]) -> Any:
@@ -151,7 +146,7 @@ class RestClient:
             time.sleep(0.5)
 
     def _once(self, method: str, url: str, body: object) -> Any:
-        headers = {"Accept": "application/json", **self.login}
+        headers = {"Accept": "application/json", **self._authorization}
         data = None
         if body is not None:
             data = json.dumps(body).encode()
@@ -164,7 +159,7 @@ class RestClient:
                 headers,
                 timeout=self._timeout,
                 connect_timeout=_CONNECT_TIMEOUT_S,
-                tls=self.tls,
+                tls=self._tls,
             )
         except NoAnswerError as error:
             raise UnreachableError(self._unreachable(error.reason)) from error
@@ -191,7 +186,7 @@ class RestClient:
             case ssl.SSLCertVerificationError():
                 distrust = f"its certificate is not trusted: {error.verify_message}"
                 return f"{self.address}: {distrust}. Name the authority that signed it with --ca."
-            case ssl.SSLError() | ConnectionResetError() if self.tls is not None and not self._shows_certificate:
+            case ssl.SSLError() | ConnectionResetError() if self._tls is not None and not self._shows_certificate:
                 # TLS 1.3 tells late, and not every server says why.
                 why = "it closed the connection; if it asks for a client certificate, name one with --cert"
             case TimeoutError():

@@ -7,6 +7,7 @@ from typing import Any
 
 from connect.cli._moments import in_words
 from connect.cli._rest_client import RestClient
+from connect.connector_states import error_line, parts
 from connect.telemetry.redaction import redactor
 
 
@@ -33,19 +34,11 @@ def _redacted(status: dict[str, Any]) -> dict[str, Any]:
     return status
 
 
-def parts(status: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The connector and its tasks, each with `state`, `worker_id` and, where there is one, `trace` or `waiting`."""
-    return [status["connector"], *status["tasks"]]
-
-
 def reason(part: Mapping[str, Any]) -> str:
-    """Why it failed or waits, in a line: Java's traces begin with it, Python's end with it."""
+    """Why it failed or waits, in a line."""
     if "waiting" in part:
         return f"since {in_words(part['waiting']['since_ms'])}: {part['waiting']['reason']}"
-    lines = str(part.get("trace") or "").strip().splitlines() or [""]
-    if not lines[0].startswith("Traceback "):
-        return lines[0]
-    return [line for line in lines if line and not line[0].isspace()][-1]
+    return error_line(part.get("trace"))
 
 
 def measured_of(client: RestClient, names: Sequence[str] = ()) -> tuple[list[dict[str, Any]], dict[str, Any]]:

@@ -7,8 +7,9 @@ from connect.cli import _secrets
 from connect.cli._connectors import declared_secrets, print_json
 from connect.cli._exit import OK
 from connect.cli._rest_client import AnswerError, RestClient, add_options, client_of
-from connect.cli._statuses import parts, reason, status_of
+from connect.cli._statuses import reason, status_of
 from connect.cli._table import coloured, plain, table
+from connect.connector_states import parts
 
 HELP = """\
 Show all about one connector: its state and its tasks', the topics it used, its configuration, and the traces of what

@@ -14,9 +14,10 @@ from connect.cli._connectors import print_json
 from connect.cli._exit import FAILED, OK
 from connect.cli._overview import overview
 from connect.cli._rest_client import AnswerError, RestClient, UnreachableError, add_options, client_of
-from connect.cli._statuses import measured_of, parts, reason, statuses_of
+from connect.cli._statuses import measured_of, reason, statuses_of
 from connect.cli._summary import lines
 from connect.cli._table import shows_colours, table
+from connect.connector_states import parts
 
 HELP = """\
 Show the state of connectors and of each of their tasks, and why they failed. All connectors unless some are named. Exit

@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import socket
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
 
-from connect.cli._exit import OK
-from connect.cli._rest_client import RestClient, add_options, client_of
+from connect.cli._rest_client import add_options, client_of
 from connect.errors import ConfigError, ConnectError
-
-if TYPE_CHECKING:
-    from starlette.types import ASGIApp
 
 HELP = """\
 Serve the operations page for a cluster that has none of its own, such as one of Java workers. The page is for this
@@ -44,27 +38,9 @@ def run(args: argparse.Namespace) -> int:
     client.get()  # a wrong address or login is said now, not on the page
     listening = _listen(args.port)
     print(f"http://localhost:{listening.getsockname()[1]}/ui shows {client.address}. Ctrl-C ends it.", flush=True)
-    return _serve(page_app(client, args.timeout, listening), listening)
+    from connect.cli._ui_server import serve
 
-
-def page_app(client: RestClient, timeout: float, listening: socket.socket) -> ASGIApp:
-    """The pages alone, asking this cluster. Like a worker's they answer to this machine's names and their own forms."""
-    from fastapi import FastAPI
-    from starlette.responses import RedirectResponse, Response
-
-    from rest.edge import Edge, Hosts, OnLoopback, Origins, Proxies
-    from rest.ui.outside import OutsideCluster
-    from rest.ui.router import router
-
-    app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
-    app.state.ui_cluster = OutsideCluster(client.address, client.login, client.tls, timeout)
-    app.include_router(router)
-
-    @app.get("/")
-    async def root() -> Response:
-        return RedirectResponse("/ui")
-
-    return OnLoopback(Edge(app, Hosts([]), Origins([]), Proxies([])), [listening])
+    return serve(client, listening)
 
 
 def _listen(port: int) -> socket.socket:
@@ -73,11 +49,3 @@ def _listen(port: int) -> socket.socket:
         return socket.create_server(("127.0.0.1", port))
     except (OSError, OverflowError) as error:
         raise ConfigError("--port", f"{port} cannot be listened on: {error}. Choose another one.") from error
-
-
-def _serve(app: ASGIApp, listening: socket.socket) -> int:
-    import uvicorn
-
-    server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="off", access_log=False))
-    asyncio.run(server.serve(sockets=[listening]))
-    return OK

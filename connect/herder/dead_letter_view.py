@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import re
 from typing import Any, Final
 
 import msgspec
 
 from connect.kafka.reading.read_range import StoredRecord
 from connect.pipeline.error_headers import ErrorContext
+from connect.telemetry.fingerprints import general
 from connect.telemetry.redaction import redactor
 
 #: Bytes of a payload in a list of letters.
 PREVIEW: Final = 1024
-# What differs from record to record in messages that say the same: numbers, quoted values, ids.
-_VARIES: Final = re.compile(r"\"[^\"]*\"|'[^']*'|\b[0-9a-fA-F]{8}-[0-9a-fA-F-]{27}\b|\b0x[0-9a-fA-F]+\b|\d+(?:\.\d+)?")
 
 
 class Bytes(msgspec.Struct, omit_defaults=True):
@@ -129,6 +127,6 @@ class DeadLetterView(msgspec.Struct):
 
 def fingerprint(context: ErrorContext) -> str:
     """What tells one kind of error from another."""
-    said = _VARIES.sub("#", (context.message or "")[: 4 * PREVIEW])
+    said = general((context.message or "")[: 4 * PREVIEW])
     text = f"{context.stage}\0{context.class_name}\0{context.exception}\0{said}"
     return hashlib.sha256(text.encode()).hexdigest()[:12]

@@ -4,7 +4,3 @@ Pages are made on the server from what the REST interface answers, and from noth
 do what the interface lets them, and the same pages serve a cluster of Java workers. A script of one file refreshes what
 is shown and filters lists; without it every page works, by links and forms.
 """
-
-from rest.ui.router import router
-
-__all__ = ["router"]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Final
 from urllib.parse import quote, urlencode
 
 from starlette.types import ASGIApp, Message, Scope
@@ -34,15 +35,25 @@ class Answer:
         return str(said or f"The worker answered with HTTP {self.status}.")
 
 
-class Cluster(Protocol):
-    """Asks the REST interface for whoever looks at the page, with their rights."""
+class Cluster(ABC):
+    """Asks the REST interface for whoever looks at the page, with their rights. Called in the server's event loop."""
 
-    async def ask(self, method: str, *path: str, body: object = None, **query: str | Sequence[str]) -> Answer:
+    @abstractmethod
+    async def ask(self, method: str, *path: str, body: object = None, **query: str | list[str]) -> Answer:
         """Send one request. Each part of the path is quoted. An answer that refuses is no exception."""
 
     async def expanded(self) -> Answer:
         """All connectors: their states, configurations and, where workers tell it, what is measured."""
         return await self.ask("GET", "connectors", expand=["status", "info", "metrics"], stalled="true")
+
+    async def metrics(self) -> Answer:
+        """Of all connectors only what is measured; of workers of Java nothing."""
+        return await self.ask("GET", "connectors", expand="metrics")
+
+    async def validate(self, config: Mapping[str, Any]) -> Answer:
+        """What the cluster says of a connector's configuration, key by key."""
+        plugin = str(config.get("connector.class", ""))
+        return await self.ask("PUT", "connector-plugins", plugin, "config", "validate", body=dict(config))
 
 
 class InsideCluster(Cluster):
@@ -57,7 +68,7 @@ class InsideCluster(Cluster):
         self._interface = interface
         self._scope = scope
 
-    async def ask(self, method: str, *path: str, body: object = None, **query: str | Sequence[str]) -> Answer:
+    async def ask(self, method: str, *path: str, body: object = None, **query: str | list[str]) -> Answer:
         """See `Cluster`."""
         sent = b"" if body is None else json.dumps(body).encode()
         status, received = 500, bytearray()
@@ -75,9 +86,7 @@ class InsideCluster(Cluster):
         await self._interface(self._request(method, path, query, sent), receive, send)
         return Answer(status, json.loads(received) if received else None)
 
-    def _request(
-        self, method: str, path: Sequence[str], query: Mapping[str, str | Sequence[str]], sent: bytes
-    ) -> Scope:
+    def _request(self, method: str, path: Sequence[str], query: Mapping[str, str | list[str]], sent: bytes) -> Scope:
         raw = "/" + "/".join(quote(part, safe="") for part in path)
         kept = [(name, value) for name, value in self._scope["headers"] if _says_who(name)]
         of_body = [(b"content-type", b"application/json"), (b"content-length", str(len(sent)).encode())]

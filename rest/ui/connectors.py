@@ -41,8 +41,8 @@ _ACTIONS: Final[Mapping[str, _Action]] = {
 _SORTS: Final[Mapping[str, Callable[[Row], Any]]] = {
     "name": lambda one: one.name,
     "state": lambda one: (STATES.index(one.state) if one.state in STATES else len(STATES), one.name),
-    "rate": lambda one: (-(one.per_second or 0), one.name),
-    "lag": lambda one: (-(one.lag or 0), one.name),
+    "rate": lambda one: (-(one.measured.per_second or 0), one.name),
+    "lag": lambda one: (-(one.measured.lag or 0), one.name),
 }
 
 
@@ -106,7 +106,7 @@ async def _shown(request: Request, name: str, said: _Said | None = None) -> Resp
         cluster.ask("GET", "connectors", name, "status", stalled="true"),
         cluster.ask("GET", "connectors", name, "topics"),
         cluster.ask("GET", "connectors", name, "offsets"),
-        cluster.ask("GET", "connectors", expand="metrics"),
+        cluster.metrics(),
     )
     if info.refused or state.refused:
         return refused(info if info.refused else state)
@@ -136,8 +136,7 @@ async def _configure(request: Request, cluster: Cluster, name: str, written: str
             raise ValueError("it is no object of keys and values")
     except ValueError as error:
         return await _shown(request, name, _Said(f"This is no configuration in JSON: {error}", config=written))
-    plugin = str(config.get("connector.class", ""))
-    answer = await cluster.ask("PUT", "connector-plugins", plugin, "config", "validate", body={**config, "name": name})
+    answer = await cluster.validate({**config, "name": name})
     findings = {} if answer.refused else _findings(answer)
     if not answer.refused and not findings:
         answer = await cluster.ask("PUT", "connectors", name, "config", body=config)

@@ -8,7 +8,8 @@ from typing import Any, Final
 
 #: The name of a form's field is this and the key's; other fields are the form's own.
 PREFIX: Final = "key:"
-#: Keys that no definition speaks of, as lines `key=value`.
+#: Keys that no definition speaks of, as lines `key=value`. Values stand there as they are: nobody has to escape the
+#: backslashes of a pattern, as in a properties file.
 OTHERS: Final = "others"
 _UNGROUPED: Final = "Connector"
 

@@ -40,7 +40,7 @@ async def create_connector(request: Request) -> Response:
         return page("error.html", status=400, title="Not done", message=f"{error} Go back to correct it.")
     if sent.get("do") != "create":
         return await _form(cluster, config, errors=True)
-    answer = await validated(cluster, config)
+    answer = await cluster.validate(config)
     if answer.refused or answer.body["error_count"]:
         return await _form(cluster, config, errors=True, answer=answer)
     made = await cluster.ask("POST", "connectors", body={"name": config["name"], "config": config})
@@ -49,16 +49,10 @@ async def create_connector(request: Request) -> Response:
     return to(path_of(config["name"]), "create")
 
 
-async def validated(cluster: Cluster, config: Mapping[str, str]) -> Answer:
-    """What the cluster says of a configuration."""
-    plugin = config.get("connector.class", "")
-    return await cluster.ask("PUT", "connector-plugins", plugin, "config", "validate", body=dict(config))
-
-
 async def _form(
     cluster: Cluster, config: Mapping[str, str], *, errors: bool, answer: Answer | None = None, said: str = ""
 ) -> Response:
-    answer = answer or await validated(cluster, config)
+    answer = answer or await cluster.validate(config)
     if answer.refused:
         return refused(answer)
     made = form(answer.body, config, errors=errors)

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from connect.connector_states import (
+    URGENT,
+    Groups,
+    Measured,
+    by_task,
+    error_message,
+    measured,
+    parts,
+    total,
+    urgency,
+    worst_state,
+)
+from connect.telemetry.fingerprints import general
+
 #: The worst first.
 STATES: Final = ("FAILED", "STALLED", "UNASSIGNED", "RESTARTING", "PAUSED", "STOPPED", "RUNNING")
 #: The keys that say which topics a connector reads or writes, as most connectors call them.
 _TOPICS: Final = ("topics", "topics.regex", "topic", "kafka.topic", "topic.prefix")
-_URGENT: Final = ("FAILED", "STALLED")
-_RATES: Final = (("sink-task-metrics", "sink-record-send-rate"), ("source-task-metrics", "source-record-write-rate"))
-_LAG: Final = (("connect-task-metrics", "lag"),)
-_ERRORS: Final = (("task-error-metrics", "total-record-errors"),)
-#: What differs between two tasks with the same error: numbers, addresses, quoted names.
-_PARTICULAR: Final = re.compile(r"\"[^\"]*\"|'[^']*'|\b[0-9a-f]{8,}\b|\d+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +36,7 @@ class Part:
         state: as the cluster says it.
         reason: a line: why it failed, or what it waits for. Empty where there is nothing to say.
         trace: the whole of it.
-        per_second, lag, errors: what is measured; None where the worker does not tell.
+        measured: None in it where the worker does not tell.
     """
 
     task: int | None
@@ -37,14 +44,12 @@ class Part:
     worker: str
     reason: str
     trace: str
-    per_second: float | None = None
-    lag: float | None = None
-    errors: float | None = None
+    measured: Measured
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A connector in a list: the worst state of it and its tasks, and sums over the tasks."""
+    """A connector in a list: the worst state of it and its tasks, and what is measured of all tasks together."""
 
     name: str
     type: str
@@ -52,9 +57,7 @@ class Row:
     state: str
     parts: Sequence[Part]
     topics: str
-    per_second: float | None
-    lag: float | None
-    errors: float | None
+    measured: Measured
 
     @property
     def tasks(self) -> list[Part]:
@@ -68,10 +71,9 @@ class Row:
 
     @property
     def reason(self) -> str:
-        """Why it is as it is, a line."""
-        return next((part.reason for part in self.parts if part.state == self.state and part.reason), "") or next(
-            (part.reason for part in self.parts if part.reason), ""
-        )
+        """Why it is as it is, a line; else what one of its parts waits for."""
+        worst_first = sorted(self.parts, key=lambda part: part.state != self.state)
+        return next((part.reason for part in worst_first if part.reason), "")
 
 
 @dataclass(slots=True)
@@ -101,9 +103,7 @@ class Overview:
     connectors: int
     states: Mapping[str, int]
     workers: Sequence[tuple[str, int]]
-    per_second: float | None
-    lag: float | None
-    errors: float | None
+    measured: Measured
     problems: Sequence[Problem]
     waiting: Sequence[tuple[str, Part]]
 
@@ -116,84 +116,49 @@ def rows(expanded: Mapping[str, Any]) -> list[Row]:
 def row(name: str, found: Mapping[str, Any]) -> Row:
     """Of one connector's part of that."""
     status, config = found["status"], (found.get("info") or {}).get("config", {})
-    measured = {one["id"]: one["metrics"] for one in (found.get("metrics") or {}).get("tasks", [])}
-    parts = [_part(None, status["connector"], {})]
-    parts += [_part(task["id"], task, measured.get(task["id"], {})) for task in status["tasks"]]
-    tasks = parts[1:]
+    groups = by_task(found.get("metrics"))
+    made = [_part(said.get("id"), said, groups) for said in parts(status)]
     return Row(
         name=name,
         type=status.get("type") or "unknown",
         plugin=config.get("connector.class", "").rpartition(".")[2],
-        state=_worst(parts),
-        parts=parts,
+        state=worst_state(status),
+        parts=made,
         topics=next((config[key] for key in _TOPICS if config.get(key)), ""),
-        per_second=_sum(part.per_second for part in tasks),
-        lag=_sum(part.lag for part in tasks),
-        errors=_sum(part.errors for part in tasks),
+        measured=total(part.measured for part in made),
     )
 
 
 def overview(found: Sequence[Row]) -> Overview:
     """Put together what the rows say."""
-    parts = [(row.name, part) for row in found for part in row.parts]
-    tasks = [part for _, part in parts if part.task is not None]
-    workers = Counter(part.worker for part in tasks if part.worker)
+    by_name = [(row.name, part) for row in found for part in row.parts]
+    tasks = [part for _, part in by_name if part.task is not None]
     return Overview(
         connectors=len(found),
         states=Counter(part.state for part in tasks),
-        workers=sorted(workers.items()),
-        per_second=_sum(row.per_second for row in found),
-        lag=_sum(row.lag for row in found),
-        errors=_sum(row.errors for row in found),
-        problems=_problems(parts),
-        waiting=[(name, part) for name, part in parts if part.state not in _URGENT and part.reason],
+        workers=sorted(Counter(part.worker for part in tasks if part.worker).items()),
+        measured=total(row.measured for row in found),
+        problems=_problems(by_name),
+        waiting=[(name, part) for name, part in by_name if part.state not in URGENT and part.reason],
     )
 
 
-def _problems(parts: Iterable[tuple[str, Part]]) -> list[Problem]:
+def _problems(by_name: Iterable[tuple[str, Part]]) -> list[Problem]:
     kinds: dict[tuple[str, str], Problem] = {}
-    for name, part in parts:
-        if part.state in _URGENT:
-            kind = part.state, _PARTICULAR.sub("…", part.reason)
+    for name, part in by_name:
+        if part.state in URGENT:
+            kind = part.state, general(part.reason)
             kinds.setdefault(kind, Problem(part.state, part.reason)).parts.append((name, part.task))
-    return sorted(kinds.values(), key=lambda problem: (_URGENT.index(problem.state), -len(problem.parts)))
+    return sorted(kinds.values(), key=lambda problem: (urgency(problem.state), -len(problem.parts)))
 
 
-def _part(task: int | None, said: Mapping[str, Any], metrics: Mapping[str, Any]) -> Part:
-    waiting = said.get("waiting") or {}
+def _part(task: int | None, said: Mapping[str, Any], groups: Mapping[int, Groups]) -> Part:
     trace = str(said.get("trace") or "").strip()
     return Part(
         task=task,
         state=said["state"],
         worker=said.get("worker_id") or "",
-        reason=waiting.get("reason") or _line(trace),
+        reason=(said.get("waiting") or {}).get("reason") or error_message(trace),
         trace=trace,
-        per_second=_told(metrics, _RATES),
-        lag=_told(metrics, _LAG),
-        errors=_told(metrics, _ERRORS),
+        measured=measured({} if task is None else groups.get(task, {})),
     )
-
-
-def _line(trace: str) -> str:
-    """Java's traces begin with the error, Python's end with it."""
-    lines = [line for line in trace.splitlines() if line.strip()]
-    if not lines or not lines[0].startswith("Traceback "):
-        return lines[0] if lines else ""
-    last = next((line for line in reversed(lines) if not line[0].isspace()), lines[-1])
-    return re.sub(r"^connect\.\S+: ", "", last)
-
-
-def _worst(parts: Sequence[Part]) -> str:
-    """The worst of all parts; where none failed, what one is that is not yet, or no longer, as the connector."""
-    own, states = parts[0].state, [part.state for part in parts]
-    worst = [state for state in _URGENT if state in states]
-    return next(iter([*worst, *(state for state in states if state != own), own]))
-
-
-def _told(metrics: Mapping[str, Any], names: Iterable[tuple[str, str]]) -> float | None:
-    return next((value for group, name in names if (value := metrics.get(group, {}).get(name)) is not None), None)
-
-
-def _sum(values: Iterable[float | None]) -> float | None:
-    told = [value for value in values if value is not None]
-    return sum(told) if told else None

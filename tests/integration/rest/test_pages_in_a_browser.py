@@ -1,12 +1,14 @@
 """The operations page in a real browser: what is stuck is found and mended by the page alone."""
 
 import re
-import shutil
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import Any, NoReturn
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
+
+from tests.servers.chromium import ChromiumUnavailable, chromium
 
 from .conftest import Worker
 
@@ -17,16 +19,13 @@ PATIENCE_MS = 90_000
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    if found is None:
-        pytest.skip("there is no Chromium: apt install chromium")
-    with sync_playwright() as playwright:
-        # A container has not the rights that its sandbox needs, nor much shared memory; it sees our own pages alone.
-        options = ["--no-sandbox", "--disable-dev-shm-usage"]
-        started = playwright.chromium.launch(executable_path=found, args=options)
+def browser(cannot_have: Callable[[str, object], NoReturn]) -> Iterator[Browser]:
+    with ExitStack() as stack:
+        try:
+            started = stack.enter_context(chromium())
+        except ChromiumUnavailable as error:
+            cannot_have("Chromium", error)
         yield started
-        started.close()
 
 
 @pytest.fixture
