@@ -1,36 +1,25 @@
-"""Reads PromQL as far as rules and dashboards use it: which series it asks for, and which labels its answer has.
+"""What a PromQL expression asks for, and which labels its answer has.
 
-A parser, not a pattern: `by (connector)` around a metric without that label is an error here, as is a label that an
-aggregation has already dropped. Prometheus itself says nothing about either, and shows an empty graph.
+`by (connector)` around a metric without that label is an error here, as is a label that an aggregation has already
+dropped. Prometheus itself says nothing about either, and shows an empty graph.
 
-https://prometheus.io/docs/prometheus/latest/querying/basics/
+https://prometheus.io/docs/prometheus/latest/querying/operators/
 """
 
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
-TOKEN: Final = re.compile(
-    r"""\s*(?:
-      (?P<string>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')
-    | (?P<duration>\d+(?:ms|[smhdwy]))
-    | (?P<number>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)
-    | (?P<name>[A-Za-z_:][A-Za-z0-9_:]*)
-    | (?P<sign>==|!=|<=|>=|=~|!~|[-+*/%^<>=(){}\[\],:])
-    )""",
-    re.VERBOSE,
-)
-AGGREGATIONS: Final = {"sum", "min", "max", "avg", "count", "topk", "bottomk", "quantile", "group", "stddev"}
-FUNCTIONS: Final = {
-    "abs", "absent", "changes", "clamp_max", "clamp_min", "delta", "deriv", "histogram_quantile", "increase", "irate",
-    "avg_over_time", "max_over_time", "min_over_time", "rate", "resets", "round", "scalar", "sum_over_time", "time",
-    "timestamp", "vector",
-}  # fmt: skip
+import promql_parser as promql
+
 #: What takes counters: of anything else the answer is nonsense.
 OF_COUNTERS: Final = {"rate", "increase", "irate", "resets"}
-#: From what binds least.
-OPERATORS: Final = (("or",), ("and", "unless"), ("==", "!=", "<=", ">=", "<", ">"), ("+", "-"), ("*", "/", "%"), ("^",))
+_KEEPS_SERIES: Final = {"topk", "bottomk"}
+_FILTERS: Final = {"and", "unless", "or", "==", "!=", "<", ">", "<=", ">="}
+_SIGNS: Final = {"MatchOp.Equal": "=", "MatchOp.NotEqual": "!=", "MatchOp.Re": "=~", "MatchOp.NotRe": "!~"}
+
+#: Labels of an answer; None for a number or a text.
+Labels = frozenset[str] | None
 
 
 class Wrong(Exception):
@@ -62,7 +51,7 @@ class Query:
     """
 
     selectors: list[Selector]
-    labels: frozenset[str] | None
+    labels: Labels
 
 
 def parse(text: str, labels_of: Callable[[str], frozenset[str]]) -> Query:
@@ -74,150 +63,68 @@ def parse(text: str, labels_of: Callable[[str], frozenset[str]]) -> Query:
     Raises:
         Wrong: it is no PromQL, or asks for what does not exist.
     """
-    parser = _Parser(list(_tokens(text)), labels_of)
-    labels = parser.binary(0)
-    if parser.next is not None:
-        raise Wrong(f'"{parser.next}" stands where an operator or the end should: {text}')
-    return Query(parser.selectors, labels)
+    try:
+        tree = promql.parse(text)
+    except ValueError as error:
+        raise Wrong(f"{error}: this is no PromQL: {text}") from None
+    reader = _Reader(labels_of)
+    return Query(reader.selectors, reader.labels(tree, []))
 
 
-def _tokens(text: str) -> Iterator[str]:
-    at = 0
-    text = text.strip()
-    while at < len(text):
-        match = TOKEN.match(text, at)
-        if match is None:
-            raise Wrong(f"{text[at : at + 20]!r} is no PromQL, in {text}")
-        yield match[0].strip()
-        at = match.end()
+class _Reader:
+    """Walks a tree. `within`: the functions and aggregations around a node, the innermost first."""
 
-
-class _Parser:
-    def __init__(self, tokens: list[str], labels_of: Callable[[str], frozenset[str]]) -> None:
-        self._tokens = tokens
-        self._at = 0
+    def __init__(self, labels_of: Callable[[str], frozenset[str]]) -> None:
         self._labels_of = labels_of
-        self._within: list[str] = []
         self.selectors: list[Selector] = []
 
-    @property
-    def next(self) -> str | None:
-        return self._tokens[self._at] if self._at < len(self._tokens) else None
+    def labels(self, node: Any, within: list[str]) -> Labels:
+        match node:
+            case promql.ParenExpr() | promql.UnaryExpr() | promql.SubqueryExpr():
+                return self.labels(node.expr, within)
+            case promql.MatrixSelector():
+                return self._selector(node.vector_selector, within)
+            case promql.VectorSelector():
+                return self._selector(node, within)
+            case promql.AggregateExpr():
+                return self._aggregation(node, within)
+            case promql.Call():
+                return self._function(node, within)
+            case promql.BinaryExpr():
+                return self._joined(node, self.labels(node.lhs, within), self.labels(node.rhs, within))
+            case _:
+                return None
 
-    def _take(self, *wanted: str) -> str:
-        token = self.next
-        if token is None or (wanted and token not in wanted):
-            raise Wrong(f'"{token}" stands where {" or ".join(wanted) or "more"} should')
-        self._at += 1
-        return token
-
-    def binary(self, level: int) -> frozenset[str] | None:
-        if level == len(OPERATORS):
-            return self._unary()
-        left = self.binary(level + 1)
-        while self.next in OPERATORS[level]:
-            operator = self._take()
-            if self.next == "bool":
-                self._take()
-            on = self._matching()
-            right = self.binary(level + 1)
-            left = self._joined(operator, on, left, right)
-        return left
-
-    def _matching(self) -> tuple[str, frozenset[str], str | None, frozenset[str]] | None:
-        if self.next not in ("on", "ignoring"):
-            return None
-        how, labels = self._take(), self._names()
-        side, copied = None, frozenset[str]()
-        if self.next in ("group_left", "group_right"):
-            side = self._take()
-            copied = self._names() if self.next == "(" else copied
-        return how, labels, side, copied
-
-    def _joined(self, operator: str, matching, left, right):
-        if left is None or right is None:
-            return right if left is None else left
-        if matching is None:
-            if left != right:
-                raise Wrong(f"{operator} never finds a pair: left has {sorted(left)}, right {sorted(right)}")
-            return left
-        how, labels, side, copied = matching
-        for name, has in (("left", left), ("right", right)):
-            if missing := labels - has:
-                raise Wrong(f"{how} ({', '.join(sorted(missing))}): the {name} side has only {sorted(has)}")
-        many, one = (right, left) if side == "group_right" else (left, right)
-        if missing := copied - one:
-            raise Wrong(f"{side} ({', '.join(sorted(missing))}): the other side has only {sorted(one)}")
-        if side is not None:
-            return many | copied
-        if operator in ("and", "unless", "or", "==", "!=", "<", ">", "<=", ">="):
-            return left
-        return labels if how == "on" else left - labels
-
-    def _unary(self) -> frozenset[str] | None:
-        if self.next in ("-", "+"):
-            self._take()
-        return self._primary()
-
-    def _primary(self) -> frozenset[str] | None:
-        token = self._take()
-        if token == "(":
-            labels = self.binary(0)
-            self._take(")")
-        elif token[0] in "\"'" or token[0].isdigit():
-            return None
-        elif token in AGGREGATIONS and self.next in ("(", "by", "without"):
-            labels = self._aggregation(token)
-        elif token in FUNCTIONS and self.next == "(":
-            labels = self._function(token)
-        elif re.match(r"[A-Za-z_:]", token) and self.next != "(":
-            labels = self._selector(token)
-        else:
-            raise Wrong(f'"{token}" is no function that is known here, and no metric')
-        self._range()
+    def _selector(self, node: Any, within: list[str]) -> Labels:
+        labels, matchers = self._labels_of(node.name), []
+        for matcher in node.matchers.matchers:
+            if matcher.name not in labels:
+                raise Wrong(f'{node.name} has no label "{matcher.name}", only {sorted(labels)}')
+            matchers.append((matcher.name, _SIGNS[str(matcher.op)], matcher.value))
+        self.selectors.append(Selector(node.name, tuple(matchers), within))
         return labels
 
-    def _selector(self, metric: str) -> frozenset[str]:
-        labels = self._labels_of(metric)
-        matchers = []
-        if self.next == "{":
-            self._take()
-            while self.next != "}":
-                label, operator, value = self._take(), self._take("=", "!=", "=~", "!~"), self._take()
-                if label not in labels:
-                    raise Wrong(f'{metric} has no label "{label}", only {sorted(labels)}')
-                matchers.append((label, operator, value[1:-1]))
-                if self.next == ",":
-                    self._take()
-            self._take("}")
-        self.selectors.append(Selector(metric, tuple(matchers), self._within[::-1]))
-        return labels
+    def _aggregation(self, node: Any, within: list[str]) -> Labels:
+        name = str(node.op)
+        inside = self.labels(node.expr, [name, *within]) or frozenset()
+        if node.modifier is None:
+            return inside if name in _KEEPS_SERIES else frozenset()
+        by, labels = node.modifier.type == promql.AggModifierType.By, frozenset(node.modifier.labels)
+        if missing := labels - inside:
+            word = "by" if by else "without"
+            raise Wrong(f"{name} {word} ({', '.join(sorted(missing))}): what is in it has only {sorted(inside)}")
+        if name in _KEEPS_SERIES:
+            return inside
+        return labels if by else inside - labels
 
-    def _range(self) -> None:
-        if self.next == "[":
-            self._take()
-            while self._take() != "]":
-                pass
-        if self.next == "offset":
-            self._take()
-            self._take()
-
-    def _arguments(self, name: str) -> list[frozenset[str] | None]:
-        self._within.append(name)
-        self._take("(")
-        found = []
-        while self.next != ")":
-            found.append(self.binary(0))
-            if self.next == ",":
-                self._take()
-        self._take(")")
-        self._within.pop()
-        return found
-
-    def _function(self, name: str) -> frozenset[str] | None:
-        vectors = [labels for labels in self._arguments(name) if labels is not None]
-        if name in ("time", "scalar", "vector") or not vectors:
-            return frozenset() if name == "vector" else None
+    def _function(self, node: Any, within: list[str]) -> Labels:
+        name = node.func.name
+        inside = [self.labels(argument, [name, *within]) for argument in node.args]
+        vectors = [labels for labels in inside if labels is not None]
+        if name == "vector":
+            return frozenset()
+        if name in ("time", "scalar") or not vectors:
+            return None
         if name == "histogram_quantile":
             if "le" not in vectors[0]:
                 raise Wrong(f"histogram_quantile of what has no le, only {sorted(vectors[0])}")
@@ -226,30 +133,25 @@ class _Parser:
             return frozenset(label for label, operator, _ in self.selectors[-1].matchers if operator == "=")
         return vectors[0]
 
-    def _aggregation(self, name: str) -> frozenset[str]:
-        how = self._grouping()
-        vectors = [labels for labels in self._arguments(name) if labels is not None]
-        how = how or self._grouping()
-        if not vectors:
-            raise Wrong(f"{name} of a number")
-        if how is None:
-            return vectors[0] if name in ("topk", "bottomk") else frozenset()
-        word, labels = how
-        if missing := labels - vectors[0]:
-            raise Wrong(f"{name} {word} ({', '.join(sorted(missing))}): what is in it has only {sorted(vectors[0])}")
-        if name in ("topk", "bottomk"):
-            return vectors[0]
-        return labels if word == "by" else vectors[0] - labels
-
-    def _grouping(self) -> tuple[str, frozenset[str]] | None:
-        if self.next not in ("by", "without"):
-            return None
-        return self._take(), self._names()
-
-    def _names(self) -> frozenset[str]:
-        self._take("(")
-        found = set()
-        while (token := self._take()) != ")":
-            if token != ",":
-                found.add(token)
-        return frozenset(found)
+    def _joined(self, node: Any, left: Labels, right: Labels) -> Labels:
+        operator, how = str(node.op), node.modifier
+        if left is None or right is None:
+            return right if left is None else left
+        if how is None or how.matching is None:
+            if left != right:
+                raise Wrong(f"{operator} never finds a pair: left has {sorted(left)}, right {sorted(right)}")
+            return left
+        on, labels = how.matching.type == promql.LabelModifierType.Include, frozenset(how.matching.labels)
+        for side, has in (("left", left), ("right", right)):
+            if missing := labels - has:
+                word = "on" if on else "ignoring"
+                raise Wrong(f"{word} ({', '.join(sorted(missing))}): the {side} side has only {sorted(has)}")
+        if how.card in (promql.VectorMatchCardinality.ManyToOne, promql.VectorMatchCardinality.OneToMany):
+            many, one = (left, right) if how.card == promql.VectorMatchCardinality.ManyToOne else (right, left)
+            copied = frozenset(how.group_labels or ())
+            if missing := copied - one:
+                raise Wrong(f"group ({', '.join(sorted(missing))}): the other side has only {sorted(one)}")
+            return many | copied
+        if operator in _FILTERS:
+            return left
+        return labels if on else left - labels
