@@ -13,7 +13,7 @@ CODE  := $(PACKAGES) tests .ci $(wildcard bench)
 UNTYPED := tests/(conformance/clients|.*/plugins|integration/group/member)
 say    = @printf '\033[1m==> %s\033[0m\n' $(1)
 
-.PHONY: help setup check test pythons test-full durations demo demo-spark bench chaos fuzz sbom docs clean
+.PHONY: help setup check test pythons test-full durations demo demo-spark bench chaos fuzz sbom docs release clean
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-19s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -78,6 +78,9 @@ fuzz: setup ## Feed each reader of others' bytes what chance makes, and see what
 
 sbom: setup ## Bills of materials in dist/sbom/ (CycloneDX 1.6): what comes with the package, and with each extra
 	@$(PY) .ci/sbom.py
+
+release: setup ## Build sdist and wheel in dist/ twice from the commit, check them, and say how to publish them
+	@$(PY) .ci/release.py
 
 docs: setup ## Write the tables of settings in the documentation, and check that every link leads somewhere
 	@$(PY) .ci/pages.py

@@ -50,7 +50,7 @@ from connect.errors import (
 )
 from connect.telemetry.outages import Waiter
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "Batch",
