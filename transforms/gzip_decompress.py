@@ -53,7 +53,7 @@ class GzipDecompress(PartTransformation):
                 found += unpacker.decompress(rest, self._most - len(found) + 1)
                 if len(found) > self._most:
                     raise DataError(
-                        f"The {self.part[:-1]} decompresses to more than {self._most} bytes. Raise max.bytes to allow it."
+                        f"The {self.part[:-1]} decompresses to more than {self._most} bytes. Raise max.bytes if needed."
                     )
                 if not unpacker.eof:
                     raise DataError(f"The {self.part[:-1]} is incomplete: its gzip data ends too early.")

@@ -59,7 +59,7 @@ class JsonPath(NamedTuple):
         return self.ahead == len(self.steps)
 
     def one(self, whole: Any) -> Any:
-        """The value at the end of the first `ahead` steps, which are all if the path is definite. None if one is missing."""
+        """The value after the first `ahead` steps, which are all steps of a definite path. None if one is missing."""
         return _first(self.steps[: self.ahead], whole, whole)
 
     def all(self, whole: Any) -> list[Any]:

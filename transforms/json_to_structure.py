@@ -38,8 +38,8 @@ class JsonToStructure(FieldsTransformation):
             settings.String(
                 "target.field",
                 default=None,
-                doc="A new field for the structure; the original field stays. Only with one entry in fields. Unset: the "
-                "structure replaces the field.",
+                doc="A new field for the structure; the original field stays. Only with one entry in fields. Unset: "
+                "the structure replaces the field.",
             ),
             settings.String(
                 "schema.content",

@@ -1,7 +1,7 @@
 """The common base of transformations of keys or of values.
 
-Kafka Connect has each of them twice, `Cast$Key` and `Cast$Value`. So does a module here: a base class with the work, and
-two subclasses::
+Kafka Connect has each of them twice, `Cast$Key` and `Cast$Value`. So does a module here: a base class that does the
+work, and two subclasses::
 
     class Cast(PartTransformation): ...
     class CastKey(Cast):
